@@ -106,7 +106,6 @@ UNMIRRORED = {
     "checking/run.py": "tests/cli/test_check.py",
     "checking/runner.py": "tests/cli/test_check.py",
     "checking/plan.py": "tests/cli/test_check.py",
-    "checking/document.py": "tests/cli/test_check.py",
     "cli/check_plan.py": "tests/cli/test_check.py",
     "cli/check_reports.py": "tests/cli/test_check.py",
     "cli/command_oracle.py": "tests/cli/test_shrink.py",

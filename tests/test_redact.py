@@ -29,6 +29,21 @@ def test_what_looks_like_a_key_is_hidden(key: str) -> None:
     assert told.endswith('"city":"Bern"}')
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"password": "hunter2x", "city": "Bern"}', '{"password": "********", "city": "Bern"}'),
+        ("PATH=/usr/bin\nCOOKIE_SECRET=Bi6CBGzFMo1a", "PATH=/usr/bin\nCOOKIE_SECRET=************"),
+        ("docker login -u me -p hunter2x host", "docker login -u me -p ******** host"),
+        ("postgres://me:hunter2x@host/db", "postgres://***********@host/db"),
+        ("openssl enc -pass pass:hunter2x9K -in a", "openssl enc -pass *************** -in a"),
+    ],
+)
+def test_what_a_name_tells_is_overwritten(text: str, told: str) -> None:
+    """Length for length, so that JSON stays what it is."""
+    assert redacted(text) == told
+
+
 def test_whatever_follows_bearer_is_hidden() -> None:
     """Also what has no form."""
     assert redacted("Authorization: Bearer abcdefgh") == f"Authorization: Bearer {HIDDEN}"

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
+from toolstream_core.redaction import Redaction, redacted_text
 from toolstream_core.secret_shapes import ANY_SHAPE, SHAPES
 
 if TYPE_CHECKING:
@@ -16,6 +17,12 @@ MIN_SECRET = 8
 """Characters below which nothing counts as a secret."""
 _SHAPES = re.compile(rf"{ANY_SHAPE}|(?<=[Bb]earer )[A-Za-z0-9._~+/=-]{{8,}}")
 _HINTS = ("earer ", "_mmk", *sorted({shape.prefix for shape in SHAPES if shape.prefix}))
+_PLAIN = Redaction()
+_MAY_NAME = (
+    *("pass", "pwd", "secret", "token", "key", "auth", "cookie", "cred", "bearer", "login", "curl", "ldap", "redis"),
+    *("identified", "bindpw", "jwt", "jqqj99", "azdo", "q~", "://"),
+)
+"""Of these, a text has one that says of something that it is a secret; to look closely costs more than to log."""
 _HEADER = re.compile(r"auth|api-?key|token|secret|cookie|signature|credential|password", re.IGNORECASE)
 _QUERY = re.compile(r"key|token|secret|sig|auth|password|credential", re.IGNORECASE)
 
@@ -31,7 +38,10 @@ def is_secret_parameter(name: str) -> bool:
 
 
 def redacted(text: str, secrets: tuple[str, ...] = ()) -> str:
-    """`text` without what looks like a secret, and without `secrets`, the values that the request itself carried."""
+    """`text` without what looks like a secret, and without `secrets`, the values that the request itself carried.
+
+    What a name beside it says to be one is overwritten with `*`.
+    """
     if len(text) < MIN_SECRET:
         return text
     for secret in secrets:
@@ -39,8 +49,10 @@ def redacted(text: str, secrets: tuple[str, ...] = ()) -> str:
             text = text.replace(secret, HIDDEN)
     for hint in _HINTS:
         if hint in text:
-            return _SHAPES.sub(HIDDEN, text)
-    return text
+            text = _SHAPES.sub(HIDDEN, text)
+            break
+    lowered = text.lower()
+    return redacted_text(text, _PLAIN) if any(word in lowered for word in _MAY_NAME) else text
 
 
 def request_secrets(headers: Iterable[tuple[str, str]], path: str) -> tuple[str, ...]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.checking.grading import Grade, Reason, Result
 from toolstream_core.redact import redacted
+from toolstream_core.redaction import Redaction, redacted_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -51,9 +53,9 @@ def client_object(
 def case_object(
     case: Case, result: Result, rerun: str, *, runs: Sequence[Run] = (), run: Run | None = None
 ) -> dict[str, Any]:
-    """One case. `runs` are all runs of it, `run` the one that was graded so."""
+    """One case, without secrets. `runs` are all runs of it, `run` the one that was graded so."""
     exchanges = [] if run is None else [one for one in run.exchanges if one.request.protocol is not None]
-    return {
+    told = {
         "id": case.id,
         "kind": case.kind.value,
         "name": case.name,
@@ -72,6 +74,8 @@ def case_object(
         "output": "" if run is None else run.output,
         "turns": [_turn(one, exchanges) for one in exchanges],
     }
+    clean: dict[str, Any] = json.loads(redacted_text(json.dumps(told), Redaction()))
+    return clean
 
 
 def result_of(case: dict[str, Any]) -> Result:

@@ -19,7 +19,8 @@ _STEMS: Final = (
     b"key", b"token", b"secret", b"pass", b"pwd", b"auth", b"cookie", b"cred", b"sess", b"signature",
     b"jwt", b"user", b"account", b"organi", b"project", b"org_id", b"srf", b"connection", b"identifier",
     b"orgid", b"tenant", b"bearer", b"otp", b"hmac", b"psk", b"assertion", b"saml", b"verifier", b"device_code",
-    b"client-key", b"recovery", b"backup_code", b"mfa_code", b"seed_phrase", b"cvv", b"cvc", b"card_number",
+    b"client-key", b"recovery", b"backup_code", b"mfa_code", b"seed_phrase", b"cvv", b"cvc", b"card_",
+    b"pin_code", b"security_", b"ssn", b"mnemonic", b'sid"', b'uid"',
     b"customer_id", b"workspace_id", b"team_id", b"subscription_id",
 )  # fmt: skip
 _SHORT_PARAMETER: Final = re.compile(rb"[?&](?i:sig|sid|pat|hmac|uid|otp)=")
@@ -40,7 +41,8 @@ _BETWEEN: Final = re.compile(
 )
 # `Incorrect API key provided: …`, `the token is …`.
 _PROSE: Final = re.compile(
-    rb"""s?(?:\s(?:you\s)?(?:provided|given|is|was|used|received|sent|header|value|supplied)){0,2}\s?[:=]?\s(?P<open>["'`(])?""",
+    rb"""s?(?:[ \t](?:you[ \t])?(?:provided|given|is|was|used|received|sent|header|value|supplied)){0,2}"""
+    rb"""[ \t]?[:=]?[ \t](?P<open>["'`(])?""",
     re.IGNORECASE,
 )
 _FLAG: Final = re.compile(rb"""\s{1,4}(?P<open>\\*["'])?""")
@@ -49,12 +51,18 @@ _QUOTED: Final = re.compile(rb"""[^"'`\\\r\n]{1,8192}""")
 _QUOTING: Final = re.compile(rb"""(?:[^"'`\\\r\n]|\\["']){1,8192}""")
 _BARE: Final = re.compile(rb"""[^\s"'`<>&;,\\(){}\[\]|]{1,8192}""")
 _PLACEHOLDER: Final = re.compile(
-    rb"(?:[*x.\-_0]|\xe2\x80\xa2)+|1+|\$.*|<.*|\{.*|%\w+%|(?:your|my|the|some|insert|enter|replace|process\.env|os\.environ|getenv)\b.*"
+    rb"[^A-Za-z0-9\x80-\xff]{0,5}|(?:[*x.\-_0]|\xe2\x80\xa2)+|1+|\$.*|<.*|\{.*|%\w+%|(?:your|my|the|some|insert|enter|replace|process\.env|os\.environ|getenv)\b.*"
     rb"|your[_-].*|[A-Za-z_]*_(?:KEY|TOKEN|SECRET)|(?:null|none|true|false|string|str|undefined|changeme|redacted|\[redacted\]|placeholder|secret"
     rb"|password|token|api[_-]?key|optional|required|object|number|integer|boolean|any|bytes|bearer|basic)[.,!]*",
     re.IGNORECASE,
 )
+_PHRASE: Final = re.compile(rb"(?:[a-z]{3,8} ){11,23}[a-z]{3,8}")
+"""Words from which a wallet is made: https://github.com/bitcoin/bips/blob/master/bip-0039.mediawiki."""
 _MIXED: Final = re.compile(rb"[a-z][A-Z]")
+_CAMEL: Final = re.compile(rb"[a-z]*(?:[A-Z][a-z]+)+")
+"""`someOrdinaryName`."""
+_WORD_LENGTH: Final = 4
+_LOWER: Final = b"abcdefghijklmnopqrstuvwxyz"
 _RANDOM_LENGTH: Final = 12
 _SHORT_LENGTH: Final = 6
 _BITS: Final = 3.0
@@ -120,10 +128,12 @@ def _value(text: bytes, start: int, end: int, level: Sensitivity, *, in_query: b
     if sign == b">" and between["open"]:
         # The end of a tag and of the text around it: `<a class=\"password\">"}`.
         return None
-    if sign in {b",", b"|"}:
+    is_flag = sign == b"," and text.startswith(b"--", start) and not value[0].startswith(b"-")
+    if sign in {b",", b"|"} and not is_flag:
         # Two words of a list or a table, such as `"role": "user", "content"`, unless the second one is none.
         return value.span() if looks_random(value[0]) else None
-    sure = in_query or bool(between["open"])
+    is_number = sign == b":" and between["quote"] and value[0].isdigit()
+    sure = in_query or bool(between["open"] or is_number)
     if not counts_as_secret(value[0], level, sure=sure):
         return None
     # Where a sentence ends, its full stop is no part of what it names.
@@ -137,7 +147,7 @@ def counts_as_secret(value: bytes, level: Sensitivity, *, sure: bool) -> bool:
     if level is Sensitivity.STRONG and sure:
         return True
     if b" " in value:
-        return False
+        return _PHRASE.fullmatch(value) is not None
     if level is Sensitivity.IDENTITY:
         return sure and len(value) >= _SHORT_LENGTH // 2
     if level is Sensitivity.STRONG:
@@ -162,7 +172,14 @@ def looks_random(value: bytes) -> bool:
         return False
     if value.isdigit():
         return True
-    return (_has_digit(value) and any(65 <= byte | 32 <= 122 for byte in value)) or _entropy(value) >= _BITS + 1  # noqa: PLR2004
+    if _has_digit(value) and any(65 <= byte | 32 <= 122 for byte in value):  # noqa: PLR2004
+        return True
+    return _entropy(value) >= _BITS + 1 and not _is_name(value)
+
+
+def _is_name(value: bytes) -> bool:
+    """Whether it is words, each with a capital letter; in what is drawn by chance these are half of all."""
+    return _CAMEL.fullmatch(value) is not None and len(value.translate(None, _LOWER)) * _WORD_LENGTH <= len(value)
 
 
 def _has_digit(value: bytes) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.redaction.assignments import counts_as_secret
 from toolstream_core.redaction.channels import Channels
 from toolstream_core.redaction.escapes import Edit, beside_escapes
+from toolstream_core.redaction.fields import Fields
 from toolstream_core.redaction.finder import SecretFinder, filled
 from toolstream_core.redaction.leaves import leaves
 from toolstream_core.redaction.messages import MessageRedactor, is_message_begun, is_messages
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from toolstream_core.redaction.leaves import Leaf
     from toolstream_core.redaction.messages import Redactor
-    from toolstream_core.redaction.names import Sensitivity
 
 WINDOW: Final = 1 << 20
 """Bytes that are looked at together."""
@@ -73,7 +72,7 @@ class _TextRedactor:
         self._before = b""
         self._open_key: bytes | None = None
         self._texts = None if redaction.text is TextMode.KEEP else TextFiller(redaction.text)
-        self._levels: dict[bytes, Sensitivity] = {}
+        self._fields = Fields(self._finder)
 
     def feed(self, data: bytes) -> bytes:
         """What is ready."""
@@ -112,33 +111,8 @@ class _TextRedactor:
         for secret in self._finder.find_by_themselves(text):
             for start, end in beside_escapes(text, max(secret.start, shift), secret.end):
                 yield Edit(start - shift, filled(text[start:end]))
-        yield from self._named(window, found)
+        yield from self._fields.edits(window, found)
         yield from self._channels.edits(window, found, flushed)
-
-    def _named(self, window: bytes, found: Sequence[Leaf]) -> Iterator[Edit]:
-        """Values that are secrets by their field's name."""
-        before, ended = b"", 0
-        for leaf in found:
-            key = leaf.key
-            if before and key in _VALUES and window[ended : leaf.outset].strip() == b'",':
-                # `{"name": "x-api-key", "value": "…"}`, `["x-api-key", "…"]`: as HAR files and traces say headers.
-                key = before
-            before = window[leaf.start : leaf.end] if leaf.key in _NAMING and leaf.end - leaf.start < _NAME else b""
-            ended = leaf.end
-            level = self._levels.get(key)
-            if level is None:
-                level = self._levels[key] = self._finder.sensitivity(key[:128].decode("latin-1"))
-                if len(self._levels) > _NAMES:
-                    self._levels.clear()
-            if level and counts_as_secret(window[leaf.start : leaf.end], level, sure=True):
-                for start, end in beside_escapes(window, leaf.start, leaf.end):
-                    yield Edit(start, filled(window[start:end]))
-
-
-_NAMES: Final = 4096
-_NAME: Final = 64
-_NAMING: Final = frozenset({b"name", b"key", b"header", b""})
-_VALUES: Final = frozenset({b"value", b""})
 
 
 def _cut(window: bytes, found: Sequence[Leaf]) -> tuple[int, bytes | None]:

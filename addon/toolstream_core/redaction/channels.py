@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.redaction.escapes import Edit, Unescaped
-from toolstream_core.redaction.finder import filled
+from toolstream_core.redaction.channel import Channel
+from toolstream_core.redaction.documents import Framing, arrays, chunks, framing, lines
 from toolstream_core.redaction.joined import are_clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from toolstream_core.redaction.escapes import Edit
     from toolstream_core.redaction.finder import SecretFinder
     from toolstream_core.redaction.leaves import Leaf
 
-_TAIL: Final = 8192
-"""Bytes of a channel that are kept for what comes later."""
 _MOST: Final = 256
 _FEW: Final = 32 * 1024
 """Bytes of all channels below which most of a search is what it costs for each of them."""
 _PARTS: Final = 32
 """Parts of an answer up to which each is looked through by itself, too."""
-_REPEATED: Final = 16
-"""Bytes from which on a value that comes again is no piece of a longer one."""
 # Each begins with what a search in C looks for first.
 _ADDRESSES: Final = (
     re.compile(rb'ndex"\s*+:\s*+"?([0-9]++)'),
     re.compile(rb'_id"\s*+:\s*+"([^"\\\r\n]*+)'),
     re.compile(rb'UseId"\s*+:\s*+"([^"\\\r\n]*+)'),
 )
+# Parts of an answer that differ by this alone.
+_THOUGHT: Final = re.compile(rb'hought"\s*+:\s*+(true)')
 # Lines that hold nothing but JSON, or nothing: their strings are looked at one by one.
 _JSON_LINES: Final = re.compile(
     rb"""(?:(?:(?:data:\ ?)?[ \t]*+(?:\{"|\[\{|["}\],]|[\[{]?\r?(?=\n|\Z))|event:\ ?[\w.-]*+\r?(?=\n))"""
@@ -40,89 +39,11 @@ _JSON_LINES: Final = re.compile(
 _LINE: Final = re.compile(rb"[^\n]*+\n?+")
 type Address = tuple[int, bytes]
 """How leaves are joined, and of which call they are."""
+type Name = tuple[Address, bytes]
+"""Of a channel: an address, and a key."""
 
-_LINES: Final[tuple[Address, bytes]] = ((-1, b""), b"")
-
-
-class Channel:
-    """The leaves of one key, of one call where several are open at once."""
-
-    def __init__(self, tail: bytes) -> None:
-        """`tail` is the end of what was said before."""
-        self._parts = [tail]
-        self._size = len(tail)
-        self._starts: list[int] = []
-        self._leaves: list[tuple[int, Unescaped | None]] = []
-        self._last = b""
-        self._copies: dict[int, list[int]] = {}
-
-    def add_line(self, text: bytes, at: int) -> None:
-        """A line that is no JSON, which stands at `at`."""
-        self._starts.append(self._size)
-        self._leaves.append((at, None))
-        self._parts.append(text)
-        self._size += len(text)
-
-    def add(self, text: bytes, at: int) -> None:
-        """A leaf's raw text, which stands at `at`."""
-        if text == self._last and len(text) >= _REPEATED:
-            self._copies.setdefault(len(self._leaves) - 1, []).append(at)
-            return
-        self._last = text
-        self.append(text, at)
-
-    def append(self, text: bytes, at: int) -> None:
-        """The same, also where it is what was just said."""
-        plain = None
-        if b"\\" in text:
-            plain = Unescaped(text)
-            text = plain.text
-        self._starts.append(self._size)
-        self._leaves.append((at, plain))
-        self._parts.append(text)
-        self._size += len(text)
-
-    @property
-    def text(self) -> bytes:
-        """All that was said, from the tail on."""
-        return b"".join(self._parts)
-
-    def edits(self, finder: SecretFinder) -> Iterator[Edit]:
-        """What overwrites the secrets, where the leaves stand."""
-        for edit in finder.edits(self.text, depth=1):
-            yield from self.on_leaves(edit)
-
-    def alone(self, finder: SecretFinder) -> Iterator[Edit]:
-        """Keys behind whose escapes nobody sees where they begin, looked for beside no other leaf."""
-        for leaf, (place, plain) in enumerate(self._leaves):
-            if plain is None or not plain.hides:
-                continue
-            for found in finder.find_by_themselves(plain.text):
-                for moved in plain.on_raw(Edit(found.start, filled(plain.text[found.start : found.end]))):
-                    for each in (place, *self._copies.get(leaf, ())):
-                        yield Edit(each + moved.at, moved.data)
-
-    def on_leaves(self, edit: Edit) -> Iterator[Edit]:
-        """An edit of `text` as edits of the window."""
-        at, end = edit.at, edit.at + len(edit.data)
-        for leaf in range(max(0, bisect_right(self._starts, at) - 1), len(self._starts)):
-            start = self._starts[leaf]
-            stop = self._starts[leaf + 1] if leaf + 1 < len(self._starts) else self._size
-            if start >= end:
-                return
-            low, high = max(at, start), min(end, stop)
-            if low >= high:
-                continue
-            place, plain = self._leaves[leaf]
-            part = Edit(low - start, edit.data[low - at : high - at])
-            for moved in [part] if plain is None else plain.on_raw(part):
-                for each in (place, *self._copies.get(leaf, ())):
-                    yield Edit(each + moved.at, moved.data)
-
-    def tail(self, before: int) -> bytes:
-        """The end of what stands before a place."""
-        kept = bisect_left([at for at, _ in self._leaves], before)
-        return b"".join(self._parts[: kept + 1])[-_TAIL:]
+_LINES: Final[Name] = ((-1, b""), b"")
+_DOCUMENT: Final[Name] = ((-2, b""), b"")
 
 
 class Channels:
@@ -131,60 +52,86 @@ class Channels:
     def __init__(self, finder: SecretFinder) -> None:
         """`finder` looks through what is joined."""
         self._finder = finder
-        self._tails: dict[tuple[Address, bytes], bytes] = {}
+        self._tails: dict[Name, bytes] = {}
+        self._framing: Framing | None = None
+        """Known when the first window has come."""
+        self._amid = False
+        """Whether the event in which the window begins began before it."""
 
     def edits(self, text: bytes, found: Sequence[Leaf], flushed: int) -> list[Edit]:
         """What overwrites secrets in the leaves of a window, whose first `flushed` bytes will not come again."""
-        open_: dict[tuple[Address, bytes], Channel] = {}
-        for grouping in self._groupings(text, found):
-            for leaf, address in zip(found, grouping, strict=True):
-                name = (address, leaf.key)
+        if self._framing is None:
+            self._framing = framing(text)
+        open_: dict[Name, Channel] = {}
+        for names, events in self._groupings(text, found, self._framing):
+            for leaf, name, event in zip(found, names, events, strict=True):
                 channel = open_.get(name)
                 if channel is None:
-                    channel = open_[name] = Channel(self._tails.get(name, b""))
-                channel.add(text[leaf.start : leaf.end], leaf.start)
-        lines = open_[_LINES] = Channel(self._tails.get(_LINES, b""))
+                    channel = open_[name] = Channel(self._tails.get(name, b""), 0 if self._amid else -1)
+                channel.add(text[leaf.start : leaf.end], leaf.start, event)
+        other = open_[_LINES] = Channel(self._tails.get(_LINES, b""))
         for at, line in other_lines(text):
-            lines.add_line(line, at)
-        self._keep({name: channel.tail(flushed) for name, channel in open_.items()})
-        alone = [edit for channel in open_.values() for edit in channel.alone(self._finder)]
-        if self._are_clean([channel.text for channel in open_.values()]):
+            other.append(line, at, raw=False)
+        if flushed < len(text):
+            self._keep({name: channel.tail(flushed) for name, channel in open_.items()})
+        self._amid = self._framing is not Framing.LINES or text[flushed - 1 : flushed] != b"\n"
+        channels = [*open_.values(), *arrays(text, found)]
+        if self._framing is Framing.DOCUMENT:
+            channels += chunks(text, found)
+        alone = [edit for channel in channels for edit in channel.alone(self._finder)]
+        if self._are_clean([channel.text for channel in channels]):
             return alone
-        return alone + [edit for channel in open_.values() for edit in channel.edits(self._finder)]
+        return alone + [edit for channel in channels for edit in channel.edits(self._finder)]
 
     def _are_clean(self, texts: Sequence[bytes]) -> bool:
         """Whether it costs little to see that there is nothing to overwrite."""
         few = sum(map(len, texts)) < _FEW
         return few and not self._finder.has_patterns and are_clean(texts, self._finder)
 
-    def _keep(self, tails: dict[tuple[Address, bytes], bytes]) -> None:
+    def _keep(self, tails: dict[Name, bytes]) -> None:
         for name, tail in tails.items():
             self._tails.pop(name, None)
             self._tails[name] = tail
         for name in list(self._tails)[:-_MOST]:
             del self._tails[name]
 
-    def _groupings(self, text: bytes, found: Sequence[Leaf]) -> Iterator[list[Address]]:
-        """Each way to say which leaves belong together: by key alone, and by what the events say of their calls."""
-        yield [(0, b"")] * len(found)
-        said = [address.findall(text) for address in _ADDRESSES]
-        if not any(map(_interleaved, said)):
-            if any(1 < len(set(values)) <= _PARTS for values in said):
-                # Where one part ends and the next begins, two words would be one, and hide a key's beginning or end.
-                yield [(3, address) for address in _of_lines(text, found, call_marks(text))]
+    @staticmethod
+    def _groupings(
+        text: bytes, found: Sequence[Leaf], framing: Framing
+    ) -> Iterator[tuple[Iterable[Name], Sequence[int]]]:
+        """Each way to say which leaves belong together, and in which event each stands."""
+        if framing is not Framing.LINES:
+            # Side by side, not joined.
+            yield [_DOCUMENT] * len(found), [0] * len(found)
+        if framing is Framing.DOCUMENT:
             return
-        may_leak = call_marks(text)
-        places = [at for at, _ in may_leak]
-        values = [b"", *(value for _, value in may_leak), b""]
-        after = [bisect_left(places, leaf.start) for leaf in found]
-        yield [(1, values[at]) for at in after]
-        yield [(2, values[at + 1]) for at in after]
-        yield [(3, address) for address in _of_lines(text, found, may_leak)]
+        events = lines(text, found) if framing is Framing.LINES else range(1, len(found) + 1)
+        for addresses in _addresses(text, found):
+            yield zip(addresses, [leaf.key for leaf in found], strict=True), events
+
+
+def _addresses(text: bytes, found: Sequence[Leaf]) -> Iterator[list[Address]]:
+    """Of the events of a stream: by key alone, and by what the events say of their calls."""
+    yield [(0, b"")] * len(found)
+    said = [address.findall(text) for address in _ADDRESSES]
+    if not any(map(_interleaved, said)):
+        if _THOUGHT.search(text) or any(1 < len(set(values)) <= _PARTS for values in said):
+            # Where one part ends and the next begins, two words would be one, and hide a key's beginning or end.
+            yield [(3, address) for address in _of_lines(text, found, call_marks(text))]
+        return
+    may_leak = call_marks(text)
+    places = [at for at, _ in may_leak]
+    values = [b"", *(value for _, value in may_leak), b""]
+    after = [bisect_left(places, leaf.start) for leaf in found]
+    yield [(1, values[at]) for at in after]
+    yield [(2, values[at + 1]) for at in after]
+    yield [(3, address) for address in _of_lines(text, found, may_leak)]
 
 
 def call_marks(text: bytes) -> list[tuple[int, bytes]]:
-    """The indexes and ids of calls, and where they stand."""
-    return sorted((match.start(), match[1]) for address in _ADDRESSES for match in address.finditer(text))
+    """The indexes and ids of calls, what says that a text is a thought, and where they stand."""
+    marks = (*_ADDRESSES, _THOUGHT)
+    return sorted((match.start(), match[1]) for address in marks for match in address.finditer(text))
 
 
 def index_marks(text: bytes) -> list[tuple[int, bytes]]:

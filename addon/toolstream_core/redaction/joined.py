@@ -11,10 +11,8 @@ if TYPE_CHECKING:
 
     from toolstream_core.redaction.finder import SecretFinder
 
-_APART: Final = b"\n\x01\n"
+APART: Final = b"\n\x01\n"
 """Stands between two texts; no expression for secrets reaches over it."""
-_OVER_LINES: Final = b"PRIVATE KEY"
-"""Begins the one secret whose expression does: where it is cut off, it ends with its text."""
 _DEEPEST: Final = 5
 """How often text is JSON in JSON, or percent-encoded."""
 
@@ -26,15 +24,15 @@ def are_clean(texts: Iterable[bytes], finder: SecretFinder) -> bool:
         words = [text for text in texts if text.isalnum()]  # such as padding, often more than all that is said
         if words:
             texts = [text for text in texts if not text.isalnum()]
-            if any(finder.find_by_themselves(_APART.join(words))):
+            if any(finder.find_by_themselves(APART.join(words))):
                 return False
-        together = _APART.join(texts)
-        if _OVER_LINES in together or any(finder.find(together)):
+        together = APART.join(texts)
+        if any(finder.find(together)):
             return False
-        escaped = _APART.join([text for text in texts if b"\\" in text])
+        escaped = APART.join([text for text in texts if b"\\" in text])
         meant = Unescaped(escaped).text
         unquoted = [Unquoted(text).text for text in texts if has_quoted(text)]
         if meant == escaped and not unquoted:
             return True
-        texts = meant.split(_APART) + unquoted
-    return not any(finder.find(_APART.join(texts)))
+        texts = meant.split(APART) + unquoted
+    return not any(finder.find(APART.join(texts)))

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_NAME: Final = 32
+"""Bytes beyond which what stands where a name does may be anything."""
 _INSIDE: Final = rb'[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+'
 # Fields that never carry a piece of a text; passed over in C, as each event has several of them.
 _NO_TEXT: Final = rb"id|object|model|type|role|finish_reason|system_fingerprint|service_tier|provider|event|status"
 _PASSED: Final = (
-    rb'(?:[^"]*+(?:"[^"\\\r\n]*+"\s*+:\s*+(?=[^"\s])|"(?:' + _NO_TEXT + rb')"\s*+:\s*+"[^"\\\r\n]*+"))*+[^"]*+'
+    rb'(?:[^"]*+(?:"[^"\\\r\n]{0,%d}+"\s*+:\s*+(?=[^"\s])|"(?:' % _NAME
+    + _NO_TEXT
+    + rb')"\s*+:\s*+"[^"\\\r\n]*+"))*+[^"]*+'
 )
 # A string, and what stands behind it where it is a key; a string that a line cuts off counts too.
 _LEAF: Final = re.compile(_PASSED + rb'"(' + _INSIDE + rb')(?:"(\s*+:\s*+(?:"(' + _INSIDE + rb')"?+)?+)?+)?+')
@@ -31,7 +35,10 @@ class Leaf(NamedTuple):
 
 
 def leaves(text: bytes, open_key: bytes | None = None) -> Iterator[Leaf]:
-    """The strings that are values, in order; with `open_key` the text begins inside the value of that key."""
+    """The strings that are values, in order, and names that are as long as a text.
+
+    With `open_key` the text begins inside the value of that key.
+    """
     at = 0
     if open_key is not None:
         at = _REST.match(text).end()  # type: ignore[union-attr]
@@ -41,7 +48,7 @@ def leaves(text: bytes, open_key: bytes | None = None) -> Iterator[Leaf]:
     while found := _LEAF.match(text, at):
         outset, at = found.start(1) - 1, found.end()
         start, end = found.span(3)
+        if found[2] is None or found.end(1) - outset > _NAME + 1:
+            yield Leaf(b"", *found.span(1), outset)
         if start >= 0:
             yield Leaf(found[1], start, end, outset)
-        elif found[2] is None:
-            yield Leaf(b"", *found.span(1), outset)

@@ -43,7 +43,9 @@ def _mark(signs: str, pattern: bytes, counts: Callable[[bytes], bool] = is_value
     return Mark(tuple(signs.encode().split()), re.compile(pattern, re.IGNORECASE), counts)
 
 
-_OPEN: Final = rb"""\s{0,4}\\*["']?"""
+_NEXT: Final = rb"""(?:\\*["'],)?"""
+"""Between two words of a command that is a list of strings."""
+_OPEN: Final = _NEXT + rb"""\s{0,4}\\*["']?"""
 _CLOSE: Final = rb"""\\*["']?\s{0,4}"""
 _WORD: Final = rb"""([^\s"'`\\|;<>]{3,256})"""
 _HASH: Final = (
@@ -57,17 +59,19 @@ MARKS: Final = (
     _mark("://", rb"://[^\s/?#@:\"'<>\\]{0,64}:(?![0-9]{1,5}(?:[/?#]|\b))([^\s@\"'<>\\]{1,256})@"),
     _mark(
         "curl",
-        rb"""\bcurl(?=\s)[^|;]{0,600}?\s(?:-u|--user)[\s=]{1,4}\\*["']?([^\s"':*]{1,64}:[^\s"'\\*]{3,128})""",
+        rb"""\bcurl(?=[\s\\"'])[^|;\x01]{0,600}?[\s"'](?:-u|--user)"""
+        + _NEXT
+        + rb"""[\s=]{1,4}\\*["']?([^\s"':*]{1,64}:[^\s"'\\*]{3,128})""",
         _is_login,
     ),
     _mark("arn:aws", rb"arn:aws[a-z-]{0,12}:[a-z0-9-]{0,40}:[a-z0-9-]{0,30}:([0-9]{12})(?![0-9])"),
     _mark("/subscriptions/", rb"/subscriptions/([0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12})"),
     # Passwords on the command line, which one letter says.
-    _mark("login", rb"\blogin\b[^\r\n|;]{0,160}?\s-p" + _OPEN + _WORD),
-    _mark("sshpass", rb"\bsshpass\s{1,4}-p" + _OPEN + _WORD),
-    _mark("mysql mariadb", rb"\b(?:mysql|mariadb)[a-z-]{0,12}\b[^\r\n|;]{0,160}?\s-p" + _WORD),
-    _mark("redis-cli", rb"\bredis-cli\b[^\r\n|;]{0,160}?\s-a" + _OPEN + _WORD),
-    _mark("ldap", rb"\bldap[a-z]{1,12}\b[^\r\n|;]{0,160}?\s-w" + _OPEN + _WORD),
+    _mark("login", rb"\blogin\b[^\r\n|;]{0,160}?[\s\"']-p" + _OPEN + _WORD),
+    _mark("sshpass", rb"\bsshpass" + _OPEN + rb"-p" + _OPEN + _WORD),
+    _mark("mysql mariadb", rb"\b(?:mysql|mariadb)[a-z-]{0,12}\b[^\r\n|;]{0,160}?[\s\"']-p" + _WORD),
+    _mark("redis-cli", rb"\bredis-cli\b[^\r\n|;]{0,160}?[\s\"']-a" + _OPEN + _WORD),
+    _mark("ldap", rb"\bldap[a-z]{1,12}\b[^\r\n|;]{0,160}?[\s\"']-w" + _OPEN + _WORD),
     _mark("-stdin --with-token", rb"\becho(?:\s{1,4}-n)?\s{1,4}\\*[\"']?" + _WORD + _CLOSE + rb"\|[^\r\n|]{0,99}\s--"),
     _mark("auth", rb"\b(?-i:AUTH)\s{1,4}(?:[\w-]{1,32}\s{1,4})?" + _WORD, looks_random),
     _mark("requirepass masterauth bindpw", rb"\b(?:requirepass|masterauth|bindpw)\s{1,4}\\*[\"']?" + _WORD),
@@ -97,18 +101,18 @@ _PAIRS: Final = (
         rb"""\b(?:value|content)=\\*["']([^"'\\<>\r\n]{1,8192})"""
     ),
     re.compile(
-        rb"""\bname:[ \t]{0,4}["']?([\w.-]{1,64})["']?[ \t]*\r?\n[ \t]{0,40}"""
+        rb"""\bname:[ \t]{0,4}["']?([\w.-]{1,64})["']?[ \t]*(?:\r?\n|,|[ \t])[ \t"']{0,40}"""
         rb"""value:[ \t]{0,4}["']?([^\s"'\\]{1,8192})"""
     ),
-    re.compile(rb"<key>([\w.-]{1,64})</key>\s{0,40}<string>([^<>]{1,8192})"),
+    re.compile(rb"""<key>([\w.-]{1,64})</key>[\s"',]{0,40}<string>([^<>]{1,8192})"""),
 )
 _PAIRED: Final = (b"value", b"content=", b"<key>")
 _KEY_BLOCKS: Final = (
     re.compile(
-        rb"-----BEGIN[ A-Z0-9_-]{0,60}PRIVATE KEY(?: BLOCK)?-----(.{0,16384}?)(?:-----END[ A-Z0-9_-]{0,60}-----|\Z)",
-        re.DOTALL,
+        rb"-----BEGIN[ A-Z0-9_-]{0,60}PRIVATE KEY(?: BLOCK)?-----([^\x01]{0,16384}?)"
+        rb"(?:-----END[ A-Z0-9_-]{0,60}-----|\n\x01|\Z)"
     ),
-    re.compile(rb"Private-Lines: [0-9]{1,3}\s(.{0,16384}?)(?:Private-MAC|\Z)", re.DOTALL),
+    re.compile(rb"Private-Lines: [0-9]{1,3}\s([^\x01]{0,16384}?)(?:Private-MAC|\n\x01|\Z)"),
 )
 _KEY_LINE: Final = re.compile(rb"[A-Za-z0-9+/=]+")
 

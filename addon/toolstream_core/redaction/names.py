@@ -24,18 +24,19 @@ _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _STRONG: Final = re.compile(
     r"(?:.*_)?(?:api_?key|apikey\d*|secret|secrets?_?key|secret_access_key|access_key|accesskey|private_?key|priv_key"
     r"|(?:subscription|functions?|signing|encryption|master|account|shared_access|storage|service|admin|license|webhook"
-    r"|auth|host|deploy|ssh|hmac)_key"
+    r"|auth|host|deploy|ssh|hmac|consumer|app|application|activation)_key|private_key_id"
     r"|(?:client|app|consumer|shared|webhook|signing|jwt|oauth)_?secret|passw(?:or)?ds?|passwd|pwd|passphrase|passcode"
     r"|(?:access|refresh|id|auth|bearer|session|security|csrf|xsrf|api|oauth|user|bot|app|personal|private|service"
-    r"|identity|web_identity|xsrf|delegation|master|device|admin|github|gitlab|hf|slack|npm)_?token"
+    r"|identity|web_identity|xsrf|delegation|master|device|admin|github|gitlab|gh|hf|slack|npm"
+    r"|vault|deploy|ci|mcp|jwt|push|fcm|authorization|azure_ad)_?token"
     r"|personal_access_token|accesstoken|csrfmiddlewaretoken|secret_key_base|client_key_data|access_key_?id|psk|bearer|authorization|authentication|authkey|auth_data|auth"
     r"|cookies?|cookie2|credentials?|jwt|session_?key|sessionid|sessid|connection_string|csrf"
     r"|[jp]?(?:hp)?sessid|jsessionid|pgpassword|mysql_pwd|client_assertion|saml_?re(?:sponse|quest)|code_verifier"
     r"|oauth_verifier|device_code|id_token_hint|seed_phrase|recovery_(?:code|phrase)s?|backup_codes?|(?:mfa|totp)_code"
-    r"|cvv|cvc|card_number|key_material)"
+    r"|otp|cvv|cvc|card_(?:number|pin)|pin_code|security_code|ssn|social_security_number|key_material)"
     r"(?:_(?:value|base64|b64|raw|prod|production|dev|staging|test|old|new|\d+))?"
 )
-_WEAK: Final = re.compile(r"(?:.*_)?(?:key|token|pass|cred|creds|pat|sig|assertion|nonce|otp|hmac)\d*")
+_WEAK: Final = re.compile(r"(?:.*_)?(?:key|token|pass|cred|creds|pat|sig|assertion|nonce|hmac|mnemonic)\d*")
 _IDENTITY: Final = re.compile(
     r"(?:.*_)?(?:(?:end_)?user(?:_?(?:id|uuid|identifier|email|project))?|safety_identifier|uid|sid|session(?:_id)?"
     r"|org(?:anization|anisation)?(?:_?(?:id|uuid))?|project(?:_?(?:id|uuid|number))?|account(?:_?(?:id|uuid|number))?"

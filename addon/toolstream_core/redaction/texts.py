@@ -6,7 +6,8 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.redaction.channels import Channel, id_marks, index_marks, other_lines
+from toolstream_core.redaction.channel import Channel
+from toolstream_core.redaction.channels import id_marks, index_marks, other_lines
 from toolstream_core.redaction.chat_text import fill_chat
 from toolstream_core.redaction.escapes import Edit, Unescaped
 from toolstream_core.redaction.value_text import ArgumentsFiller, fill_value

@@ -109,3 +109,20 @@ def test_other_wishes_take_the_slow_way() -> None:
     body = stream(1)
     for redaction in (Redaction(text=TextMode.MASK), Redaction(patterns=("stream",)), Redaction(names=("content",))):
         assert quickly(body, redaction) == redacted_body(body, redaction)
+
+
+def test_two_texts_of_each_event() -> None:
+    """Where one ends, the other begins, and neither hides a key."""
+    key = "AK" + "IA" + "QWERTZ23ABCDE234"
+    for first, second in ((f"see {key}", "Hello, that is all of it"), ("Hello, that is all", f"{key} is all of it")):
+        said = zip(first.rjust(40), second.ljust(40), strict=True)
+        events = [
+            {"choices": [{"index": 0, "delta": {"text": a}}, {"index": 1, "delta": {"text": b}}]} for a, b in said
+        ]
+        for order in (events, [{"choices": event["choices"][::-1]} for event in events]):
+            body = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in order)
+            clean = quickly(body)
+            assert clean == redacted_body(body)
+            parts = [json.loads(line[6:])["choices"] for line in clean.decode().splitlines() if line]
+            for at in (0, 1):
+                assert key not in "".join(choices[at]["delta"]["text"] for choices in parts)

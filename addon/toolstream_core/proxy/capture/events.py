@@ -30,8 +30,8 @@ _MARK: Final = 24
 """Bytes that tell one place from others in nearly every stream."""
 
 
-type _Said = bytes | tuple[bytes, Form]
-"""What is joined: the strings of a key, in all forms or in one."""
+type _Said = bytes | tuple[bytes, Form, int]
+"""What is joined: the strings of a key, in all forms, or those of one in a form, the first of its key or another."""
 
 
 class Condensed(NamedTuple):
@@ -122,23 +122,24 @@ class Condenser:
         return head + (tail + head).join([*lines[at:], last])
 
     def _texts(self) -> dict[bytes, list[bytes]]:
-        """What differs, joined key by key, for each form where that is something else; long pieces by themselves.
+        """What differs, joined key by key, for each text of a form where that is something else; long pieces alone.
 
         Each is joined to the end of what windows before said.
         """
         keys: defaultdict[bytes, list[bytes]] = defaultdict(list)
-        calls: defaultdict[tuple[bytes, Form], list[bytes]] = defaultdict(list)
+        calls: defaultdict[tuple[bytes, Form, int], list[bytes]] = defaultdict(list)
         for form, names, columns in self._runs:
-            for key, column in zip(names, columns, strict=True):
+            for at, (key, column) in enumerate(zip(names, columns, strict=True)):
                 keys[key] += column
-                calls[key, form] += column
+                calls[key, form, names[:at].count(key)] += column
         before = self._ends
         self._ends = {**before} if len(before) < _MOST else {}
         texts = {key: [self._joined(before, key, said)] for key, said in keys.items()}
-        for (key, form), said in calls.items():
-            if len(said) == len(keys[key]) and before.get((key, form)) == before.get(key):
-                self._ends[key, form] = self._ends[key]
-            elif (text := self._joined(before, (key, form), said)) not in texts[key][0]:
+        for name, said in calls.items():
+            key = name[0]
+            if len(said) == len(keys[key]) and before.get(name) == before.get(key):
+                self._ends[name] = self._ends[key]
+            elif (text := self._joined(before, name, said)) not in texts[key][0]:
                 texts[key].append(text)
         for key, said in keys.items():
             if max(map(len, said)) >= _LONG:
