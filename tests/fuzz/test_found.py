@@ -178,6 +178,17 @@ ONE_TEXT = [
 ]
 
 FOUND: dict[str, tuple[str, bytes]] = {
+    "anthropic: a call starts anew behind a block of text that came inside it": (
+        "anthropic",
+        sse(
+            tool_use(1),
+            partial(1, '{"b":2'),
+            text_block(0),
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "hi"}},
+            tool_use(1),
+            partial(1, '{"b":2'),
+        ),
+    ),
     "chat: garbage without an index behind a whole placeholder": (
         "openai-chat",
         sse(

@@ -110,6 +110,7 @@ class OrderRepairer(UnknownBlockRepairer):
         if piece and block.arguments.left_out is not None:
             (frame, start), block.arguments.left_out = block.arguments.left_out, None
             if isinstance(piece, str) and block.arguments.repair.restarted_by(piece):
+                self.let_go()
                 self._forget(block)
                 self._pass(frame, start, block.header_again(start))
         super()._filled(event, payload, block)
