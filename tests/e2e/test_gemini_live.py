@@ -12,7 +12,7 @@ from google import genai
 from websockets.sync.client import connect
 
 from tests.e2e.harness.socket_server import Planned, SocketServer
-from tests.e2e.harness.trust import server_context
+from tests.e2e.harness.trust import server_context, socket_trust
 from toolstream_core.synthetic.answers import DONE
 from toolstream_core.testing import ProxySession, Setup
 
@@ -107,8 +107,7 @@ def test_a_session_is_read_and_passes_as_it_is(proxies: Proxies, upstream: Socke
     assert verdict["verdict"]["results"] == [one["id"] for one in CALLS]
     again = upstream.plan(Planned(MESSAGES, asks=""))
     url = f"wss://127.0.0.1:{upstream.port}{again.path}/ws/x.v1beta.GenerativeService.BidiGenerateContent?key={KEY}"
-    context = ssl.create_default_context(cafile=proxy.ca)
-    with connect(url, proxy=proxy.url, ssl=context, max_size=None) as client:
+    with connect(url, proxy=proxy.url, ssl=socket_trust(proxy.ca), max_size=None) as client:
         for message, answer in zip(planned.received, MESSAGES, strict=True):
             client.send(json.dumps(message))
             assert [client.recv(10) for _ in answer] == answer

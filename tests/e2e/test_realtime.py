@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import ssl
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import openai
 import pytest
 
 from tests.e2e.harness.socket_server import Planned, SocketServer
-from tests.e2e.harness.trust import server_context
+from tests.e2e.harness.trust import server_context, socket_trust
 from tests.laws.healthy import request, streams
 from tests.laws.test_laws import CANNOT, injector
 from tests.tables import INJECTORS
@@ -67,7 +66,7 @@ def upstream(pem: Path) -> Iterator[SocketServer]:
 
 def connected(proxy: Mitmdump, server: SocketServer, planned: Planned) -> Any:
     """The official client on a planned socket."""
-    trust: Any = {"proxy": proxy.url, "ssl": ssl.create_default_context(cafile=proxy.ca), "max_size": None}
+    trust: Any = {"proxy": proxy.url, "ssl": socket_trust(proxy.ca), "max_size": None}
     sdk = openai.OpenAI(api_key="none", base_url=f"https://127.0.0.1:{server.port}{planned.path}/v1")
     return sdk.realtime.connect(model="gpt-realtime", websocket_connection_options=trust)
 

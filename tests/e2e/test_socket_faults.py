@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import ssl
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from tests.e2e.harness.socket_server import PATIENCE, Planned, SocketServer
-from tests.e2e.harness.trust import server_context
+from tests.e2e.harness.trust import server_context, socket_trust
 from tests.e2e.test_sockets import ENDS, TWO, messages_of
 from tests.laws.healthy import request
 
@@ -60,7 +59,7 @@ class Way:
         """A socket whose requests all get the same answer."""
         planned = self._server.plan(Planned([messages_of(TWO.body)] * answers))
         address = f"wss://127.0.0.1:{self._server.port}{planned.path}{folder}/v1/responses"
-        trust = ssl.create_default_context(cafile=self._proxy.ca)
+        trust = socket_trust(self._proxy.ca)
         return connect(address, proxy=self._proxy.url, ssl=trust), planned
 
 

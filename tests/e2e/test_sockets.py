@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import ssl
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import openai
@@ -13,7 +12,7 @@ from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from websockets.sync.client import connect
 
 from tests.e2e.harness.socket_server import PATIENCE, Planned, SocketServer
-from tests.e2e.harness.trust import server_context
+from tests.e2e.harness.trust import server_context, socket_trust
 from tests.laws.healthy import request, streams
 from tests.laws.test_laws import CANNOT, injector
 from tests.tables import INJECTORS, SHAPES
@@ -71,7 +70,7 @@ class Way:
         self._server = server
         self._options: Any = {
             "proxy": proxy.url,
-            "ssl": ssl.create_default_context(cafile=proxy.ca),
+            "ssl": socket_trust(proxy.ca),
             "compression": "deflate" if compressed else None,
             "max_size": None,
         }
