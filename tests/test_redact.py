@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from toolstream_core.redact import HIDDEN, redacted, request_secrets
@@ -16,7 +18,7 @@ KEYS = [
     "xai-" + "a1" * 12,
     "AIza" + "a1" * 18,
     "AKIA" + "A1" * 8,
-    "eyJ" + "a1" * 6 + "." + "b2" * 6 + "." + "c3" * 6,
+    "eyJ" + "hbGciOiJIUzI1NiJ9." + "eyJ" + "zdWIiOiIxMjM0NTY3ODkwIn0." + "c3" * 12,
 ]
 
 
@@ -27,6 +29,20 @@ def test_what_looks_like_a_key_is_hidden(key: str) -> None:
     assert key[10:] not in told
     assert HIDDEN in told
     assert told.endswith('"city":"Bern"}')
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("before", ["\n", "\t", "\u00e9", "\\"])
+def test_a_key_behind_an_escape_is_hidden(key: str, before: str, layers: int) -> None:
+    """As arguments say it that write a file line by line, once and twice in JSON."""
+    text = f"see{before}{key}\n"
+    for _ in range(layers):
+        text = json.dumps({"command": text})
+    told = redacted(text)
+    assert key[10:] not in told
+    for _ in range(layers):
+        told = json.loads(told)["command"]
 
 
 @pytest.mark.parametrize(

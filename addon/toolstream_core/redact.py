@@ -47,12 +47,14 @@ def redacted(text: str, secrets: tuple[str, ...] = ()) -> str:
     for secret in secrets:
         if secret in text:
             text = text.replace(secret, HIDDEN)
+    hidden = False
     for hint in _HINTS:
         if hint in text:
             text = _SHAPES.sub(HIDDEN, text)
+            hidden = "\\" in text  # behind an escape such as `\n` no expression sees where a key begins
             break
     lowered = text.lower()
-    return redacted_text(text, _PLAIN) if any(word in lowered for word in _MAY_NAME) else text
+    return redacted_text(text, _PLAIN) if hidden or any(word in lowered for word in _MAY_NAME) else text
 
 
 def request_secrets(headers: Iterable[tuple[str, str]], path: str) -> tuple[str, ...]:
