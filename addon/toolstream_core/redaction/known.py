@@ -66,6 +66,8 @@ def cookie_values(header: str) -> Iterator[str]:
 def _credentials(value: str) -> Iterator[str]:
     """`Bearer SECRET`, `Basic base64(user:password)`, `Signature=…, Credential=…`."""
     scheme, _, rest = value.strip().partition(" ")
+    if rest and not rest.strip("* "):  # overwritten before: `Bearer ***` begins whatever was redacted behind a scheme
+        return
     yield value.strip()
     if not rest:
         return
