@@ -26,11 +26,14 @@ _PARTS: Final = 32
 # Each begins with what a search in C looks for first.
 _ADDRESSES: Final = (
     re.compile(rb'ndex"\s*+:\s*+"?([0-9]++)'),
-    re.compile(rb'_id"\s*+:\s*+"([^"\\\r\n]*+)'),
+    re.compile(rb'_id"(?<!event_id")\s*+:\s*+"([^"\\\r\n]*+)'),
     re.compile(rb'UseId"\s*+:\s*+"([^"\\\r\n]*+)'),
 )
 # Parts of an answer that differ by this alone.
-_THOUGHT: Final = re.compile(rb'hought"\s*+:\s*+(true)')
+_PARTED: Final = (
+    re.compile(rb'hought"\s*+:\s*+(true)'),
+    re.compile(rb'putTranscription(?<=(n|t)putTranscription)"\s*+:'),
+)
 # Lines that hold nothing but JSON, or nothing: their strings are looked at one by one.
 _JSON_LINES: Final = re.compile(
     rb"""(?:(?:(?:data:\ ?)?[ \t]*+(?:\{"|\[\{|["}\],]|[\[{]?\r?(?=\n|\Z))|event:\ ?[\w.-]*+\r?(?=\n))"""
@@ -115,9 +118,9 @@ def _addresses(text: bytes, found: Sequence[Leaf]) -> Iterator[list[Address]]:
     yield [(0, b"")] * len(found)
     said = [address.findall(text) for address in _ADDRESSES]
     if not any(map(_interleaved, said)):
-        if _THOUGHT.search(text) or any(1 < len(set(values)) <= _PARTS for values in said):
+        if any(mark.search(text) for mark in _PARTED) or any(1 < len(set(values)) <= _PARTS for values in said):
             # Where one part ends and the next begins, two words would be one, and hide a key's beginning or end.
-            yield [(3, address) for address in _of_lines(text, found, call_marks(text))]
+            yield from _by_lines(text, found, call_marks(text))
         return
     may_leak = call_marks(text)
     places = [at for at, _ in may_leak]
@@ -125,12 +128,20 @@ def _addresses(text: bytes, found: Sequence[Leaf]) -> Iterator[list[Address]]:
     after = [bisect_left(places, leaf.start) for leaf in found]
     yield [(1, values[at]) for at in after]
     yield [(2, values[at + 1]) for at in after]
-    yield [(3, address) for address in _of_lines(text, found, may_leak)]
+    yield from _by_lines(text, found, may_leak)
+
+
+def _by_lines(text: bytes, found: Sequence[Leaf], may_leak: Sequence[tuple[int, bytes]]) -> Iterator[list[Address]]:
+    """By all that an event says of its call; some servers write the fields of each event in another order."""
+    said = list(_of_lines(text, found, may_leak))
+    yield [(3, b",".join(values)) for values in said]
+    if len(set(said)) > len({tuple(sorted(values)) for values in set(said)}):
+        yield [(4, b",".join(sorted(values))) for values in said]
 
 
 def call_marks(text: bytes) -> list[tuple[int, bytes]]:
-    """The indexes and ids of calls, what says that a text is a thought, and where they stand."""
-    marks = (*_ADDRESSES, _THOUGHT)
+    """The indexes and ids of calls, what says that a text is a thought or whose voice it is, and where they stand."""
+    marks = (*_ADDRESSES, *_PARTED)
     return sorted((match.start(), match[1]) for address in marks for match in address.finditer(text))
 
 
@@ -159,9 +170,10 @@ def _interleaved(values: Sequence[bytes]) -> bool:
     return changes >= len(set(values)) > 1
 
 
-def _of_lines(text: bytes, found: Sequence[Leaf], may_leak: Sequence[tuple[int, bytes]]) -> Iterator[bytes]:
+def _of_lines(text: bytes, found: Sequence[Leaf], may_leak: Sequence[tuple[int, bytes]]) -> Iterator[tuple[bytes, ...]]:
     """All that a leaf's line says of indexes and ids."""
-    mark, line_end, address = 0, -1, b""
+    mark, line_end = 0, -1
+    address: tuple[bytes, ...] = ()
     for leaf in found:
         if leaf.start > line_end:
             line_end = text.find(b"\n", leaf.start)
@@ -171,5 +183,5 @@ def _of_lines(text: bytes, found: Sequence[Leaf], may_leak: Sequence[tuple[int, 
             while mark < len(may_leak) and may_leak[mark][0] < line_end:
                 values.append(may_leak[mark][1])
                 mark += 1
-            address = b",".join(values)
+            address = tuple(values)
         yield address
