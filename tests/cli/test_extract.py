@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from mitmproxy import http
+from mitmproxy.flow import Error
 from mitmproxy.io import FlowWriter
 
 from tests.cli.inspected import ROOT, flows
@@ -156,6 +157,22 @@ def test_other_layouts_come_and_go(extract: Extract, format_: str) -> None:
     inner = Extract(extract.folder / "again", extract._capsys)
     inner(extract.folder / there.partition("/")[0], "--name", "glm")
     assert (inner.folder / "glm.expect.json").read_text() == expect_path(GLM).read_text()
+
+
+def test_a_client_that_left_when_all_was_said_is_no_error(extract: Extract, tmp_path: Path) -> None:
+    """As the official client of OpenAI does; the layouts of others do not say that it broke either."""
+    left = flows(HEALTHY)
+    for flow in left:
+        flow.error = Error("Client disconnected.")
+    path = tmp_path / "dump.mitm"
+    with path.open("wb") as file:
+        for flow in left:
+            FlowWriter(file).add(flow)
+    extract(path, "--only", "errors", code=1)
+    extract(path, "--format", "bare", "--name", "left")
+    manifests = list(extract.folder.rglob("manifest.json"))
+    assert manifests
+    assert [one for one in manifests if "broken" in json.loads(one.read_text())] == []
 
 
 def test_text_is_masked_and_secrets_are_named(extract: Extract, tmp_path: Path) -> None:

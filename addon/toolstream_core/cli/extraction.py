@@ -113,7 +113,10 @@ class Extraction:
             fixtures = [fixture for at, flow in enumerate(clean) if (fixture := read_flow(flow, f"{stem}.flow#{at}"))]
             files = flow_files(stem, clean, dumps(expectation_of(fixtures)))
         else:
-            interactions = [interaction_of(flow, one.fixture.source) for flow, one in zip(clean, group, strict=True)]
+            interactions = [
+                interaction_of(flow, one.fixture.source, broke=one.fixture.broken is not None)
+                for flow, one in zip(clean, group, strict=True)
+            ]
             files = bare_files(stem, interactions) if self.format == "bare" else cassette_files(stem, interactions)
         try:
             write_all(self.folder, files, force=self.force)
