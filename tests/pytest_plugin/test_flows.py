@@ -76,6 +76,18 @@ def test_what_is_wrong_is_told_and_written_on_demand_alone(folder: Path) -> None
     assert "99" in there["gemini-single.expect.json"]
 
 
+def test_flows_by_themselves(tmp_path: Path) -> None:
+    """The tests that replay them did not run, so nobody knows what is unused; a flow that is not there is told once."""
+    made = project(tmp_path, "glm-5", test_replays=REPLAYS.replace("openai-chat-single", "nowhere"))
+    told = run(made, "flows")
+    assert "1 passed" in told, told
+    assert "unused fixture" not in told
+    told = run(made)
+    assert "unused fixture flows/glm-5.flow" in told
+    assert told.count("\nthe marker toolstream names 'flows/nowhere.flow', and there is no ") == 1, told
+    assert "During handling" not in told
+
+
 def test_a_wrong_mode(tmp_path: Path) -> None:
     """A usage error that names the right ones."""
     told = run(project(tmp_path), "--toolstream-update=all")

@@ -77,6 +77,14 @@ class Flows:
     def _said(self, path: Path) -> str:
         return said_path(path, self._config)
 
+    def _alone(self) -> bool:
+        """Whether only flows were asked for: the tests that replay them did not run."""
+        if self._config.args_source is not pytest.Config.ArgsSource.ARGS:
+            return False
+        base, folders = self._config.invocation_params.dir, [folder.resolve() for folder in self._folders]
+        paths = [(base / arg).resolve() for arg in self._config.args]
+        return all(any(path.is_relative_to(folder) for folder in folders) for path in paths)
+
     def _missing(self) -> list[Path]:
         return [folder for folder in self._folders if not folder.is_dir()]
 
@@ -86,7 +94,7 @@ class Flows:
 
     def _unused(self) -> Iterator[Path]:
         """The flows that no test replayed; none are told of where not all tests ran."""
-        if not _whole_run(self._config):
+        if not _whole_run(self._config) or self._alone():
             return
         used = {path.resolve() for path in self._used}
         for path in sorted({path for folder in self._folders for path in folder.rglob("*.flow")}):

@@ -53,5 +53,5 @@ def _found(given: str | Path, item: pytest.Item) -> Path:
     for path in tried:
         if path.exists():
             return path
-    places = " nor ".join(str(path) for path in dict.fromkeys(tried))
-    raise pytest.UsageError(f"the marker toolstream names {str(given)!r}, and there is neither {places}")
+    places = " and no ".join(str(path) for path in dict.fromkeys(tried))
+    raise pytest.UsageError(f"the marker toolstream names {str(given)!r}, and there is no {places}")

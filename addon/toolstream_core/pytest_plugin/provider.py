@@ -35,7 +35,7 @@ class Provider:
         try:
             current = Toolstream(self.proxy, setup_of(item), self._network, item.config.rootpath)
         except pytest.UsageError as error:
-            pytest.fail(str(error), pytrace=False)
+            raise pytest.fail.Exception(str(error), pytrace=False) from None
         if self._block is not None:
             self._block.allow(self.proxy.port)
         self._environment = Environment(current.env, REMOVED)
