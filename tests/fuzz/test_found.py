@@ -116,9 +116,15 @@ def completed(*items: Json) -> Json:
     return {"type": "response.completed", "response": response}
 
 
-def cohere(index: float, entries: object, kind: str = "tool-call-start") -> Json:
+def cohere(index: float | None, entries: object, kind: str = "tool-call-start") -> Json:
     """A Cohere event of a call."""
-    return {"type": kind, "index": index, "delta": {"message": {"tool_calls": entries}}}
+    said = {"type": kind, "delta": {"message": {"tool_calls": entries}}}
+    return said if index is None else {**said, "index": index}
+
+
+def filled(index: float | None, arguments: str) -> Json:
+    """A Cohere delta of a call."""
+    return cohere(index, {"function": {"arguments": arguments}}, "tool-call-delta")
 
 
 def named(name: str, arguments: str = "") -> Json:
@@ -1179,6 +1185,38 @@ FOUND: dict[str, tuple[str, bytes]] = {
             *(cohere(at, {"function": {"arguments": one}}, "tool-call-delta") for at, one in ((0, '{"a":1}'), (1, ""))),
             cohere(1, named("g")),
         ),
+    ),
+    "cohere: an earlier call's piece behind a call that came twice, and is closed": (
+        "cohere-v2",
+        sse(
+            *(cohere(1, named("g")), filled(1, '{"a":1}'), cohere(101, named("g")), filled(101, '{"a":1}')),
+            filled(1, 'irobi"}'),
+        ),
+    ),
+    "cohere: arguments without an index behind the end of the last of two calls": (
+        "cohere-v2",
+        sse(
+            *(cohere(None, named("f")), filled(None, "}"), cohere(None, named("g"))),
+            *({"type": "tool-call-end"}, filled(None, '{"b":2}')),
+        ),
+    ),
+    "cohere: pieces of nobody under an index that two calls had": (
+        "cohere-v2",
+        sse(
+            *(cohere(0, named("f")), filled(0, '{"a'), filled(0, '":1}'), cohere(0, named("g"))),
+            *({"type": "tool-call-end", "index": 0}, filled(1, "location"), filled(0, '":')),
+        ),
+    ),
+    "cohere: pieces of nobody before another call's, and then the call's own": (
+        "cohere-v2",
+        sse(
+            *(cohere(0, named("f")), cohere(2, named("h")), {"type": "tool-call-end", "index": 0}),
+            *(filled(1, '{"a'), filled(1, '":1}'), filled(0, ':{"b":1}}'), filled(2, '{"b":2}')),
+        ),
+    ),
+    "cohere: one bracket too many, and nothing ends the call": (
+        "cohere-v2",
+        sse(cohere(0, named("f")), *(filled(0, one) for one in ('{"c":"x"', "}", "}"))),
     ),
 }  # fmt: skip
 
