@@ -1214,6 +1214,18 @@ FOUND: dict[str, tuple[str, bytes]] = {
             *(filled(1, '{"a'), filled(1, '":1}'), filled(0, ':{"b":1}}'), filled(2, '{"b":2}')),
         ),
     ),
+    "cohere: whole arguments of nobody within a call that is open": (
+        "cohere-v2",
+        sse(*(cohere(0, named("f")), filled(0, '{"a":{"b'), filled(1, '{"a":{"b":1}}'), filled(0, '":1}}'))),
+    ),
+    "cohere: a piece behind a call whose new index another call had": (
+        "cohere-v2",
+        sse(
+            *(cohere(1, named("g")), cohere(0, named("f")), filled(0, '{"a":1}')),
+            *({"type": "tool-call-end", "index": 0}, cohere(1, named("g"))),
+            *(filled(0, "x"), filled(1, '{"c":"x"}'), {"type": "tool-call-end", "index": 1}),
+        ),
+    ),
     "cohere: one bracket too many, and nothing ends the call": (
         "cohere-v2",
         sse(cohere(0, named("f")), *(filled(0, one) for one in ('{"c":"x"', "}", "}"))),

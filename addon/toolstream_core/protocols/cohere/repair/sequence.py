@@ -155,8 +155,8 @@ class CallRepairer(EndRepairer):
             self._bring_start(one, piece)
         over = one.is_over
         changed = one.delta(changed)
-        if over and arguments_in(changed):
-            self._nobodys(frame, changed)
+        if over and (piece := arguments_in(changed)):
+            self._nobodys(frame, payload if piece == arguments_in(payload) else with_arguments(payload, piece))
             return
         first = self._unsure[0] if self._unsure else None
         if one.waiting or (first is not None and one.placeholder):

@@ -57,7 +57,7 @@ class UnknownCallRepairer(CallRepairer):
             if self._strays or not one.indexed:
                 self._begins(payload, one)
         elif arguments_in(payload):
-            anothers = one.indexed and index_of(payload) in self.indexes
+            anothers = one.indexed and index_of(payload) is not None
             if anothers or one.torn or one.came_whole or not one.open:
                 index_repaired(one, self, payload)
                 self._nobodys(frame, payload)
