@@ -1186,6 +1186,27 @@ FOUND: dict[str, tuple[str, bytes]] = {
             cohere(1, named("g")),
         ),
     ),
+    "anthropic: a call that starts again within a key, and begins as before": (
+        "anthropic",
+        sse(
+            *(tool_use(0), partial(0, '{"a":1}'), stopped(0), tool_use(1), partial(1, '{"'), partial(1, "a")),
+            *(partial(0, '{"a":1}'), tool_use(1), partial(1, '{"'), partial(1, "a"), partial(1, '":1}')),
+        ),
+    ),
+    "anthropic: deltas behind the stop reason count instead of a start's arguments": (
+        "anthropic",
+        sse(
+            *(MESSAGE_START, tool_use(0, input={"a": 1}), message_delta("tool_use")),
+            *(partial(0, '{"a":'), partial(0, '{"b":1}}'), stopped(0), {"type": "message_stop"}),
+        ),
+    ),
+    "anthropic: a first {} that waits, and a second message": (
+        "anthropic",
+        sse(
+            *(tool_use(0), MESSAGE_START, partial(0, "{}"), MESSAGE_START),
+            *({"type": "content_block_stop", "index": 1.5}, message_delta("tool_use"), {"type": "message_stop"}),
+        ),
+    ),
     "cohere: an earlier call's piece behind a call that came twice, and is closed": (
         "cohere-v2",
         sse(
