@@ -1207,6 +1207,17 @@ FOUND: dict[str, tuple[str, bytes]] = {
             *({"type": "content_block_stop", "index": 1.5}, message_delta("tool_use"), {"type": "message_stop"}),
         ),
     ),
+    "bedrock: arguments of nobody, and the call's own behind the message's stop": (
+        "bedrock",
+        converse(start(0, F), delta(1, {"input": '{"c":"x"}'}), TOOL_USE, delta(0, {"input": "{}"}), stop(0)),
+    ),
+    "bedrock: arguments of nobody, an event of no kind, and a block that starts there": (
+        "bedrock",
+        converse(
+            *(start(2, F), delta(1, {"input": "{}"}), ("None", {"contentBlockIndex": 1})),
+            *(start(1, F | {"toolUseId": "u", "name": "g"}), delta(2, {"input": '{"a":{"b":1}}'}), TOOL_USE),
+        ),
+    ),
     "cohere: an earlier call's piece behind a call that came twice, and is closed": (
         "cohere-v2",
         sse(
