@@ -50,6 +50,8 @@ class ClientCall(StreamedCall):
         """Whether its events carry another index than the wire's."""
         self.indexed = False
         """Whether arguments came under its own index."""
+        self.judged: Row | None = None
+        """The last defect of it."""
         self.followed = False
         """Whether another call has started at its index: clients take what comes there for that one's."""
         self.open = True
@@ -61,6 +63,7 @@ class ClientCall(StreamedCall):
 
     @override
     def judge(self, row: Row, message: str) -> bool:
+        self.judged = row
         repair = self._repairer.report(row, self._repairer.number, message, self.call)
         return repair and not (self.torn and row is TRAILING_GARBAGE)
 

@@ -156,6 +156,8 @@ class CallRepairer(EndRepairer):
         over = one.is_over
         changed = one.delta(changed)
         if over and (piece := arguments_in(changed)):
+            if one.judged is not None:
+                self.because(one.judged)
             self._nobodys(frame, payload if piece == arguments_in(payload) else with_arguments(payload, piece))
             return
         first = self._unsure[0] if self._unsure else None
@@ -174,9 +176,7 @@ class CallRepairer(EndRepairer):
         if meant is not None and not meant.is_over:
             self._pass(frame, payload, self._moved(meant, payload))
             return
-        taken = any(one.shown == index for one in self.calls) and self.report(
-            UNKNOWN_BLOCK, self.number, f"arguments that are of no call come under index {index}"
-        )
+        taken = self.on(UNKNOWN_BLOCK) and any(one.shown == index for one in self.calls)
         self._pass(frame, payload, {**payload, "index": NOBODYS + (index or 0)} if taken else payload)
 
 
