@@ -217,6 +217,7 @@ def _block_delta(plain: Plain, delta: dict[str, Any], key: str) -> None:
         plain.say("thinking", delta.get("thinking"))
     elif key in plain.calls and kind == "input_json_delta":
         plain.calls[key].parts.append(_text(delta.get("partial_json")))
+        plain.calls[key].odd = plain.calls[key].odd or isinstance(delta.get("partial_json"), dict)
 
 
 def _gemini(plain: Plain, block: Block) -> None:

@@ -116,9 +116,15 @@ def completed(*items: Json) -> Json:
     return {"type": "response.completed", "response": response}
 
 
-def cohere(index: float, entries: object, kind: str = "tool-call-start") -> Json:
+def cohere(index: float | None, entries: object, kind: str = "tool-call-start") -> Json:
     """A Cohere event of a call."""
-    return {"type": kind, "index": index, "delta": {"message": {"tool_calls": entries}}}
+    said = {"type": kind, "delta": {"message": {"tool_calls": entries}}}
+    return said if index is None else {**said, "index": index}
+
+
+def filled(index: float | None, arguments: str) -> Json:
+    """A Cohere delta of a call."""
+    return cohere(index, {"function": {"arguments": arguments}}, "tool-call-delta")
 
 
 def named(name: str, arguments: str = "") -> Json:
@@ -1179,6 +1185,82 @@ FOUND: dict[str, tuple[str, bytes]] = {
             *(cohere(at, {"function": {"arguments": one}}, "tool-call-delta") for at, one in ((0, '{"a":1}'), (1, ""))),
             cohere(1, named("g")),
         ),
+    ),
+    "anthropic: a call that starts again within a key, and begins as before": (
+        "anthropic",
+        sse(
+            *(tool_use(0), partial(0, '{"a":1}'), stopped(0), tool_use(1), partial(1, '{"'), partial(1, "a")),
+            *(partial(0, '{"a":1}'), tool_use(1), partial(1, '{"'), partial(1, "a"), partial(1, '":1}')),
+        ),
+    ),
+    "anthropic: deltas behind the stop reason count instead of a start's arguments": (
+        "anthropic",
+        sse(
+            *(MESSAGE_START, tool_use(0, input={"a": 1}), message_delta("tool_use")),
+            *(partial(0, '{"a":'), partial(0, '{"b":1}}'), stopped(0), {"type": "message_stop"}),
+        ),
+    ),
+    "anthropic: a first {} that waits, and a second message": (
+        "anthropic",
+        sse(
+            *(tool_use(0), MESSAGE_START, partial(0, "{}"), MESSAGE_START),
+            *({"type": "content_block_stop", "index": 1.5}, message_delta("tool_use"), {"type": "message_stop"}),
+        ),
+    ),
+    "bedrock: arguments of nobody, and the call's own behind the message's stop": (
+        "bedrock",
+        converse(start(0, F), delta(1, {"input": '{"c":"x"}'}), TOOL_USE, delta(0, {"input": "{}"}), stop(0)),
+    ),
+    "bedrock: arguments of nobody, an event of no kind, and a block that starts there": (
+        "bedrock",
+        converse(
+            *(start(2, F), delta(1, {"input": "{}"}), ("None", {"contentBlockIndex": 1})),
+            *(start(1, F | {"toolUseId": "u", "name": "g"}), delta(2, {"input": '{"a":{"b":1}}'}), TOOL_USE),
+        ),
+    ),
+    "cohere: an earlier call's piece behind a call that came twice, and is closed": (
+        "cohere-v2",
+        sse(
+            *(cohere(1, named("g")), filled(1, '{"a":1}'), cohere(101, named("g")), filled(101, '{"a":1}')),
+            filled(1, 'irobi"}'),
+        ),
+    ),
+    "cohere: arguments without an index behind the end of the last of two calls": (
+        "cohere-v2",
+        sse(
+            *(cohere(None, named("f")), filled(None, "}"), cohere(None, named("g"))),
+            *({"type": "tool-call-end"}, filled(None, '{"b":2}')),
+        ),
+    ),
+    "cohere: pieces of nobody under an index that two calls had": (
+        "cohere-v2",
+        sse(
+            *(cohere(0, named("f")), filled(0, '{"a'), filled(0, '":1}'), cohere(0, named("g"))),
+            *({"type": "tool-call-end", "index": 0}, filled(1, "location"), filled(0, '":')),
+        ),
+    ),
+    "cohere: pieces of nobody before another call's, and then the call's own": (
+        "cohere-v2",
+        sse(
+            *(cohere(0, named("f")), cohere(2, named("h")), {"type": "tool-call-end", "index": 0}),
+            *(filled(1, '{"a'), filled(1, '":1}'), filled(0, ':{"b":1}}'), filled(2, '{"b":2}')),
+        ),
+    ),
+    "cohere: whole arguments of nobody within a call that is open": (
+        "cohere-v2",
+        sse(*(cohere(0, named("f")), filled(0, '{"a":{"b'), filled(1, '{"a":{"b":1}}'), filled(0, '":1}}'))),
+    ),
+    "cohere: a piece behind a call whose new index another call had": (
+        "cohere-v2",
+        sse(
+            *(cohere(1, named("g")), cohere(0, named("f")), filled(0, '{"a":1}')),
+            *({"type": "tool-call-end", "index": 0}, cohere(1, named("g"))),
+            *(filled(0, "x"), filled(1, '{"c":"x"}'), {"type": "tool-call-end", "index": 1}),
+        ),
+    ),
+    "cohere: one bracket too many, and nothing ends the call": (
+        "cohere-v2",
+        sse(cohere(0, named("f")), *(filled(0, one) for one in ('{"c":"x"', "}", "}"))),
     ),
 }  # fmt: skip
 

@@ -86,8 +86,15 @@ class ArgumentState:
         return self._behind is None and self._text.half
 
     def restarted_by(self, piece: str) -> bool:
-        """Whether `piece` begins an object that cannot go on with the one that is open."""
-        return self.half and self._text.restarted_by(piece)
+        """Whether `piece` begins anew behind a start that came again.
+
+        It begins as the object that is open began, or is an object's begin that cannot go on with that one.
+        """
+        if not self.half:
+            return False
+        text, again = self._text.text(), piece.strip(WHITE)
+        alike = len(again) > 1 and text.lstrip(WHITE).startswith(again)
+        return alike or self._text.restarted_by(piece)
 
     @property
     def spoilt(self) -> bool:

@@ -28,9 +28,14 @@ class BlockEndRepairer(NamedEventRepairer):
         """Stop a block whose stop has not come."""
         self._stop_now(block, Stop.MADE)
 
-    def close_whole(self, *, failed: bool) -> None:
-        """The message is over: stop calls that are whole, and send what was kept of the others."""
+    def close_whole(self, *, failed: bool, stopped: bool) -> None:
+        """The message is over: stop calls that are whole, and send what was kept of the others.
+
+        `stopped`: it has stopped, too. Before that deltas may come: a call without any is not known to be whole.
+        """
         for block in list(self.message.open.values()):
+            if not (stopped or block.arguments.begun):
+                continue
             message = "no content_block_stop came for the call"
             if not block.whole_call or failed:
                 self.flush(block)

@@ -87,7 +87,7 @@ class ClientArguments:
     @property
     def come(self) -> bool:
         """Whether they have come and are whole; also where the block is not a call."""
-        return self._call is None or (not self._call.arguments.empty and self.whole)
+        return self.begun and self.whole
 
     @property
     def accepts_any(self) -> bool:
@@ -98,6 +98,11 @@ class ClientArguments:
     def inside_value(self) -> bool:
         """Whether plain text in the middle of a value needs no change."""
         return self._client_runs and self.repair.inside_value and not self._mixed and self.left_out is None
+
+    @property
+    def begun(self) -> bool:
+        """Whether any have come; also where the block is not a call."""
+        return self._call is None or not self._call.arguments.empty
 
     def settle(self) -> None:
         """Nothing follows that could change what waits."""

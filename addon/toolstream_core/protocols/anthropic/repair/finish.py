@@ -64,7 +64,7 @@ class FinishRepair:
         reason = given if isinstance(given, str) and given else self._reason
         if reason or kind == "message_stop":
             self._repairer.let_go()
-            self._repairer.close_whole(failed=self.failed)
+            self._repairer.close_whole(failed=self.failed, stopped=kind == "message_stop")
         if kind == "message_stop":
             self._over, self._blocks = True, self._message.count
             if self._reason is None:
@@ -86,7 +86,7 @@ class FinishRepair:
         repairer = self._repairer
         if self._reason is None and repairer.torn:
             return False
-        repairer.close_whole(failed=False)
+        repairer.close_whole(failed=False, stopped=True)
         if self._reason is None:
             put = self._finish("the stream ended without a stop reason")
         else:

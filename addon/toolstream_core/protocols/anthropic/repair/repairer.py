@@ -120,7 +120,7 @@ class AnthropicRepairer(SkippableRepairer):
             self._tear()
         if event.content.error:
             self._finish.failed = True
-            self.close_whole(failed=True)
+            self.close_whole(failed=True, stopped=True)
             self.report(IN_BAND_ERROR, self.number, f"the provider reports an error: {event.content.error}")
         if not isinstance(payload, dict) or (self._placeholder is not None and kind not in NAMED - {"ping"}):
             self._behind(event.frame)
@@ -166,6 +166,7 @@ class AnthropicRepairer(SkippableRepairer):
     def _restart(self) -> None:
         """From here on nothing is repaired: the events of the two messages cannot be told apart."""
         self.report(RESTARTED_STREAM, self.number, "a second message starts within the stream")
+        self._settled()
         self.let_go()
         self.flush_open()
         self._second = SecondMessage(self.message, self.context.writer)

@@ -103,10 +103,9 @@ class ConverseRepairer(DoubledCallRepairer, Holds):
     def _foreign(self, event: Event) -> None:
         """An error, or what nobody could read: nothing waits any longer, and nothing is concluded from what came."""
         frame, error = event.frame, event.content.error if event.frame.data is not None else None
-        if is_unread(event):
-            self._refuse_strays()
-            if self._current is not None:
-                self._current.torn = True
+        self._refuse_strays()
+        if is_unread(event) and self._current is not None:
+            self._current.torn = True
         self._let_go(more=True)
         self.torn = self.torn or is_unread(event)
         self._finish.failed |= bool(error) or frame.trailing or self.torn
@@ -119,7 +118,7 @@ class ConverseRepairer(DoubledCallRepairer, Holds):
     @override
     def _one(self, one: Waited, event: ConverseEvent) -> None:
         if event.kind not in {BLOCK_START, BLOCK_DELTA, BLOCK_STOP}:
-            if event.kind == START:
+            if event.kind == START or (event.kind == STOP and self._may_be_anothers):
                 self._refuse_strays()
             self._let_go(over=event.kind == STOP)
             self._around(one, event)

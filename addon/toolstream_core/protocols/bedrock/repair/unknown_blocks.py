@@ -131,6 +131,16 @@ class UnknownBlockRepairer(BlockRepairer):
         """Whether a stop is among what waits."""
         return any(one.stops for one in self._strays)
 
+    @property
+    def _places(self) -> set[int]:
+        """The indexes under which arguments wait."""
+        return {one.place for one in self._strays if one.place is not None}
+
+    @property
+    def _may_be_anothers(self) -> bool:
+        """Whether arguments wait under an index that no block has, and no stop behind them."""
+        return bool(self._places) and not self._is_stopped
+
     @override
     def _left_open(self, event: ConverseEvent) -> Block | None:
         return None if self._strays else super()._left_open(event)
@@ -138,8 +148,7 @@ class UnknownBlockRepairer(BlockRepairer):
     @override
     def _before_start(self, event: ConverseEvent) -> None:
         """What waits under the index that starts is not the open call's, nor, unless it is stopped, under another."""
-        places = {one.place for one in self._strays} - {None}
-        if event.index in places or (places and not self._is_stopped):
+        if self._strays and (event.index in self._places or self._may_be_anothers):
             self._refuse_strays()
         self._settle()
 

@@ -39,8 +39,8 @@ class ClientCalls(NamedEventRepairer):
         """Those that the client has been given."""
         self.by_id: dict[str, list[ClientCall]] = {}
         """Calls by the id that the provider gave them."""
-        self.indexes: dict[int, ClientCall] = {}
-        """Calls by the number at which the wire started them."""
+        self.indexes: dict[int | None, ClientCall] = {}
+        """Calls by the number at which the wire started them, the last of each; `None` for one that has none."""
         self._by_call: dict[int, ClientCall] = {}
         self._started = 0
         """How many calls the wire has started, those among them that the client does not get."""

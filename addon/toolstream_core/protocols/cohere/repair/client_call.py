@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, override
 
 from toolstream_core.calls import nonblank
-from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.resolver import same_arguments
 from toolstream_core.defects.arguments import (
     MISNAMED_ARGUMENTS,
@@ -51,6 +50,10 @@ class ClientCall(StreamedCall):
         """Whether its events carry another index than the wire's."""
         self.indexed = False
         """Whether arguments came under its own index."""
+        self.judged: Row | None = None
+        """The last defect of it."""
+        self.followed = False
+        """Whether another call has started at its index: clients take what comes there for that one's."""
         self.open = True
         self.ended_early = False
         """Whether it was ended before its own end came."""
@@ -60,6 +63,7 @@ class ClientCall(StreamedCall):
 
     @override
     def judge(self, row: Row, message: str) -> bool:
+        self.judged = row
         repair = self._repairer.report(row, self._repairer.number, message, self.call)
         return repair and not (self.torn and row is TRAILING_GARBAGE)
 
@@ -74,6 +78,11 @@ class ClientCall(StreamedCall):
         return self._arguments.whole
 
     @property
+    def is_over(self) -> bool:
+        """Whether it came whole, and its end too: nothing behind that is of it."""
+        return not self.open and self.came_whole
+
+    @property
     def shown(self) -> Json:
         """The index under which the client has it."""
         return self.place if self.moved or self.index in (ABSENT, None) else self.index
@@ -81,11 +90,7 @@ class ClientCall(StreamedCall):
     @property
     @override
     def runnable(self) -> bool:
-        if self.late or self._anew or not self.whole or self._arguments.spoilt or not (self.call.name or self.name):
-            return False
-        if self.call.arguments.empty or (self._changed and self._arguments.whole):
-            return True
-        return is_object(self.call.arguments.reading()[0])
+        return bool(self.call.name or self.name) and super().runnable
 
     @property
     def inside_value(self) -> bool:

@@ -8,11 +8,13 @@ from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.defects.arguments import PREFILLED_ARGUMENTS
 from toolstream_core.defects.finish import OVERLAPPING_BLOCKS, REPEATED_START, UNCLOSED_CALL
 from toolstream_core.defects.framing import TOOL_CALLS_OBJECT
+from toolstream_core.defects.identity import UNKNOWN_BLOCK
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.cohere.repair.calls import Unsure
 from toolstream_core.protocols.cohere.repair.ends import EndRepairer
 from toolstream_core.protocols.cohere.repair.identity import continued, header, place
 from toolstream_core.protocols.cohere.wire import (
+    NOBODYS,
     argument_text,
     arguments_in,
     call_delta,
@@ -84,8 +86,10 @@ class CallRepairer(EndRepairer):
     def _know(self, one: ClientCall) -> None:
         self._by_call[id(one.call)] = one
         index = index_of(one.start)
-        if index is not None:
-            self.indexes[index] = one
+        before = self.indexes.get(index)
+        if before is not None:
+            before.followed = True
+        self.indexes[index] = one
 
     def _starts(self, payload: Payload, resolved: Sequence[ResolvedFragment]) -> list[tuple[Payload, OpenCall]]:
         """The starts that an event says, one for each entry."""
@@ -149,7 +153,13 @@ class CallRepairer(EndRepairer):
             return
         if one.left_out is not None and (piece := arguments_in(payload)):
             self._bring_start(one, piece)
+        over = one.is_over
         changed = one.delta(changed)
+        if over and (piece := arguments_in(changed)):
+            if one.judged is not None:
+                self.because(one.judged)
+            self._nobodys(frame, payload if piece == arguments_in(payload) else with_arguments(payload, piece))
+            return
         first = self._unsure[0] if self._unsure else None
         if one.waiting or (first is not None and one.placeholder):
             self._unsure.append(Unsure(frame, payload, changed, one.emitted))
@@ -157,6 +167,17 @@ class CallRepairer(EndRepairer):
         if self._unsure:
             self._settle_unsure()
         self._pass(frame, payload, changed)
+
+    def _nobodys(self, frame: Frame, payload: Payload) -> None:
+        """Arguments of no call go on as they came: to the call that clients take them for, unless that is over."""
+        self._astray = self._astray or arguments_in(payload) is not ABSENT
+        index = index_of(payload)
+        meant = self.indexes.get(index)
+        if meant is not None and not meant.is_over:
+            self._pass(frame, payload, self._moved(meant, payload))
+            return
+        taken = self.on(UNKNOWN_BLOCK) and any(one.shown == index for one in self.calls)
+        self._pass(frame, payload, {**payload, "index": NOBODYS + (index or 0)} if taken else payload)
 
 
 def _raw(payload: Payload) -> Json:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, override
 
 from toolstream_core.calls.strays import MAX_STRAYS, go_on
 from toolstream_core.defects.identity import UNKNOWN_BLOCK
-from toolstream_core.model import ABSENT
 from toolstream_core.protocols.cohere.repair.identity import index_repaired
 from toolstream_core.protocols.cohere.repair.sequence import CallRepairer
 from toolstream_core.protocols.cohere.wire import (
@@ -15,7 +14,6 @@ from toolstream_core.protocols.cohere.wire import (
     CALL_START,
     MESSAGE_END,
     MESSAGE_START,
-    NOBODYS,
     arguments_in,
     index_of,
     kind_of,
@@ -50,12 +48,16 @@ class UnknownCallRepairer(CallRepairer):
             self._of_nobody(frame, payload, call)
             return
         if self.last is not one:
-            self._settled()
+            self._refuse_strays()
+            self._settle_first()
         if payload.get("index") == one.index or one.carries_index(payload):
+            if one.followed and arguments_in(payload):
+                self._nobodys(frame, payload)
+                return
             if self._strays or not one.indexed:
                 self._begins(payload, one)
         elif arguments_in(payload):
-            anothers = one.indexed and index_of(payload) in self.indexes
+            anothers = one.indexed and index_of(payload) is not None
             if anothers or one.torn or one.came_whole or not one.open:
                 index_repaired(one, self, payload)
                 self._nobodys(frame, payload)
@@ -132,10 +134,3 @@ class UnknownCallRepairer(CallRepairer):
         """A delta of a call that was never started."""
         self.report(UNKNOWN_BLOCK, self.number, f"no call {payload.get('index')} was started", call)
         self._nobodys(frame, payload)
-
-    def _nobodys(self, frame: Frame, payload: Payload) -> None:
-        """Arguments of no call go on as they came; where a call was moved to their index, under another."""
-        self._astray = self._astray or arguments_in(payload) is not ABSENT
-        index = index_of(payload)
-        taken = self.on(UNKNOWN_BLOCK) and any(one.moved and one.place == index for one in self.calls)
-        self._pass(frame, payload, {**payload, "index": NOBODYS + (index or 0)} if taken else payload)
