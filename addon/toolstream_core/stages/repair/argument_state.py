@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.calls.json_grammar import WHITE
+from toolstream_core.calls.json_grammar import STRING, WHITE
 from toolstream_core.defects.arguments import INVALID_ARGUMENTS
 from toolstream_core.stages.repair.escapes import Escapes
 from toolstream_core.stages.repair.surrogates import Surrogates
@@ -89,6 +90,15 @@ class ArgumentState:
         """Whether `piece` begins an object that cannot go on with the one that is open."""
         return self.half and self._text.restarted_by(piece)
 
+    def goes_on_with(self, piece: str) -> bool:
+        """Whether `piece` can be the next part of the object that is open, and is not all of it so far."""
+        if piece.startswith(self._head) or self.restarted_by(piece):
+            return False
+        if self._text.in_string and STRING.fullmatch(piece):
+            return True
+        scanner = copy.deepcopy(self._text.scanner)
+        return not piece[scanner.feed(piece) :].strip(WHITE) and scanner.viable
+
     @property
     def spoilt(self) -> bool:
         """Whether what went on is no JSON for a client that joins it, whatever was meant."""
@@ -100,6 +110,8 @@ class ArgumentState:
     def _within(self) -> bool:
         """Whether white space belongs to what came before it."""
         behind = self._behind
+        if behind is None and self._cumulative is not None:
+            return True
         return bool(self._halves.kept or self._text.in_string or self._quoted is not None) or (
             behind is not None and behind.keeps
         )

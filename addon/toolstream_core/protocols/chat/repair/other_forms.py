@@ -27,7 +27,7 @@ class Form(Enum):
     MISNAMED = auto()
     """In a list, and another key of `function` has them."""
     FOREIGN = auto()
-    """Anywhere else: clients see nothing of the entry."""
+    """Anywhere else: clients see nothing of the entry, or it has no index or another one, and does not go on."""
 
 
 def form_of(frame: Frame, fragment: Fragment, place: int) -> Form:
@@ -76,6 +76,7 @@ class Forms:
             self.first = form
             self.mixed = True
             return True
-        elif form is not Form.PLAIN and self.first is Form.PLAIN:
+        elif form not in {Form.PLAIN, self.first}:
             self.mixed = True
+            return waited
         return False
