@@ -183,6 +183,60 @@ ONE_TEXT = [
 ]
 
 FOUND: dict[str, tuple[str, bytes]] = {
+    "Chat: two pieces without an index, the second of which does not go on": (
+        "openai-chat",
+        sse(
+            chat(entry(0, '{"a', id="c0", name="f", type="function")),
+            chat(entry(None, '":1')),
+            chat(entry(None, '":1')),
+            chat(entry(0, "}"), "tool_use"),
+        ),
+    ),
+    "Responses: whole arguments without an index, those of the item behind them": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_1"),
+            item_added(0, "fc_2"),
+            without_index(argument_delta(0, "tool_use", '{"a":1}')),
+            argument_delta(0, "fc_2", '{"a":2}'),
+        ),
+    ),
+    "Responses: half arguments under an odd index, all of them under the item's": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_1"),
+            argument_delta(0, "fc_1", '{"a":{') | {"output_index": -0.5},
+            argument_delta(0, "fc_1", '{"a":{}}'),
+        ),
+    ),
+    "Responses: all arguments so far without an index, amid those that have it": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_1"),
+            argument_delta(0, "fc_1", '{"a'),
+            without_index(argument_delta(0, "fc_1", '{"a":1}')),
+            argument_delta(0, "fc_1", '":1}'),
+        ),
+    ),
+    "Responses: the response is created again amid a call without an index": (
+        "openai-responses",
+        sse(
+            {"type": "response.created", "response": {"id": "resp_1", "output": []}},
+            without_index(item_added(0, "fc_1")),
+            without_index(argument_delta(0, "fc_1", "{")),
+            {"type": "response.created", "response": {"id": "resp_1", "output": []}},
+            without_index(argument_delta(0, "fc_1", '"a":1}')),
+        ),
+    ),
+    "Responses: an item closed as another, and an event at the end that lacks only its blank line": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_1"),
+            {"type": "response.output_item.done", "output_index": 0, "item": ANOTHER_ITEM},
+            argument_delta(0, "fc_1", "{}"),
+            item_done(0, "fc_1", "{}"),
+        ).removesuffix(b"\n"),
+    ),
     "Chat: whole arguments under an index below 0, those of the call's own behind them": (
         "openai-chat",
         sse(

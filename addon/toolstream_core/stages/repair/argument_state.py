@@ -90,14 +90,13 @@ class ArgumentState:
         """Whether `piece` begins an object that cannot go on with the one that is open."""
         return self.half and self._text.restarted_by(piece)
 
-    def goes_on_with(self, piece: str) -> bool:
-        """Whether `piece` can be the next part of the object that is open, and is not all of it so far."""
-        if piece.startswith(self._head) or self.restarted_by(piece):
+    def is_broken_by(self, piece: str) -> bool:
+        """Whether an object is open, and `piece` cannot be the next part of it, or is all of it so far."""
+        if not self.half or (self._text.in_string and STRING.fullmatch(piece)):
             return False
-        if self._text.in_string and STRING.fullmatch(piece):
-            return True
         scanner = copy.deepcopy(self._text.scanner)
-        return not piece[scanner.feed(piece) :].strip(WHITE) and scanner.viable
+        follows = piece[scanner.feed(piece) :].strip(WHITE)
+        return bool(follows) or not scanner.viable or piece.startswith(self._head) or self._text.restarted_by(piece)
 
     @property
     def spoilt(self) -> bool:

@@ -84,11 +84,11 @@ class Arrivals:
 def _is_elsewhere(fragment: Fragment, client_call: ClientCall) -> bool:
     """Whether an entry of a call has another index than that, or none, and does not go on with its arguments.
 
-    To clients that go by the index it is no part of the call.
+    To clients that go by the index it is no part of the call. The first of them decides for all.
     """
-    call, spelling, given = client_call.call, client_call.spelling, fragment.arguments
-    if not isinstance(call.index, int) or fragment.phase is not Phase.MORE:
+    forms, given = client_call.forms, fragment.arguments
+    if not isinstance(client_call.call.index, int) or fragment.phase is not Phase.MORE:
         return False
-    if not isinstance(given, str) or client_call.forms.first is not Form.PLAIN or client_call.forms.mixed:
-        return True
-    return spelling.half and not spelling.goes_on_with(given)
+    if forms.joins is None and given and isinstance(given, str) and forms.first is Form.PLAIN and not forms.mixed:
+        forms.joins = not client_call.spelling.is_broken_by(given)
+    return not forms.joins

@@ -51,7 +51,7 @@ def _form(entries: Json, place: int) -> Form:
 class Forms:
     """The forms in which one call's arguments came so far."""
 
-    __slots__ = ("first", "mixed", "waits")
+    __slots__ = ("first", "joins", "mixed", "waits")
 
     def __init__(self) -> None:
         """None yet."""
@@ -61,6 +61,8 @@ class Forms:
         """Whether they came in the form that clients read, and in another."""
         self.waits = False
         """Whether the next ones decide what becomes of the first."""
+        self.joins: bool | None = None
+        """Whether entries under another index go on with those under the call's; `None` before one came."""
 
     def take(self, fragment: Fragment, form: Form) -> bool:
         """The next fragment: whether it shows that those before it are to stay as they came."""
