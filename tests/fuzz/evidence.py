@@ -22,7 +22,7 @@ ARGUMENTS = frozenset(
     {"arguments", "partial_json", "delta", "parameters", "args", "input", "argument", "action", "operation", "code"}
 )
 """Keys under which argument text comes."""
-KEYS = ("index", "id", "item_id", "output_index", "call_id", "contentBlockIndex", "toolUseId", "type")
+KEYS = ("index", "id", "item_id", "output_index", "call_id", "contentBlockIndex", "toolUseId", "type", "name")
 """Keys that say whose a part is, and of which form it is: clients skip forms that they do not know. `root` is the key
 of its event under which it stands, and `read` whether the event's `type` is one: an event of a form that no client
 knows says nothing to anybody, as if it had been lost on the way."""

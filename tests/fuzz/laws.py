@@ -242,8 +242,12 @@ def no_call_lost(seen: Seen) -> Iterator[str]:
     after |= {"{}" for call in calls if call.over and not call.text.strip()}  # clients take nothing at all for it
     # Arguments that were read as nobody's are no call: without a name nobody can run one.
     read = {_value(arguments) for name, arguments, complete in seen.off.calls if complete and name}
+    # The last event, once it is ended, may say another call in the place of one.
+    closed = {canonical(call.value) for call in seen.raw_closed.calls.values() if call.value is not None}
     for call in seen.raw.calls.values():
         if call.value is None or not call.name or canonical(call.value) in after:
+            continue
+        if canonical(call.value) not in closed:
             continue
         if canonical(call.value) in read:
             yield f"lost: {call.name}({call.text})"

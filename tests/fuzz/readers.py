@@ -126,18 +126,26 @@ def _equal(number: object) -> object:
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
+def _number(index: object, place: int) -> int:
+    """A choice's number: its index, also as text, or its place."""
+    number = int(index) if isinstance(index, str) and index.isdecimal() else _equal(index)
+    return number if isinstance(number, int) else place
+
+
 def _chat(plain: Plain, block: Block) -> None:
     if block.data is not None and block.data.strip() == b"[DONE]":
         plain.ended = plain.over = True
         return
     for place, choice in enumerate(_list(_dict(block.payload).get("choices"))):
         number, delta = _dict(choice).get("index"), _dict(_dict(choice).get("delta"))
-        number = _equal(number) if isinstance(_equal(number), int) else place
+        number = _number(number, place)
         for channel in ("content", "reasoning_content", "reasoning", "refusal"):
             plain.say(f"{channel} of {number}", delta.get(channel))
         entries = delta.get("tool_calls")
         if isinstance(entries, dict):  # nobody reads it, but its call begins here
             plain.call((str(number), str(_equal(entries.get("index")))))
+        if isinstance(delta.get("function_call"), dict):  # as little, and who reads it has a call here
+            plain.call((str(number), "function_call"))
         for entry in _list(entries):
             function = _dict(_dict(entry).get("function"))
             call = plain.call((str(number), str(_equal(_dict(entry).get("index")))))

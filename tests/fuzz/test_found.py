@@ -48,6 +48,11 @@ def whole_call(index: int) -> Json:
     return entry(index, '{"a":1}', id="call_1", name="f", type="function")
 
 
+def same_id(name: str, arguments: str, key: str = "c1") -> Json:
+    """An entry without an index."""
+    return {"id": key, "function": {"name": name, "arguments": arguments}}
+
+
 def tool_use(index: int, **more: Any) -> Json:
     """The start of an Anthropic block with a call."""
     block = {"type": "tool_use", "id": f"toolu_{index}", "name": "f", "input": {}} | more
@@ -184,6 +189,141 @@ ONE_TEXT = [
 ]
 
 FOUND: dict[str, tuple[str, bytes]] = {
+    "Chat: two pieces without an index, the second of which does not go on": (
+        "openai-chat",
+        sse(
+            chat(entry(0, '{"a', id="c0", name="f", type="function")),
+            chat(entry(None, '":1')),
+            chat(entry(None, '":1')),
+            chat(entry(0, "}"), "tool_use"),
+        ),
+    ),
+    "Responses: whole arguments without an index, those of the item behind them": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_1"),
+            item_added(0, "fc_2"),
+            without_index(argument_delta(0, "tool_use", '{"a":1}')),
+            argument_delta(0, "fc_2", '{"a":2}'),
+        ),
+    ),
+    "Responses: half arguments under an odd index, all of them under the item's": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_1"),
+            argument_delta(0, "fc_1", '{"a":{') | {"output_index": -0.5},
+            argument_delta(0, "fc_1", '{"a":{}}'),
+        ),
+    ),
+    "Responses: all arguments so far without an index, amid those that have it": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_1"),
+            argument_delta(0, "fc_1", '{"a'),
+            without_index(argument_delta(0, "fc_1", '{"a":1}')),
+            argument_delta(0, "fc_1", '":1}'),
+        ),
+    ),
+    "Responses: the response is created again amid a call without an index": (
+        "openai-responses",
+        sse(
+            {"type": "response.created", "response": {"id": "resp_1", "output": []}},
+            without_index(item_added(0, "fc_1")),
+            without_index(argument_delta(0, "fc_1", "{")),
+            {"type": "response.created", "response": {"id": "resp_1", "output": []}},
+            without_index(argument_delta(0, "fc_1", '"a":1}')),
+        ),
+    ),
+    "Responses: an item closed as another, and an event at the end that lacks only its blank line": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_1"),
+            {"type": "response.output_item.done", "output_index": 0, "item": ANOTHER_ITEM},
+            argument_delta(0, "fc_1", "{}"),
+            item_done(0, "fc_1", "{}"),
+        ).removesuffix(b"\n"),
+    ),
+    "Chat: whole arguments under an index below 0, those of the call's own behind them": (
+        "openai-chat",
+        sse(
+            chat(entry(0, "", id="c1", name="f", type="function")),
+            chat(entry(-1, '{"b":2}', id="c1", name="")),
+            chat(entry(0, '{"a":1}')),
+        ),
+    ),
+    "Chat: all arguments so far in an entry without an index, amid those that have it": (
+        "openai-chat",
+        sse(
+            chat(entry(0, "", id="c1", name="f", type="function")),
+            chat(entry(0, '{"a')),
+            chat(entry(None, '{"a":1}')),
+            chat(entry(0, '":1}')),
+        ),
+    ),
+    "Chat: no JSON under the call's id and no index, before its arguments": (
+        "openai-chat",
+        sse(
+            chat(entry(1, "", id="c2", name="g", type="function")),
+            chat(entry(None, "x", id="c2", name="")),
+            chat(entry(1, '{"b":2}')),
+        ),
+    ),
+    "Chat: arguments under another key, then without an index, then as they should be": (
+        "openai-chat",
+        sse(
+            chat(
+                {
+                    "tool_calls": [
+                        {"index": 0, "function": {"name": "g", "parameters": "{}"}},
+                        {"index": 9.5, "function": {"arguments": '"{\\"a\\":1}"'}},
+                    ]
+                }
+            ),
+            chat(entry(0, '{"a":1}')),
+        ),
+    ),
+    "Chat: white space alone between cumulative arguments, within a string": (
+        "openai-chat",
+        sse(
+            chat(entry(0, '{"a')),
+            chat(entry(0, '{"a":"')),
+            chat(entry(None, " ")),
+            chat(entry(0, '{"a":"b"}')),
+        ),
+    ),
+    "Chat: a placeholder of two calls, and garbage behind the finish": (
+        "openai-chat",
+        sse(
+            chat(entry(0, "{}", id="c1", name="f", type="function")),
+            chat(entry(1, "{}", id="c2", name="g", type="function")),
+            chat(entry(0, '{"a":1}')),
+            chat({}, "tool_calls"),
+            chat(entry(0, '{"b":"')),
+        ),
+    ),
+    "Chat: entries of two calls under no index and one id, told apart by their names": (
+        "openai-chat",
+        sse(
+            chat({"tool_calls": [same_id("plus", '{"a": 1, '), same_id("minus", '{"a": 2}')]}, "tool_calls"),
+            chat({"tool_calls": [same_id("plus", '"b": 2}'), same_id("minus", '{"a": 2}', "c2")]}, "tool_calls"),
+        ),
+    ),
+    "Chat: a choice whose index is text": (
+        "openai-chat",
+        sse(
+            chat(entry(0, '{"a":1}')),
+            {"choices": [{"index": "1", "delta": entry(0, "{}", id="c2", name="g"), "finish_reason": None}]},
+        ),
+    ),
+    "Chat: a call of the first form before text, and an entry that nobody has": (
+        "openai-chat",
+        sse(
+            chat({"function_call": {"name": "g", "arguments": '"{\\"a\\":1}"'}}),
+            chat({"content": "Hi"}),
+            chat(entry(0, "", id="c1", name="f", type="function")),
+            chat({"tool_calls": [{"index": -1, "function": {}}]}),
+        ),
+    ),
     "anthropic: a call starts anew behind a block of text that came inside it": (
         "anthropic",
         sse(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.calls.json_grammar import WHITE
+from toolstream_core.calls.json_grammar import STRING, WHITE
 from toolstream_core.defects.arguments import INVALID_ARGUMENTS
 from toolstream_core.stages.repair.escapes import Escapes
 from toolstream_core.stages.repair.surrogates import Surrogates
@@ -96,6 +97,14 @@ class ArgumentState:
         alike = len(again) > 1 and text.lstrip(WHITE).startswith(again)
         return alike or self._text.restarted_by(piece)
 
+    def is_broken_by(self, piece: str) -> bool:
+        """Whether an object is open, and `piece` cannot be the next part of it, or is all of it so far."""
+        if not self.half or (self._text.in_string and STRING.fullmatch(piece)):
+            return False
+        scanner = copy.deepcopy(self._text.scanner)
+        follows = piece[scanner.feed(piece) :].strip(WHITE)
+        return bool(follows) or not scanner.viable or piece.startswith(self._head) or self._text.restarted_by(piece)
+
     @property
     def spoilt(self) -> bool:
         """Whether what went on is no JSON for a client that joins it, whatever was meant."""
@@ -107,6 +116,8 @@ class ArgumentState:
     def _within(self) -> bool:
         """Whether white space belongs to what came before it."""
         behind = self._behind
+        if behind is None and self._cumulative is not None:
+            return True
         return bool(self._halves.kept or self._text.in_string or self._quoted is not None) or (
             behind is not None and behind.keeps
         )

@@ -200,7 +200,7 @@ class ArgumentRepair(ArgumentState):
             if piece.endswith("}") and is_object(piece):
                 self._behind = Behind(piece)
             return piece[len(before) :] if repair else piece
-        if before.startswith(piece):
+        if before.startswith(piece) or not piece.strip(WHITE):
             self._stale += piece
             return "" if repair else piece
         stale, self._stale = self._stale, ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.model import Kind
+from toolstream_core.model import Kind, Phase
 from toolstream_core.protocols.chat.repair import placeholders
 from toolstream_core.protocols.chat.repair.arguments import Arguments
 from toolstream_core.protocols.chat.repair.other_forms import Form, form_of
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.model import Event, Fragment, Phase, SkippedRun
+    from toolstream_core.model import Event, Fragment, SkippedRun
     from toolstream_core.protocols.chat.repair.client_call import ClientCall
     from toolstream_core.protocols.chat.repair.finish import FinishOrder
     from toolstream_core.protocols.chat.repair.stream import ChatStream
@@ -68,6 +68,8 @@ class Arrivals:
             place = places[key] = places.get(key, -1) + 1
             fresh, client_call.resolved_as = client_call.resolved_as != (call.id, call.name), (call.id, call.name)
             form = Form.PLAIN if fragment.well_formed else form_of(event.frame, fragment, place)
+            if fragment.index != call.index and _is_elsewhere(fragment, client_call):
+                form = Form.FOREIGN
             emitted = self._arguments.take(fragment, choice, client_call, form)
             parts.append(Part(fragment, choice, client_call, emitted, place, form, fresh=fresh))
             self._order.resolved(client_call.event, choice, client_call)
@@ -77,3 +79,16 @@ class Arrivals:
         choice = self._stream.choice(call.choice)
         placeholders.opens(fragment, choice)
         return self._stream.open(call, choice)
+
+
+def _is_elsewhere(fragment: Fragment, client_call: ClientCall) -> bool:
+    """Whether an entry of a call has another index than that, or none, and does not go on with its arguments.
+
+    To clients that go by the index it is no part of the call. The first of them decides for all.
+    """
+    forms, given = client_call.forms, fragment.arguments
+    if not isinstance(client_call.call.index, int) or fragment.phase is not Phase.MORE:
+        return False
+    if forms.joins is None and given and isinstance(given, str) and forms.first is Form.PLAIN and not forms.mixed:
+        forms.joins = not client_call.spelling.is_broken_by(given)
+    return not forms.joins

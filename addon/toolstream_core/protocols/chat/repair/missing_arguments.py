@@ -62,10 +62,11 @@ class MissingArguments:
             if not client_call.call.name or not self._owes(choice, client_call, number):
                 continue
             client_call.has_arguments = True
+            empty = client_call.spelling.rest() or "{}"
             if here := waiting.deltas_of(client_call) if waiting else []:
-                here[-1].emitted.text = "{}"
+                here[-1].emitted.text = empty
             elif client_call.has_header:
-                out.append(self._more(client_call, "{}", number))
+                out.append(self._more(client_call, empty, number))
         return out
 
     def report_lost(self) -> None:

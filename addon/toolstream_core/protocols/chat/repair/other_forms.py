@@ -27,7 +27,7 @@ class Form(Enum):
     MISNAMED = auto()
     """In a list, and another key of `function` has them."""
     FOREIGN = auto()
-    """Anywhere else: clients see nothing of the entry."""
+    """Anywhere else: clients see nothing of the entry, or it has no index or another one, and does not go on."""
 
 
 def form_of(frame: Frame, fragment: Fragment, place: int) -> Form:
@@ -51,7 +51,7 @@ def _form(entries: Json, place: int) -> Form:
 class Forms:
     """The forms in which one call's arguments came so far."""
 
-    __slots__ = ("first", "mixed", "waits")
+    __slots__ = ("first", "joins", "mixed", "waits")
 
     def __init__(self) -> None:
         """None yet."""
@@ -61,6 +61,8 @@ class Forms:
         """Whether they came in the form that clients read, and in another."""
         self.waits = False
         """Whether the next ones decide what becomes of the first."""
+        self.joins: bool | None = None
+        """Whether entries under another index go on with those under the call's; `None` before one came."""
 
     def take(self, fragment: Fragment, form: Form) -> bool:
         """The next fragment: whether it shows that those before it are to stay as they came."""
@@ -76,6 +78,7 @@ class Forms:
             self.first = form
             self.mixed = True
             return True
-        elif form is not Form.PLAIN and self.first is Form.PLAIN:
+        elif form not in {Form.PLAIN, self.first}:
             self.mixed = True
+            return waited
         return False

@@ -49,6 +49,8 @@ class ClientArguments:
         """The arguments as the deltas brought them, where an event that closes an item has a part that is not there."""
         self.completed = False
         """Whether the client was given what the deltas lacked."""
+        self.joins: bool | None = None
+        """Whether deltas under another output_index, or none, go on with the others; `None` before one came."""
 
     @property
     def given(self) -> str:
@@ -96,6 +98,16 @@ class ClientArguments:
         may_be_empty = not self._state.failed and self._state.context.may_be_empty(self._call.name)
         text = self._call.arguments.reading(may_be_empty=may_be_empty)[0]
         return self._repaired(text)
+
+    def begin_anew(self) -> None:
+        """Deltas under another index are no part of what the client has."""
+        self.repair, self.joins = ArgumentRepair(self._state.on), False
+
+    def joins_with(self, delta: Json) -> bool:
+        """Whether a delta under another index goes on with those that came; the first of them decides for all."""
+        if self.joins is None and delta and isinstance(delta, str):
+            self.joins = not self.repair.is_broken_by(delta)
+        return self.joins is not False
 
     def take(self, delta: Json, *, may_wait: bool = False) -> Emitted | None:
         """What the client is to get for a delta; `None` for one without text.

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.model import Json
     from toolstream_core.protocols.responses.repair.client_item import ClientItem
-    from toolstream_core.protocols.responses.repair.output import Output
+    from toolstream_core.protocols.responses.repair.state import RepairState
     from toolstream_core.stages.repair.emitted import Emitted
     from toolstream_core.wire.frame import Frame
 
@@ -24,6 +24,8 @@ class _Delta(NamedTuple):
     payload: dict[str, Json]
     item: ClientItem
     emitted: Emitted | None
+    elsewhere: bool
+    """Whether it is the first of its item, and under another index or none."""
 
 
 PATIENCE: Final = 8
@@ -33,9 +35,10 @@ PATIENCE: Final = 8
 class HeldEvents:
     """At most one delta, and one event that closes an item before its arguments are whole."""
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, state: RepairState) -> None:
         """None is held."""
-        self._output = output
+        self._state = state
+        self._output = state.output
         self.delta: _Delta | None = None
         self.closing: _Closing | None = None
         self.comments: list[Frame] = []
@@ -53,16 +56,43 @@ class HeldEvents:
         comments, self.comments = self.comments, []
         self._output.frames += comments
 
-    def hold_delta(self, frame: Frame, payload: dict[str, Json], item: ClientItem) -> None:
-        """Take a delta of an item's arguments in place of the last one; it is sent where it cannot change any more."""
-        emitted = item.arguments.take(payload.get("delta"), may_wait=True)
+    def hold_delta(self, frame: Frame, payload: dict[str, Json], item: ClientItem, *, elsewhere: bool) -> None:
+        """Take a delta of an item's arguments in place of the last one; it is sent where it cannot change any more.
+
+        `elsewhere`: it has another output_index than the item, or none.
+        """
+        arguments, delta = item.arguments, payload.get("delta")
+        if self.delta is not None and self.delta.elsewhere and delta and not elsewhere:
+            self.leave_apart()
+        first = elsewhere and bool(delta) and arguments.joins is None and not arguments.repair.begun
+        if elsewhere and not arguments.joins_with(delta):
+            self._stays(frame)
+            return
+        emitted = arguments.take(delta, may_wait=True)
         if self.delta is not None:
             self.send_delta()
-        if item.arguments.repair.waiting:
-            self.delta = _Delta(frame, payload, item, emitted)
+        if first or arguments.repair.waiting:
+            self.delta = _Delta(frame, payload, item, emitted, first)
             self.any = True
         else:
             self._send(frame, payload, item, emitted)
+
+    def leave_apart(self) -> None:
+        """The held delta is under another index than one of the same call that is at hand: it is no part of that."""
+        if self.delta is None or not self.delta.elsewhere:
+            return
+        apart, self.delta, self.any = self.delta, None, self.closing is not None
+        self._stays(apart.frame)
+        apart.item.arguments.begin_anew()
+
+    def _stays(self, frame: Frame) -> None:
+        """A delta is no part of the item, to a client that goes by the index: it goes on as it came."""
+        if self.delta is not None:
+            self.send_delta()
+        came = frame.json
+        if isinstance(came, dict):
+            self._output.send(frame, self._state.of_nobody(came))
+        self._go_on()
 
     def settle_delta(self, next_call: OpenCall | None) -> None:
         """Send the delta, unless the next event is a delta of the same call, `next_call`, and decides on it."""
@@ -74,7 +104,7 @@ class HeldEvents:
         """Send the delta as it is by now."""
         if self.delta is None:
             return
-        (frame, payload, item, emitted), self.delta = self.delta, None
+        (frame, payload, item, emitted, _), self.delta = self.delta, None
         self.any = self.closing is not None
         self._send(frame, payload, item, emitted)
         self._go_on()

@@ -20,6 +20,7 @@ from toolstream_core.defects.identity import (
 )
 from toolstream_core.defects.row import WARNING
 from toolstream_core.stages.repair.names import plain_name
+from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
@@ -48,6 +49,12 @@ class Identity:
     def judge(self, row: Row, message: str) -> bool:
         """Report a defect of this call at the event at hand; whether it is to be repaired."""
         return self._state.report(row, message, self.call)
+
+    def is_elsewhere(self, index: Json) -> bool:
+        """Whether an event's output_index is another one than the call's; `None` where it has none."""
+        if not isinstance(self.call.index, int):
+            return False
+        return index is None or json_access.integer(index) != self.call.index
 
     def identify(self, content: dict[str, Json]) -> None:
         """Decide on the ids and the name that the client gets, given the item that is added; changes that item."""

@@ -47,7 +47,7 @@ class ItemEvents:
         self._custom = custom
         self._repeats = repeats
         self.added = AddedItems(state, kept, custom)
-        self.held = HeldEvents(state.output)
+        self.held = HeldEvents(state)
 
     def settle(self, resolved: Sequence[ResolvedFragment], kind: str = "") -> None:
         """Send what is held, unless the event at hand has a say in it; `resolved` is empty at the body's end."""
@@ -77,6 +77,7 @@ class ItemEvents:
             return self._add(frame, payload, self._items.of(call), own)
         known = self._items.find(call) if own in self.added.copies else None
         if known is not None and not (kind in {DONE, CLOSED} and self._items.outdated(known)):
+            self.held.leave_apart()
             return self.added.take_of_copy(payload, kind, str(own), known)
         return self._of_item(frame, payload, kind, self._items.of(call))
 
@@ -119,7 +120,9 @@ class ItemEvents:
         if kind == DELTA:
             if item.arguments.prefilled and isinstance(delta := changed.get("delta"), str) and delta:
                 item.send_prefill(delta)
-            self.held.hold_delta(frame, changed, item)
+            index = payload.get("output_index")
+            elsewhere = index != item.call.index and item.is_elsewhere(index)
+            self.held.hold_delta(frame, changed, item, elsewhere=elsewhere)
             return None
         if kind == DONE:
             return item.finish_arguments(changed)

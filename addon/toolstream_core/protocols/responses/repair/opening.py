@@ -49,8 +49,10 @@ class OpeningRepair:
             response = payload.get("response")
             state.created = response if isinstance(response, dict) else {}
             return payload
-        if payload.get("response") == state.created and not (self._items or state.places.taken):
+        again = payload.get("response") == state.created
+        if again and not (self._items or state.places.taken):
             return None if state.report(REPEATED_START, "the response is created again") else payload
         state.report(RESTARTED_STREAM, "a second response starts within the stream")
-        state.mode = Mode.PASSED_ON
+        if not (again and self._items.unclosed()):
+            state.mode = Mode.PASSED_ON
         return payload

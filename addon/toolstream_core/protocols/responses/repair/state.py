@@ -27,7 +27,8 @@ class Mode(enum.Enum):
     | AWAITED | the first event                                     | OPEN      |
     | AWAITED | the first event, of a stream that is resumed        | PASSED_ON |
     | OPEN    | a terminal event                                    | ENDED     |
-    | any     | `response.created` for another response             | PASSED_ON |
+    | any     | `response.created` once more, but for the same      | PASSED_ON |
+    |         | response while a call is open                       |           |
     """
 
     AWAITED = enum.auto()
