@@ -42,3 +42,19 @@ def test_a_secret_with_escaped_letters() -> None:
     body = json.dumps({"text": "api_key: 'sécret-wörd-4711€'"}).encode()
     clean = redacted_body(body)
     assert (len(clean), json.loads(clean)) == (len(body), {"text": f"api_key: '{'*' * 17}'"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[["authorization", "Bearer ****************"]]',
+        '{"name": "Authorization", "value": "Basic ****************"}',
+        '{"headers": {"proxy-authorization": "Bearer ****************"}}',
+        "authorization: Bearer ****************",
+    ],
+)
+def test_what_was_redacted_behind_its_scheme_is_left_alone(text: str) -> None:
+    """So `doctor` finds nothing in headers that `extract` has written."""
+    assert redacted_body(text.encode()).decode() == text
+    secret = text.replace("*" * 16, "abcdefgh12345678")
+    assert b"abcdefgh" not in redacted_body(secret.encode())

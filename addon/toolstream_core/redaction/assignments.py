@@ -51,7 +51,9 @@ _QUOTED: Final = re.compile(rb"""[^"'`\\\r\n]{1,8192}""")
 _QUOTING: Final = re.compile(rb"""(?:[^"'`\\\r\n]|\\["']){1,8192}""")
 _BARE: Final = re.compile(rb"""[^\s"'`<>&;,\\(){}\[\]|]{1,8192}""")
 _PLACEHOLDER: Final = re.compile(
-    rb"[^A-Za-z0-9\x80-\xff]{0,5}|(?:[*x.\-_0]|\xe2\x80\xa2)+|1+|\$.*|<.*|\{.*|%\w+%|(?:your|my|the|some|insert|enter|replace|process\.env|os\.environ|getenv)\b.*"
+    rb"[^A-Za-z0-9\x80-\xff]{0,5}|(?:(?:bearer|basic|token|digest) )?\*+"
+    rb"|(?:[*x.\-_0]|\xe2\x80\xa2)+|1+|\$.*|<.*|\{.*|%\w+%"
+    rb"|(?:your|my|the|some|insert|enter|replace|process\.env|os\.environ|getenv)\b.*"
     rb"|your[_-].*|[A-Za-z_]*_(?:KEY|TOKEN|SECRET)|(?:null|none|true|false|string|str|undefined|changeme|redacted|\[redacted\]|placeholder|secret"
     rb"|password|token|api[_-]?key|optional|required|object|number|integer|boolean|any|bytes|bearer|basic)[.,!]*",
     re.IGNORECASE,
@@ -157,7 +159,7 @@ def counts_as_secret(value: bytes, level: Sensitivity, *, sure: bool) -> bool:
 
 
 def is_placeholder(value: bytes) -> bool:
-    """Whether a value only stands where a secret would: `$API_KEY`, `<token>`, `****`."""
+    """Whether a value only stands where a secret would: `$API_KEY`, `<token>`, `****`, `Bearer ****`."""
     return _PLACEHOLDER.fullmatch(value.strip()) is not None
 
 

@@ -45,6 +45,8 @@ class Planned:
     """What is said when the socket was opened."""
     close: int | None = None
     """The code with which the socket is closed behind the last answer."""
+    reason: str = ""
+    """What is said with that code: 123 bytes at most."""
     received: list[dict[str, Any]] = field(default_factory=list)
     """The client's messages."""
     path: str = ""
@@ -118,7 +120,7 @@ class SocketServer:
                     await self._answer(socket, [(lane, next(answers)) for lane in waiting])
                     waiting.clear()
                     if planned.close is not None and len(planned.received) >= len(planned.answers):
-                        await socket.close(planned.close)
+                        await socket.close(planned.close, planned.reason)
         except ConnectionClosed:
             pass
         except TimeoutError:
