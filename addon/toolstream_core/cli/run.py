@@ -56,7 +56,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--report", type=flow_path, metavar="FILE", help="write a bug report on what passed, with its flows beside it"
     )
-    parser.add_argument("--quiet", action="store_true", help="say neither what was set nor what passed")
+    parser.add_argument(
+        "--quiet", action="store_true", help="say neither what was set nor a summary (the log: --level off)"
+    )
     parser.set_defaults(run=run)
 
 
