@@ -244,10 +244,11 @@ def no_call_lost(seen: Seen) -> Iterator[str]:
     read = {_value(arguments) for name, arguments, complete in seen.off.calls if complete and name}
     # The last event, once it is ended, may say another call in the place of one.
     closed = {canonical(call.value) for call in seen.raw_closed.calls.values() if call.value is not None}
+    ends = not any("cut-off-call" in one.rows for one in seen.on.repairs_row)
     for call in seen.raw.calls.values():
         if call.value is None or not call.name or canonical(call.value) in after:
             continue
-        if canonical(call.value) not in closed:
+        if canonical(call.value) not in closed or (call.last and not ends):
             continue
         if canonical(call.value) in read:
             yield f"lost: {call.name}({call.text})"

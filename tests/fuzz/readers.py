@@ -40,6 +40,8 @@ class PlainCall:
     """Whether an object came where text is joined: clients stop there."""
     mixed: bool = False
     """Whether it has several calls in it, which said no place of their own."""
+    last: bool = False
+    """Whether only the event by which the answer ends says it, in the place of another."""
     after: dict[str, int] = field(default_factory=dict)
     """How much text of each channel came before it, without white space."""
 
@@ -187,6 +189,7 @@ def _item(plain: Plain, item: dict[str, Any], place: object, *, done: bool, last
     value = parsed(_text(item.get("arguments")))
     other = before is not None and before.value is not None and isinstance(value, dict) and value != before.value
     call = plain.call(str(place), fresh=last and other)
+    call.last = call.last or (last and other)
     name = _text(item.get("name"))
     call.mixed, call.name = call.mixed or bool(name and call.name and name != call.name), name or call.name
     plain.silent = plain.silent or (done and not last and _text(item.get("arguments")).strip() in {"", "null"})

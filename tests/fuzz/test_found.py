@@ -189,6 +189,22 @@ ONE_TEXT = [
 ]
 
 FOUND: dict[str, tuple[str, bytes]] = {
+    "Responses: the next piece of a call is added, and says all of it, at the body's end": (
+        "openai-responses",
+        sse(
+            item_done(0, "fc_1", ""),
+            item_added(9, "fc_2"),
+            {**ARGUMENTS_DONE, "item_id": "fc_2", "output_index": 9, "arguments": "{}"},
+        ),
+    ),
+    "Responses: arguments before their item, and an end under its id and another index": (
+        "openai-responses",
+        sse(
+            {**ARGUMENTS_DONE, "item_id": "fc_1", "output_index": 1, "arguments": '{"a":1}'},
+            {**ARGUMENTS_DONE, "item_id": "fc_1", "output_index": 0, "arguments": "{}"},
+            item_added(1, "fc_1"),
+        ),
+    ),
     "Chat: two pieces without an index, the second of which does not go on": (
         "openai-chat",
         sse(

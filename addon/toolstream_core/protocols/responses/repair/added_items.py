@@ -119,6 +119,9 @@ class AddedItems:
             return self._loosened(payload, own, item)
         if kind == CLOSED and item.in_pieces and not item.closed and state.on(ITEM_PER_FRAGMENT) and item.whole:
             item.put_end()
+        text = payload.get("arguments")
+        if kind == DONE and not (item.done or item.closed) and isinstance(text, str) and is_object(text):
+            return item.finish_arguments({**payload, "item_id": item.id, "output_index": item.place})
         if kind in {DONE, CLOSED} or (item.closed and (item.arguments.repair.whole or not payload.get("delta"))):
             return None
         if item.closed:

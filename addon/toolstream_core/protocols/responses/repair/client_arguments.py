@@ -50,7 +50,7 @@ class ClientArguments:
         self.completed = False
         """Whether the client was given what the deltas lacked."""
         self.joins: bool | None = None
-        """Whether deltas under another output_index, or none, go on with the others; `None` before one came."""
+        """Whether deltas under no output_index go on with the others; `None` before one came."""
 
     @property
     def given(self) -> str:
@@ -100,11 +100,11 @@ class ClientArguments:
         return self._repaired(text)
 
     def begin_anew(self) -> None:
-        """Deltas under another index are no part of what the client has."""
+        """Deltas under no index are no part of what the client has."""
         self.repair, self.joins = ArgumentRepair(self._state.on), False
 
     def joins_with(self, delta: Json) -> bool:
-        """Whether a delta under another index goes on with those that came; the first of them decides for all."""
+        """Whether a delta under no index goes on with those that came; the first of them decides for all."""
         if self.joins is None and delta and isinstance(delta, str):
             self.joins = not self.repair.is_broken_by(delta)
         return self.joins is not False

@@ -25,7 +25,7 @@ class _Delta(NamedTuple):
     item: ClientItem
     emitted: Emitted | None
     elsewhere: bool
-    """Whether it is the first of its item, and under another index or none."""
+    """Whether it is the first of its item, and under no index."""
 
 
 PATIENCE: Final = 8
@@ -59,7 +59,7 @@ class HeldEvents:
     def hold_delta(self, frame: Frame, payload: dict[str, Json], item: ClientItem, *, elsewhere: bool) -> None:
         """Take a delta of an item's arguments in place of the last one; it is sent where it cannot change any more.
 
-        `elsewhere`: it has another output_index than the item, or none.
+        `elsewhere`: the item has an output_index, and it has none.
         """
         arguments, delta = item.arguments, payload.get("delta")
         if self.delta is not None and self.delta.elsewhere and delta and not elsewhere:
@@ -78,7 +78,7 @@ class HeldEvents:
             self._send(frame, payload, item, emitted)
 
     def leave_apart(self) -> None:
-        """The held delta is under another index than one of the same call that is at hand: it is no part of that."""
+        """The held delta is under no index, one of the same call that is at hand is: it is no part of that."""
         if self.delta is None or not self.delta.elsewhere:
             return
         apart, self.delta, self.any = self.delta, None, self.closing is not None

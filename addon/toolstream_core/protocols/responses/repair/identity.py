@@ -51,10 +51,8 @@ class Identity:
         return self._state.report(row, message, self.call)
 
     def is_elsewhere(self, index: Json) -> bool:
-        """Whether an event's output_index is another one than the call's; `None` where it has none."""
-        if not isinstance(self.call.index, int):
-            return False
-        return index is None or json_access.integer(index) != self.call.index
+        """Whether an event has no output_index that is a number, and the call has one; `None` where it has none."""
+        return isinstance(self.call.index, int) and (index is None or json_access.integer(index) is None)
 
     def identify(self, content: dict[str, Json]) -> None:
         """Decide on the ids and the name that the client gets, given the item that is added; changes that item."""

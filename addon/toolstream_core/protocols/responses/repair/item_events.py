@@ -97,6 +97,10 @@ class ItemEvents:
             if kind == DONE:
                 self.held.settle_delta(None)
             if isinstance(payload, dict) and kind in {DELTA, DONE}:
+                if kind == DONE and _contradicts(payload, kind, item):
+                    item.contradicted = True
+                    self._state.output.send(frame, self._state.of_nobody(payload, item.kept.told))
+                    continue
                 if payload.get("output_index", item.place) != item.place:
                     self._state.because(item.kept.told)
                     payload = {**payload, "output_index": item.place}
