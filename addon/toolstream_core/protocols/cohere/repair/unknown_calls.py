@@ -57,7 +57,7 @@ class UnknownCallRepairer(CallRepairer):
             if self._strays or not one.indexed:
                 self._begins(payload, one)
         elif arguments_in(payload):
-            anothers = one.indexed and index_of(payload) is not None
+            anothers = index_of(payload) is not None and (one.indexed or self.last is not one)
             if anothers or one.torn or one.came_whole or not one.open:
                 index_repaired(one, self, payload)
                 self._nobodys(frame, payload)
@@ -86,7 +86,8 @@ class UnknownCallRepairer(CallRepairer):
     def _begins(self, payload: Payload, one: ClientCall) -> None:
         """The call's own arguments begin: they go on with what waits, or that is not the call's."""
         piece = arguments_in(payload)
-        if piece and self._strays and go_on([arguments_in(waited) for _, waited, _ in self._strays], piece):
+        waiting = [arguments_in(waited) for _, waited, _ in self._strays]
+        if piece and waiting and not self._numbered and go_on(waiting, piece):
             self._settled()
         elif piece and self._strays:
             self._refuse_strays()
@@ -94,7 +95,7 @@ class UnknownCallRepairer(CallRepairer):
 
     def _decide_by(self, payload: Json, kind: str, *, unread: bool) -> None:
         """An event comes that may decide what waits: not whose it is, where it is of no call."""
-        if self._strays and (unread or kind in {CALL_START, MESSAGE_START}):
+        if self._strays and (unread or kind in {CALL_START, MESSAGE_START} or (kind == MESSAGE_END and self._numbered)):
             taken = isinstance(payload, dict) and index_of(payload) in {index_of(one) for _, one, _ in self._strays}
             ended = any(kind_of(one, frame.name) == CALL_END for frame, one, _ in self._strays)
             if unread or taken or not ended:
@@ -103,6 +104,11 @@ class UnknownCallRepairer(CallRepairer):
             self._settled()
         elif kind != CALL_DELTA:
             self._settle_first()
+
+    @property
+    def _numbered(self) -> bool:
+        """Whether any of what waits came under a number, which may be that of another call."""
+        return any(index_of(payload) is not None for _, payload, _ in self._strays)
 
     @override
     def _settled(self) -> None:
