@@ -166,6 +166,7 @@ def indexless(event: tuple[str, Json]) -> tuple[str, Json]:
 MESSAGE_START = {"type": "message_start", "message": {"id": "msg_1", "usage": {"input_tokens": 1}}}
 ARGUMENTS_DONE = {"type": "response.function_call_arguments.done"}
 TOOL_USE = ("messageStop", {"stopReason": "tool_use"})
+CALLS_END: Json = {"type": "message-end", "delta": {"finish_reason": "TOOL_CALL", "usage": {}}}
 F = {"toolUseId": "t", "name": "f"}
 UNREAD = b'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta"\n\n'
 PALMYRA = {
@@ -1414,6 +1415,27 @@ FOUND: dict[str, tuple[str, bytes]] = {
             *(filled(0, "x"), filled(1, '{"c":"x"}'), {"type": "tool-call-end", "index": 1}),
         ),
     ),
+    "cohere: nobody's arguments before a message's end, the call's own behind it": (
+        "cohere-v2",
+        sse(
+            *(cohere(0, named("f")), filled(1, '{"a":1}'), CALLS_END, filled(0, '{"b":2}')),
+            *({"type": "tool-call-end", "index": 0}, CALLS_END),
+        ),
+    ),
+    "cohere: half of nobody's arguments before a message's end, the call's own behind it": (
+        "cohere-v2",
+        sse(
+            *(cohere(0, named("f")), filled(1, '{"a"'), CALLS_END, filled(0, '{"b":2}')),
+            *({"type": "tool-call-end", "index": 0}, CALLS_END),
+        ),
+    ),
+    "cohere: a piece of a call that is over amid another's that waits": (
+        "cohere-v2",
+        sse(
+            *(cohere(0, named("f")), {"type": "tool-call-end", "index": 0}, cohere(1, named("g"))),
+            *(filled(0, '{"a":'), filled(1, "{}"), filled(0, '{"b":2}'), CALLS_END),
+        ),
+    ),
     "cohere: one bracket too many, and nothing ends the call": (
         "cohere-v2",
         sse(cohere(0, named("f")), *(filled(0, one) for one in ('{"c":"x"', "}", "}"))),
@@ -1517,3 +1539,11 @@ def test_a_start_under_the_id_of_the_open_call_is_another_call_where_its_name_is
     outcome = Outcome(Case(dialect, ANOTHER_AT_ITS_INDEX[dialect], kind))
     calls = [("f", '{"a":1}', True), ("g", "", False)]
     assert outcome.off.calls == outcome.reread.calls == calls
+
+
+def test_a_call_that_starts_again_with_other_arguments_repeats_nothing() -> None:
+    """Behind another block at its index, and an event that nobody can read."""
+    result = {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}
+    between = {**text_block(1), "content_block": result}
+    body = sse(tool_use(1), between, partial(1, '{"a":1}'), UNREAD, tool_use(1), partial(1, '{"a":2}'))
+    assert ("f", '{"a":2}', True) in Outcome(Case("anthropic", body)).reread.calls

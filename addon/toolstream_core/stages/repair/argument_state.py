@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.json_grammar import STRING, WHITE
+from toolstream_core.calls.json_text import meaning
 from toolstream_core.defects.arguments import INVALID_ARGUMENTS
 from toolstream_core.stages.repair.escapes import Escapes
 from toolstream_core.stages.repair.surrogates import Surrogates
@@ -85,6 +86,10 @@ class ArgumentState:
     def half(self) -> bool:
         """Whether an object is open: what comes next is a part of it."""
         return self._behind is None and self._text.half
+
+    def mean(self, means: str) -> bool:
+        """Whether the object that came first is whole, and means this."""
+        return self.whole and meaning(self._text.text()) == means
 
     def restarted_by(self, piece: str) -> bool:
         """Whether `piece` begins anew behind a start that came again.

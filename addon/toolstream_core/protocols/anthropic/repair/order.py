@@ -171,7 +171,7 @@ class OrderRepairer(UnknownBlockRepairer):
             return False
         means = meaning(call.meant()[0])
         earlier = self.message.by_id.get(block.given_id, ())
-        same = [one for one in earlier if one.call is not call or one.arguments.came_whole]
+        same = [one for one in earlier if one.call is not call or one.arguments.repair.mean(means)]
         if not any(one.is_same_call(block.name, means) for one in same):
             return False
         block.texts = [InnerText(one.event.frame, one.payload) for one in queue.events if is_text(one.payload)]
