@@ -9,7 +9,7 @@ from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.json_grammar import STRING, WHITE
 from toolstream_core.calls.json_text import meaning
 from toolstream_core.defects.arguments import INVALID_ARGUMENTS
-from toolstream_core.stages.repair.escapes import Escapes
+from toolstream_core.stages.repair.escapes import Escapes, without_escapes
 from toolstream_core.stages.repair.surrogates import Surrogates
 
 if TYPE_CHECKING:
@@ -103,12 +103,19 @@ class ArgumentState:
         return alike or self._text.restarted_by(piece)
 
     def is_broken_by(self, piece: str) -> bool:
-        """Whether an object is open, and `piece` cannot be the next part of it, or is all of it so far."""
+        """Whether an object is open, and `piece` cannot be the next part of it, or is all of it so far.
+
+        Escapes that are none of JSON's, and control characters, break nothing: models write them.
+        """
         if not self.half or (self._text.in_string and STRING.fullmatch(piece)):
             return False
+        if piece.startswith(self._head) or self._text.restarted_by(piece):
+            return True
         scanner = copy.deepcopy(self._text.scanner)
-        follows = piece[scanner.feed(piece) :].strip(WHITE)
-        return bool(follows) or not scanner.viable or piece.startswith(self._head) or self._text.restarted_by(piece)
+        if not scanner.viable:
+            return False
+        follows = piece[scanner.feed(without_escapes(piece)) :].strip(WHITE)
+        return bool(follows) or not scanner.viable
 
     @property
     def spoilt(self) -> bool:
