@@ -188,7 +188,8 @@ def _item(plain: Plain, item: dict[str, Any], place: object, *, done: bool, last
     before = plain.calls.get(str(place))
     value = parsed(_text(item.get("arguments")))
     other = before is not None and before.value is not None and isinstance(value, dict) and value != before.value
-    call = plain.call(str(place), fresh=last and other)
+    unopened = before is not None and not before.name and not done  # what came before is nobody's
+    call = plain.call(str(place), fresh=unopened or (last and other))
     call.last = call.last or (last and other)
     name = _text(item.get("name"))
     call.mixed, call.name = call.mixed or bool(name and call.name and name != call.name), name or call.name

@@ -20,6 +20,7 @@ from toolstream_core.defects import arguments, finish, framing, identity, leak
 from toolstream_core.defects.row import Row
 from toolstream_core.defects.table import ROWS
 from toolstream_core.protocols.api import Api
+from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.protocols.registry import PROTOCOLS
@@ -41,6 +42,8 @@ FUNCTIONS: Final = {
     "errors.not_saved": ["message"],
 }
 """What `WireProtocol` calls in a room, with what it gives it."""
+ANNOUNCED: Final = {"promote.said": ["promotion"]}
+"""The same in rooms whose calls do not come whole."""
 EVERYWHERE: Final = ("stages/stream_checks.py", "stages/repair/leaked_calls.py", "engine/*.py")
 """Files that judge the streams of every protocol."""
 BORROWED: Final = {"realtime": ("responses", {"custom-as-function", "missing-head", "sequence-numbers"})}
@@ -68,12 +71,15 @@ def test_a_room_exports_stages(protocol: WireProtocol) -> None:
 
 
 @each_protocol
-@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("function", FUNCTIONS | ANNOUNCED)
 def test_a_room_exports_functions(protocol: WireProtocol, function: str) -> None:
     """Each takes, by position, what `WireProtocol` gives it."""
     module, name = function.split(".")
-    signature = inspect.signature(getattr(import_module(f"{protocol.package}.{module}"), name))
-    signature.bind(*FUNCTIONS[function])
+    room = import_module(f"{protocol.package}.{module}")
+    if function in ANNOUNCED and protocol.call_form is CallForm.WHOLE:
+        assert not hasattr(room, name)
+        return
+    inspect.signature(getattr(room, name)).bind(*(FUNCTIONS | ANNOUNCED)[function])
 
 
 def test_these_are_the_functions_that_the_protocol_asks_for() -> None:
@@ -88,14 +94,15 @@ def test_these_are_the_functions_that_the_protocol_asks_for() -> None:
         and node.value.func.attr == "_room"
         and isinstance(node.value.args[0], ast.Constant)
     }
-    assert asked - FUNCTIONS.keys() == {
+    functions = FUNCTIONS | ANNOUNCED
+    assert asked - functions.keys() == {
         "repair.REPAIRS",
         "repair.AT_END",
         "inject.INJECTORS",
         "shape.SHAPES",
         "api.API",
     }
-    assert FUNCTIONS.keys() <= asked
+    assert functions.keys() <= asked
 
 
 @each_protocol

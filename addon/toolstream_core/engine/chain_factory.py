@@ -11,12 +11,14 @@ from toolstream_core.defects.leak import LEAK
 from toolstream_core.engine.chain import Breaking, Chain, OwnResolver
 from toolstream_core.engine.stage_set import StageSet
 from toolstream_core.faults.picker import Picker
+from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.requests import asked
 from toolstream_core.settings import PARTS, SAFE
 from toolstream_core.stages.answer_ids import AnswerIds
 from toolstream_core.stages.audited import Audited
 from toolstream_core.stages.context import Context, nobody
 from toolstream_core.stages.leaks import may_leak
+from toolstream_core.stages.repair.call_keeper import kept
 from toolstream_core.stages.repair.leaked_calls import LeakedCallRepairer
 from toolstream_core.wire.write import SseWriter, Unwritten
 
@@ -85,16 +87,21 @@ class ChainFactory:
         """The repairers that only judge, and those that repair; the same ones do both where all are on."""
         repairs = self.settings.repairs
         if repairs == SAFE:
-            return [], [
-                repairer(self._context(repairs, self.reader.found, self.reader.changed)) for repairer in repairers
-            ]
+            return [], self._repairing(repairers, self._context(repairs, self.reader.found, self.reader.changed))
         context = replace(self._context(SAFE, self.reader.found), ids=AnswerIds(), judging=True)
         if isinstance(context.writer, SseWriter):
             context.writer = Unwritten()
         judges: list[Stage] = [repairer(context) for repairer in repairers]
         if not repairs:
             return judges, []
-        return judges, [repairer(self._context(repairs, changed=self.reader.changed)) for repairer in repairers]
+        return judges, self._repairing(repairers, self._context(repairs, changed=self.reader.changed))
+
+    def _repairing(self, repairers: Sequence[type[Repairer]], context: Context) -> list[Stage]:
+        """The repairers in a row; the last of them, which repairs calls, loses none."""
+        *first, last = [repairer(replace(context)) for repairer in repairers]
+        if context.say is None:
+            return [*first, last]
+        return [*first, kept(context, last, self.dialect.read, self.reader.calls)]
 
     def _shapes(self) -> list[Stage]:
         stages: list[Stage] = []
@@ -140,6 +147,7 @@ class ChainFactory:
             self.exchange,
             self._schemas,
             promote=self.dialect.promoted,
+            say=None if self.dialect.call_form is CallForm.WHOLE else self.dialect.said,
             id_prefix=self.dialect.id_prefix,
             reads_comments=self.dialect.reads_comments,
             repairs=repairs,

@@ -68,6 +68,10 @@ class RecordBuilder:
         """Whether the answer's end was seen, and all of its calls."""
         return self._record.ended and all(call.complete for call in self._calls.resolved())
 
+    def calls(self) -> Sequence[Call]:
+        """The calls as they are read so far."""
+        return self._calls.resolved()
+
     def half_calls(self) -> Sequence[OpenCall]:
         """The calls that are cut off, where neither a finish reason nor an error says so."""
         return stream_checks.cut_off(self._calls.half_calls(), self._record.findings)

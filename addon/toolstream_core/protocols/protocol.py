@@ -117,6 +117,11 @@ class WireProtocol:
         found: list[Frame] = self._room("promote").promoted(promotion)
         return found
 
+    def said(self, promotion: Promotion) -> list[Frame]:
+        """Events that say calls, where calls are announced: `promote.said`."""
+        found: list[Frame] = self._room("promote").said(promotion)
+        return found
+
     def streamed(self, answer: Json, request: Json) -> list[bytes]:
         """The events of a whole answer; none where it is not an answer of this protocol: `whole_answer.streamed`."""
         return list(self._room("whole_answer").streamed(answer, request)) if isinstance(answer, dict) else []

@@ -38,6 +38,8 @@ class Context:
     """The schema of the parameters of each tool offered; empty where there is no request, or none is offered."""
     promote: Callable[[Promotion], list[Frame]] | None = None
     """Makes calls of what was text, in the stream's protocol."""
+    say: Callable[[Promotion], list[Frame]] | None = None
+    """Says calls, in the stream's protocol; `None` where they come whole."""
     id_prefix: str = "call_"
     """How the id of a call begins where one has to be made up."""
     reads_comments: bool = True

@@ -24,14 +24,22 @@ def promoted(one: Promotion) -> list[Frame]:
     event = event_of(one.event.frame)
     if event is None:
         return [one.event.frame]
+    ends = event.body.get("stopReason") == "end_turn"
+    last = event.with_body({**event.body, "stopReason": "tool_use"}) if ends else event.payload
+    return [*said(one), one.finished(last)]
+
+
+def said(one: Promotion) -> list[Frame]:
+    """As `WireProtocol.said`."""
+    event = event_of(one.event.frame)
     out: list[Frame] = []
-    for place, (identity, leaked) in enumerate(one.calls, one.place):
-        start = {INDEX: place, "start": {"toolUse": {"toolUseId": identity, "name": leaked.name}}}
+    for place, (identity, wanted) in enumerate(one.calls, one.place):
+        start = {INDEX: place, "start": {"toolUse": {"toolUseId": identity, "name": wanted.name}}}
         bodies = (
             (BLOCK_START, start),
-            (BLOCK_DELTA, input_delta(place, leaked.arguments)),
+            (BLOCK_DELTA, input_delta(place, wanted.arguments)),
             (BLOCK_STOP, {INDEX: place}),
         )
-        out += [made(one.writer, kind, body, one.event.frame.number, keyed=event.keyed) for kind, body in bodies]
-    ends = event.body.get("stopReason") == "end_turn"
-    return [*out, one.finished(event.with_body({**event.body, "stopReason": "tool_use"}) if ends else event.payload)]
+        keyed = event is not None and event.keyed
+        out += [made(one.writer, kind, body, one.event.frame.number, keyed=keyed) for kind, body in bodies]
+    return out

@@ -15,15 +15,19 @@ if TYPE_CHECKING:
 def promoted(one: Promotion) -> list[Frame]:
     """As `WireProtocol.promoted`."""
     payload: Payload = one.event.frame.json  # type: ignore[assignment] # a finish was read from it
-    choice = one.event.content.finishes[0].choice
-    number = one.event.frame.number
-    out: list[Frame] = []
-    for at, (identity, leaked) in enumerate(one.calls):
-        function = {"name": leaked.name, "arguments": leaked.arguments}
-        entry = {"index": one.place + at, "id": identity, "type": "function", "function": function}
-        out.append(one.writer.make(entry_chunk(payload, choice, entry), number))
     choices = [
         {**each, "finish_reason": "tool_calls"} if json_access.get(each, "finish_reason") == "stop" else each
         for each in json_access.items(payload.get("choices"))
     ]
-    return [*out, one.finished({**payload, "choices": choices})]
+    return [*said(one), one.finished({**payload, "choices": choices})]
+
+
+def said(one: Promotion) -> list[Frame]:
+    """As `WireProtocol.said`."""
+    payload: Payload = one.event.frame.json  # type: ignore[assignment] # a fragment or finish was read from it
+    out: list[Frame] = []
+    for at, (identity, wanted) in enumerate(one.calls):
+        function = {"name": wanted.name, "arguments": wanted.arguments}
+        entry = {"index": one.place + at, "id": identity, "type": "function", "function": function}
+        out.append(one.writer.make(entry_chunk(payload, one.choice, entry), one.event.frame.number))
+    return out

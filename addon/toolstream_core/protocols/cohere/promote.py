@@ -14,10 +14,15 @@ if TYPE_CHECKING:
 def promoted(one: Promotion) -> list[Frame]:
     """As `WireProtocol.promoted`."""
     payload: Payload = one.event.frame.json  # type: ignore[assignment] # a finish was read from it
-    out: list[Frame] = []
-    for index, (identity, leaked) in enumerate(one.calls, one.before):
-        start, delta = call_start(index, identity, leaked.name), call_delta(index, leaked.arguments)
-        out += one.made(start, delta, call_end(index))
     delta = payload["delta"]
     changed = {**delta, "finish_reason": "TOOL_CALL"} if delta.get("finish_reason") == "COMPLETE" else delta
-    return [*out, one.finished({**payload, "delta": changed})]
+    return [*said(one), one.finished({**payload, "delta": changed})]
+
+
+def said(one: Promotion) -> list[Frame]:
+    """As `WireProtocol.said`."""
+    out: list[Frame] = []
+    for index, (identity, wanted) in enumerate(one.calls, one.before):
+        start, delta = call_start(index, identity, wanted.name), call_delta(index, wanted.arguments)
+        out += one.made(start, delta, call_end(index))
+    return out

@@ -15,14 +15,23 @@ if TYPE_CHECKING:
 def promoted(one: Promotion) -> list[Frame]:
     """The frames with the calls and the terminal event; see `WireProtocol.promoted`."""
     *added, last = responses.promoted(one)
+    return [*_of_response(one, added), last]
+
+
+def said(one: Promotion) -> list[Frame]:
+    """The frames with the calls alone; see `WireProtocol.said`."""
+    return _of_response(one, responses.said(one))
+
+
+def _of_response(one: Promotion, frames: list[Frame]) -> list[Frame]:
+    """Events with an id of their own and that of the response that they are of."""
     came = one.event.frame.json
-    response = json_access.get(came, "response", "id")
     event = json_access.get(came, "event_id")
+    given = json_access.get(came, "response_id")
+    response = given if isinstance(given, str) else json_access.get(came, "response", "id")
+    whose = {"response_id": response} if isinstance(response, str) else {}
     return [
-        *(
-            one.writer.rewrite(frame, {"event_id": f"{event}_{at}", "response_id": response, **frame.json})
-            for at, frame in enumerate(added)
-            if isinstance(frame.json, dict)
-        ),
-        last,
+        one.writer.rewrite(frame, {"event_id": f"{event}_{at}", **whose, **frame.json})
+        for at, frame in enumerate(frames)
+        if isinstance(frame.json, dict)
     ]

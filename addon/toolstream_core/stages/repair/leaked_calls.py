@@ -104,7 +104,8 @@ class LeakedCallRepairer(Repairer, Holds, Indifferent):
         for one in wanted:
             self.report(one.row, event.frame.number, f"a call of {one.name} is text")
         calls = [(self._context.ids.make(self._context.id_prefix), one) for one in wanted]
-        out = promote(Promotion(event, calls, self._top + 1, len(self._calls), self._context.writer))
+        choice = event.content.finishes[0].choice
+        out = promote(Promotion(event, calls, self._top + 1, len(self._calls), self._context.writer, choice))
         self.audit(event.frame.number, [event.frame], out)
         return out
 

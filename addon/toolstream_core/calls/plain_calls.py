@@ -1,0 +1,249 @@
+"""Calls as a plain client gathers them: by the index alone, without any guess. Knows no protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolstream_core.calls.joined_text import JoinedText
+from toolstream_core.calls.json_text import is_object, meaning
+from toolstream_core.calls.open_call import nonblank
+from toolstream_core.model import Kind, Phase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from toolstream_core.calls.open_call import OpenCall
+    from toolstream_core.calls.resolver import ResolvedFragment
+    from toolstream_core.model import Call, EventContent, Fragment, Seen
+
+MAX_TEXT: Final = 128 * 1024
+"""Characters of one call's arguments that are kept; a longer call is not looked after."""
+MAX_CALLS: Final = 256
+"""Calls that are looked after."""
+
+type Key = tuple[int, Seen[int]]
+"""Choice and index."""
+
+
+class Said(NamedTuple):
+    """A call that a client has whole."""
+
+    choice: int
+    name: str
+    arguments: str
+    """JSON text of an object."""
+
+    @property
+    def meaning(self) -> str:
+        """The same for the same arguments."""
+        return meaning(self.arguments)
+
+
+class PlainCall:
+    """A call under one index."""
+
+    __slots__ = ("at", "choice", "closed", "name", "odd", "owner", "parts", "size", "strict", "whole")
+
+    def __init__(self, choice: int) -> None:
+        """A call of a choice, of which nothing is known yet."""
+        self.choice = choice
+        self.at = 0
+        """Number of the last event that said something of it."""
+        self.name = ""
+        self.parts = JoinedText()
+        self.strict: JoinedText | None = None
+        """The parts without those that came in another form than the protocol's, where there are such."""
+        self.size = 0
+        self.whole: str | None = None
+        """Arguments that were said at once: they count before the parts."""
+        self.odd = False
+        """Whether it is too long to be looked after."""
+        self.closed = False
+        """Whether an event of its own closed it."""
+        self.owner: OpenCall | None = None
+        """The call that its fragments were read as."""
+
+    def add(self, text: str, *, well_formed: bool = True) -> None:
+        """The next part of the arguments."""
+        if not well_formed and self.strict is None:
+            self.strict = JoinedText([self.parts.text()])
+        self.size += len(text)
+        if self.size > MAX_TEXT:
+            self.odd = True
+            self.parts.clear()
+            self.strict = None
+            return
+        for parts in (self.parts, self.strict if well_formed else None):
+            if parts is not None:
+                parts.append(text)
+                if len(parts) == parts.full:
+                    parts.merge()
+
+    def copy(self) -> PlainCall:
+        """Another one that goes its own way from here on."""
+        other = PlainCall(self.choice)
+        other.at = self.at
+        other.name, other.size, other.whole = self.name, self.size, self.whole
+        other.odd, other.closed, other.owner = self.odd, self.closed, self.owner
+        other.parts = JoinedText([self.parts.text()])
+        other.strict = None if self.strict is None else JoinedText([self.strict.text()])
+        return other
+
+    @property
+    def silent(self) -> bool:
+        """Whether it was closed without any arguments: clients take `{}` for them."""
+        return self.closed and bool(self.name) and not (self.whole or self.parts.text()).strip()
+
+    @property
+    def said(self) -> Said | None:
+        """What a client has of it, where it can run it."""
+        if self.odd or not self.name:
+            return None
+        texts = [self.parts.text() if self.whole is None else self.whole, self.strict.text() if self.strict else ""]
+        return next((Said(self.choice, self.name, text) for text in texts if is_object(text)), None)
+
+
+class PlainCalls:
+    """The calls of a stream as a plain client gathers them."""
+
+    def __init__(self) -> None:
+        """Nothing came."""
+        self._calls: dict[Key, PlainCall] = {}
+        self._left: list[PlainCall] = []
+        """Calls whose index another one has now."""
+        self._owned: dict[int, PlainCall] = {}
+        """By `id` of the call that was read: who has its fragments."""
+        self._last: PlainCall | None = None
+        self.others: list[Said] = []
+        """What was said of calls whose arguments are no JSON, or at the end."""
+        self.top = -1
+        """The highest index."""
+        self.doubtful = False
+        """Whether somebody who reads by more than the index may take the calls for others."""
+
+    def copy(self) -> PlainCalls:
+        """Another one that goes its own way from here on."""
+        other = PlainCalls()
+        other._calls = {key: call.copy() for key, call in self._calls.items()}
+        other._left = [call.copy() for call in self._left]
+        other._last = next((other._calls[key] for key, call in self._calls.items() if call is self._last), None)
+        other.others = [*self.others]
+        other.top = self.top
+        return other
+
+    def take(self, content: EventContent, number: int = 0, resolved: Sequence[ResolvedFragment] | None = None) -> None:
+        """The fragments of event `number`, with the calls that they were read as, where that matters."""
+        fragments = content.fragments
+        owners = [None] * len(fragments) if resolved is None else [one.call for one in resolved]
+        if len(owners) != len(fragments):
+            owners, self.doubtful = [None] * len(fragments), True
+        for fragment, owner in zip(fragments, owners, strict=True):
+            index, phase = fragment.index, fragment.phase
+            if isinstance(index, int) and index > self.top:
+                self.top = index
+            if phase is Phase.WHOLE or fragment.kind is not Kind.FUNCTION:
+                self._note_other(fragment, at_end=content.end)
+                continue
+            call = self._calls.get((fragment.choice, index))
+            if call is None or phase is Phase.OPEN:
+                call = self._open(fragment)
+            elif call is not self._last:
+                self.doubtful = True
+            if owner is not call.owner or (owner is not None and self._owned.get(id(owner)) is not call):
+                self._note_owner(call, owner)
+            self._last, call.at = call, number
+            if phase is not Phase.MORE or (fragment.name and not call.name):
+                self._take_head(call, fragment)
+            if phase is Phase.MORE and isinstance(fragment.arguments, str):
+                self.doubtful = self.doubtful or not fragment.well_formed
+                call.add(fragment.arguments, well_formed=fragment.well_formed)
+
+    def on_skipped(self, text: str) -> None:
+        """More of the arguments of the call that came last."""
+        if self._last is not None:
+            self._last.add(text)
+
+    def whole(self, waiting: Collection[int] | None = None) -> list[Said]:
+        """The calls that a client can run. With `waiting` events, by number, only those that nothing more is due of.
+
+        Nothing is where the last event of a call is not among those, and all of it came in the protocol's own form.
+        """
+        calls = self._all()
+        if waiting is not None:
+            calls = [call for call in calls if call.strict is None and call.at not in waiting]
+        return [said for call in calls if (said := call.said) is not None]
+
+    @property
+    def silent(self) -> bool:
+        """Whether a call was closed without any arguments."""
+        return any(call.silent for call in self._all())
+
+    def _all(self) -> list[PlainCall]:
+        return [*self._left, *self._calls.values()]
+
+    def _open(self, fragment: Fragment) -> PlainCall:
+        """A new call under the index of a fragment; it is forgotten where there are too many."""
+        key = (fragment.choice, fragment.index)
+        before = self._calls.pop(key, None)
+        if before is not None:
+            self.doubtful = self.doubtful or not before.closed
+            self._left.append(before)
+        call = PlainCall(fragment.choice)
+        if len(self._calls) + len(self._left) < MAX_CALLS:
+            self._calls[key] = call
+        return call
+
+    def _note_owner(self, call: PlainCall, owner: OpenCall | None) -> None:
+        other = self._owned.get(id(owner), call)
+        self.doubtful = self.doubtful or other is not call or (call.owner is not None and call.owner is not owner)
+        call.owner = owner
+        if owner is not None and len(self._owned) < MAX_CALLS:
+            self._owned[id(owner)] = call
+
+    def _take_head(self, call: PlainCall, fragment: Fragment) -> None:
+        """What a delta seldom says, or never."""
+        call.name = call.name or nonblank(fragment.name)
+        arguments, phase = fragment.arguments, fragment.phase
+        call.closed = call.closed or phase not in {Phase.MORE, Phase.OPEN}
+        if phase is Phase.MORE or not isinstance(arguments, str):
+            return
+        if phase is not Phase.OPEN:
+            call.whole = arguments
+            call.odd = call.odd or len(arguments) > MAX_TEXT
+        elif arguments:
+            self.doubtful = True
+            call.odd = not fragment.well_formed
+            call.add(arguments, well_formed=False)
+
+    def _note_other(self, fragment: Fragment, *, at_end: bool) -> None:
+        self.doubtful = self.doubtful or not at_end
+        seen = at_end or fragment.kind is Kind.CUSTOM
+        arguments = fragment.arguments if isinstance(fragment.arguments, str) else ""
+        if seen and len(self.others) < MAX_CALLS and len(arguments) <= MAX_TEXT:
+            self.others.append(Said(fragment.choice, nonblank(fragment.name), arguments))
+
+
+def lacking(
+    came: PlainCalls, sent: PlainCalls, read: Callable[[], Sequence[Call]], waiting: Collection[int] | None = None
+) -> list[Said]:
+    """The calls that a client has whole from what came, and not from what was sent, where they are `read` so too.
+
+    `waiting` as for `PlainCalls.whole`: those may still be sent. A call that was sent, and neither came nor is read
+    so, is one of them in another form.
+    """
+    whole = came.whole(waiting)
+    has = [*sent.whole(), *sent.others]
+    means = {one.meaning for one in has} | ({"{}"} if sent.silent else set())
+    left = [one for one in whole if one.meaning not in means]
+    if not left:
+        return []
+    meant = {meaning(call.arguments) for call in read() if call.complete and call.name}
+    known = meant | {one.meaning for one in came.whole()}
+    changed = [one.name for one in has if one.meaning not in known]
+    out: dict[str, Said] = {}
+    for one in left:
+        if one.name in changed:
+            changed.remove(one.name)
+        elif one.meaning in meant:
+            out.setdefault(one.meaning, one)
+    return list(out.values())

@@ -1,0 +1,160 @@
+"""Calls as a plain client gathers them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from toolstream_core.calls.open_call import OpenCall
+from toolstream_core.calls.plain_calls import MAX_CALLS, MAX_TEXT, PlainCalls, Said, lacking
+from toolstream_core.calls.resolver import ResolvedFragment
+from toolstream_core.model import ABSENT, Call, EventContent, Fragment, Kind, Phase
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Seen
+
+OPENED = Fragment(index=0, name="f", phase=Phase.OPEN)
+CLOSED = Fragment(index=0, phase=Phase.CLOSE)
+
+
+def named(name: str, index: int = 0, **more: Any) -> Fragment:
+    """The first fragment of a call."""
+    return Fragment(index=index, name=name)._replace(**more)
+
+
+def part(text: str, index: Seen[int] = 0, **more: Any) -> Fragment:
+    """A piece of its arguments."""
+    return Fragment(index=index, arguments=text)._replace(**more)
+
+
+def gathered(*fragments: Fragment, end: bool = False) -> PlainCalls:
+    """Each in an event of its own."""
+    calls = PlainCalls()
+    for fragment in fragments:
+        calls.take(EventContent((fragment,), end=end))
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("fragments", "whole"),
+    [
+        ((named("f"), part('{"a"'), part(":1}")), [("f", '{"a":1}')]),
+        ((named("f"), part('{"a"')), []),
+        ((part("{}"),), []),
+        ((named("f"), part("[]")), []),
+        ((named("f"), named("g", 1), part("{}", 1), part('{"a":1}')), [("f", '{"a":1}'), ("g", "{}")]),
+        ((named("f"), part("{"), part("x", 1), part("}")), [("f", "{}")]),
+        ((named("f"), part("{"), part("x", index=ABSENT), part("}")), [("f", "{}")]),
+        ((OPENED, part("{}"), OPENED._replace(name="g"), part('{"a":1}')), [("f", "{}"), ("g", '{"a":1}')]),
+        ((OPENED, part("{"), CLOSED._replace(arguments='{"a":1}')), [("f", '{"a":1}')]),
+        ((OPENED._replace(arguments='{"a":1}'),), [("f", '{"a":1}')]),
+        ((OPENED._replace(arguments='{"a":1}'), part('{"a":1}')), [("f", '{"a":1}')]),
+        ((OPENED._replace(arguments='{"a":1}', well_formed=False),), []),
+        ((named("f"), part("x", well_formed=False), part("{}")), [("f", "{}")]),
+        ((named("f", choice=1), named("g"), part("{}", choice=1)), [("f", "{}")]),
+        ((named("f"), part("{"), part(" " * MAX_TEXT), part("}")), []),
+    ],
+)
+def test_what_a_client_has(fragments: tuple[Fragment, ...], whole: list[tuple[str, str]]) -> None:
+    """By the index alone."""
+    assert [(one.name, one.arguments) for one in gathered(*fragments).whole()] == whole
+
+
+@pytest.mark.parametrize(
+    ("fragments", "doubtful"),
+    [
+        ((named("f"), part("{"), part("}"), named("g", 1), part("{}", 1)), False),
+        ((OPENED, part("{}"), CLOSED, OPENED, part("{}")), False),
+        ((OPENED, part("{}"), OPENED), True),
+        ((named("f"), named("g", 1), part("{}")), True),
+        ((named("f"), part("x", well_formed=False)), True),
+        ((OPENED._replace(arguments="{}"),), True),
+        ((named("f", phase=Phase.WHOLE),), True),
+    ],
+)
+def test_doubt(fragments: tuple[Fragment, ...], *, doubtful: bool) -> None:
+    """Whoever reads by more than the index may take other calls from these."""
+    assert gathered(*fragments).doubtful is doubtful
+
+
+def test_doubt_where_a_piece_was_read_as_anothers() -> None:
+    """The calls that were read are compared with the indexes."""
+    first, second = OpenCall(named("f"), 0), OpenCall(named("g"), 1)
+    for owners, doubtful in (((first, first), False), ((first, second), True), ((first, None), True)):
+        calls = PlainCalls()
+        for fragment, owner in zip((named("f"), part("{}")), owners, strict=True):
+            read = [] if owner is None else [ResolvedFragment(fragment, owner)]
+            calls.take(EventContent((fragment,)), 0, read)
+        assert calls.doubtful is doubtful
+
+
+def read(*said: tuple[str, str]) -> list[Call]:
+    """Whole calls as they were read."""
+    return [Call(0, at, name=name, arguments=text, complete=True) for at, (name, text) in enumerate(said)]
+
+
+CAME = (named("f"), part('{"a":1}'))
+F = Said(0, "f", '{"a":1}')
+
+
+@pytest.mark.parametrize(
+    ("sent", "lost"),
+    [
+        ((named("f"), part('{"a":1}}')), [F]),
+        ((), [F]),
+        ((named("f"), part('{"a": 1}')), []),
+        ((named("g", 7), part('{"a":1}', 7)), []),
+        ((named("f"), part('{"a":2}')), []),
+        ((named("g"), part('{"a":2}')), [F]),
+        ((named("f"), part('{"b":2}')), [F]),
+        ((named("f", kind=Kind.CUSTOM, arguments="a"),), []),
+        ((named("f", kind=Kind.SERVER, arguments='{"a":1}'),), [F]),
+    ],
+)
+def test_what_was_lost(sent: tuple[Fragment, ...], lost: list[Said]) -> None:
+    """Unless it was sent in another form: `{"b":2}` is another call that was read."""
+    calls = read(("f", '{"a":1}'), ("f", '{"b":2}'))
+    assert lacking(gathered(*CAME), gathered(*sent), lambda: calls) == lost
+
+
+def test_what_may_be_on_its_way_is_not_lost() -> None:
+    """Its last event has not gone on."""
+    came, calls = PlainCalls(), read(("f", '{"a":1}'))
+    for number, fragment in enumerate(CAME):
+        came.take(EventContent((fragment,)), number)
+    assert lacking(came, gathered(), lambda: calls, {1}) == []
+    assert lacking(came, gathered(), lambda: calls, {0}) == [F]
+
+
+def test_what_was_not_read_is_not_lost() -> None:
+    """A call by the index alone that nobody read so was a mistake of whoever sent it."""
+    assert lacking(gathered(*CAME), gathered(), list) == []
+
+
+def test_a_call_that_the_last_event_says_is_not_lost() -> None:
+    """As `response.completed` does."""
+    last = gathered(named("f", phase=Phase.WHOLE, arguments='{"a":1}'), end=True)
+    assert lacking(gathered(*CAME), last, lambda: read(("f", '{"a":1}'))) == []
+
+
+def test_a_call_that_was_closed_without_arguments_says_an_empty_object() -> None:
+    """Clients take nothing for that."""
+    came, closed = gathered(named("f"), part("{}")), gathered(OPENED, CLOSED)
+    assert lacking(came, closed, lambda: read(("f", "{}"))) == []
+    assert lacking(came, gathered(OPENED), lambda: read(("f", "{}"))) == [Said(0, "f", "{}")]
+
+
+def test_a_copy_goes_its_own_way() -> None:
+    """Texts that follow unread too."""
+    calls = gathered(named("f"), part("{"))
+    other = calls.copy()
+    calls.on_skipped("}")
+    other.on_skipped('"a":1}')
+    assert [one.arguments for one in (*calls.whole(), *other.whole())] == ["{}", '{"a":1}']
+
+
+def test_calls_are_looked_after_up_to_a_number() -> None:
+    """The others are forgotten."""
+    every = [one for at in range(MAX_CALLS + 9) for one in (named("f", at), part("{}", at))]
+    assert len(gathered(*every).whole()) == MAX_CALLS
