@@ -110,6 +110,12 @@ def argument_delta(index: int, item: str, text: str) -> Json:
     }
 
 
+def added_by_name(index: int, item: str) -> bytes:
+    """The event that adds a Responses item, without its type."""
+    said = {key: one for key, one in item_added(index, item).items() if key != "type"}
+    return b"event: response.output_item.added\ndata: %s\n\n" % json.dumps(said).encode()
+
+
 def without_index(event: Json) -> Json:
     """The event without its output_index."""
     return {key: one for key, one in event.items() if key != "output_index"}
@@ -190,6 +196,87 @@ ONE_TEXT = [
 ]
 
 FOUND: dict[str, tuple[str, bytes]] = {
+    "Chat: an entry whose index is a list beside one that has a number": (
+        "openai-chat",
+        sse(
+            chat(
+                {
+                    "tool_calls": [
+                        {"index": 0, "type": "function", "function": {"name": "f", "arguments": ""}},
+                        {"index": [[]], "function": {"arguments": '{"a":1}```jso'}},
+                    ]
+                }
+            ),
+        ),
+    ),
+    "Chat: two pieces without an index, and between them an event that nobody can read": (
+        "openai-chat",
+        sse(
+            chat(entry(0, '{"a":"', id="c1", name="f", type="function")),
+            chat(entry(None, "three ")),
+            b'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\x01"}}]}}]}\n\n',
+            chat(entry(None, "three ")),
+            chat(entry(0, '"}')),
+        ),
+    ),
+    "Chat: an object amid the pieces of a call whose header has no index": (
+        "openai-chat",
+        sse(
+            chat(entry(None, "", id="c1", name="f", type="function")),
+            *(chat(entry(0, one)) for one in ('{"', '":"')),
+            chat({"tool_calls": [{"index": 0, "function": {"arguments": {"": None}}}]}),
+            chat(entry(0, '"}')),
+        ),
+    ),
+    "Chat: a piece without an index that does not go on with one of two calls, then one that does": (
+        "openai-chat",
+        sse(
+            chat(entry(0, '{"a', id="c0", name="f", type="function")),
+            chat(entry(1, '{"b"', id="c1", name="g", type="function")),
+            chat(entry(None, 'south"}')),
+            chat(entry(0, '":"Os')),
+            chat(entry(None, 'south"}')),
+        ),
+    ),
+    "Chat: entries of one event without an index, under two ids": (
+        "openai-chat",
+        sse(
+            chat({"tool_calls": [same_id("f", '{"a', "m1"), {"id": "m2", "function": {"arguments": "f"}}]}),
+            chat({"tool_calls": [same_id("f", '":1', "m2"), same_id("f", '{"a":2}', "m2")]}),
+            chat({"tool_calls": [same_id("f", "}", "m2"), same_id("f", '{"a":2}', "m2")]}),
+        ),
+    ),
+    "Chat: pieces in messages, and a message with other arguments behind them": (
+        "openai-chat",
+        sse(*({"choices": [{"index": 0, "message": one}]} for one in pieces('{"a":', "{}", '{"a": 1}'))),
+    ),
+    "Chat: two calls as function_call, and a text before a third call": (
+        "openai-chat",
+        sse(
+            *(chat({"function_call": {"name": "g", "arguments": '{"a":1}'}}) for _ in "ab"),
+            chat({"content": "Hi"}),
+            chat(entry(0, "", id="c1", name="f", type="function")),
+        ),
+    ),
+    "Responses: a piece of a call in an item that only its event's name says to be added": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_1"),
+            argument_delta(0, "fc_1", '{"a":1{}}'),
+            added_by_name(1, "fc_2"),
+            item_done(1, "fc_2", '{"a":2}'),
+        ),
+    ),
+    "Responses: a delta of nothing, and a text between the items behind it": (
+        "openai-responses",
+        sse(
+            {"type": "response.function_call_arguments.delta", "output_index": 0},
+            {"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "id": "m"}},
+            item_added(0, "fc_1"),
+            {"type": "response.output_text.delta", "output_index": 0, "item_id": "m", "delta": "hi"},
+            item_added(1, "fc_2"),
+        ),
+    ),
     "Responses: the next piece of a call is added, and says all of it, at the body's end": (
         "openai-responses",
         sse(

@@ -14,7 +14,7 @@ from toolstream_core.defects.identity import (
     MISSING_INDEX,
     REUSED_INDEX,
 )
-from toolstream_core.protocols.responses.repair.event_types import CLOSED, DONE
+from toolstream_core.protocols.responses.repair.event_types import ADDED, CLOSED, DONE
 from toolstream_core.protocols.responses.repair.item_start import Start
 from toolstream_core.wire import json_access
 
@@ -140,7 +140,7 @@ class AddedItems:
         item.arguments.lose_order()
         added, row = self.copies[own]
         self._state.because(row)
-        self._state.output.put(self._state.of_nobody(added))
+        self._state.output.put({**self._state.of_nobody(added), "type": ADDED})
         return self._state.of_nobody(payload)
 
 
