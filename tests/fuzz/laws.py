@@ -211,7 +211,7 @@ def nothing_made_whole(seen: Seen) -> Iterator[str]:
         return
     before = {canonical(call.value) for call in seen.raw.calls.values() if call.value is not None}
     for call in seen.changed.calls.values():
-        if call.value is None or canonical(call.value) in before:
+        if call.value is None or not call.name or canonical(call.value) in before:  # without a name nobody can run it
             continue
         if not call.value and seen.evidence.closed and _nothing_said(seen, call.name):
             continue

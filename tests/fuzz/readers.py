@@ -191,6 +191,7 @@ def _responses(plain: Plain, block: Block) -> None:
             call.parts.append(_text(payload.get("delta")))
         elif kind.endswith("done"):
             call.whole, call.over = _text(payload.get("arguments")), True
+            plain.silent = plain.silent or call.whole.strip() in {"", "null"}
     elif kind in ENDS:
         plain.ended = plain.over = True
         if kind in {"response.completed", "response.done"}:

@@ -16,7 +16,8 @@ from toolstream_core.protocols.chat.repair.other_forms import Form
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from toolstream_core.model import Json
+    from toolstream_core.model import Json, Seen
+    from toolstream_core.protocols.chat.repair.client_call import ClientCall
     from toolstream_core.protocols.chat.repair.stream import ChatStream
     from toolstream_core.protocols.chat.repair.waiting import Part, Waiting
 
@@ -73,11 +74,14 @@ class Entries:
         """Whether an entry stays as it came; notes what follows from that for those behind it."""
         fragment, client_call, forms = part.fragment, part.client_call, part.client_call.forms
         kept = fragment.phase is Phase.WHOLE or ((part.form is Form.FOREIGN or part.emitted.stray) and part.stays)
+        kept = kept or (forms.given_up and not _is_at(fragment.index, client_call))
         if fragment.index != client_call.wire_index and client_call.has_header:
             kept = kept or self._is_apart(part, index)
             if fragment.arguments:
                 part.choice.apart = part.choice.apart or kept
                 forms.joined.update(() if kept else (fragment.index,))
+        if kept and fragment.arguments and fragment.phase is Phase.MORE and client_call.has_header:
+            forms.given_up = True
         forms.mixed = forms.mixed or (kept and part.form is Form.FOREIGN)
         return kept
 
@@ -113,6 +117,11 @@ class Entries:
                 edits["arguments"] = text
         elif text != (given if isinstance(given, str) else ""):
             edits["arguments"] = text
+
+
+def _is_at(index: Seen[int], client_call: ClientCall) -> bool:
+    """Whether an index is the call's own: the one that the client has, or that its header came with."""
+    return index == client_call.index or (index == client_call.wire_index and isinstance(index, int))
 
 
 def _under_no_other(part: Part) -> Edits:

@@ -52,7 +52,7 @@ def _form(entries: Json, place: int) -> Form:
 class Forms:
     """The forms in which one call's arguments came so far."""
 
-    __slots__ = ("first", "in_message", "joined", "joins", "message_size", "mixed", "waits")
+    __slots__ = ("first", "given_up", "in_message", "joined", "joins", "message_size", "mixed", "waits")
 
     def __init__(self) -> None:
         """None yet."""
@@ -66,6 +66,8 @@ class Forms:
         """Whether entries under another index go on with those under the call's; `None` before one came."""
         self.joined: set[object] = set()
         """The indexes, or none, of those that the client was given under the call's."""
+        self.given_up = False
+        """Whether a part of the arguments stayed as it came, so that no more of them are put under the call's index."""
         self.in_message: ArgumentText | None = None
         self.message_size = 0
         """The arguments, and how many characters they were, at the last entry of a message."""
