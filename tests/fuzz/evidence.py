@@ -102,7 +102,18 @@ class Evidence:
         """
         parts = [part for payload in self._payloads for part in _parts(payload, {})]
         texts = [part for part in parts if "odd" not in part[1]]
-        return _runs(parts) + (_runs(texts) if len(texts) < len(parts) else [])
+        return _runs(parts) + (_runs(texts) if len(texts) < len(parts) else []) + self._runs_of_items(texts)
+
+    def _runs_of_items(self, parts: list[Part]) -> list[list[str]]:
+        """The same of all Responses items that say the same `call_id`: their deltas name the item alone."""
+        items = [item for payload in self._payloads if isinstance(payload, dict) for item in [payload.get("item")]]
+        known = {str(one.get("id")): str(one.get("call_id")) for one in items if isinstance(one, dict)}
+        found: dict[str, list[str]] = defaultdict(list)
+        for _, keys, text in parts:
+            call = known.get(str(keys.get("item_id", keys.get("id"))))
+            if call is not None:
+                found[call].append(text)
+        return list(found.values())
 
     def proves(self, value: dict[str, Any]) -> bool:
         """Whether these arguments were said: whole somewhere, or in parts one after the other."""

@@ -211,7 +211,7 @@ def nothing_made_whole(seen: Seen) -> Iterator[str]:
         return
     before = {canonical(call.value) for call in seen.raw.calls.values() if call.value is not None}
     for call in seen.changed.calls.values():
-        if call.value is None or canonical(call.value) in before:
+        if call.value is None or not call.name or canonical(call.value) in before:  # without a name nobody can run it
             continue
         if not call.value and seen.evidence.closed and _nothing_said(seen, call.name):
             continue
@@ -355,7 +355,10 @@ def text_goes_out(seen: Seen) -> Iterator[str]:
 
 
 def text_stays_before_calls(seen: Seen) -> Iterator[str]:
-    """Text that came before a call is not behind it."""
+    """Text that came before a call is not behind it.
+
+    Arguments before what opens a call say nothing of its place: no client has it before.
+    """
     if not seen.safe or not seen.on.repairs_row or len(seen.raw.calls) != len(seen.changed.calls):
         return
     if any(call.mixed for call in seen.raw.calls.values()):  # which of them came before a text, nobody can say
@@ -365,7 +368,9 @@ def text_stays_before_calls(seen: Seen) -> Iterator[str]:
         if one.name != other.name and other.name in names:  # another call, which came before it
             continue
         for channel, length in one.after.items():
-            if one.name and other.after.get(channel, 0) < length:  # one without a name no client takes for a call
+            if (
+                one.name and other.header_after.get(channel, 0) < length
+            ):  # one without a name no client takes for a call
                 yield f"text of {channel} went behind {other.name}"
 
 

@@ -44,6 +44,10 @@ class PlainCall:
     """Whether only the event by which the answer ends says it, in the place of another."""
     after: dict[str, int] = field(default_factory=dict)
     """How much text of each channel came before it, without white space."""
+    header_after: dict[str, int] = field(default_factory=dict)
+    """The same before what opens it, where arguments of it came before that."""
+    opened: bool = False
+    """Whether what opens it came."""
 
     @property
     def text(self) -> str:
@@ -88,10 +92,19 @@ class Plain:
         if fresh:
             self.leave(key)
         if key not in self.calls:
-            self.calls[key] = PlainCall(
-                key, after={name: len("".join(said.split())) for name, said in self.text.items()}
-            )
+            before = self._text_so_far()
+            self.calls[key] = PlainCall(key, after=before, header_after=before)
         return self.calls[key]
+
+    def opens(self, call: PlainCall) -> None:
+        """What opens a call comes: its place is here, whatever came of its arguments before."""
+        if not call.opened:
+            call.opened, call.header_after = True, self._text_so_far()
+            key = next(key for key, one in self.calls.items() if one is call)
+            self.calls[key] = self.calls.pop(key)
+
+    def _text_so_far(self) -> dict[str, int]:
+        return {name: len("".join(said.split())) for name, said in self.text.items()}
 
     def leave(self, key: object) -> None:
         """Something else has this key now; the call that had it stays in its place."""
@@ -146,8 +159,10 @@ def _chat(plain: Plain, block: Block) -> None:
         entries = delta.get("tool_calls")
         if isinstance(entries, dict):  # nobody reads it, but its call begins here
             plain.call((str(number), str(_equal(entries.get("index")))))
-        if isinstance(delta.get("function_call"), dict):  # as little, and who reads it has a call here
-            plain.call((str(number), "function_call"))
+        if isinstance(legacy := delta.get("function_call"), dict):  # as little, and who reads it has a call here
+            known = (str(number), "function_call") in plain.calls
+            call = plain.call((str(number), "function_call"))
+            call.mixed = call.mixed or (known and "name" in legacy)
         for entry in _list(entries):
             function = _dict(_dict(entry).get("function"))
             call = plain.call((str(number), str(_equal(_dict(entry).get("index")))))
@@ -168,12 +183,15 @@ def _responses(plain: Plain, block: Block) -> None:
         _item(plain, _dict(payload.get("item")), payload.get("output_index"), done=kind.endswith("done"))
     elif kind.startswith("response.function_call_arguments."):
         key = str(payload.get("output_index"))
+        if key not in plain.calls and kind.endswith("delta") and not payload.get("delta"):
+            return
         plain.stray += key not in plain.calls
         call = plain.call(key)
         if kind.endswith("delta"):
             call.parts.append(_text(payload.get("delta")))
         elif kind.endswith("done"):
             call.whole, call.over = _text(payload.get("arguments")), True
+            plain.silent = plain.silent or call.whole.strip() in {"", "null"}
     elif kind in ENDS:
         plain.ended = plain.over = True
         if kind in {"response.completed", "response.done"}:
@@ -190,6 +208,7 @@ def _item(plain: Plain, item: dict[str, Any], place: object, *, done: bool, last
     other = before is not None and before.value is not None and isinstance(value, dict) and value != before.value
     unopened = before is not None and not before.name and not done  # what came before is nobody's
     call = plain.call(str(place), fresh=unopened or (last and other))
+    plain.opens(call)
     call.last = call.last or (last and other)
     name = _text(item.get("name"))
     call.mixed, call.name = call.mixed or bool(name and call.name and name != call.name), name or call.name

@@ -110,6 +110,12 @@ def argument_delta(index: int, item: str, text: str) -> Json:
     }
 
 
+def added_by_name(index: int, item: str) -> bytes:
+    """The event that adds a Responses item, without its type."""
+    said = {key: one for key, one in item_added(index, item).items() if key != "type"}
+    return b"event: response.output_item.added\ndata: %s\n\n" % json.dumps(said).encode()
+
+
 def without_index(event: Json) -> Json:
     """The event without its output_index."""
     return {key: one for key, one in event.items() if key != "output_index"}
@@ -190,6 +196,131 @@ ONE_TEXT = [
 ]
 
 FOUND: dict[str, tuple[str, bytes]] = {
+    "Chat: an entry whose index is a list beside one that has a number": (
+        "openai-chat",
+        sse(
+            chat(
+                {
+                    "tool_calls": [
+                        {"index": 0, "type": "function", "function": {"name": "f", "arguments": ""}},
+                        {"index": [[]], "function": {"arguments": '{"a":1}```jso'}},
+                    ]
+                }
+            ),
+        ),
+    ),
+    "Chat: two pieces without an index, and between them an event that nobody can read": (
+        "openai-chat",
+        sse(
+            chat(entry(0, '{"a":"', id="c1", name="f", type="function")),
+            chat(entry(None, "three ")),
+            b'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\x01"}}]}}]}\n\n',
+            chat(entry(None, "three ")),
+            chat(entry(0, '"}')),
+        ),
+    ),
+    "Chat: an object amid the pieces of a call whose header has no index": (
+        "openai-chat",
+        sse(
+            chat(entry(None, "", id="c1", name="f", type="function")),
+            *(chat(entry(0, one)) for one in ('{"', '":"')),
+            chat({"tool_calls": [{"index": 0, "function": {"arguments": {"": None}}}]}),
+            chat(entry(0, '"}')),
+        ),
+    ),
+    "Chat: a piece without an index that does not go on with one of two calls, then one that does": (
+        "openai-chat",
+        sse(
+            chat(entry(0, '{"a', id="c0", name="f", type="function")),
+            chat(entry(1, '{"b"', id="c1", name="g", type="function")),
+            chat(entry(None, 'south"}')),
+            chat(entry(0, '":"Os')),
+            chat(entry(None, 'south"}')),
+        ),
+    ),
+    "Chat: entries of one event without an index, under two ids": (
+        "openai-chat",
+        sse(
+            chat({"tool_calls": [same_id("f", '{"a', "m1"), {"id": "m2", "function": {"arguments": "f"}}]}),
+            chat({"tool_calls": [same_id("f", '":1', "m2"), same_id("f", '{"a":2}', "m2")]}),
+            chat({"tool_calls": [same_id("f", "}", "m2"), same_id("f", '{"a":2}', "m2")]}),
+        ),
+    ),
+    "Chat: pieces in messages, and a message with other arguments behind them": (
+        "openai-chat",
+        sse(*({"choices": [{"index": 0, "message": one}]} for one in pieces('{"a":', "{}", '{"a": 1}'))),
+    ),
+    "Chat: two calls as function_call, and a text before a third call": (
+        "openai-chat",
+        sse(
+            *(chat({"function_call": {"name": "g", "arguments": '{"a":1}'}}) for _ in "ab"),
+            chat({"content": "Hi"}),
+            chat(entry(0, "", id="c1", name="f", type="function")),
+        ),
+    ),
+    "Responses: a piece of a call in an item that only its event's name says to be added": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_1"),
+            argument_delta(0, "fc_1", '{"a":1{}}'),
+            added_by_name(1, "fc_2"),
+            item_done(1, "fc_2", '{"a":2}'),
+        ),
+    ),
+    "Responses: a delta of nothing, and a text between the items behind it": (
+        "openai-responses",
+        sse(
+            {"type": "response.function_call_arguments.delta", "output_index": 0},
+            {"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "id": "m"}},
+            item_added(0, "fc_1"),
+            {"type": "response.output_text.delta", "output_index": 0, "item_id": "m", "delta": "hi"},
+            item_added(1, "fc_2"),
+        ),
+    ),
+    "Chat: a whole object amid a call of two entries without an index, under one id": (
+        "openai-chat",
+        sse(
+            chat({"tool_calls": [same_id("f", '{"a": 1, ', "m1"), same_id("f", '{"b": 1}', "m1")]}, "tool_calls"),
+            chat({"tool_calls": [same_id("g", '"b": 2}', "m1"), same_id("g", '{"b": 1}', "m2")]}, "tool_calls"),
+        ),
+    ),
+    "Chat: a whole object amid a call of entries without an index, an event for each two of them": (
+        "openai-chat",
+        sse(
+            chat({"tool_calls": [same_id("f", '{"a', "m2"), {"id": "m2", "function": {"arguments": '":1'}}]}),
+            chat({"tool_calls": [same_id("f", '{"a":2}', "m2"), same_id("f", "}", "m2")]}),
+        ),
+    ),
+    "Chat: a piece without an index goes to a call that no JSON can be made of, then one to another call": (
+        "openai-chat",
+        sse(
+            chat(entry(0, '{"a', id="c0", name="f", type="function")),
+            chat(entry(1, 'NaN{"b"', id="c1", name="g", type="function")),
+            chat(entry(None, 'south"}')),
+            chat(entry(0, '":"Os')),
+            chat(entry(None, 'south"}')),
+        ),
+    ),
+    "Responses: null for the arguments under the id of one item and the index of another": (
+        "openai-responses",
+        sse(
+            item_done(1, "fc_1", '{"a":1}'),
+            {"type": "response.output_item.added", "output_index": 2, "item": {**ANOTHER_ITEM, "arguments": ""}},
+            {**ARGUMENTS_DONE, "item_id": "fc_2", "output_index": 1, "arguments": "null"},
+            item_done(1, "fc_1", '{"a":1}'),
+            {"type": "response.output_item.done", "output_index": 2, "item": ANOTHER_ITEM},
+        ),
+    ),
+    "Responses: deltas under an id that another item is added with in between": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_2"),
+            argument_delta(0, "fc_1", '{"'),
+            {"type": "response.output_item.added", "output_index": 1, "item": {**ANOTHER_ITEM, "id": "fc_1"}},
+            argument_delta(0, "fc_1", "a"),
+            argument_delta(0, "fc_2", '":1}'),
+        ),
+    ),
     "Responses: the next piece of a call is added, and says all of it, at the body's end": (
         "openai-responses",
         sse(
@@ -1442,6 +1573,23 @@ FOUND: dict[str, tuple[str, bytes]] = {
     ),
 }  # fmt: skip
 
+STOOD_ASIDE: dict[str, bytes] = {
+    "Responses: null for the arguments of an item that is closed before it is added": sse(
+        item_done(2, "fc_1", '{"a":1}'),
+        {**ARGUMENTS_DONE, "item_id": "fc_2", "output_index": 1, "arguments": "null"},
+        {"type": "response.output_item.added", "output_index": 2, "item": {**ANOTHER_ITEM, "arguments": ""}},
+    ),
+    "Responses: nobody's delta before a piece of a call in items": sse(
+        item_done(0, "fc_1", '{"ci'),
+        item_added(1, "fc_2"),
+        argument_delta(1, "fc_2", 'ty":"Os'),
+        item_added(3, "fc_3"),
+        argument_delta(11, "fc_9", ':"UT'),
+        argument_delta(0, "fc_3", 'south"}'),
+    ),
+}
+"""Streams of Responses items in which a call is read otherwise behind the repair, and no harm is done."""
+
 WITH_A_GAP: dict[str, tuple[bytes, tuple[bytes, ...], bytes]] = {
     "openai-chat": (
         sse(chat(entry(0, '{"a":1', id="call_1", name="f", type="function"))),
@@ -1479,6 +1627,12 @@ def test_what_was_found_keeps_every_law(name: str, ended: str) -> None:
     dialect, body = FOUND[name]
     kind = MESSAGES if body.startswith(b"\0") else "text/event-stream"
     assert list(broken(Case(dialect, body, kind, broken="reset" if ended == "broken" else None))) == []
+
+
+@pytest.mark.parametrize("name", STOOD_ASIDE)
+def test_what_stood_aside_makes_nothing_whole(name: str) -> None:
+    """With safe repairs."""
+    assert list(broken(Case("openai-responses", STOOD_ASIDE[name]), ["nothing-made-whole", "no-call-lost"])) == []
 
 
 @pytest.mark.parametrize("dialect", WITH_A_GAP)

@@ -35,6 +35,11 @@ class Runs:
         self.add(first)
         self._bounds[-1] = first + count
 
+    @property
+    def last(self) -> int:
+        """The one added last, -1 before any."""
+        return self._bounds[-1] - 1 if self._bounds else -1
+
     def __iter__(self) -> Iterator[int]:
         """Each number once, rising."""
         return chain.from_iterable(self.ranges())

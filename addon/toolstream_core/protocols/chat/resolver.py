@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 #                                    name, arguments unfinished
 #   none    known                                                                 -> that call, or a new one as above
 #   none    new                      a name comes, or nothing is open             -> a new one
-#   none    new                      no name, arguments unfinished                -> the last (its id changes)
+#   none    new                      no name, arguments unfinished                -> the last (its id changes); not in
+#                                                                                    one event with that one's id
 #   none    nothing                  a name                                       -> a new one, unless it repeats
 #                                                                                    the open call's, unfinished
 #   none    nothing                  no name                                      -> the last touched; a guess
@@ -99,7 +100,7 @@ class ChatCalls(Calls):
         elif isinstance(fragment.index, int):
             call = self._by_index(state, fragment, fragment.index)
         else:
-            call = self._by_id(state, fragment)
+            call = self._by_id(state, fragment, event)
         if call is None:
             call = self._begin(state, fragment)
         if state.last is not call:
@@ -174,14 +175,15 @@ class ChatCalls(Calls):
             return None if names_another(owner, fragment) else owner
         return newest if not newest.id or id_changed(newest, fragment) else None
 
-    def _by_id(self, state: ChoiceCalls, fragment: Fragment) -> OpenCall | None:
+    def _by_id(self, state: ChoiceCalls, fragment: Fragment, event: int) -> OpenCall | None:
         key, name, last = nonblank(fragment.id), nonblank(fragment.name), state.last
         if key and (owner := state.by_id.get(key)) is not None:
             return None if names_another(owner, fragment) else owner
         if last is None:
             return None
         if key:
-            return None if name or last.arguments.whole else last
+            another = last.id and last.runs.last == event
+            return None if name or another or last.arguments.whole else last
         if name:
             return last if self._name_goes_on(last, name) else None
         last.guessed = last.guessed or (len(state.all) > 1 and state.several_open())

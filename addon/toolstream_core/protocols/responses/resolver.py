@@ -51,6 +51,8 @@ class ResponsesCalls(Calls):
         self._indexed: set[tuple[str, int]] = set()
         self._by_item: dict[Seen[str], OpenCall] = {}
         """By item id, those that say nothing left out."""
+        self._rotated: dict[Seen[int], tuple[Seen[str], OpenCall]] = {}
+        """By index, the last delta's id that was no item's then, and the call that it is of."""
         self._open_calls = OpenCalls()
         self._in_event = CallsOfEvent()
         self._end_completes = False
@@ -74,6 +76,8 @@ class ResponsesCalls(Calls):
             self._by_call.setdefault(key, []).append(call)
         if not (fragment.phase is Phase.MORE and call.item_id) and (key := nonblank(fragment.item_id)):
             self._by_item[key] = call
+        elif fragment.phase is Phase.MORE and fragment.item_id != call.item_id:
+            self._rotated[fragment.index] = fragment.item_id, call
         if fragment.phase is Phase.WHOLE:
             self._in_event.add(call, event)
         return call
@@ -137,14 +141,17 @@ class ResponsesCalls(Calls):
             case Phase.WHOLE:
                 return self._in_terminal_event(fragment, event)
             case _:
-                if by_item is not None and by_item.index != fragment.index and isinstance(fragment.index, int):
-                    by_item = self._with_id_at(fragment.index, by_item)
+                if by_item is not None and by_item.index != fragment.index:
+                    by_item = self._with_id_at(fragment.index, fragment.item_id, by_item)
                 other = by_item is None or (key != "" and is_other_call(by_item, fragment))
                 return self._at(fragment) if other else by_item
 
-    def _with_id_at(self, index: int, call: OpenCall) -> OpenCall:
-        """The open call at an index that shares its item's id with this one, or this one."""
-        here = self._open_calls.newest_at(index, call.kind)
+    def _with_id_at(self, index: Seen[int], item_id: Seen[str], call: OpenCall) -> OpenCall:
+        """The open call at an index that shares its item's id with this one, or had deltas under it, or this one."""
+        under, rotated = self._rotated.get(index, (ABSENT, None))
+        if rotated is not None and under == item_id and not rotated.closed:
+            return rotated
+        here = self._open_calls.newest_at(index, call.kind) if isinstance(index, int) else None
         return call if here is None or here.item_id != call.item_id else here
 
     def _of_id(

@@ -42,7 +42,7 @@ class Arguments:
         if fragment.phase is Phase.WHOLE:
             emitted = self._in_message(fragment, choice, client_call)
         else:
-            if client_call.message_size and not (client_call.streamed or client_call.has_header):
+            if forms.message_size and not (client_call.streamed or client_call.has_header):
                 client_call.spelling = ArgumentRepair(client_call.reporter.on)  # the message waits, and goes as it came
             client_call.streamed = True
             given = fragment.arguments if isinstance(fragment.arguments, str) else ""
@@ -81,10 +81,11 @@ class Arguments:
 
     def _in_message(self, fragment: Fragment, choice: Choice, client_call: ClientCall) -> Emitted:
         """What an entry of `message` adds to what those before it said; nothing where deltas say the call."""
-        size = client_call.call.arguments.size
-        added, client_call.message_size = size - client_call.message_size, size
+        forms, now = client_call.forms, client_call.call.arguments
+        before, added = forms.in_message, now.size - forms.message_size
+        forms.in_message, forms.message_size = now, now.size
         given = fragment.arguments if isinstance(fragment.arguments, str) else ""
-        if client_call.streamed or added <= 0:
+        if client_call.streamed or added <= 0 or not (before is None or before is now or _continues(now, before)):
             return Emitted("")
         text = given if len(given) == added else client_call.call.arguments.text()[-added:]
         return self.bare(text, choice, client_call)
@@ -95,6 +96,11 @@ class Arguments:
             client_call.null = emitted
         elif client_call.judge(NULL_ARGUMENTS, "the arguments are null"):
             emitted.text = ""
+
+
+def _continues(now: ArgumentText, before: ArgumentText) -> bool:
+    """Whether arguments that are said once more begin as those that they replace."""
+    return now.text().startswith(before.text())
 
 
 def _is_nobodys(fragment: Fragment, given: str, client_call: ClientCall) -> bool:

@@ -90,5 +90,7 @@ def _is_elsewhere(fragment: Fragment, client_call: ClientCall) -> bool:
     if not isinstance(client_call.call.index, int) or fragment.phase is not Phase.MORE:
         return False
     if forms.joins is None and given and isinstance(given, str) and forms.first is Form.PLAIN and not forms.mixed:
-        forms.joins = not client_call.spelling.is_broken_by(given)
+        call = client_call.call
+        unfit = client_call.spelling.is_broken_by(given) or (call.guessed and not call.arguments.viable)
+        forms.joins = not unfit
     return not forms.joins

@@ -31,6 +31,8 @@ class Choice:
         """By `id`: calls that are settled where the next one opens."""
         self.keeping: dict[int, ClientCall] = {}
         """By `id`: calls of which some arguments may have been kept back."""
+        self.apart = False
+        """Whether arguments without an index stayed as they came, as those of no call for sure."""
         self.unsettled: list[ClientCall] = []
         self.unfinished = Unfinished()
         self.finish: str | None = None

@@ -44,7 +44,6 @@ class ClientCall:
         "index",
         "late",
         "may_repeat",
-        "message_size",
         "name",
         "name_open",
         "null",
@@ -68,8 +67,6 @@ class ClientCall:
         self.spelling, self.forms = ArgumentRepair(reporter.on), Forms()
         self.streamed = False
         """Whether deltas carry it, whether or not a final message repeats it."""
-        self.message_size = 0
-        """Characters of its arguments at the last entry of a message."""
         self.has_header = self.has_arguments = False
         """Whether the client has its header; whether it has anything of its arguments."""
         self.settled = self.may_repeat = False

@@ -16,7 +16,8 @@ from toolstream_core.protocols.chat.repair.other_forms import Form
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from toolstream_core.model import Json
+    from toolstream_core.model import Json, Seen
+    from toolstream_core.protocols.chat.repair.client_call import ClientCall
     from toolstream_core.protocols.chat.repair.stream import ChatStream
     from toolstream_core.protocols.chat.repair.waiting import Part, Waiting
 
@@ -34,12 +35,10 @@ class Entries:
         """How the entry has to change to be understood; `None` where it is to go."""
         fragment, client_call = part.fragment, part.client_call
         client_call.event = waiting.frame.number
-        odd = part.form is Form.FOREIGN or part.emitted.stray
         raw = waiting.entry(part) if not fragment.well_formed else {}
         index = raw.get("index", ABSENT)
-        part.kept = fragment.phase is Phase.WHOLE or (odd and part.stays) or self._is_apart(part, index)
+        part.kept = self._is_kept(part, index)
         if part.kept:
-            client_call.forms.mixed = client_call.forms.mixed or part.form is Form.FOREIGN
             return _under_no_other(part)
         if client_call.twin is not None and client_call.doubled:
             if not self._identity.drops(Place.ANY, Came.CALL_AGAIN, client_call) or _hides(waiting, part):
@@ -71,16 +70,32 @@ class Entries:
             return None
         return edits
 
+    def _is_kept(self, part: Part, index: Json) -> bool:
+        """Whether an entry stays as it came; notes what follows from that for those behind it."""
+        fragment, client_call, forms = part.fragment, part.client_call, part.client_call.forms
+        kept = fragment.phase is Phase.WHOLE or ((part.form is Form.FOREIGN or part.emitted.stray) and part.stays)
+        kept = kept or (forms.given_up and not _is_at(fragment.index, client_call))
+        if fragment.index != client_call.wire_index and client_call.has_header:
+            kept = kept or self._is_apart(part, index)
+            if fragment.arguments:
+                part.choice.apart = part.choice.apart or kept
+                forms.joined.update(() if kept else (fragment.index,))
+        if kept and fragment.arguments and fragment.phase is Phase.MORE and client_call.has_header:
+            forms.given_up = True
+        forms.mixed = forms.mixed or (kept and part.form is Form.FOREIGN)
+        return kept
+
     def _is_apart(self, part: Part, index: Json) -> bool:
         """Whether an entry of another index than the header's may be of another call, or not the next part.
 
-        Several calls are open and what `index` is in the payload says nothing, or an event came that nobody could read.
+        Several calls are open and what `index` is in the payload says nothing, an event came that nobody could read, or
+        one without an index stayed as it came. A call that has such entries already has all of them: else it may become
+        whole without some.
         """
         fragment, client_call = part.fragment, part.client_call
-        if fragment.index == client_call.wire_index or not client_call.has_header:
-            return False
         guessed = client_call.call.guessed and index is not ABSENT and index is not None
-        if not (guessed or self._stream.unread_at >= client_call.first_event):
+        doubtful = part.choice.apart or self._stream.unread_at >= client_call.first_event
+        if not guessed and (client_call.forms.joined or not doubtful):
             return False
         return not (nonblank(fragment.id) or nonblank(fragment.name)) and part.emitted.text == fragment.arguments
 
@@ -104,13 +119,20 @@ class Entries:
             edits["arguments"] = text
 
 
+def _is_at(index: Seen[int], client_call: ClientCall) -> bool:
+    """Whether an index is the call's own: the one that the client has, or that its header came with."""
+    return index == client_call.index or (index == client_call.wire_index and isinstance(index, int))
+
+
 def _under_no_other(part: Part) -> Edits:
     """What an entry that stays as it came needs where the client has its index as that of a call of another index.
 
-    It is nobody's then, and gets an index that no call has.
+    It is nobody's then, and gets an index that no call has, unless others under that index went on as this call's.
     """
     index, indexes = part.fragment.index, part.choice.indexes
     if part.fragment.phase is Phase.WHOLE or not isinstance(index, int) or not indexes.gave_away(index):
+        return {}
+    if indexes.taken[index] is part.client_call and index in part.client_call.forms.joined:
         return {}
     part.kept = False
     return {"index": indexes.nobodys(index)}

@@ -11,6 +11,7 @@ from toolstream_core.protocols.chat.edit import choice_number
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
+    from toolstream_core.calls.arguments import ArgumentText
     from toolstream_core.model import Fragment, Json
     from toolstream_core.wire.frame import Frame
 
@@ -51,7 +52,7 @@ def _form(entries: Json, place: int) -> Form:
 class Forms:
     """The forms in which one call's arguments came so far."""
 
-    __slots__ = ("first", "joins", "mixed", "waits")
+    __slots__ = ("first", "given_up", "in_message", "joined", "joins", "message_size", "mixed", "waits")
 
     def __init__(self) -> None:
         """None yet."""
@@ -63,6 +64,13 @@ class Forms:
         """Whether the next ones decide what becomes of the first."""
         self.joins: bool | None = None
         """Whether entries under another index go on with those under the call's; `None` before one came."""
+        self.joined: set[object] = set()
+        """The indexes, or none, of those that the client was given under the call's."""
+        self.given_up = False
+        """Whether a part of the arguments stayed as it came, so that no more of them are put under the call's index."""
+        self.in_message: ArgumentText | None = None
+        self.message_size = 0
+        """The arguments, and how many characters they were, at the last entry of a message."""
 
     def take(self, fragment: Fragment, form: Form) -> bool:
         """The next fragment: whether it shows that those before it are to stay as they came."""

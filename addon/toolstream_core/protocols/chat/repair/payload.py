@@ -81,11 +81,12 @@ class Payloads:
         by_index: dict[Json, dict[str, Json]] = {}
         out: list[Json] = []
         for entry in entries:
-            first = by_index.get(entry.get("index")) if isinstance(entry, dict) else None
+            index = entry.get("index") if isinstance(entry, dict) else None
+            first = by_index.get(index) if isinstance(index, int | float) else None
             if first is None:
                 out.append(entry)
-                if isinstance(entry, dict) and isinstance(entry.get("index"), int):
-                    by_index[entry["index"]] = entry
+                if isinstance(entry, dict) and isinstance(index, int):
+                    by_index[index] = entry
                 continue
             texts = json_access.get(first, "function", "arguments"), json_access.get(entry, "function", "arguments")
             if all(map(_is_whole, texts)):

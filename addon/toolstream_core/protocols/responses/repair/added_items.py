@@ -14,7 +14,7 @@ from toolstream_core.defects.identity import (
     MISSING_INDEX,
     REUSED_INDEX,
 )
-from toolstream_core.protocols.responses.repair.event_types import CLOSED, DONE
+from toolstream_core.protocols.responses.repair.event_types import ADDED, CLOSED, DELTA, DONE
 from toolstream_core.protocols.responses.repair.item_start import Start
 from toolstream_core.wire import json_access
 
@@ -112,9 +112,8 @@ class AddedItems:
         state = self._state
         if kind == CLOSED:
             item.arguments.compare_piece(json_access.get(payload, "item", "arguments"))
-        repairs = state.on(DOUBLED_CALL) or state.on(ITEM_PER_FRAGMENT)
-        if not repairs or own in self._loose or (item.in_pieces and not item.arguments.joinable):
-            return state.of_nobody(payload)
+        if not self._is_joined(kind, own, item):
+            return self._apart(payload, own, item)
         if kind in {DONE, CLOSED} and _is_whole_by_itself(payload if kind == DONE else payload.get("item"), item):
             return self._loosened(payload, own, item)
         if kind == CLOSED and item.in_pieces and not item.closed and state.on(ITEM_PER_FRAGMENT) and item.whole:
@@ -134,13 +133,28 @@ class AddedItems:
             payload = {**payload, "delta": emitted.text}
         return {**payload, "item_id": item.id, "output_index": item.place}
 
+    def _is_joined(self, kind: str, own: str, item: ClientItem) -> bool:
+        """Whether an event of such an item is put to the call: not a piece behind an event of another call."""
+        if kind == DELTA and item.in_pieces and self._before is not item.call:
+            item.arguments.lose_order()
+        repairs = self._state.on(DOUBLED_CALL) or self._state.on(ITEM_PER_FRAGMENT)
+        return repairs and own not in self._loose and (item.arguments.joinable or not item.in_pieces)
+
+    def _apart(self, payload: dict[str, Json], own: str, item: ClientItem) -> dict[str, Json]:
+        """An event of a piece that is not joined: not under the place of the call to which those before it were."""
+        row = self.copies[own][1]
+        if payload.get("output_index") != item.place or not self._state.on(row):
+            return self._state.of_nobody(payload)
+        self._state.because(row)
+        return {**payload, "output_index": self._state.places.instead_of(item.place)}
+
     def _loosened(self, payload: dict[str, Json], own: str, item: ClientItem) -> dict[str, Json]:
         """A delta of an item that was taken for a piece of a call, and is none: the client is told of the item."""
         self._loose.add(own)
         item.arguments.lose_order()
         added, row = self.copies[own]
         self._state.because(row)
-        self._state.output.put(self._state.of_nobody(added))
+        self._state.output.put({**self._state.of_nobody(added), "type": ADDED})
         return self._state.of_nobody(payload)
 
 

@@ -131,10 +131,10 @@ class ClientItem(Identity):
             self.contradicted = bool(text) and not same_arguments(text or "", self.said)
         self.done = True
         self.send_rest(text)
-        if text is None:
-            return payload
-        self._send_missing(text)
-        return payload if text == payload.get("arguments") else {**payload, "arguments": text}
+        if text is not None:
+            self._send_missing(text)
+        stays = text is None or self._state.places.is_anothers(payload.get("output_index"), self.place)
+        return payload if stays or text == payload.get("arguments") else {**payload, "arguments": text}
 
     def close(self, payload: dict[str, Json]) -> dict[str, Json]:
         """The event that closes it, as the client is to get it; what the deltas lack is sent before it."""

@@ -52,6 +52,10 @@ class Places:
         self.taken.add(place)
         self._last = max(self._last, place)
 
+    def is_anothers(self, index: object, place: int) -> bool:
+        """Whether an `output_index` is that of another item than the one at `place`."""
+        return index != place and isinstance(index, int) and index in self.taken
+
     def reserve(self, place: int) -> None:
         """Reserve a place that an event names, whose item the client does not know."""
         self._last = max(self._last, place)
