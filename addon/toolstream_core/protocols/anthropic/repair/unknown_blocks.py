@@ -87,7 +87,7 @@ class UnknownBlockRepairer(BlockRepairer, Holds):
         """What starts at an index of which a call was given arguments may be whose they were."""
         block = self.message.by_index.get(index)
         if block is not None and block.claimed and not block.has(index):
-            block.doubtful = not block.arguments.whole
+            block.doubtful = block.doubtful or not block.arguments.whole
 
     @override
     def _stop(self, event: Event, payload: Payload) -> None:
