@@ -6,6 +6,7 @@ in one piece or in pieces that follow each other.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections import defaultdict
@@ -24,8 +25,8 @@ ARGUMENTS = frozenset(
 """Keys under which argument text comes."""
 KEYS = ("index", "id", "item_id", "output_index", "call_id", "contentBlockIndex", "toolUseId", "type", "name")
 """Keys that say whose a part is, and of which form it is: clients skip forms that they do not know. `root` is the key
-of its event under which it stands, and `read` whether the event's `type` is one: an event of a form that no client
-knows says nothing to anybody, as if it had been lost on the way."""
+of its event under which it stands, and `read` whether the event's `type` is one, or, in a binary message that has none,
+its name: an event of a form that no client knows says nothing to anybody, as if it had been lost on the way."""
 NOBODY = frozenset({"", "null"})
 """What stands there where nobody is meant."""
 NUMBERS = frozenset({"index", "output_index", "contentBlockIndex"})
@@ -50,6 +51,7 @@ _EMPTY = re.compile(
 """An object where text belongs; what stands so in the start of a Converse or Anthropic block is no argument."""
 _TYPES = re.compile(
     r"content_block_(?:start|delta|stop)|message_(?:start|delta|stop)|response\..+"
+    r"|contentBlock(?:Start|Delta|Stop)|message(?:Start|Stop)|metadata"
     r"|(?:tool-call|content|message|citation)-(?:start|delta|end)|tool-plan-delta"
 )
 NOTHING = {"", "null", "{}", '""'}
@@ -65,6 +67,7 @@ class Evidence:
 
     def __init__(self, body: bytes, content_type: str) -> None:
         self._cut = cut(body, content_type)
+        self._named = content_type == MESSAGES
         said = (one.name.encode() + b" " + (one.data or b"") for one in self._cut.blocks)
         self._body = b"\n".join(said) if content_type == MESSAGES else body
 
@@ -98,11 +101,16 @@ class Evidence:
     def runs(self) -> list[list[str]]:
         """Argument text in order: all of it, that under each key, within each object, and of each that says whose.
 
-        Each with and without what is no text, which clients that join text pass over.
+        Each with and without what is no text, which clients that join text pass over, and what only events of an
+        unknown form say.
         """
-        parts = [part for payload in self._payloads for part in _parts(payload, {})]
+        names = [block.name for block in self._cut.blocks] if self._named else []
+        kinds = itertools.zip_longest(self._payloads, names, fillvalue="")
+        parts = [part for payload, name in kinds for part in _parts(payload, {}, name)]
         texts = [part for part in parts if "odd" not in part[1]]
-        return _runs(parts) + (_runs(texts) if len(texts) < len(parts) else []) + self._runs_of_items(texts)
+        read = [part for part in parts if part[1]["read"]]
+        fewer = [run for some in (texts, read) if len(some) < len(parts) for run in _runs(some)]
+        return _runs(parts) + fewer + self._runs_of_items(texts)
 
     def _runs_of_items(self, parts: list[Part]) -> list[list[str]]:
         """The same of all Responses items that say the same `call_id`: their deltas name the item alone."""
@@ -143,6 +151,8 @@ def _runs(parts: list[Part]) -> list[list[str]]:
         if "type" in keys:  # who reads by the letter takes the parts of one index that are of one form
             for name in NUMBERS & keys.keys():
                 found["both", name, str(keys[name]), str(keys["type"])].append(text)
+        for name in NUMBERS - keys.keys():  # those that say no index may all be one's
+            found["without", name].append(text)
         for name, wanted in whose:  # a part that does not say whose it is may be anybody's
             if name not in keys or str(keys[name]) == wanted:
                 found["or nobody's", name, wanted].append(text)
@@ -172,15 +182,15 @@ def _first(text: str) -> Any:
         return None
 
 
-def _parts(value: Any, keys: dict[str, Any]) -> Iterator[Part]:
-    """Argument texts, each with its own key and those that say whose it is."""
+def _parts(value: Any, keys: dict[str, Any], name: str = "") -> Iterator[Part]:
+    """Argument texts, each with its own key and those that say whose it is; `name` is that of the event."""
     if isinstance(value, list):
         for inner in value:
             yield from _parts(inner, keys)
         return
     if not isinstance(value, dict):
         return
-    keys = keys or {"read": _is_read(value.get("type", ""))}
+    keys = keys or {"read": _is_read(value["type"] if "type" in value else _kind(value, name))}
     mine = {key: keys[key] for key in keys if key not in value}
     mine |= {key: value[key] for key in KEYS if _says_whose(key, value.get(key))}
     for key, inner in value.items():
@@ -199,6 +209,11 @@ def _parts(value: Any, keys: dict[str, Any]) -> Iterator[Part]:
                 outer = {name: mine[name] for name in ("via", "root", "read") if name in mine}
                 outer |= {"choice": mine["index"]} if "index" in mine else {}
             yield from _parts(inner, {**outer, "within": key, **({"via": key} if key in VIA else {})})
+
+
+def _kind(event: dict[str, Any], name: str) -> str:
+    """What a message without a type is: its name, or the one key under which Nova's models say it."""
+    return next((key for key in event if _TYPES.fullmatch(key)), name)
 
 
 def _is_read(kind: object) -> bool:

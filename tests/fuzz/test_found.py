@@ -127,9 +127,9 @@ def completed(*items: Json) -> Json:
     return {"type": "response.completed", "response": response}
 
 
-def cohere(index: float | None, entries: object, kind: str = "tool-call-start") -> Json:
+def cohere(index: float | None, entries: object, kind: str | None = "tool-call-start") -> Json:
     """A Cohere event of a call."""
-    said = {"type": kind, "delta": {"message": {"tool_calls": entries}}}
+    said = ({} if kind is None else {"type": kind}) | {"delta": {"message": {"tool_calls": entries}}}
     return said if index is None else {**said, "index": index}
 
 
@@ -156,6 +156,11 @@ def start(index: int, tool: Json) -> tuple[str, Json]:
 def delta(index: int, tool: Json) -> tuple[str, Json]:
     """A delta of it."""
     return "contentBlockDelta", {"contentBlockIndex": index, "delta": {"toolUse": tool}}
+
+
+def text_in(index: int, said: str) -> tuple[str, Json]:
+    """A delta of text in a Converse block."""
+    return "contentBlockDelta", {"contentBlockIndex": index, "delta": {"text": said}}
 
 
 def stop(index: int) -> tuple[str, Json]:
@@ -1570,6 +1575,113 @@ FOUND: dict[str, tuple[str, bytes]] = {
     "cohere: one bracket too many, and nothing ends the call": (
         "cohere-v2",
         sse(cohere(0, named("f")), *(filled(0, one) for one in ('{"c":"x"', "}", "}"))),
+    ),
+    "Anthropic: text behind the stop of a block of text that waits for a call": (
+        "anthropic",
+        sse(
+            *(tool_use(2), text_block(0), stopped(0), text(0, "hi"), tool_use(1)),
+            {"type": "message_stop"},
+        ),
+    ),
+    "Anthropic: a call that waits starts again, text in it, and another one starts": (
+        "anthropic",
+        sse(
+            tool_use(0, type="server_tool_use", id="u"),
+            *(tool_use(0, id="t"), tool_use(0, id="t", input={"a": 1}), text(0, "Hi"), tool_use(2, id="u")),
+        ),
+    ),
+    "Anthropic: a call that waits starts again, behind text of a block that waits": (
+        "anthropic",
+        sse(
+            *(tool_use(0, id="t"), tool_use(1, id="t"), partial(1, '{"b":2'), partial(1, '{"b":2')),
+            *(text_block(0), text(0, "hi"), tool_use(1, id="t")),
+        ),
+    ),
+    "Anthropic: half arguments of an unknown block, the call starts again, and has arguments of its own": (
+        "anthropic",
+        sse(tool_use(0), partial(False, '{"b": "c"'), tool_use(0), partial(0, '{"a":1}')),
+    ),
+    "Anthropic: null of an unknown block, an event that is null, and the call's own arguments": (
+        "anthropic",
+        sse(tool_use(-1), partial(5, "null"), b"event: message_delta\ndata: null\n\n", partial(-1, '{"a":1}')),
+    ),
+    "Anthropic: white space of a call between pieces of two unknown blocks": (
+        "anthropic",
+        sse(
+            *(tool_use(0), partial(5, '{"a":'), retyped(partial(0, " "))),
+            *(partial(1, '":1}'), partial(0, "1}")),
+        ),
+    ),
+    "Anthropic: a placeholder, and pieces of a type and of an event that nobody knows": (
+        "anthropic",
+        sse(
+            *(tool_use(0), partial(0, "{}"), partial(0, '{"a":"'), partial(0, "1", {})),
+            *(retyped(partial(0, "3")), partial(0, '4"}')),
+        ),
+    ),
+    "Anthropic: a call starts again amid its arguments, and what follows nobody can read": (
+        "anthropic",
+        sse(
+            *(tool_use(1), partial(1, '{"'), partial(1, "a"), tool_use(1)),
+            *(partial(1, '{"', -0.5), partial(1, "a"), partial(1, '":1}')),
+        ),
+    ),
+    "Anthropic: arguments behind the stop of a block of a type that nobody knows": (
+        "anthropic",
+        sse(
+            *(tool_use(2, type="tool"), partial(2, '{"a":1}'), tool_use(101), partial(101, '{"a":1}')),
+            partial(2, '{"a"'),
+        ),
+    ),
+    "Bedrock: a call starts again behind its arguments, and text inside another one before": (
+        "bedrock",
+        converse(
+            *(start(0, F), start(1, F), start(5, F), text_in(1, "Hi")),
+            *(delta(5, {"input": '{"b":2}'}), start(5, F)),
+        ),
+    ),
+    "Bedrock: arguments without an index behind an event that nobody can read": (
+        "bedrock",
+        converse(
+            *(start(1, F), delta(1, {"input": '{"a":"b'}), ("{}", delta(1, {"input": "c"})[1])),
+            indexless(delta(1, {"input": 'd"}'})),
+        ),
+    ),
+    "Bedrock: a call under the id of another one, an event that nobody can read, and a bracket too many": (
+        "bedrock",
+        converse(
+            *(start(1, F), stop(1), start(1, F), delta(1, {"input": '{"a'}), ("{}", delta(1, {"input": '":{"'})[1])),
+            delta(1, {"input": 'b":1}}'}),
+        ),
+    ),
+    "Bedrock: arguments without an index around those of an index below 0": (
+        "bedrock",
+        converse(
+            *(start(0, F), indexless(delta(0, {"input": '{"a":'})), delta(-1, {"input": "{}"})),
+            indexless(delta(0, {"input": "1}"})),
+        ),
+    ),
+    "Bedrock: an object amid arguments of which each piece has all so far": (
+        "bedrock",
+        converse(
+            *(start(0, F), delta(0, {"input": '{"a"'}), delta(0, {"input": '{"a":"'})),
+            *(delta(0, {"input": {}}), delta(0, {"input": 'b"}'})),
+        ),
+    ),
+    "cohere: pieces without an index before and behind an event that nobody can read": (
+        "cohere-v2",
+        sse(
+            *(cohere(0, named("f")), filled(0, '{"a"'), filled(None, ':"b')),
+            cohere(0, {"function": {"arguments": "c"}}, "x"),
+            *(filled(None, ':"b'), filled(0, '"}')),
+        ),
+    ),
+    "cohere: a list of two calls in a start without a type": (
+        "cohere-v2",
+        sse(
+            *(cohere(3, named("e")), {"type": "tool-call-end", "index": 3}),
+            b"event: tool-call-start\ndata: %s\n\n" % json.dumps(cohere(0, [named("f"), named("g")], None)).encode(),
+        ),
     ),
 }  # fmt: skip
 

@@ -29,8 +29,8 @@ class Strays:
         return tuple(self._of)
 
     def may_take(self, call: OpenCall) -> bool:
-        """Whether a call has no arguments yet, or only such as came under other indexes."""
-        return call.arguments.empty or call.position in self._of
+        """Whether nothing of a call's arguments has come, or only such as came under other indexes."""
+        return not call.arguments.size or call.position in self._of
 
     def add(self, call: OpenCall, fragment: Fragment, event: int) -> None:
         """A call is given a fragment under another index; `event` is its number."""
@@ -76,4 +76,6 @@ def go_on(pieces: Sequence[object], piece: object) -> bool:
 
 
 def _goes_on(said: ArgumentText, piece: Seen[str]) -> bool:
-    return said.viable and not said.ended and not said.restarted_by(piece)
+    """White space goes on with anything, so it says nothing of it."""
+    blank = isinstance(piece, str) and not piece.strip()
+    return not blank and said.viable and not said.ended and not said.restarted_by(piece)

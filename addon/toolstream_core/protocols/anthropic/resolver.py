@@ -48,10 +48,8 @@ class AnthropicCalls(StartedCalls):
             self._ended_last = self._stopped(fragment)
             return self._ended_last
         if fragment.phase is not Phase.MORE:
-            call = self._started_again(fragment)
-            if call is None:
-                self._starts()
-                call = self._open(fragment)
+            self._starts()
+            call = self._started_again(fragment) or self._open(fragment)
         else:
             call = self._continued(fragment, event)
         if not self.overflowed:

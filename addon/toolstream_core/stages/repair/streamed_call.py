@@ -74,6 +74,11 @@ class StreamedCall(ABC):
         return isinstance(piece, str) and self._arguments.restarted_by(piece)
 
     @property
+    def half(self) -> bool:
+        """Whether the arguments have begun, and are not whole."""
+        return self._arguments.half
+
+    @property
     def finished(self) -> bool:
         """Whether its arguments have come and are whole, so that it can be ended at once."""
         return not self.call.arguments.empty and self.whole

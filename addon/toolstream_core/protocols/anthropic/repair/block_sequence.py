@@ -131,6 +131,7 @@ class BlockRepairer(BlockEndRepairer):
                 return
             arguments.late = arguments.late or bool(piece)
         if piece:
+            self.message.lost_arguments |= not block.is_call
             self._spoilt(block)
         self._pass(event.frame, payload, changed)
 

@@ -40,6 +40,8 @@ class ClientBlock:
 
     claimed = False
     """Whether arguments of it came under an index that is not its own."""
+    doubtful = False
+    """Whether those may have been another's: it gets no more, so that nobody runs it."""
     _made_up_id = ""
     """The id that the client knows, where it was made up."""
 

@@ -35,6 +35,8 @@ class OrderRepairer(UnknownBlockRepairer):
         """The last block that was dropped because it repeated an earlier call."""
         self._unsent: list[Frame] = []
         """What stopped waiting at the event that is still being repaired."""
+        self._sending = False
+        """Whether the events of a block that waited are being sent: no other block's go between them."""
 
     def _queue_of(self, payload: Payload, call: OpenCall | None) -> Queue | None:
         """The waiting block to which an event belongs. Text that would overtake text that waits is of none any more."""
@@ -82,6 +84,12 @@ class OrderRepairer(UnknownBlockRepairer):
     def _wait(self, event: Event, payload: Payload, block: ClientBlock) -> None:
         self._waiting.begin(index_of(payload), Waited(event, payload, block.call, stops=False))
 
+    def _before_start_again(self, index: int | None, call: OpenCall | None) -> None:
+        """A block that waits starts again: what it has so far goes on where text waits that came before that."""
+        queue = self._waiting.of(index)
+        if queue is not None and queue.start.call is call and self._waiting.is_overtaken(queue):
+            self.let_go()
+
     def _start_again(self, event: Event, payload: Payload, block: ClientBlock) -> None:
         """The start of an open block, repeated: dropped if it adds nothing, and at most the beginning of a value came.
 
@@ -97,6 +105,7 @@ class OrderRepairer(UnknownBlockRepairer):
             self._settled()
             self.let_go()
             self._forget(block)
+        self._flush_others(block)
         self._pass(event.frame, payload, block.header_again(payload))
 
     def _forget(self, block: ClientBlock) -> None:
@@ -107,13 +116,19 @@ class OrderRepairer(UnknownBlockRepairer):
     @override
     def _filled(self, event: Event, payload: Payload, block: ClientBlock) -> None:
         piece = arguments_of(payload) if block.arguments.left_out is not None else ""
-        if piece and block.arguments.left_out is not None:
-            (frame, start), block.arguments.left_out = block.arguments.left_out, None
-            if isinstance(piece, str) and block.arguments.repair.restarted_by(piece):
-                self.let_go()
-                self._forget(block)
-                self._pass(frame, start, block.header_again(start))
+        if piece:
+            anew = isinstance(piece, str) and block.arguments.repair.restarted_by(piece)
+            self._bring_start(block, anew=anew)
         super()._filled(event, payload, block)
+
+    def _bring_start(self, block: ClientBlock, *, anew: bool) -> None:
+        """Send a start that was left out, where the arguments begin `anew` behind it."""
+        left_out, block.arguments.left_out = block.arguments.left_out, None
+        if anew and left_out is not None:
+            self.let_go()
+            self._forget(block)
+            frame, start = left_out
+            self._pass(frame, start, block.header_again(start))
 
     def _block(self, payload: Payload, call: OpenCall | None) -> ClientBlock:
         content = payload.get("content_block")
@@ -131,7 +146,7 @@ class OrderRepairer(UnknownBlockRepairer):
     @override
     def _go_on(self) -> None:
         """Up to a block that is not stopped, or may repeat an earlier call and has not come whole."""
-        while self._waiting.events and not (self.message.open and self.on(OVERLAPPING_BLOCKS)):
+        while self._waiting.events and not (self._sending or (self.message.open and self.on(OVERLAPPING_BLOCKS))):
             queue = self._waiting.first
             if not queue.stopped and self._may_repeat(self._block(queue.start.payload, queue.start.call)):
                 return
@@ -152,6 +167,7 @@ class OrderRepairer(UnknownBlockRepairer):
     def _begin_queue(self, queue: Queue, block: ClientBlock) -> None:
         """Send the events of a block."""
         start, number = queue.start, self.number
+        sending, self._sending = self._sending, True
         for waited in queue.events:
             self.number = waited.event.frame.number
             if waited is start:
@@ -162,7 +178,7 @@ class OrderRepairer(UnknownBlockRepairer):
                 self._start_again(waited.event, waited.payload, block)
             else:
                 self._delta(waited.event, waited.payload, waited.call)
-        self.number = number
+        self.number, self._sending = number, sending
 
     def _repeats(self, queue: Queue, block: ClientBlock) -> bool:
         """Whether a block that waited repeats an earlier call, and says nothing else; reports it."""
@@ -190,6 +206,8 @@ class OrderRepairer(UnknownBlockRepairer):
         self._started -= 1
         queue.events = [waited for waited in queue.events if not is_text(waited.payload)]
         self._begin_queue(queue, self._block(queue.start.payload, queue.start.call))
+        if queue.stopped:
+            self._go_on()
 
     @override
     def _spoilt(self, block: ClientBlock) -> None:
@@ -201,8 +219,13 @@ class OrderRepairer(UnknownBlockRepairer):
             self._bring_back(doubled)
 
     def _tear(self) -> None:
-        """An event could not be read: it may have been anything, also the message's end, so nothing waits behind it."""
+        """An event could not be read: it may have been anything, also the message's end, so nothing waits behind it.
+
+        Behind a start that came again it may have been what begins anew.
+        """
         self.torn = True
+        for block in list(self.message.open.values()):
+            self._bring_start(block, anew=block.arguments.repair.half)
         self.let_go()
 
     def _closes(self, block: ClientBlock) -> bool:
@@ -216,7 +239,7 @@ class OrderRepairer(UnknownBlockRepairer):
                 self._stop_now(block, Stop.OWN)
             elif self._waiting.events and not (block is self.message.last and self._closes(block)):
                 self.flush_texts(block)
-        while self._waiting.events:
+        while self._waiting.events and not self._sending:
             last = self.message.last
             if last is not None and self._closes(last):
                 self.close(last)

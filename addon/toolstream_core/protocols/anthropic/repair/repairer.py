@@ -111,7 +111,7 @@ class AnthropicRepairer(SkippableRepairer):
         payload, self.number = event.frame.json, event.frame.number
         kind = type_of(event)
         unread = (kind not in NAMED or payload is ABSENT) and is_unread(event)
-        if self._strays and (unread or (kind == "content_block_start" and call is None)):
+        if self._strays and (unread or (kind == "content_block_start" and self._decides_nothing(call))):
             self._refuse_strays()
         undecided = self._placeholder is not None or bool(self._strays)
         if undecided and (kind in _ENDS_DELTA or event.content.error) and not self._ends_strays(kind, payload):
@@ -180,6 +180,10 @@ class AnthropicRepairer(SkippableRepairer):
 
     def _start(self, event: Event, payload: Payload, call: OpenCall | None) -> None:
         index = index_of(payload)
+        if self._claims:
+            self._starts_at(index)
+        if self._waiting.events:
+            self._before_start_again(index, call)
         before, same = self.message.last, self.message.by_index.get(index)
         if call is not None and same is not None and same.call is call and same.begun:
             self._start_again(event, payload, same)

@@ -31,6 +31,8 @@ class UnknownBlockRepairer(BlockRepairer, Holds):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._strays: list[Waited] = []
+        self._claims = False
+        """Whether any call was given what came under an index that no block has."""
 
     @property
     def _stray_frames(self) -> list[Frame]:
@@ -59,7 +61,33 @@ class UnknownBlockRepairer(BlockRepairer, Holds):
         held = self._strays[0].call if self._strays and arguments_of(payload) not in (ABSENT, None, "") else None
         if held is not None and call is held and index_of(payload) in self.message.by_index:
             self._send_strays()
-        super()._delta(event, payload, call)
+        if self._claims and call is not None and self._doubts(payload, call):
+            self.because(UNKNOWN_BLOCK)
+            self._stray(event, payload, call=call)
+        else:
+            super()._delta(event, payload, call)
+
+    def _doubts(self, payload: Payload, call: OpenCall) -> bool:
+        """Whether arguments go to nobody: those that their call was given of other indexes may have been another's."""
+        block = self.message.block_of(index_of(payload), call)
+        if block is None or not block.claimed:
+            return False
+        self.message.lost_arguments |= not call.guessed  # they were not its own after all
+        return block.doubtful and block.open and bool(arguments_of(payload))
+
+    @override
+    def _stray(self, event: Event, payload: Payload, *, call: OpenCall | None = None) -> None:
+        """Arguments of nobody: what an open call was given of other indexes may have been before these."""
+        if call is not None:
+            for block in self.message.open.values():
+                block.doubtful = block.doubtful or (block.claimed and not block.arguments.whole)
+        super()._stray(event, payload, call=call)
+
+    def _starts_at(self, index: int | None) -> None:
+        """What starts at an index of which a call was given arguments may be whose they were."""
+        block = self.message.by_index.get(index)
+        if block is not None and block.claimed and not block.has(index):
+            block.doubtful = block.doubtful or not block.arguments.whole
 
     @override
     def _stop(self, event: Event, payload: Payload) -> None:
@@ -83,6 +111,10 @@ class UnknownBlockRepairer(BlockRepairer, Holds):
         super()._settled()
         if self._strays:
             self._send_strays()
+
+    def _decides_nothing(self, call: OpenCall | None) -> bool:
+        """Whether the start of this call does not show whose those are that wait: it is no call, or theirs again."""
+        return call is None or call is self._strays[0].call
 
     def _refuse_strays(self) -> None:
         """What waits may be of what nobody could read, or of the block that starts: it goes on as it came."""
@@ -120,7 +152,7 @@ class UnknownBlockRepairer(BlockRepairer, Holds):
                 self._pass(event.frame, payload, payload)
                 continue
             self.message.by_index[index_of(payload)] = block
-            block.claimed = block.moved = self._moved = True
+            block.claimed = block.moved = self._moved = self._claims = True
             if block.open:
                 self._filled(event, payload, block)
             else:

@@ -22,7 +22,6 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.row import Row
-    from toolstream_core.model import Json
     from toolstream_core.wire.frame import Frame
 
 MAX_WAITING: Final = 4096
@@ -63,6 +62,7 @@ class BlockRepairer(ClientBlocks):
         else:
             self._settle()
             self._forget(block)
+        self._flush_text()
         self._by_index[event.index] = block
         self.pass_on(frame, event, block.at_place(event.body))
 
@@ -71,10 +71,10 @@ class BlockRepairer(ClientBlocks):
         self.flush(block)
         block.begin_anew()
 
-    def _bring_start(self, block: Block, piece: Json) -> None:
-        """Send a start that was left out, where `piece` begins anew behind half of the arguments."""
+    def _bring_start(self, block: Block, *, anew: bool) -> None:
+        """Send a start that was left out, where `anew`: behind half of the arguments they begin once more."""
         left_out, block.left_out = block.left_out, None
-        event = event_of(left_out) if left_out is not None and block.is_restarted_by(piece) else None
+        event = event_of(left_out) if left_out is not None and anew else None
         if left_out is not None and event is not None:
             self._forget(block)
             self.pass_on(left_out, event, block.at_place(event.body))
@@ -135,7 +135,7 @@ class BlockRepairer(ClientBlocks):
             return
         piece = json_access.get(event.body, *INPUT)
         if piece and block.left_out is not None:
-            self._bring_start(block, piece)
+            self._bring_start(block, anew=block.is_restarted_by(piece))
         changed = block.delta(event.body)
         waits = block.waiting
         if self._unsure and not (waits and block.placeholder and len(self._unsure) < MAX_WAITING):

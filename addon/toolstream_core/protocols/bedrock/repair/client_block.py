@@ -48,6 +48,8 @@ class Block(StreamedCall):
         """Whether it was stopped before its own stop came."""
         self.adopted = False
         """Whether deltas of an index that no block has were taken for its own."""
+        self._adopts = False
+        """The same of deltas without an index: those that follow are its own, too."""
         self.texts: list[str] = []
         """Text that came inside it although it is a call."""
         self.is_call = call.kind is Kind.FUNCTION
@@ -131,7 +133,8 @@ class Block(StreamedCall):
             return with_input(changed, "") if self.judge(NULL_ARGUMENTS, "input is null") else changed
         if not isinstance(arguments, str):
             message = f"input is not text, but {type(arguments).__name__}"
-            if not self.judge(OBJECT_ARGUMENTS, message) or not isinstance(arguments, dict) or self._arguments.half:
+            amid = self._arguments.begun and not self._arguments.whole
+            if not self.judge(OBJECT_ARGUMENTS, message) or not isinstance(arguments, dict) or amid:
                 return changed
         text = self.take(arguments if isinstance(arguments, str) else encoded(arguments).decode())
         return changed if text == arguments else with_input(changed, text)
@@ -143,17 +146,21 @@ class Block(StreamedCall):
     def may_be_own(self, event: ConverseEvent) -> bool:
         """Whether a delta that does not carry its index can be its own: it begins its arguments, or goes on with them.
 
-        What comes behind whole ones is not, where others carried the index.
+        What comes behind whole ones is not, where others carried the index; nor what first comes so behind an event
+        that nobody could read.
         """
         if event.body.get(INDEX) == self._given_index or event.index is not None:
             self.indexed = True
             return True
         piece = (event.tool or {}).get("input")
+        if piece and self.torn and not self._adopts:
+            return False
         if not isinstance(piece, str) or not piece.strip():
             return True
         if self._arguments.whole:
             return not self.indexed
-        return self._arguments.begun or piece.lstrip(WHITE)[:1] in _BEGINS
+        self._adopts = self._arguments.begun or piece.lstrip(WHITE)[:1] in _BEGINS
+        return self._adopts
 
     def rest(self) -> str:
         """What is still to be said of the arguments before the stop."""

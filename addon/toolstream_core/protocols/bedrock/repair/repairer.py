@@ -104,16 +104,23 @@ class ConverseRepairer(DoubledCallRepairer, Holds):
         """An error, or what nobody could read: nothing waits any longer, and nothing is concluded from what came."""
         frame, error = event.frame, event.content.error if event.frame.data is not None else None
         self._refuse_strays()
-        if is_unread(event) and self._current is not None:
-            self._current.torn = True
+        unread = is_unread(event)
+        self._tear(unread=unread)
         self._let_go(more=True)
-        self.torn = self.torn or is_unread(event)
+        self._tear(unread=unread)
+        self.torn = self.torn or unread
         self._finish.failed |= bool(error) or frame.trailing or self.torn
         if error:
             self.close_whole(failed=True)
             self.report(IN_BAND_ERROR, self.message.number, f"the provider reports an error: {error}")
         self._flush_text()
         self._out.append(frame)
+
+    def _tear(self, *, unread: bool) -> None:
+        """What nobody could read may have been a part of the open call, or what begins it anew."""
+        if unread and self._current is not None:
+            self._current.torn = True
+            self._bring_start(self._current, anew=self._current.half)
 
     @override
     def _one(self, one: Waited, event: ConverseEvent) -> None:

@@ -50,6 +50,8 @@ class ClientCall(StreamedCall):
         """Whether its events carry another index than the wire's."""
         self.indexed = False
         """Whether arguments came under its own index."""
+        self.adopts = False
+        """Whether arguments without its index were taken for its own: those that follow are, too."""
         self.judged: Row | None = None
         """The last defect of it."""
         self.followed = False

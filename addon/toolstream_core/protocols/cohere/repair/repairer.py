@@ -164,6 +164,7 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
             self.torn = True
             if self.last is not None:
                 self.last.torn = True
+                self._bring_start(self.last, anew=self.last.half)
         if event.content.error:
             self._failed(event)
         if not isinstance(payload, dict):

@@ -14,6 +14,7 @@ from toolstream_core.protocols.cohere.repair.calls import Unsure
 from toolstream_core.protocols.cohere.repair.ends import EndRepairer
 from toolstream_core.protocols.cohere.repair.identity import continued, header, place
 from toolstream_core.protocols.cohere.wire import (
+    CALL_START,
     NOBODYS,
     argument_text,
     arguments_in,
@@ -60,7 +61,7 @@ class CallRepairer(EndRepairer):
             payload = self._beginning(one, payload)
         original = frame.json if frame is not None else None
         if frame is None or not isinstance(original, dict):
-            self.put(payload)
+            self.put({"type": CALL_START, **payload})
         else:
             self._pass(frame, original, payload)
         if prefilled:
@@ -127,10 +128,10 @@ class CallRepairer(EndRepairer):
         self.flush(one)
         one.begin_anew()
 
-    def _bring_start(self, one: ClientCall, piece: Json) -> None:
-        """Send a start that was left out, where `piece` begins anew behind half of the arguments."""
+    def _bring_start(self, one: ClientCall, *, anew: bool) -> None:
+        """Send a start that was left out, where `anew`: behind half of the arguments they begin once more."""
         left_out, one.left_out = one.left_out, None
-        start = left_out.json if left_out is not None and one.is_restarted_by(piece) else None
+        start = left_out.json if left_out is not None and anew else None
         if left_out is not None and isinstance(start, dict):
             self._forget(one)
             self._pass(left_out, start, self._moved(one, start))
@@ -147,12 +148,12 @@ class CallRepairer(EndRepairer):
     def _filled(self, frame: Frame, payload: Payload, one: ClientCall) -> None:
         """A delta of a call that the client has."""
         changed = self._indexed(one, payload, continued(one, payload))
-        if one.torn and not one.moved and changed.get("index") != payload.get("index"):
+        if one.torn and not (one.moved or one.adopts) and changed.get("index") != payload.get("index"):
             self._astray = True
             self._pass(frame, payload, payload)
             return
         if one.left_out is not None and (piece := arguments_in(payload)):
-            self._bring_start(one, piece)
+            self._bring_start(one, anew=one.is_restarted_by(piece))
         over = one.is_over
         changed = one.delta(changed)
         if over and (piece := arguments_in(changed)):

@@ -58,13 +58,14 @@ class UnknownCallRepairer(CallRepairer):
                 self._begins(payload, one)
         elif arguments_in(payload):
             anothers = index_of(payload) is not None and (one.indexed or self.last is not one)
-            if anothers or one.torn or one.came_whole or not one.open:
+            if anothers or (one.torn and not one.adopts) or one.came_whole or not one.open:
                 index_repaired(one, self, payload)
                 self._nobodys(frame, payload)
                 return
             if not one.indexed:
                 self._wait(frame, payload, one)
                 return
+            one.adopts = True
         self._filled(frame, payload, one)
 
     @override
@@ -121,6 +122,7 @@ class UnknownCallRepairer(CallRepairer):
                 self._settle_first()
                 super()._end(frame, payload, one.call)
             else:
+                one.adopts = True
                 self._filled(frame, payload, one)
         self.number = number
         if strays:
