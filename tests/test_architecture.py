@@ -41,6 +41,7 @@ UNMIRRORED = {
     "stages/": "tests/laws/test_laws.py",
     "defects/": "tests/defects/test_table.py",
     "calls/same_calls.py": "tests/calls/test_resolver.py",
+    "calls/plain_call.py": "tests/calls/test_plain_calls.py",
     "engine/decoder.py": "tests/engine/test_pipeline.py",
     "engine/dispatcher.py": "tests/engine/test_pipeline.py",
     "engine/framing.py": "tests/engine/test_pipeline.py",

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from toolstream_core.calls.open_call import OpenCall
-from toolstream_core.calls.plain_calls import MAX_CALLS, MAX_TEXT, PlainCalls, Said, lacking
+from toolstream_core.calls.plain_call import MAX_TEXT, Said
+from toolstream_core.calls.plain_calls import MAX_CALLS, PlainCalls, lacking
 from toolstream_core.calls.resolver import ResolvedFragment
 from toolstream_core.model import ABSENT, Call, EventContent, Fragment, Kind, Phase
 
@@ -148,10 +149,18 @@ def test_a_call_that_was_closed_without_arguments_says_an_empty_object() -> None
 def test_a_copy_goes_its_own_way() -> None:
     """Texts that follow unread too."""
     calls = gathered(named("f"), part("{"))
-    other = calls.copy()
+    other = calls.copy(settled=False)
     calls.on_skipped("}")
     other.on_skipped('"a":1}')
     assert [one.arguments for one in (*calls.whole(), *other.whole())] == ["{}", '{"a":1}']
+
+
+@pytest.mark.parametrize("settled", [True, False])
+def test_what_comes_behind_the_end_of_a_call(*, settled: bool) -> None:
+    """To a client that takes a call when it is closed it is nobody's; to others it is the call's."""
+    calls = gathered(OPENED, part("{}"), CLOSED).copy(settled=settled)
+    calls.take(EventContent((part("}"),)))
+    assert bool(calls.whole()) is settled
 
 
 def test_calls_are_looked_after_up_to_a_number() -> None:

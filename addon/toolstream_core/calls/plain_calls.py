@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from toolstream_core.calls.joined_text import JoinedText
-from toolstream_core.calls.json_text import is_object, meaning
+from toolstream_core.calls.json_text import meaning
 from toolstream_core.calls.open_call import nonblank
+from toolstream_core.calls.plain_call import MAX_TEXT, PlainCall, Said
 from toolstream_core.model import Kind, Phase
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from toolstream_core.calls.resolver import ResolvedFragment
     from toolstream_core.model import Call, EventContent, Fragment, Seen
 
-MAX_TEXT: Final = 128 * 1024
-"""Characters of one call's arguments that are kept; a longer call is not looked after."""
 MAX_CALLS: Final = 256
 """Calls that are looked after."""
 
@@ -25,89 +23,12 @@ type Key = tuple[int, Seen[int]]
 """Choice and index."""
 
 
-class Said(NamedTuple):
-    """A call that a client has whole."""
-
-    choice: int
-    name: str
-    arguments: str
-    """JSON text of an object."""
-
-    @property
-    def meaning(self) -> str:
-        """The same for the same arguments."""
-        return meaning(self.arguments)
-
-
-class PlainCall:
-    """A call under one index."""
-
-    __slots__ = ("at", "choice", "closed", "name", "odd", "owner", "parts", "size", "strict", "whole")
-
-    def __init__(self, choice: int) -> None:
-        """A call of a choice, of which nothing is known yet."""
-        self.choice = choice
-        self.at = 0
-        """Number of the last event that said something of it."""
-        self.name = ""
-        self.parts = JoinedText()
-        self.strict: JoinedText | None = None
-        """The parts without those that came in another form than the protocol's, where there are such."""
-        self.size = 0
-        self.whole: str | None = None
-        """Arguments that were said at once: they count before the parts."""
-        self.odd = False
-        """Whether it is too long to be looked after."""
-        self.closed = False
-        """Whether an event of its own closed it."""
-        self.owner: OpenCall | None = None
-        """The call that its fragments were read as."""
-
-    def add(self, text: str, *, well_formed: bool = True) -> None:
-        """The next part of the arguments."""
-        if not well_formed and self.strict is None:
-            self.strict = JoinedText([self.parts.text()])
-        self.size += len(text)
-        if self.size > MAX_TEXT:
-            self.odd = True
-            self.parts.clear()
-            self.strict = None
-            return
-        for parts in (self.parts, self.strict if well_formed else None):
-            if parts is not None:
-                parts.append(text)
-                if len(parts) == parts.full:
-                    parts.merge()
-
-    def copy(self) -> PlainCall:
-        """Another one that goes its own way from here on."""
-        other = PlainCall(self.choice)
-        other.at = self.at
-        other.name, other.size, other.whole = self.name, self.size, self.whole
-        other.odd, other.closed, other.owner = self.odd, self.closed, self.owner
-        other.parts = JoinedText([self.parts.text()])
-        other.strict = None if self.strict is None else JoinedText([self.strict.text()])
-        return other
-
-    @property
-    def silent(self) -> bool:
-        """Whether it was closed without any arguments: clients take `{}` for them."""
-        return self.closed and bool(self.name) and not (self.whole or self.parts.text()).strip()
-
-    @property
-    def said(self) -> Said | None:
-        """What a client has of it, where it can run it."""
-        if self.odd or not self.name:
-            return None
-        texts = [self.parts.text() if self.whole is None else self.whole, self.strict.text() if self.strict else ""]
-        return next((Said(self.choice, self.name, text) for text in texts if is_object(text)), None)
-
-
 class PlainCalls:
     """The calls of a stream as a plain client gathers them."""
 
-    def __init__(self) -> None:
-        """Nothing came."""
+    def __init__(self, *, settled: bool = True) -> None:
+        """Nothing came. `settled`: a call that was closed stays as it is, whatever else comes under its index."""
+        self._settled = settled
         self._calls: dict[Key, PlainCall] = {}
         self._left: list[PlainCall] = []
         """Calls whose index another one has now."""
@@ -121,9 +42,9 @@ class PlainCalls:
         self.doubtful = False
         """Whether somebody who reads by more than the index may take the calls for others."""
 
-    def copy(self) -> PlainCalls:
+    def copy(self, *, settled: bool) -> PlainCalls:
         """Another one that goes its own way from here on."""
-        other = PlainCalls()
+        other = PlainCalls(settled=settled)
         other._calls = {key: call.copy() for key, call in self._calls.items()}
         other._left = [call.copy() for call in self._left]
         other._last = next((other._calls[key] for key, call in self._calls.items() if call is self._last), None)
@@ -145,7 +66,7 @@ class PlainCalls:
                 self._note_other(fragment, at_end=content.end)
                 continue
             call = self._calls.get((fragment.choice, index))
-            if call is None or phase is Phase.OPEN:
+            if call is None or phase is Phase.OPEN or (call.closed and self._settled and phase is Phase.MORE):
                 call = self._open(fragment)
             elif call is not self._last:
                 self.doubtful = True
@@ -208,6 +129,7 @@ class PlainCalls:
         if phase is Phase.MORE or not isinstance(arguments, str):
             return
         if phase is not Phase.OPEN:
+            self.doubtful = self.doubtful or call.whole not in {None, arguments}
             call.whole = arguments
             call.odd = call.odd or len(arguments) > MAX_TEXT
         elif arguments:
@@ -238,7 +160,7 @@ def lacking(
     if not left:
         return []
     meant = {meaning(call.arguments) for call in read() if call.complete and call.name}
-    known = meant | {one.meaning for one in came.whole()}
+    known = meant | {one.meaning for one in (*came.whole(), *came.others)}
     changed = [one.name for one in has if one.meaning not in known]
     out: dict[str, Said] = {}
     for one in left:

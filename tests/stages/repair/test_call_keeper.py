@@ -36,7 +36,7 @@ from tests.fuzz.test_found import (
     tool_use,
     without_index,
 )
-from toolstream_core.calls.plain_calls import MAX_TEXT
+from toolstream_core.calls.plain_call import MAX_TEXT
 from toolstream_core.stages.repair.call_keeper import UNREAD
 
 if TYPE_CHECKING:

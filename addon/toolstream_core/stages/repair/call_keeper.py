@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.calls.plain_calls import PlainCalls, lacking
+from toolstream_core.defects.table import ROWS
 from toolstream_core.model import Event
 from toolstream_core.stages.promotion import Promotion
 from toolstream_core.stages.stage import Counts, Holds, HoldsBesideText, Skippable, SkippableWhole, Stage
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.calls.plain_calls import Said
+    from toolstream_core.calls.plain_call import Said
     from toolstream_core.model import Call, EventContent, SkippedRun
     from toolstream_core.stages.context import Context
     from toolstream_core.stages.repair.repairer import Repairer
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 # broken in several ways at once, what comes later may show that the piece was another's, and the client has it already.
 # Then the call that a client without any repair would have is said once more, before the finish or the end.
 
+OF_CALLS: Final = frozenset(row.name for row in ROWS if row.family in {"identity", "arguments"})
+"""Names of the defects that say which call a piece is of, or what its arguments are."""
 UNREAD: Final = 256
 """Events that were changed and are kept to be read where calls are in doubt; more of them are read at once."""
 
@@ -55,6 +58,8 @@ class CallKeeper(Stage, Holds, HoldsBesideText, SkippableWhole):
         """Numbers of events of calls that have not gone on; some never will."""
         self._over = False
         """Whether a finish, an error or the end came."""
+        self._ended = False
+        """Whether an event came that says nothing but the end: nobody reads what follows."""
         self._late = False
         """Whether something of a call came behind it."""
         self._like: Event | None = None
@@ -67,13 +72,14 @@ class CallKeeper(Stage, Holds, HoldsBesideText, SkippableWhole):
         gone = list(self._inner.take(event, resolved))
         content = event.content
         if self._sent is None and (len(gone) != 1 or gone[0] is not event.frame):
-            self._sent = self._came.copy()
-        if content.fragments:
+            self._sent = self._came.copy(settled=False)
+        if content.fragments and not (self._ended or event.frame.trailing):
             self._came.take(content, event.frame.number, resolved)
             self._like = event
             self._late = self._late or self._over
         if content.finishes or content.end or content.error is not None:
             self._over = self._over or _closes(content)
+            self._ended = self._ended or (content.end and not content.finishes)
         if self._sent is None:
             return gone
         if self._waiting or len(gone) != 1 or gone[0].number != event.frame.number:
@@ -87,7 +93,7 @@ class CallKeeper(Stage, Holds, HoldsBesideText, SkippableWhole):
     def end(self, *, clean: bool) -> Iterable[Frame]:
         gone = list(self._inner.end(clean=clean))
         if gone and self._sent is None:
-            self._sent = self._came.copy()
+            self._sent = self._came.copy(settled=False)
         return gone if self._sent is None else self._followed(self._sent, gone, last=True)
 
     @override
@@ -132,13 +138,23 @@ class CallKeeper(Stage, Holds, HoldsBesideText, SkippableWhole):
         self._unread += gone
         if len(self._unread) > UNREAD:
             self._take_unread(sent)
-        if not (self._over or last) or not (self._late or self._came.doubtful):
+        if not (self._over or last) or not self._doubtful:
             return gone
         for at, frame in enumerate(gone):
             event = Event(frame, self._read)
             if _closes(event.content):
                 return [*gone[:at], *self._again(sent, event, at_end=last or event.content.end), *gone[at + 1 :]]
-        return [*gone, *self._again(sent, at_end=True)] if last else gone
+        if not last:
+            return gone
+        whole = len(gone) - 1 if gone and gone[-1].trailing else len(gone)
+        return [*gone[:whole], *self._again(sent, at_end=True), *gone[whole:]]
+
+    @property
+    def _doubtful(self) -> bool:
+        """Whether a repair may have taken the calls for others: of several defects, each may look like another one."""
+        if self._late or self._came.doubtful:
+            return True
+        return len([name for name in self._inner.reporter.mended if name in OF_CALLS]) > 1
 
     def _take_unread(self, sent: PlainCalls) -> None:
         """Take what was sent since it was read last."""
@@ -153,7 +169,7 @@ class CallKeeper(Stage, Holds, HoldsBesideText, SkippableWhole):
         """Calls that a client would have if nothing had been repaired, and has not; then the event that `closes`."""
         frames = [] if closing is None else [closing.frame]
         like = self._like
-        if like is None or not self._inner.reporter.has_reason:
+        if like is None or not self._inner.reporter.mended:
             return frames
         self._take_unread(sent)
         lost = lacking(self._came, sent, self._read_calls, None if at_end else self._waiting)

@@ -32,6 +32,8 @@ class Reporter:
         self._why: list[str] = []
         self._reasons: tuple[str, ...] = ()
         """Why an event was last rewritten: those after it may have to follow suit."""
+        self.mended: set[str] = set()
+        """Names of all defects for which events were rewritten."""
 
     @property
     def has_reason(self) -> bool:
@@ -79,6 +81,7 @@ class Reporter:
         """Keep what the rewriting of an event was for; called once for each rewritten event."""
         names = self._reasons = tuple(self._why) or self._reasons
         self._why.clear()
+        self.mended.update(names)
         old = before[0].raw if len(before) == 1 else joined(before)
         new = after[0].raw if len(after) == 1 else joined(after)
         self._context.changed(Change(names, event, old, new))

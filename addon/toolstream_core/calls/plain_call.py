@@ -1,0 +1,92 @@
+"""One call as a plain client gathers it. Knows no protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolstream_core.calls.joined_text import JoinedText
+from toolstream_core.calls.json_text import is_object, meaning
+
+if TYPE_CHECKING:
+    from toolstream_core.calls.open_call import OpenCall
+
+MAX_TEXT: Final = 128 * 1024
+"""Characters of one call's arguments that are kept; a longer call is not looked after."""
+
+
+class Said(NamedTuple):
+    """A call that a client has whole."""
+
+    choice: int
+    name: str
+    arguments: str
+    """JSON text of an object."""
+
+    @property
+    def meaning(self) -> str:
+        """The same for the same arguments."""
+        return meaning(self.arguments)
+
+
+class PlainCall:
+    """A call under one index."""
+
+    __slots__ = ("at", "choice", "closed", "name", "odd", "owner", "parts", "size", "strict", "whole")
+
+    def __init__(self, choice: int) -> None:
+        """A call of a choice, of which nothing is known yet."""
+        self.choice = choice
+        self.at = 0
+        """Number of the last event that said something of it."""
+        self.name = ""
+        self.parts = JoinedText()
+        self.strict: JoinedText | None = None
+        """The parts without those that came in another form than the protocol's, where there are such."""
+        self.size = 0
+        self.whole: str | None = None
+        """Arguments that were said at once: they count before the parts."""
+        self.odd = False
+        """Whether it is too long to be looked after."""
+        self.closed = False
+        """Whether an event of its own closed it."""
+        self.owner: OpenCall | None = None
+        """The call that its fragments were read as."""
+
+    def add(self, text: str, *, well_formed: bool = True) -> None:
+        """The next part of the arguments."""
+        if not well_formed and self.strict is None:
+            self.strict = JoinedText([self.parts.text()])
+        self.size += len(text)
+        if self.size > MAX_TEXT:
+            self.odd = True
+            self.parts.clear()
+            self.strict = None
+            return
+        for parts in (self.parts, self.strict if well_formed else None):
+            if parts is not None:
+                parts.append(text)
+                if len(parts) == parts.full:
+                    parts.merge()
+
+    def copy(self) -> PlainCall:
+        """Another one that goes its own way from here on."""
+        other = PlainCall(self.choice)
+        other.at = self.at
+        other.name, other.size, other.whole = self.name, self.size, self.whole
+        other.odd, other.closed, other.owner = self.odd, self.closed, self.owner
+        other.parts = JoinedText([self.parts.text()])
+        other.strict = None if self.strict is None else JoinedText([self.strict.text()])
+        return other
+
+    @property
+    def silent(self) -> bool:
+        """Whether it was closed without any arguments: clients take `{}` for them."""
+        return self.closed and bool(self.name) and not (self.whole or self.parts.text()).strip()
+
+    @property
+    def said(self) -> Said | None:
+        """What a client has of it, where it can run it."""
+        if self.odd or not self.name:
+            return None
+        texts = [self.parts.text() if self.whole is None else self.whole, self.strict.text() if self.strict else ""]
+        return next((Said(self.choice, self.name, text) for text in texts if is_object(text)), None)
