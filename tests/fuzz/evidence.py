@@ -109,8 +109,11 @@ class Evidence:
         parts = [part for payload, name in kinds for part in _parts(payload, {}, name)]
         texts = [part for part in parts if "odd" not in part[1]]
         read = [part for part in parts if part[1]["read"]]
-        fewer = [run for some in (texts, read) if len(some) < len(parts) for run in _runs(some)]
-        return _runs(parts) + fewer + self._runs_of_items(texts)
+        runs = _runs(parts) + [run for some in (texts, read) if len(some) < len(parts) for run in _runs(some)]
+        choices = {str(keys["choice"]) for _, keys, _ in texts if "choice" in keys}
+        for choice in choices if len(choices) > 1 else ():  # nobody's parts of one choice are none of another's calls
+            runs += _runs([part for part in texts if str(part[1].get("choice")) == choice])
+        return runs + self._runs_of_items(texts)
 
     def _runs_of_items(self, parts: list[Part]) -> list[list[str]]:
         """The same of all Responses items that say the same `call_id`: their deltas name the item alone."""
@@ -156,6 +159,19 @@ def _runs(parts: list[Part]) -> list[list[str]]:
         for name, wanted in whose:  # a part that does not say whose it is may be anybody's
             if name not in keys or str(keys[name]) == wanted:
                 found["or nobody's", name, wanted].append(text)
+    return list(found.values()) + _runs_of_what_follows(parts)
+
+
+def _runs_of_what_follows(parts: list[Part]) -> list[list[str]]:
+    """By index, where a part that says neither index nor id nor name goes on with the part before it."""
+    found: dict[object, list[str]] = defaultdict(list)
+    before: object = None
+    for _, keys, text in parts:
+        whose = next(
+            ((name, str(keys[name])) for name in KEYS if name in keys and name not in {"type", "item_id"}), None
+        )
+        before = whose or before
+        found[before].append(text)
     return list(found.values())
 
 

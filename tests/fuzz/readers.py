@@ -48,6 +48,8 @@ class PlainCall:
     """The same before what opens it, where arguments of it came before that."""
     opened: bool = False
     """Whether what opens it came."""
+    item: object = None
+    """The id of the item that opened it."""
 
     @property
     def text(self) -> str:
@@ -208,6 +210,8 @@ def _item(plain: Plain, item: dict[str, Any], place: object, *, done: bool, last
     other = before is not None and before.value is not None and isinstance(value, dict) and value != before.value
     unopened = before is not None and not before.name and not done  # what came before is nobody's
     call = plain.call(str(place), fresh=unopened or (last and other))
+    call.mixed = call.mixed or (not done and call.opened and item.get("id") != call.item)
+    call.item = call.item if call.opened else item.get("id")
     plain.opens(call)
     call.last = call.last or (last and other)
     name = _text(item.get("name"))

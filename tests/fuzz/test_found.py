@@ -233,6 +233,15 @@ FOUND: dict[str, tuple[str, bytes]] = {
             chat(entry(0, '"}')),
         ),
     ),
+    "Chat: an object amid the pieces of a call whose header has no index, under odd indexes": (
+        "openai-chat",
+        sse(
+            chat(entry(None, "", id="c1", name="f", type="function")),
+            *(chat({"tool_calls": [one(None, index, text)]}) for index, text in ((1e2, '{"'), (1.5, '":"'))),
+            chat({"tool_calls": [{"index": 0, "function": {"arguments": {"": None}}}]}),
+            chat(entry(0, '"}')),
+        ),
+    ),
     "Chat: a piece without an index that does not go on with one of two calls, then one that does": (
         "openai-chat",
         sse(
@@ -1686,6 +1695,15 @@ FOUND: dict[str, tuple[str, bytes]] = {
 }  # fmt: skip
 
 STOOD_ASIDE: dict[str, bytes] = {
+    "Responses: a piece of a call in items behind another item of its call_id": sse(
+        item_added(1, "fc_2"),
+        item_done(1, "fc_1", '{"ci'),
+        argument_delta(1, "fc_2", 'ty":"Os'),
+        item_added(3, "fc_3"),
+        argument_delta(11, "fc_9", ':"UT'),
+        item_done(11, "fc_9", ':"UT'),
+        argument_delta(3, "fc_2", 'south"}'),
+    ),
     "Responses: null for the arguments of an item that is closed before it is added": sse(
         item_done(2, "fc_1", '{"a":1}'),
         {**ARGUMENTS_DONE, "item_id": "fc_2", "output_index": 1, "arguments": "null"},

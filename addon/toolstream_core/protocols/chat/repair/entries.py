@@ -127,12 +127,12 @@ def _is_at(index: Seen[int], client_call: ClientCall) -> bool:
 def _under_no_other(part: Part) -> Edits:
     """What an entry that stays as it came needs where the client has its index as that of a call of another index.
 
-    It is nobody's then, and gets an index that no call has, unless others under that index went on as this call's.
+    It is nobody's then, and gets an index that no call has, unless it is this call's and others went on under that.
     """
     index, indexes = part.fragment.index, part.choice.indexes
     if part.fragment.phase is Phase.WHOLE or not isinstance(index, int) or not indexes.gave_away(index):
         return {}
-    if indexes.taken[index] is part.client_call and index in part.client_call.forms.joined:
+    if indexes.taken[index] is part.client_call and part.client_call.forms.joined:
         return {}
     part.kept = False
     return {"index": indexes.nobodys(index)}

@@ -133,10 +133,14 @@ class AddedItems:
             payload = {**payload, "delta": emitted.text}
         return {**payload, "item_id": item.id, "output_index": item.place}
 
-    def _is_joined(self, kind: str, own: str, item: ClientItem) -> bool:
-        """Whether an event of such an item is put to the call: not a piece behind an event of another call."""
+    def keep_order(self, kind: str, item: ClientItem) -> None:
+        """A piece of a call in items may not be the next one where an event of another call is before it."""
         if kind == DELTA and item.in_pieces and self._before is not item.call:
             item.arguments.lose_order()
+
+    def _is_joined(self, kind: str, own: str, item: ClientItem) -> bool:
+        """Whether an event of such an item is put to the call: not a piece behind an event of another call."""
+        self.keep_order(kind, item)
         repairs = self._state.on(DOUBLED_CALL) or self._state.on(ITEM_PER_FRAGMENT)
         return repairs and own not in self._loose and (item.arguments.joinable or not item.in_pieces)
 

@@ -79,7 +79,10 @@ class ItemEvents:
         if known is not None and not (kind in {DONE, CLOSED} and self._items.outdated(known)):
             self.held.leave_apart()
             return self.added.take_of_copy(payload, kind, str(own), known)
-        return self._of_item(frame, payload, kind, self._items.of(call))
+        item = self._items.of(call)
+        if item.in_pieces:
+            self.added.keep_order(kind, item)
+        return self._of_item(frame, payload, kind, item)
 
     def _add(self, frame: Frame, payload: dict[str, Json], item: ClientItem, own: object) -> dict[str, Json] | None:
         """The event that adds an item; arguments that came before it are sent behind it."""
