@@ -1614,6 +1614,14 @@ FOUND: dict[str, tuple[str, bytes]] = {
         "anthropic",
         sse(tool_use(-1), partial(5, "null"), b"event: message_delta\ndata: null\n\n", partial(-1, '{"a":1}')),
     ),
+    "Anthropic: text that waits for a call, and a message_stop that is null": (
+        "anthropic",
+        sse(tool_use(2), text_block(0), text(0, "hi"), b"event: message_stop\ndata: null\n\n"),
+    ),
+    "Anthropic: text inside a call, and a message_stop that is null": (
+        "anthropic",
+        sse(tool_use(0), partial(0, '{"a'), text(0, "hi"), b"event: message_stop\ndata: null\n\n"),
+    ),
     "Anthropic: white space of a call between pieces of two unknown blocks": (
         "anthropic",
         sse(

@@ -118,6 +118,9 @@ class AnthropicRepairer(SkippableRepairer):
             self._settled()
         if unread:
             self._tear()
+        if kind == "message_stop" and not isinstance(payload, dict):  # clients that go by its name read no further
+            self.let_go()
+            self.flush_open()
         if event.content.error:
             self._finish.failed = True
             self.close_whole(failed=True, stopped=True)
