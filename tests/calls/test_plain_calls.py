@@ -149,18 +149,10 @@ def test_a_call_that_was_closed_without_arguments_says_an_empty_object() -> None
 def test_a_copy_goes_its_own_way() -> None:
     """Texts that follow unread too."""
     calls = gathered(named("f"), part("{"))
-    other = calls.copy(settled=False)
+    other = calls.copy()
     calls.on_skipped("}")
     other.on_skipped('"a":1}')
     assert [one.arguments for one in (*calls.whole(), *other.whole())] == ["{}", '{"a":1}']
-
-
-@pytest.mark.parametrize("settled", [True, False])
-def test_what_comes_behind_the_end_of_a_call(*, settled: bool) -> None:
-    """To a client that takes a call when it is closed it is nobody's; to others it is the call's."""
-    calls = gathered(OPENED, part("{}"), CLOSED).copy(settled=settled)
-    calls.take(EventContent((part("}"),)))
-    assert bool(calls.whole()) is settled
 
 
 def test_calls_are_looked_after_up_to_a_number() -> None:

@@ -36,7 +36,7 @@ WHOLE_CALLS = frozenset(one.name for one in PROTOCOLS if one.call_form is CallFo
 """Protocols whose calls come whole."""
 REPAIRED = frozenset(row.name for row in ROWS if row.repair == "safe" and row.code not in LIVE)
 """Rows that a safe repair answers offline."""
-_FIELD = re.compile(rb"[\r\n]*(?:data|event|id|retry)?[:\r\n]")
+_FIELD = re.compile(rb"[\r\n]*(?:(?:data|event|id|retry)[:\r\n]|:)")
 """How an event stream begins, whatever it is said to be."""
 MEANT_BY_REPAIR = frozenset({"decorated-name", "trailing-garbage", "split-surrogate"})
 """Rows where the broken stream reads as what it says, and only the repair makes of it what was meant."""

@@ -26,9 +26,8 @@ type Key = tuple[int, Seen[int]]
 class PlainCalls:
     """The calls of a stream as a plain client gathers them."""
 
-    def __init__(self, *, settled: bool = True) -> None:
-        """Nothing came. `settled`: a call that was closed stays as it is, whatever else comes under its index."""
-        self._settled = settled
+    def __init__(self) -> None:
+        """Nothing came."""
         self._calls: dict[Key, PlainCall] = {}
         self._left: list[PlainCall] = []
         """Calls whose index another one has now."""
@@ -42,9 +41,9 @@ class PlainCalls:
         self.doubtful = False
         """Whether somebody who reads by more than the index may take the calls for others."""
 
-    def copy(self, *, settled: bool) -> PlainCalls:
+    def copy(self) -> PlainCalls:
         """Another one that goes its own way from here on."""
-        other = PlainCalls(settled=settled)
+        other = PlainCalls()
         other._calls = {key: call.copy() for key, call in self._calls.items()}
         other._left = [call.copy() for call in self._left]
         other._last = next((other._calls[key] for key, call in self._calls.items() if call is self._last), None)
@@ -66,7 +65,7 @@ class PlainCalls:
                 self._note_other(fragment, at_end=content.end)
                 continue
             call = self._calls.get((fragment.choice, index))
-            if call is None or phase is Phase.OPEN or (call.closed and self._settled and phase is Phase.MORE):
+            if call is None or phase is Phase.OPEN:
                 call = self._open(fragment)
             elif call is not self._last:
                 self.doubtful = True

@@ -72,7 +72,7 @@ class CallKeeper(Stage, Holds, HoldsBesideText, SkippableWhole):
         gone = list(self._inner.take(event, resolved))
         content = event.content
         if self._sent is None and (len(gone) != 1 or gone[0] is not event.frame):
-            self._sent = self._came.copy(settled=False)
+            self._sent = self._came.copy()
         if content.fragments and not (self._ended or event.frame.trailing):
             self._came.take(content, event.frame.number, resolved)
             self._like = event
@@ -93,7 +93,7 @@ class CallKeeper(Stage, Holds, HoldsBesideText, SkippableWhole):
     def end(self, *, clean: bool) -> Iterable[Frame]:
         gone = list(self._inner.end(clean=clean))
         if gone and self._sent is None:
-            self._sent = self._came.copy(settled=False)
+            self._sent = self._came.copy()
         return gone if self._sent is None else self._followed(self._sent, gone, last=True)
 
     @override

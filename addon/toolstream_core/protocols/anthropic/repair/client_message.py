@@ -69,9 +69,9 @@ class ClientMessage:
             del same_id[:-MAX_SAME_ID]
 
     def block_of(self, index: int | None, call: OpenCall | None) -> ClientBlock | None:
-        """The block of an index; for arguments of `call` its own block, even if the index is another block's by now."""
+        """The block of an index; for arguments of `call` its own while that is open, whatever has the index by now."""
         block = self.by_index.get(index)
         if block is None or block.call is not None or call is None:
             return block
         own = self.by_call.get(id(call))
-        return own if own is not None and own.has(index) else block
+        return own if own is not None and own.open and own.has(index) else block
