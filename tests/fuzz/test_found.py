@@ -201,6 +201,13 @@ ONE_TEXT = [
 ]
 
 FOUND: dict[str, tuple[str, bytes]] = {
+    "anthropic: a call's arguments again, under the index of a block that nobody could read": (
+        "anthropic",
+        sse(
+            *(tool_use(1, id=1e2), partial(1, '{"a":1}'), stopped(1)),
+            *({"type": "content_block_start", "index": 1, "block": {}}, partial(1, '{"a":1}')),
+        ),
+    ),
     "Chat: an entry whose index is a list beside one that has a number": (
         "openai-chat",
         sse(
