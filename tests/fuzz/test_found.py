@@ -342,6 +342,16 @@ FOUND: dict[str, tuple[str, bytes]] = {
             argument_delta(0, "fc_2", '":1}'),
         ),
     ),
+    "Responses: deltas under an id, and an item added under it at the place where they came": (
+        "openai-responses",
+        sse(
+            item_added(0, "fc_2"),
+            argument_delta(0, "fc_1", '{"'),
+            {"type": "response.output_item.added", "output_index": 0, "item": {**ANOTHER_ITEM, "id": "fc_1"}},
+            argument_delta(0, "fc_1", "a"),
+            argument_delta(0, "fc_2", '":1}'),
+        ),
+    ),
     "Responses: the next piece of a call is added, and says all of it, at the body's end": (
         "openai-responses",
         sse(

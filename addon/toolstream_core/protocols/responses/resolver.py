@@ -52,7 +52,7 @@ class ResponsesCalls(Calls):
         self._by_item: dict[Seen[str], OpenCall] = {}
         """By item id, those that say nothing left out."""
         self._rotated: dict[Seen[int], tuple[Seen[str], OpenCall]] = {}
-        """By index, the last delta's id that was no item's then, and the call that it is of."""
+        """By index, the last delta that did not say its call's index or id: the id that it said, and the call."""
         self._open_calls = OpenCalls()
         self._in_event = CallsOfEvent()
         self._end_completes = False
@@ -76,7 +76,7 @@ class ResponsesCalls(Calls):
             self._by_call.setdefault(key, []).append(call)
         if not (fragment.phase is Phase.MORE and call.item_id) and (key := nonblank(fragment.item_id)):
             self._by_item[key] = call
-        elif fragment.phase is Phase.MORE and fragment.item_id != call.item_id:
+        elif fragment.phase is Phase.MORE and not (fragment.item_id == call.item_id and fragment.index == call.index):
             self._rotated[fragment.index] = fragment.item_id, call
         if fragment.phase is Phase.WHOLE:
             self._in_event.add(call, event)
@@ -141,7 +141,7 @@ class ResponsesCalls(Calls):
             case Phase.WHOLE:
                 return self._in_terminal_event(fragment, event)
             case _:
-                if by_item is not None and by_item.index != fragment.index:
+                if by_item is not None and (by_item.index != fragment.index or fragment.index in self._rotated):
                     by_item = self._with_id_at(fragment.index, fragment.item_id, by_item)
                 other = by_item is None or (key != "" and is_other_call(by_item, fragment))
                 return self._at(fragment) if other else by_item
@@ -149,9 +149,11 @@ class ResponsesCalls(Calls):
     def _with_id_at(self, index: Seen[int], item_id: Seen[str], call: OpenCall) -> OpenCall:
         """The open call at an index that shares its item's id with this one, or had deltas under it, or this one."""
         under, rotated = self._rotated.get(index, (ABSENT, None))
-        if rotated is not None and under == item_id and not rotated.closed:
+        if rotated is not None and under == item_id and not (rotated.closed or rotated.arguments.whole):
             return rotated
-        here = self._open_calls.newest_at(index, call.kind) if isinstance(index, int) else None
+        if not isinstance(index, int) or index == call.index:
+            return call
+        here = self._open_calls.newest_at(index, call.kind)
         return call if here is None or here.item_id != call.item_id else here
 
     def _of_id(
