@@ -65,7 +65,7 @@ class PlainCalls:
                 self._note_other(fragment, at_end=content.end)
                 continue
             call = self._calls.get((fragment.choice, index))
-            if call is None or phase is Phase.OPEN:
+            if call is None or (phase is Phase.OPEN and not (call.name and call.whole)):
                 call = self._open(fragment)
             elif call is not self._last:
                 self.doubtful = True
@@ -122,7 +122,8 @@ class PlainCalls:
 
     def _take_head(self, call: PlainCall, fragment: Fragment) -> None:
         """What a delta seldom says, or never."""
-        call.name = call.name or nonblank(fragment.name)
+        if fragment.phase is Phase.OPEN or not call.name:
+            call.name = nonblank(fragment.name) or call.name
         arguments, phase = fragment.arguments, fragment.phase
         call.closed = call.closed or phase not in {Phase.MORE, Phase.OPEN}
         if phase is Phase.MORE or not isinstance(arguments, str):
@@ -158,8 +159,9 @@ def lacking(
     left = [one for one in whole if one.meaning not in means]
     if not left:
         return []
-    meant = {meaning(call.arguments) for call in read() if call.complete and call.name}
-    known = meant | {one.meaning for one in (*came.whole(), *came.others)}
+    complete = [call for call in read() if call.complete]
+    meant = {meaning(call.arguments) for call in complete if call.name}
+    known = {meaning(call.arguments) for call in complete} | {one.meaning for one in (*came.whole(), *came.others)}
     changed = [one.name for one in has if one.meaning not in known]
     out: dict[str, Said] = {}
     for one in left:
