@@ -102,18 +102,37 @@ class Evidence:
         """Argument text in order: all of it, that under each key, within each object, and of each that says whose.
 
         Each with and without what is no text, which clients that join text pass over, and what only events of an
-        unknown form say.
+        unknown form say; and with an index that nothing starts as none.
         """
-        names = [block.name for block in self._cut.blocks] if self._named else []
-        kinds = itertools.zip_longest(self._payloads, names, fillvalue="")
+        kinds = itertools.zip_longest(self._payloads, self._names, fillvalue="")
         parts = [part for payload, name in kinds for part in _parts(payload, {}, name)]
         texts = [part for part in parts if "odd" not in part[1]]
         read = [part for part in parts if part[1]["read"]]
-        runs = _runs(parts) + [run for some in (texts, read) if len(some) < len(parts) for run in _runs(some)]
+        others = [some for some in (texts, read, self._of_started(parts)) if some != parts]
+        runs = [run for some in (parts, *others) for run in _runs(some)]
         choices = {str(keys["choice"]) for _, keys, _ in texts if "choice" in keys}
         for choice in choices if len(choices) > 1 else ():  # nobody's parts of one choice are none of another's calls
             runs += _runs([part for part in texts if str(part[1].get("choice")) == choice])
         return runs + self._runs_of_items(texts)
+
+    @property
+    def _names(self) -> list[str]:
+        """The blocks' names; where events have types, one that has neither is none that clients know."""
+        names = [block.name for block in self._cut.blocks]
+        types = [payload.get("type") for payload in self._payloads if isinstance(payload, dict)]
+        if self._named or not any(isinstance(kind, str) and _TYPES.fullmatch(kind) for kind in types):
+            return names if self._named else []
+        return [name or "?" for name in names]
+
+    def _of_started(self, parts: list[Part]) -> list[Part]:
+        """The parts, an index left out that is none of those under which anything starts."""
+        starts = [one for one in self._payloads if isinstance(one, dict) and ("content_block" in one or "start" in one)]
+        started = {(name, str(one[name])) for one in starts for name in NUMBERS & one.keys()}
+        names = {name for name, _ in started}
+        return [
+            (key, {name: one for name, one in keys.items() if name not in names or (name, str(one)) in started}, text)
+            for key, keys, text in parts
+        ]
 
     def _runs_of_items(self, parts: list[Part]) -> list[list[str]]:
         """The same of all Responses items that say the same `call_id`: their deltas name the item alone."""

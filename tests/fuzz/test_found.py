@@ -1639,6 +1639,20 @@ FOUND: dict[str, tuple[str, bytes]] = {
         "anthropic",
         sse(tool_use(0), partial(0, '{"a'), text(0, "hi"), b"event: message_stop\ndata: null\n\n"),
     ),
+    "Anthropic: a piece under an index that nothing starts, and one behind another call's stop": (
+        "anthropic",
+        sse(
+            *(tool_use(1), stopped(1), tool_use(2), partial(0, '{"a'), partial(2, '":"b')),
+            *(partial(1, 'c"}'), partial(2, '"}')),
+        ),
+    ),
+    "Anthropic: a placeholder, and a piece in an event without a type and a name": (
+        "anthropic",
+        sse(
+            *(tool_use(0), partial(0, "{}"), partial(0, '{"a":"')),
+            *({k: v for k, v in partial(0, "1").items() if k != "type"}, partial(0, '4"}')),
+        ),
+    ),
     "Anthropic: white space of a call between pieces of two unknown blocks": (
         "anthropic",
         sse(
