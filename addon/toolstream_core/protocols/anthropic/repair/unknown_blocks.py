@@ -48,6 +48,9 @@ class UnknownBlockRepairer(BlockRepairer, Holds):
         message = f"no block {payload.get('index')} was started"
         repair = self.report(UNKNOWN_BLOCK, self.number, message, call)
         guessed = call is not None and call.guessed and id(call) in self.message.by_call
+        if self._strays and index_of(payload) != index_of(self._strays[0].payload):
+            self._refuse_strays()  # those of two indexes are not one call's
+            guessed = False
         if not (repair and guessed) or self.torn:
             self._stray(event, payload, call=call)
             return
