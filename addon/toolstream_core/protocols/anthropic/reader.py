@@ -29,6 +29,8 @@ _EVENTS = frozenset(
     }
 )
 
+_ARGUMENTS = "input_json_delta"
+
 
 def quiet(raw: bytes, frames: int) -> bool:
     """Deltas of text or thinking. The event's name may stand in its JSON or before it."""
@@ -123,6 +125,7 @@ def _delta(payload: dict[str, Json]) -> EventContent:
     if "partial_json" in delta:
         piece = delta["partial_json"]
         arguments, well_formed = (piece, True) if isinstance(piece, str) else json_access.argument_piece(piece)
+        well_formed = well_formed and delta.get("type", _ARGUMENTS) == _ARGUMENTS
         index = _index(payload)
         return EventContent((Fragment(index=index, arguments=arguments, phase=Phase.MORE, well_formed=well_formed),))
     return text_content(delta.get("text"), delta.get("thinking"))

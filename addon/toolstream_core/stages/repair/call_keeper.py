@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.calls.plain_calls import PlainCalls, lacking
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
 OF_CALLS: Final = frozenset(row.name for row in ROWS if row.family in {"identity", "arguments"})
 """Names of the defects that say which call a piece is of, or what its arguments are."""
 UNREAD: Final = 256
-"""Events that were changed and are kept to be read where calls are in doubt; more of them are read at once."""
+"""Events that were changed and are kept to be read where calls are in doubt; of more of them the first are read."""
+
+SHORT: Final = 1024
+"""Characters of a text that may be kept so."""
 
 
 class CallKeeper(Stage, Holds, HoldsBesideText, SkippableWhole):
@@ -52,7 +56,7 @@ class CallKeeper(Stage, Holds, HoldsBesideText, SkippableWhole):
         self._came = PlainCalls()
         self._sent: PlainCalls | None = None
         """Another stream than what came, from the first event on that was changed."""
-        self._unread: list[Frame | str] = []
+        self._unread: deque[Frame | str] = deque()
         """What was sent and not read yet: events, and texts that followed them."""
         self._waiting: set[int] = set()
         """Numbers of events of calls that have not gone on; some never will."""
@@ -126,6 +130,7 @@ class CallKeeper(Stage, Holds, HoldsBesideText, SkippableWhole):
         self._came.on_skipped(text)
         if self._sent is not None:
             self._unread.append(text)
+            self._take_unread(self._sent, leave=UNREAD if len(text) <= SHORT else 0)
 
     def _note_waiting(self, event: Event, gone: list[Frame]) -> None:
         """Note which events that say something of a call have not gone on."""
@@ -136,8 +141,7 @@ class CallKeeper(Stage, Holds, HoldsBesideText, SkippableWhole):
     def _followed(self, sent: PlainCalls, gone: list[Frame], *, last: bool) -> list[Frame]:
         """What goes on, with calls that are said again before what says that the answer is over, or at the `last`."""
         self._unread += gone
-        if len(self._unread) > UNREAD:
-            self._take_unread(sent)
+        self._take_unread(sent, leave=UNREAD)
         if not (self._over or last) or not self._doubtful:
             return gone
         for at, frame in enumerate(gone):
@@ -156,14 +160,14 @@ class CallKeeper(Stage, Holds, HoldsBesideText, SkippableWhole):
             return True
         return len([name for name in self._inner.reporter.mended if name in OF_CALLS]) > 1
 
-    def _take_unread(self, sent: PlainCalls) -> None:
-        """Take what was sent since it was read last."""
-        for one in self._unread:
+    def _take_unread(self, sent: PlainCalls, *, leave: int = 0) -> None:
+        """Take what was sent since it was read last, but for as many events as may be left."""
+        while len(self._unread) > leave:
+            one = self._unread.popleft()
             if isinstance(one, str):
                 sent.on_skipped(one)
             else:
                 sent.take(self._read(one))
-        self._unread.clear()
 
     def _again(self, sent: PlainCalls, closing: Event | None = None, *, at_end: bool) -> list[Frame]:
         """Calls that a client would have if nothing had been repaired, and has not; then the event that `closes`."""
