@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 from typing import TYPE_CHECKING, Any, Final
@@ -181,7 +182,7 @@ def _anothers(blocks: Blocks, dice: random.Random) -> None:
     at, holder, key = dice.choice(places)
     others = [other[name] for _, other, name in places if name == key and other[name] != holder[key]]
     if others and dice.random() < 0.7:
-        holder[key] = dice.choice(others)
+        holder[key] = copy.deepcopy(dice.choice(others))  # it may have the holder in it
     else:
         del holder[key]
     head, payload, tail = parts[at]
