@@ -49,10 +49,6 @@ def gathered(*fragments: Fragment, end: bool = False) -> PlainCalls:
         ((named("f"), part("{"), part("x", index=ABSENT), part("}")), [("f", "{}")]),
         ((OPENED, part("{}"), OPENED._replace(name="g"), part('{"a":1}')), [("f", "{}"), ("g", '{"a":1}')]),
         ((OPENED, part("{"), CLOSED._replace(arguments='{"a":1}')), [("f", '{"a":1}')]),
-        ((OPENED._replace(arguments='{"a":1}'),), [("f", '{"a":1}')]),
-        ((OPENED._replace(arguments='{"a":1}'), part('{"a":1}')), [("f", '{"a":1}')]),
-        ((OPENED._replace(arguments='{"a":1}', well_formed=False),), []),
-        ((named("f"), part("x", well_formed=False), part("{}")), [("f", "{}")]),
         ((named("f", choice=1), named("g"), part("{}", choice=1)), [("f", "{}")]),
         ((named("f"), part("{"), part(" " * MAX_TEXT), part("}")), []),
     ],
@@ -60,6 +56,33 @@ def gathered(*fragments: Fragment, end: bool = False) -> PlainCalls:
 def test_what_a_client_has(fragments: tuple[Fragment, ...], whole: list[tuple[str, str]]) -> None:
     """By the index alone."""
     assert [(one.name, one.arguments) for one in gathered(*fragments).whole()] == whole
+
+
+@pytest.mark.parametrize(
+    ("fragments", "taken", "passed_over"),
+    [
+        ((OPENED._replace(arguments='{"a":1}'),), ['{"a":1}'], []),
+        ((OPENED._replace(arguments='{"a":1}'), part('{"a":1}')), [], ['{"a":1}']),
+        ((OPENED._replace(arguments='{"a":1}', well_formed=False),), [], []),
+        ((named("f"), part("x", well_formed=False), part("{}")), [], ["{}"]),
+        ((named("f"), part("{}", well_formed=False)), ["{}"], []),
+    ],
+)
+def test_what_a_client_has_of_other_forms(
+    fragments: tuple[Fragment, ...], taken: list[str], passed_over: list[str]
+) -> None:
+    """Some clients take what comes in another form than the protocol's, others pass over it."""
+    calls = gathered(*fragments)
+    assert [one.arguments for one in calls.whole(odd=True)] == taken
+    assert [one.arguments for one in calls.whole(odd=False)] == passed_over
+
+
+def test_a_place_is_left_to_what_else_begins_there() -> None:
+    """What follows is none of the call's arguments."""
+    calls = gathered(OPENED, part("{}"))
+    calls.leave([0])
+    calls.take(EventContent((part("}"),)))
+    assert [one.arguments for one in calls.whole()] == ["{}"]
 
 
 @pytest.mark.parametrize(

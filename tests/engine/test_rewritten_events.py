@@ -165,7 +165,7 @@ CEILINGS = [
     ("openai-responses", "cumulative-arguments", 96),
     ("anthropic", "offset-index", 77),
     ("anthropic", "reused-index", 69),
-    ("anthropic", "missing-id", 106),
+    ("anthropic", "missing-id", 107),
     ("anthropic", "cumulative-arguments", 95),
     ("gemini", "decorated-name", 101),
     ("gemini", "double-encoded-arguments", 103),

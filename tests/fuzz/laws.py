@@ -13,7 +13,7 @@ from tests.fuzz import readers
 from tests.fuzz.blocks import Block, Cut, cut, parsed
 from tests.fuzz.drive import Outcome
 from tests.fuzz.evidence import NOTHING, Evidence, canonical
-from tests.fuzz.messages import MESSAGES
+from tests.fuzz.messages import MESSAGES, messages
 from toolstream_core.defects.row import LIVE
 from toolstream_core.defects.table import ROWS
 from toolstream_core.model import Kind
@@ -58,17 +58,18 @@ class Seen(Outcome):
     @cached_property
     def framing(self) -> str:
         """The content type that the body has, whatever it is said to be."""
-        if self.case.content_type == MESSAGES or self.case.body.startswith(b"\0\0"):
+        if self.case.content_type == MESSAGES or (self.case.body.startswith(b"\0\0") and messages(self.case.body)[0]):
             return MESSAGES
-        begin = self.case.body.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+        body = self.case.body.removeprefix(b"\xef\xbb\xbf")
+        begin = body.lstrip()[:1]
         if begin == b"{" and self.dialect == "ollama":
             return "application/x-ndjson"  # whatever a line of it looks like
         if begin == b"[":
             return "application/json"
         lines = self.case.content_type == "application/x-ndjson"
-        if lines and not _FIELD.match(self.case.body):
+        if lines and not _FIELD.match(body):
             return self.case.content_type
-        if not lines and _FIELD.match(self.case.body.partition(b"\n")[2]):
+        if not lines and _FIELD.match(body.partition(b"\n")[2]):
             return "text/event-stream"  # whatever its first line looks like
         blocks = not lines and len(_BLOCKS.findall(self.case.body)) >= len(_OBJECTS.findall(self.case.body))
         return "application/x-ndjson" if begin == b"{" and not blocks else "text/event-stream"

@@ -83,10 +83,13 @@ class PlainCall:
         """Whether it was closed without any arguments: clients take `{}` for them."""
         return self.closed and bool(self.name) and not (self.whole or self.parts.text()).strip()
 
-    @property
-    def said(self) -> Said | None:
-        """What a client has of it, where it can run it."""
-        if self.odd or not self.name:
-            return None
-        texts = [self.parts.text() if self.whole is None else self.whole, self.strict.text() if self.strict else ""]
-        return next((Said(self.choice, self.name, text) for text in texts if is_object(text)), None)
+    def object(self, *, odd: bool) -> str:
+        """Its arguments where they are a whole object, else `""`; `odd`: whether parts in another form count too."""
+        parts = self.parts if odd or self.strict is None else self.strict
+        text = parts.text() if self.whole is None else self.whole
+        return text if not self.odd and is_object(text) else ""
+
+    def said(self, *, odd: bool) -> Said | None:
+        """What a client has of it, where it can run it; `odd` as above."""
+        text = self.object(odd=odd) if self.name else ""
+        return Said(self.choice, self.name, text) if text else None

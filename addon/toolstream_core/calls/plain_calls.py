@@ -10,7 +10,7 @@ from toolstream_core.calls.plain_call import MAX_TEXT, PlainCall, Said
 from toolstream_core.model import Kind, Phase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from toolstream_core.calls.open_call import OpenCall
     from toolstream_core.calls.resolver import ResolvedFragment
@@ -78,20 +78,31 @@ class PlainCalls:
                 self.doubtful = self.doubtful or not fragment.well_formed
                 call.add(fragment.arguments, well_formed=fragment.well_formed)
 
+    def leave(self, places: Iterable[Seen[int]]) -> None:
+        """Something else than a call begins at these places."""
+        for place in places:
+            self._leave((0, place))
+
     def on_skipped(self, text: str) -> None:
         """More of the arguments of the call that came last."""
         if self._last is not None:
             self._last.add(text)
 
-    def whole(self, waiting: Collection[int] | None = None) -> list[Said]:
-        """The calls that a client can run. With `waiting` events, by number, only those that nothing more is due of.
+    def whole(self, waiting: Collection[int] | None = None, *, odd: bool = True) -> list[Said]:
+        """The calls that a client can run; `odd`: whether it takes parts in another form than the protocol's too.
 
-        Nothing is where the last event of a call is not among those, and all of it came in the protocol's own form.
+        With `waiting` events, by number, only those that nothing more is due of: the last event of a call is not among
+        them, and all of it came in the protocol's own form.
         """
         calls = self._all()
         if waiting is not None:
             calls = [call for call in calls if call.strict is None and call.at not in waiting]
-        return [said for call in calls if (said := call.said) is not None]
+        return [said for call in calls if (said := call.said(odd=odd)) is not None]
+
+    def meanings(self, *, odd: bool) -> set[str]:
+        """Of all arguments that are whole, be they a call's that has a name or not."""
+        texts = [text for call in self._all() if (text := call.object(odd=odd))]
+        return {meaning(text) for text in texts} | {one.meaning for one in self.others}
 
     @property
     def silent(self) -> bool:
@@ -104,14 +115,18 @@ class PlainCalls:
     def _open(self, fragment: Fragment) -> PlainCall:
         """A new call under the index of a fragment; it is forgotten where there are too many."""
         key = (fragment.choice, fragment.index)
-        before = self._calls.pop(key, None)
-        if before is not None:
-            self.doubtful = self.doubtful or not before.closed
-            self._left.append(before)
+        self._leave(key)
         call = PlainCall(fragment.choice)
         if len(self._calls) + len(self._left) < MAX_CALLS:
             self._calls[key] = call
         return call
+
+    def _leave(self, key: Key) -> None:
+        """Something else has this index now."""
+        before = self._calls.pop(key, None)
+        if before is not None:
+            self.doubtful = self.doubtful or not before.closed
+            self._left.append(before)
 
     def _note_owner(self, call: PlainCall, owner: OpenCall | None) -> None:
         other = self._owned.get(id(owner), call)
@@ -153,20 +168,21 @@ def lacking(
     `waiting` as for `PlainCalls.whole`: those may still be sent. A call that was sent, and neither came nor is read
     so, is one of them in another form.
     """
-    whole = came.whole(waiting)
-    has = [*sent.whole(), *sent.others]
-    means = {one.meaning for one in has} | ({"{}"} if sent.silent else set())
-    left = [one for one in whole if one.meaning not in means]
-    if not left:
-        return []
-    complete = [call for call in read() if call.complete]
-    meant = {meaning(call.arguments) for call in complete if call.name}
-    known = {meaning(call.arguments) for call in complete} | {one.meaning for one in (*came.whole(), *came.others)}
-    changed = [one.name for one in has if one.meaning not in known]
     out: dict[str, Said] = {}
-    for one in left:
-        if one.name in changed:
-            changed.remove(one.name)
-        elif one.meaning in meant:
-            out.setdefault(one.meaning, one)
+    for odd in (True, False):
+        whole = came.whole(waiting, odd=odd)
+        has = [*sent.whole(odd=odd), *sent.others]
+        means = {one.meaning for one in has} | ({"{}"} if sent.silent else set())
+        left = [one for one in whole if one.meaning not in means]
+        if not left:
+            continue
+        complete = [call for call in read() if call.complete]
+        meant = {meaning(call.arguments) for call in complete if call.name}
+        known = {meaning(call.arguments) for call in complete} | came.meanings(odd=odd)
+        changed = [one.name for one in has if one.meaning not in known]
+        for one in left:
+            if one.name in changed:
+                changed.remove(one.name)
+            elif one.meaning in meant:
+                out.setdefault(one.meaning, one)
     return list(out.values())

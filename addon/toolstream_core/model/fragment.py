@@ -81,6 +81,8 @@ class EventContent(NamedTuple):
     """Nothing of this answer follows (`[DONE]`, `message_stop`, `response.completed`)."""
     thought: str = ""
     """Reasoning that is shown, of all choices."""
+    begins: tuple[Seen[int], ...] = ()
+    """Places at which something else than a call begins, so that they are no call's any more."""
 
 
 NOTHING: Final = EventContent()

@@ -72,14 +72,14 @@ def kind_of(payload: dict[str, Json], name: str) -> str:
 
 
 def _start(payload: dict[str, Json]) -> EventContent:
-    block = payload.get("content_block")
+    block, place = payload.get("content_block"), _index(payload)
     if not isinstance(block, dict):
-        return NOTHING
+        return EventContent(begins=(place,))
     kind = _kind(block)
     if kind is None:
         text = block.get("text")
-        return EventContent(text=text) if text and isinstance(text, str) else NOTHING
-    return EventContent((_call(block, kind, _index(payload), Phase.OPEN),))
+        return EventContent(text=text if isinstance(text, str) else "", begins=(place,))
+    return EventContent((_call(block, kind, place, Phase.OPEN),))
 
 
 def _kind(block: dict[str, Json]) -> Kind | None:

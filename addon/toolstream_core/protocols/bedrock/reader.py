@@ -51,7 +51,8 @@ def read(frame: Frame) -> EventContent:
     match event.kind:
         case "contentBlockStart":
             tool = event.tool
-            return NOTHING if tool is None else EventContent((_call(tool, _place(event), Phase.OPEN),))
+            place = _place(event)
+            return EventContent(begins=(place,)) if tool is None else EventContent((_call(tool, place, Phase.OPEN),))
         case "contentBlockDelta":
             return _delta(event)
         case "contentBlockStop":
@@ -81,7 +82,7 @@ def _place(event: ConverseEvent) -> int | Absent:
 
 def _call(tool: Payload, index: int | Absent, phase: Phase) -> Fragment:
     """A call as its start, or a whole answer, says it; Bedrock itself runs a `server_tool_use`."""
-    arguments, well_formed = json_access.argument_text(tool.get("input", ABSENT))
+    arguments, _ = json_access.argument_text(tool.get("input", ABSENT))
     if phase is Phase.OPEN and isinstance(arguments, str) and arguments.strip(WHITE) in {"{}", ""}:
         arguments = ABSENT
     kind = tool.get("type")
@@ -93,7 +94,6 @@ def _call(tool: Payload, index: int | Absent, phase: Phase) -> Fragment:
         type=json_access.text(tool.get("type", ABSENT)),
         phase=phase,
         kind=Kind.SERVER if isinstance(kind, str) and kind.startswith("server_") else Kind.FUNCTION,
-        well_formed=well_formed,
     )
 
 

@@ -81,6 +81,8 @@ class CallKeeper(Stage, Holds, HoldsBesideText, SkippableWhole):
             self._came.take(content, event.frame.number, resolved)
             self._like = event
             self._late = self._late or self._over
+        elif content.begins:
+            self._came.leave(content.begins)
         if content.finishes or content.end or content.error is not None:
             self._over = self._over or _closes(content)
             self._ended = self._ended or (content.end and not content.finishes)
@@ -167,7 +169,9 @@ class CallKeeper(Stage, Holds, HoldsBesideText, SkippableWhole):
             if isinstance(one, str):
                 sent.on_skipped(one)
             else:
-                sent.take(self._read(one))
+                content = self._read(one)
+                sent.leave(content.begins)
+                sent.take(content)
 
     def _again(self, sent: PlainCalls, closing: Event | None = None, *, at_end: bool) -> list[Frame]:
         """Calls that a client would have if nothing had been repaired, and has not; then the event that `closes`."""
