@@ -201,6 +201,13 @@ ONE_TEXT = [
 ]
 
 FOUND: dict[str, tuple[str, bytes]] = {
+    "Chat: a choice that is a list beside one that says its finish again": (
+        "openai-chat",
+        sse(
+            {"choices": [[], {"index": 1, "delta": entry(0, "1}", id="c1", name="f"), "finish_reason": "tool_calls"}]},
+            {"choices": [[], {"index": 1, "finish_reason": "tool_calls"}]},
+        ),
+    ),
     "anthropic: a call's arguments again, under the index of a block that nobody could read": (
         "anthropic",
         sse(

@@ -99,6 +99,11 @@ class PlainCalls:
             calls = [call for call in calls if call.strict is None and call.at not in waiting]
         return [said for call in calls if (said := call.said(odd=odd)) is not None]
 
+    @property
+    def odd(self) -> bool:
+        """Whether parts came in another form than the protocol's."""
+        return any(call.strict is not None for call in self._all())
+
     def meanings(self, *, odd: bool) -> set[str]:
         """Of all arguments that are whole, be they a call's that has a name or not."""
         texts = [text for call in self._all() if (text := call.object(odd=odd))]
@@ -169,7 +174,7 @@ def lacking(
     so, is one of them in another form.
     """
     out: dict[str, Said] = {}
-    for odd in (True, False):
+    for odd in (True, False) if came.odd or sent.odd else (True,):
         whole = came.whole(waiting, odd=odd)
         has = [*sent.whole(odd=odd), *sent.others]
         means = {one.meaning for one in has} | ({"{}"} if sent.silent else set())

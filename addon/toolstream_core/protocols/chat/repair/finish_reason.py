@@ -80,9 +80,7 @@ class FinishReasons:
         again = [number for number, value in changes.items() if value is None and self._stream.choice(number).finish]
         if not again or waiting.parts or payload.get("usage"):
             return False
-        choices = json_access.items(payload.get("choices"))
-        values = [value for choice in choices for value in (json_access.get(choice, "delta") or {}).values()]
-        return not any(values) and not any(choice.get("finish_reason") for choice in choices)
+        return not any(_says_anything(choice) for choice in json_access.items(payload.get("choices")))
 
     def honest(self, choice: Choice, reason: str) -> str:
         """The reason, or `length` where it says that calls were made and one is half."""
@@ -143,3 +141,11 @@ class FinishReasons:
         message = f"finish reason {reason} after {choice.finish}"
         repair = self._reporter.report(REPEATED_FINISH, number, message, severity=severity)
         return value if choice.loose or not repair else None
+
+
+def _says_anything(choice: Json) -> bool:
+    """Whether a choice has more than an empty delta; so does what is no object."""
+    delta = json_access.get(choice, "delta") or {}
+    if not isinstance(choice, dict) or not isinstance(delta, dict):
+        return True
+    return any(delta.values()) or bool(choice.get("finish_reason"))
