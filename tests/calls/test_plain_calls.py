@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from toolstream_core.calls.open_call import OpenCall
 from toolstream_core.calls.plain_call import MAX_TEXT, Said
-from toolstream_core.calls.plain_calls import MAX_CALLS, PlainCalls, lacking
+from toolstream_core.calls.plain_calls import MAX_CALLS, MAX_KEPT, PlainCalls, lacking
 from toolstream_core.calls.resolver import ResolvedFragment
 from toolstream_core.model import ABSENT, Call, EventContent, Fragment, Kind, Phase
 
@@ -182,3 +183,23 @@ def test_calls_are_looked_after_up_to_a_number() -> None:
     """The others are forgotten."""
     every = [one for at in range(MAX_CALLS + 9) for one in (named("f", at), part("{}", at))]
     assert len(gathered(*every).whole()) == MAX_CALLS
+
+
+@pytest.mark.parametrize("phase", [Phase.MORE, Phase.ARGUMENTS, Phase.WHOLE])
+def test_arguments_are_kept_up_to_a_size(phase: Phase) -> None:
+    """Of all calls together; a call beyond that is none to look after, and one that is too long makes room."""
+    text = json.dumps({"a": "x" * (MAX_TEXT - 100)})
+    room = MAX_KEPT // len(text)
+    calls = PlainCalls()
+    for at in range(room + 5):
+        opened = Fragment(index=at, name="f", phase=Phase.OPEN)
+        said = Fragment(index=at, name="f", phase=phase, arguments=text)
+        calls.take(EventContent((opened, said), end=True))
+    assert len(calls.whole()) + len(calls.others) == room
+
+
+def test_a_call_that_is_too_long_makes_room() -> None:
+    """None of it is kept."""
+    long = [part("x" * 1000, at) for at in range(20) for _ in range(MAX_TEXT // 1000 + 1)]
+    calls = gathered(*(named("f", at) for at in range(20)), *long, named("g", 20), part("{}", 20))
+    assert [one.name for one in calls.whole()] == ["g"]

@@ -159,7 +159,7 @@ CEILINGS = [
     ("openai-chat", "missing-index", 79),
     ("openai-chat", "cumulative-arguments", 99),
     ("openai-chat", "missing-id", 114),
-    ("openai-responses", "rotating-item-id", 95),
+    ("openai-responses", "rotating-item-id", 96),
     ("openai-responses", "missing-index", 99),
     ("openai-responses", "sequence-numbers", 104),
     ("openai-responses", "cumulative-arguments", 96),

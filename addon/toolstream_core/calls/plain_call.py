@@ -52,21 +52,32 @@ class PlainCall:
         self.owner: OpenCall | None = None
         """The call that its fragments were read as."""
 
-    def add(self, text: str, *, well_formed: bool = True) -> None:
-        """The next part of the arguments."""
+    def add(self, text: str, room: int, *, well_formed: bool = True) -> int:
+        """The next part of the arguments, where there is room for so many characters; what is left of the room."""
+        if self.odd:
+            return room
+        if len(text) > room or self.size + len(text) > MAX_TEXT:
+            room += self.size
+            self.odd, self.size, self.strict = True, 0, None
+            self.parts.clear()
+            return room
         if not well_formed and self.strict is None:
             self.strict = JoinedText([self.parts.text()])
         self.size += len(text)
-        if self.size > MAX_TEXT:
-            self.odd = True
-            self.parts.clear()
-            self.strict = None
-            return
         for parts in (self.parts, self.strict if well_formed else None):
             if parts is not None:
                 parts.append(text)
                 if len(parts) == parts.full:
                     parts.merge()
+        return room - len(text)
+
+    def say(self, text: str, room: int) -> int:
+        """All of the arguments at once; as `add`."""
+        if self.odd or len(text) > min(room, MAX_TEXT):
+            self.odd = True
+            return room
+        self.whole = text
+        return room - len(text)
 
     def copy(self) -> PlainCall:
         """Another one that goes its own way from here on."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.json_text import meaning
 from toolstream_core.calls.open_call import nonblank
-from toolstream_core.calls.plain_call import MAX_TEXT, PlainCall, Said
+from toolstream_core.calls.plain_call import PlainCall, Said
 from toolstream_core.model import Kind, Phase
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MAX_CALLS: Final = 256
 """Calls that are looked after."""
+MAX_KEPT: Final = 1024 * 1024
+"""Characters of the arguments of all calls together; what comes behind them is not looked after."""
 
 type Key = tuple[int, Seen[int]]
 """Choice and index."""
@@ -34,6 +36,8 @@ class PlainCalls:
         self._owned: dict[int, PlainCall] = {}
         """By `id` of the call that was read: who has its fragments."""
         self._last: PlainCall | None = None
+        self._room = MAX_KEPT
+        """Characters that may still be kept."""
         self.others: list[Said] = []
         """What was said of calls whose arguments are no JSON, or at the end."""
         self.top = -1
@@ -48,7 +52,7 @@ class PlainCalls:
         other._left = [call.copy() for call in self._left]
         other._last = next((other._calls[key] for key, call in self._calls.items() if call is self._last), None)
         other.others = [*self.others]
-        other.top = self.top
+        other.top, other._room = self.top, self._room
         return other
 
     def take(self, content: EventContent, number: int = 0, resolved: Sequence[ResolvedFragment] | None = None) -> None:
@@ -76,7 +80,7 @@ class PlainCalls:
                 self._take_head(call, fragment)
             if phase is Phase.MORE and isinstance(fragment.arguments, str):
                 self.doubtful = self.doubtful or not fragment.well_formed
-                call.add(fragment.arguments, well_formed=fragment.well_formed)
+                self._room = call.add(fragment.arguments, self._room, well_formed=fragment.well_formed)
 
     def leave(self, places: Iterable[Seen[int]]) -> None:
         """Something else than a call begins at these places."""
@@ -86,7 +90,7 @@ class PlainCalls:
     def on_skipped(self, text: str) -> None:
         """More of the arguments of the call that came last."""
         if self._last is not None:
-            self._last.add(text)
+            self._room = self._last.add(text, self._room)
 
     def whole(self, waiting: Collection[int] | None = None, *, odd: bool = True) -> list[Said]:
         """The calls that a client can run; `odd`: whether it takes parts in another form than the protocol's too.
@@ -150,18 +154,18 @@ class PlainCalls:
             return
         if phase is not Phase.OPEN:
             self.doubtful = self.doubtful or call.whole not in {None, arguments}
-            call.whole = arguments
-            call.odd = call.odd or len(arguments) > MAX_TEXT
+            self._room = call.say(arguments, self._room)
         elif arguments:
             self.doubtful = True
-            call.odd = not fragment.well_formed
-            call.add(arguments, well_formed=False)
+            self._room = call.add(arguments, self._room, well_formed=False)
+            call.odd = call.odd or not fragment.well_formed
 
     def _note_other(self, fragment: Fragment, *, at_end: bool) -> None:
         self.doubtful = self.doubtful or not at_end
         seen = at_end or fragment.kind is Kind.CUSTOM
         arguments = fragment.arguments if isinstance(fragment.arguments, str) else ""
-        if seen and len(self.others) < MAX_CALLS and len(arguments) <= MAX_TEXT:
+        if seen and len(self.others) < MAX_CALLS and len(arguments) <= self._room:
+            self._room -= len(arguments)
             self.others.append(Said(fragment.choice, nonblank(fragment.name), arguments))
 
 
