@@ -20,7 +20,7 @@ OPENED = Fragment(index=0, name="f", phase=Phase.OPEN)
 CLOSED = Fragment(index=0, phase=Phase.CLOSE)
 
 
-def named(name: str, index: int = 0, **more: Any) -> Fragment:
+def named(name: str, index: Seen[int] = 0, **more: Any) -> Fragment:
     """The first fragment of a call."""
     return Fragment(index=index, name=name)._replace(**more)
 
@@ -96,6 +96,7 @@ def test_a_place_is_left_to_what_else_begins_there() -> None:
         ((named("f"), part("x", well_formed=False)), True),
         ((OPENED._replace(arguments="{}"),), True),
         ((named("f", phase=Phase.WHOLE),), True),
+        ((named("f", index=ABSENT), named("g")), True),
     ],
 )
 def test_doubt(fragments: tuple[Fragment, ...], *, doubtful: bool) -> None:

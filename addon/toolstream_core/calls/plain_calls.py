@@ -36,6 +36,8 @@ class PlainCalls:
         self._owned: dict[int, PlainCall] = {}
         """By `id` of the call that was read: who has its fragments."""
         self._last: PlainCall | None = None
+        self._placed: bool | None = None
+        """Whether the call that was opened last has an index."""
         self._room = MAX_KEPT
         """Characters that may still be kept."""
         self.others: list[Said] = []
@@ -125,6 +127,9 @@ class PlainCalls:
         """A new call under the index of a fragment; it is forgotten where there are too many."""
         key = (fragment.choice, fragment.index)
         self._leave(key)
+        placed = isinstance(fragment.index, int)
+        self.doubtful = self.doubtful or self._placed not in {None, placed}
+        self._placed = placed
         call = PlainCall(fragment.choice)
         if len(self._calls) + len(self._left) < MAX_CALLS:
             self._calls[key] = call

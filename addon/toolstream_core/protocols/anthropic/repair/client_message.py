@@ -49,8 +49,9 @@ class ClientMessage:
 
     @property
     def runnable(self) -> bool:
-        """Whether calls came, and each of them can be run."""
-        return self.whole and not self.lost_arguments and all(one.arguments.runnable for one in self.calls)
+        """Whether calls came, and each of them can be run: nobody can run one without a name."""
+        named = all(one.call is None or one.call.name for one in self.calls)
+        return named and self.whole and not self.lost_arguments and all(one.arguments.runnable for one in self.calls)
 
     def add(self, block: ClientBlock, index: int | None) -> None:
         """A block starts; `index` is the wire's."""

@@ -19,7 +19,7 @@ _REASON: Final = re.compile(rb'"stop_reason"\s*:\s*"?([a-z_]*)')
 
 def is_cut(frame: Frame) -> bool:
     """Whether the stream ended inside the frame, so that it says nothing."""
-    return frame.trailing and bool(frame.raw.strip()) and not isinstance(frame.json, dict | list)
+    return frame.trailing and bool(frame.raw.strip()) and not isinstance(frame.json, dict)
 
 
 def was_end(frame: Frame) -> bool:
