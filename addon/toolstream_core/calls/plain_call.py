@@ -31,7 +31,7 @@ class Said(NamedTuple):
 class PlainCall:
     """A call under one index."""
 
-    __slots__ = ("at", "choice", "closed", "name", "odd", "owner", "parts", "size", "strict", "whole")
+    __slots__ = ("at", "choice", "closed", "given_up", "name", "owner", "parts", "size", "strict", "whole")
 
     def __init__(self, choice: int) -> None:
         """A call of a choice, of which nothing is known yet."""
@@ -45,8 +45,8 @@ class PlainCall:
         self.size = 0
         self.whole: str | None = None
         """Arguments that were said at once: they count before the parts."""
-        self.odd = False
-        """Whether it is too long to be looked after."""
+        self.given_up = False
+        """Whether it is not looked after: it is too long, or clients stop at its start."""
         self.closed = False
         """Whether an event of its own closed it."""
         self.owner: OpenCall | None = None
@@ -54,11 +54,11 @@ class PlainCall:
 
     def add(self, text: str, room: int, *, well_formed: bool = True) -> int:
         """The next part of the arguments, where there is room for so many characters; what is left of the room."""
-        if self.odd:
+        if self.given_up:
             return room
         if len(text) > room or self.size + len(text) > MAX_TEXT:
             room += self.size
-            self.odd, self.size, self.strict = True, 0, None
+            self.given_up, self.size, self.strict = True, 0, None
             self.parts.clear()
             return room
         if not well_formed and self.strict is None:
@@ -73,8 +73,8 @@ class PlainCall:
 
     def say(self, text: str, room: int) -> int:
         """All of the arguments at once; as `add`."""
-        if self.odd or len(text) > min(room, MAX_TEXT):
-            self.odd = True
+        if self.given_up or len(text) > min(room, MAX_TEXT):
+            self.given_up = True
             return room
         self.whole = text
         return room - len(text)
@@ -84,7 +84,7 @@ class PlainCall:
         other = PlainCall(self.choice)
         other.at = self.at
         other.name, other.size, other.whole = self.name, self.size, self.whole
-        other.odd, other.closed, other.owner = self.odd, self.closed, self.owner
+        other.given_up, other.closed, other.owner = self.given_up, self.closed, self.owner
         other.parts = JoinedText([self.parts.text()])
         other.strict = None if self.strict is None else JoinedText([self.strict.text()])
         return other
@@ -98,7 +98,7 @@ class PlainCall:
         """Its arguments where they are a whole object, else `""`; `odd`: whether parts in another form count too."""
         parts = self.parts if odd or self.strict is None else self.strict
         text = parts.text() if self.whole is None else self.whole
-        return text if not self.odd and is_object(text) else ""
+        return text if not self.given_up and is_object(text) else ""
 
     def said(self, *, odd: bool) -> Said | None:
         """What a client has of it, where it can run it; `odd` as above."""

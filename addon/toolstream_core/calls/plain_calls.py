@@ -163,7 +163,7 @@ class PlainCalls:
         elif arguments:
             self.doubtful = True
             self._room = call.add(arguments, self._room, well_formed=False)
-            call.odd = call.odd or not fragment.well_formed
+            call.given_up = call.given_up or not fragment.well_formed
 
     def _note_other(self, fragment: Fragment, *, at_end: bool) -> None:
         self.doubtful = self.doubtful or not at_end
