@@ -170,8 +170,9 @@ def _runs(parts: list[Part]) -> list[list[str]]:
         found[key].append(text)
         for name, value in keys.items():
             found[name, str(value)].append(text)
-        if "type" in keys:  # who reads by the letter takes the parts of one index that are of one form
-            for name in NUMBERS & keys.keys():
+        for name in NUMBERS & keys.keys():  # who reads by the letter takes the parts of one index that are of one form
+            found["under", name, str(keys[name]), key].append(text)
+            if "type" in keys:
                 found["both", name, str(keys[name]), str(keys["type"])].append(text)
         for name in NUMBERS - keys.keys():  # those that say no index may all be one's
             found["without", name].append(text)

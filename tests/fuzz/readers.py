@@ -184,7 +184,7 @@ def _responses(plain: Plain, block: Block) -> None:
     elif kind in {"response.output_item.added", "response.output_item.done"}:
         _item(plain, _dict(payload.get("item")), payload.get("output_index"), done=kind.endswith("done"))
     elif kind.startswith("response.function_call_arguments."):
-        key = str(payload.get("output_index"))
+        key = str(_equal(payload.get("output_index")))
         if key not in plain.calls and kind.endswith("delta") and not payload.get("delta"):
             return
         plain.stray += key not in plain.calls
@@ -205,11 +205,12 @@ def _item(plain: Plain, item: dict[str, Any], place: object, *, done: bool, last
     """An item; where the `last` event says another whole call, clients that go by single events have the first too."""
     if item.get("type") != "function_call":
         return
-    before = plain.calls.get(str(place))
+    key = str(_equal(place))
+    before = plain.calls.get(key)
     value = parsed(_text(item.get("arguments")))
     other = before is not None and before.value is not None and isinstance(value, dict) and value != before.value
     unopened = before is not None and not before.name and not done  # what came before is nobody's
-    call = plain.call(str(place), fresh=unopened or (last and other))
+    call = plain.call(key, fresh=unopened or (last and other))
     call.mixed = call.mixed or (not done and call.opened and item.get("id") != call.item)
     call.item = call.item if call.opened else item.get("id")
     plain.opens(call)
@@ -223,7 +224,7 @@ def _item(plain: Plain, item: dict[str, Any], place: object, *, done: bool, last
 
 def _anthropic(plain: Plain, block: Block) -> None:
     payload = _dict(block.payload)
-    kind, key = payload.get("type", block.name), str(payload.get("index"))
+    kind, key = payload.get("type", block.name), str(_equal(payload.get("index")))
     match kind:
         case "content_block_start":
             started = _dict(payload.get("content_block"))
@@ -282,7 +283,7 @@ def _cohere(plain: Plain, block: Block) -> None:
         plain.ended = plain.over = True
         return
     payload = _dict(block.payload)
-    delta, key = _dict(payload.get("delta")), str(payload.get("index"))
+    delta, key = _dict(payload.get("delta")), str(_equal(payload.get("index")))
     message = _dict(delta.get("message"))
     function = _dict(_dict(message.get("tool_calls")).get("function"))
     match payload.get("type", block.name):
@@ -310,7 +311,7 @@ def _converse(plain: Plain, block: Block) -> None:
     payload = _dict(block.payload)
     keyed = next((key for key in CONVERSE if isinstance(payload.get(key), dict)), "")
     kind, body = (block.name, payload) if block.name in CONVERSE else (keyed, _dict(payload.get(keyed)))
-    key, delta = str(body.get("contentBlockIndex")), _dict(body.get("delta"))
+    key, delta = str(_equal(body.get("contentBlockIndex"))), _dict(body.get("delta"))
     tool = _dict(_dict(body.get("start")).get("toolUse"))
     match kind:
         case "contentBlockStart" if tool and not _text(tool.get("type")).startswith("server_"):

@@ -6,6 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.calls.plain_calls import PlainCalls, lacking
+from toolstream_core.defects.framing import RESTARTED_STREAM
 from toolstream_core.defects.table import ROWS
 from toolstream_core.model import Event
 from toolstream_core.stages.promotion import Promotion
@@ -25,8 +26,16 @@ if TYPE_CHECKING:
 # broken in several ways at once, what comes later may show that the piece was another's, and the client has it already.
 # Then the call that a client without any repair would have is said once more, before the finish or the end.
 
-OF_CALLS: Final = frozenset(row.name for row in ROWS if row.family in {"identity", "arguments"})
-"""Names of the defects that say which call a piece is of, or what its arguments are."""
+OF_CALLS: Final = frozenset(row.name for row in ROWS if row.family in {"identity", "arguments"}) | {
+    "early-finish",
+    "foreign-delta",
+    "legacy-function-call",
+    "overlapping-blocks",
+    "repeated-start",
+    "repeated-stop",
+    "tool-calls-object",
+}
+"""Names of the defects that say which call a piece is of, what its arguments are, or where it begins."""
 UNREAD: Final = 256
 """Events that were changed and are kept to be read where calls are in doubt; of more of them the first are read."""
 
@@ -158,9 +167,10 @@ class CallKeeper(Stage, Holds, HoldsBesideText, SkippableWhole):
     @property
     def _doubtful(self) -> bool:
         """Whether a repair may have taken the calls for others: of several defects, each may look like another one."""
-        if self._late or self._came.doubtful:
+        reporter = self._inner.reporter
+        if self._late or self._came.doubtful or reporter.reported(RESTARTED_STREAM):
             return True
-        return len([name for name in self._inner.reporter.mended if name in OF_CALLS]) > 1
+        return len([name for name in reporter.mended if name in OF_CALLS]) > 1
 
     def _take_unread(self, sent: PlainCalls, *, leave: int = 0) -> None:
         """Take what was sent since it was read last, but for as many events as may be left."""

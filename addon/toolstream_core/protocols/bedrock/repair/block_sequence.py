@@ -128,10 +128,12 @@ class BlockRepairer(ClientBlocks):
     def _fill(self, frame: Frame, event: ConverseEvent, block: Block) -> None:
         """A delta of the arguments under their own index, or one that was taken for such."""
         if not block.open:
+            # What says no index is not put behind the stop that was made for a block: its arguments are whole.
+            nobodys = block.closed_early and event.index is None
             if json_access.get(event.body, *INPUT):
                 block.late = True
                 self._spoilt(block)
-            self.pass_on(frame, event, block.at_place(event.body))
+            self.pass_on(frame, event, event.body if nobodys else block.at_place(event.body))
             return
         piece = json_access.get(event.body, *INPUT)
         if piece and block.left_out is not None:
