@@ -127,6 +127,11 @@ def completed(*items: Json) -> Json:
     return {"type": "response.completed", "response": response}
 
 
+def created(response: str) -> Json:
+    """The event that starts a response."""
+    return {"type": "response.created", "response": {"id": response, "status": "in_progress", "output": []}}
+
+
 def cohere(index: float | None, entries: object, kind: str | None = "tool-call-start") -> Json:
     """A Cohere event of a call."""
     said = ({} if kind is None else {"type": kind}) | {"delta": {"message": {"tool_calls": entries}}}
@@ -153,7 +158,7 @@ def start(index: int, tool: Json) -> tuple[str, Json]:
     return "contentBlockStart", {"contentBlockIndex": index, "start": {"toolUse": tool}}
 
 
-def delta(index: int, tool: Json) -> tuple[str, Json]:
+def delta(index: object, tool: Json) -> tuple[str, Json]:
     """A delta of it."""
     return "contentBlockDelta", {"contentBlockIndex": index, "delta": {"toolUse": tool}}
 
@@ -492,6 +497,16 @@ FOUND: dict[str, tuple[str, bytes]] = {
         sse(
             chat({"tool_calls": [same_id("plus", '{"a": 1, '), same_id("minus", '{"a": 2}')]}, "tool_calls"),
             chat({"tool_calls": [same_id("plus", '"b": 2}'), same_id("minus", '{"a": 2}', "c2")]}, "tool_calls"),
+        ),
+    ),
+    "Chat: a placeholder, arguments of another protocol, and a piece of a call that nothing opens": (
+        "openai-chat",
+        sse(
+            chat(entry(0, "{}", id="c1", name="f", type="function")),
+            chat(entry(0, '{"a":')),
+            partial(0, "{}"),
+            chat(entry(1, '{"b":')),
+            chat(entry(0, "1}")),
         ),
     ),
     "Chat: a choice whose index is text": (
@@ -1723,6 +1738,19 @@ FOUND: dict[str, tuple[str, bytes]] = {
             *(delta(0, {"input": {}}), delta(0, {"input": 'b"}'})),
         ),
     ),
+    "Bedrock: arguments without an index behind the end, and an event before them that is not JSON": (
+        "bedrock",
+        converse(indexless(start(0, F)), indexless(delta(0, {"input": "{}"})), TOOL_USE)
+        + of_lines([b"contentBlockStart data: {\n"])
+        + converse(indexless(delta(0, {"input": "{}"}))),
+    ),
+    "Bedrock: arguments without an index behind the end, and the same before under another one": (
+        "bedrock",
+        converse(
+            *(indexless(start(0, {"name": "f"})), delta("{}", {"input": '"{\\"a\\":1}"'}), TOOL_USE),
+            indexless(delta(0, {"input": '{"a":1}'})),
+        ),
+    ),
     "cohere: pieces without an index before and behind an event that nobody can read": (
         "cohere-v2",
         sse(
@@ -1749,6 +1777,13 @@ STOOD_ASIDE: dict[str, bytes] = {
         argument_delta(11, "fc_9", ':"UT'),
         item_done(11, "fc_9", ':"UT'),
         argument_delta(3, "fc_2", 'south"}'),
+    ),
+    "Responses: a second response closes an item under the index of a call that was moved": sse(
+        created("resp_1"),
+        item_added(0, "fc_1") | {"item": item_added(0, "fc_1")["item"] | {"type": ""}},
+        item_done(0, "fc_1", '{"a":1}'),
+        created("resp_2"),
+        {**item_done(1, "fc_2", "{}"), "item": {**ANOTHER_ITEM, "arguments": "{}"}},
     ),
     "Responses: null for the arguments of an item that is closed before it is added": sse(
         item_done(2, "fc_1", '{"a":1}'),
