@@ -76,8 +76,6 @@ class Plain:
     """Whether the protocol's last event came: a client reads nothing behind it."""
     silent: bool = False
     """Whether an event closed a call without arguments, whatever the last event said of it."""
-    stray: int = 0
-    """Parts of arguments of calls that were never opened."""
 
     @property
     def text(self) -> dict[str, str]:
@@ -187,7 +185,6 @@ def _responses(plain: Plain, block: Block) -> None:
         key = str(_equal(payload.get("output_index")))
         if key not in plain.calls and kind.endswith("delta") and not payload.get("delta"):
             return
-        plain.stray += key not in plain.calls
         call = plain.call(key)
         if kind.endswith("delta"):
             call.parts.append(_text(payload.get("delta")))

@@ -5,33 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, override
 
 from toolstream_core.model import Change
-from toolstream_core.stages.stage import Holds, Skippable, Stage
+from toolstream_core.stages.stage import Stage
+from toolstream_core.stages.wrapper import Wrapper
 from toolstream_core.wire.frame import joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.model import Event, SkippedRun
+    from toolstream_core.model import Event
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
 
-class Audited(Stage, Holds, Skippable):
+class Audited(Wrapper[Stage]):
     """A shape or a fault, with a record of what it changes."""
 
     def __init__(self, context: Context, inner: Stage, kind: str, name: str) -> None:
         """`kind` and `name` as in `Change`."""
-        super().__init__(context)
-        self._inner = inner
-        self._holder = inner if isinstance(inner, Holds) else None
-        self._skippable = inner if isinstance(inner, Skippable) else None
+        super().__init__(context, inner)
         self._kind = kind
         self._name = name
         self._held: list[Frame] = []
         self._last: list[Frame] = []
         """The body's last event, which lacks its end, and what is held comes before it."""
-        self.each = inner.each
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
@@ -49,12 +46,7 @@ class Audited(Stage, Holds, Skippable):
 
     @override
     def needs_every_event(self, call: OpenCall) -> bool:
-        return bool(self._held) or self._skippable is None or self._skippable.needs_every_event(call)
-
-    @override
-    def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
-        if self._skippable is not None:
-            self._skippable.on_skipped(call, passed)
+        return bool(self._held) or super().needs_every_event(call)
 
     @override
     def end(self, *, clean: bool) -> Iterable[Frame]:
@@ -62,15 +54,6 @@ class Audited(Stage, Holds, Skippable):
         if frames or self._held:
             self._told((frames or self._held)[-1].number, [*frames, *self._last])
         return frames
-
-    @override
-    def release(self) -> Iterable[Frame]:
-        return self._inner.release()
-
-    @property
-    @override
-    def holding(self) -> bool:
-        return self._holder is not None and self._holder.holding
 
     def _apart(self, frames: Iterable[Frame]) -> list[Frame]:
         """Frames of which none is joined to the one behind it, where they stand for an event that lacks its end."""

@@ -10,7 +10,9 @@ from toolstream_core.defects.framing import RESTARTED_STREAM
 from toolstream_core.defects.table import ROWS
 from toolstream_core.model import Event
 from toolstream_core.stages.promotion import Promotion
-from toolstream_core.stages.stage import Counts, Holds, HoldsBesideText, Skippable, SkippableWhole, Stage
+from toolstream_core.stages.repair.repairer import Repairer
+from toolstream_core.stages.stage import Counts, HoldsBesideText, SkippableWhole
+from toolstream_core.stages.wrapper import Wrapper
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from toolstream_core.calls.plain_call import Said
     from toolstream_core.model import Call, EventContent, SkippedRun
     from toolstream_core.stages.context import Context
-    from toolstream_core.stages.repair.repairer import Repairer
     from toolstream_core.wire.frame import Frame
 
 # A repairer puts a piece that does not say whose it is into the call that it most likely belongs to. Where streams are
@@ -43,7 +44,7 @@ SHORT: Final = 1024
 """Characters of a text that may be kept so."""
 
 
-class CallKeeper(Stage, Holds, HoldsBesideText, SkippableWhole):
+class CallKeeper(Wrapper[Repairer], HoldsBesideText, SkippableWhole):
     """A repairer, with an eye on what a plain client has of the calls before it and behind it."""
 
     def __init__(
@@ -54,13 +55,10 @@ class CallKeeper(Stage, Holds, HoldsBesideText, SkippableWhole):
         read_calls: Callable[[], Sequence[Call]],
     ) -> None:
         """`read` is the protocol's reader; `read_calls` gives the calls as they are read so far."""
-        super().__init__(context)
-        self._inner = inner
+        super().__init__(context, inner)
         self._read = read
         self._read_calls = read_calls
-        self._holder = inner if isinstance(inner, Holds) else None
         self._beside_text = inner if isinstance(inner, HoldsBesideText) else None
-        self._skippable = inner if isinstance(inner, Skippable) else None
         self._skippable_whole = inner if isinstance(inner, SkippableWhole) else None
         self._came = PlainCalls()
         self._sent: PlainCalls | None = None
@@ -78,7 +76,6 @@ class CallKeeper(Stage, Holds, HoldsBesideText, SkippableWhole):
         self._like: Event | None = None
         """The last event that said something of a call."""
         self._made = 0
-        self.each = inner.each
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
@@ -111,23 +108,10 @@ class CallKeeper(Stage, Holds, HoldsBesideText, SkippableWhole):
             self._sent = self._came.copy()
         return gone if self._sent is None else self._followed(self._sent, gone, last=True)
 
-    @override
-    def release(self) -> Iterable[Frame]:
-        return self._inner.release()
-
-    @property
-    @override
-    def holding(self) -> bool:
-        return self._holder is not None and self._holder.holding
-
     @property
     @override
     def needs_text(self) -> bool:
         return self._beside_text is None or self._beside_text.needs_text
-
-    @override
-    def needs_every_event(self, call: OpenCall) -> bool:
-        return self._skippable is None or self._skippable.needs_every_event(call)
 
     @override
     def accepts_any(self, call: OpenCall) -> bool:
@@ -135,8 +119,7 @@ class CallKeeper(Stage, Holds, HoldsBesideText, SkippableWhole):
 
     @override
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
-        if self._skippable is not None:
-            self._skippable.on_skipped(call, passed)
+        super().on_skipped(call, passed)
         text = passed.text or "".join(passed.pieces)
         self._came.on_skipped(text)
         if self._sent is not None:
