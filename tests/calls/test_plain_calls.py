@@ -204,3 +204,11 @@ def test_a_call_that_is_too_long_makes_room() -> None:
     long = [part("x" * 1000, at) for at in range(20) for _ in range(MAX_TEXT // 1000 + 1)]
     calls = gathered(*(named("f", at) for at in range(20)), *long, named("g", 20), part("{}", 20))
     assert [one.name for one in calls.whole()] == ["g"]
+
+
+def test_what_a_call_was_said_to_be_before_is_not_another_form_of_it() -> None:
+    """Closed with other arguments in between, it has those that came last; what was sent lacks the last event."""
+    events = [OPENED, *(CLOSED._replace(arguments=text) for text in ('{"a":1}', '{"c":3}', '{"a":1}'))]
+    calls = read(("f", '{"a":1}'))
+    assert lacking(gathered(*events), gathered(*events[:3]), lambda: calls) == [F]
+    assert lacking(gathered(events[0], events[1]), gathered(events[0], events[2]), lambda: calls) == []

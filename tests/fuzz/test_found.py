@@ -509,6 +509,15 @@ FOUND: dict[str, tuple[str, bytes]] = {
             chat(entry(0, "1}")),
         ),
     ),
+    "Chat: half a character before a piece without an index": (
+        "openai-chat",
+        sse(
+            chat(entry(0, '{"a":"', id="c1", name="f", type="function")),
+            chat(entry(0, "F\ud83d")),
+            chat(entry(None, "or")),
+            chat(entry(0, '"}')),
+        ),
+    ),
     "Chat: a choice whose index is text": (
         "openai-chat",
         sse(
@@ -1769,6 +1778,25 @@ FOUND: dict[str, tuple[str, bytes]] = {
 }  # fmt: skip
 
 STOOD_ASIDE: dict[str, bytes] = {
+    "Chat: null for the arguments of a call, and of another one behind the finish": sse(
+        chat(entry(0, "null", id="c1", name="f", type="function")),
+        chat({}, "tool_calls"),
+        chat(entry(0, "null", id="c2", name="g")),
+    ),
+    "Responses: an item is closed, other arguments come, and it is closed as before": sse(
+        item_done(0, "fc_1", '{"a":1}'),
+        {**ARGUMENTS_DONE, "item_id": "fc_1", "output_index": 0, "arguments": '{"b":1}'},
+        item_done(0, "fc_1", '{"a":1}'),
+    ),
+    "Responses: an item without an index, the begin of it once more, and another call": sse(
+        without_index(item_added(0, "fc_1")),
+        without_index(item_done(0, "fc_1", '{"a":1}')),
+        item_added(0, "fc_1"),
+        argument_delta(0, "fc_1", '{"a"'),
+        {**item_added(1, "fc_2"), "item": {**ANOTHER_ITEM, "arguments": ""}},
+        argument_delta(1, "fc_2", '{"b":2}'),
+        b'data: {"type":"resp',
+    ),
     "Responses: a piece of a call in items behind another item of its call_id": sse(
         item_added(1, "fc_2"),
         item_done(1, "fc_1", '{"ci'),
@@ -1799,7 +1827,8 @@ STOOD_ASIDE: dict[str, bytes] = {
         argument_delta(0, "fc_3", 'south"}'),
     ),
 }
-"""Streams of Responses items in which a call is read otherwise behind the repair, and no harm is done."""
+"""Streams in which a call is read otherwise behind the repair, and no harm is done."""
+DIALECTS = {"Chat": "openai-chat", "Responses": "openai-responses"}
 
 WITH_A_GAP: dict[str, tuple[bytes, tuple[bytes, ...], bytes]] = {
     "openai-chat": (
@@ -1840,10 +1869,12 @@ def test_what_was_found_keeps_every_law(name: str, ended: str) -> None:
     assert list(broken(Case(dialect, body, kind, broken="reset" if ended == "broken" else None))) == []
 
 
+@pytest.mark.parametrize("ended", ["clean", "broken"])
 @pytest.mark.parametrize("name", STOOD_ASIDE)
-def test_what_stood_aside_makes_nothing_whole(name: str) -> None:
+def test_what_stood_aside_makes_nothing_whole(name: str, ended: str) -> None:
     """With safe repairs."""
-    assert list(broken(Case("openai-responses", STOOD_ASIDE[name]), ["nothing-made-whole", "no-call-lost"])) == []
+    case = Case(DIALECTS[name.partition(":")[0]], STOOD_ASIDE[name], broken="reset" if ended == "broken" else None)
+    assert list(broken(case, ["nothing-made-whole", "no-call-lost"])) == []
 
 
 @pytest.mark.parametrize("dialect", WITH_A_GAP)

@@ -42,6 +42,8 @@ class PlainCalls:
         """Characters that may still be kept."""
         self.others: list[Said] = []
         """What was said of calls whose arguments are no JSON, or at the end."""
+        self._replaced: list[str] = []
+        """Whole arguments of calls that were said to be others later."""
         self.top = -1
         """The highest index."""
         self.doubtful = False
@@ -111,8 +113,8 @@ class PlainCalls:
         return any(call.strict is not None for call in self._all())
 
     def meanings(self, *, odd: bool) -> set[str]:
-        """Of all arguments that are whole, be they a call's that has a name or not."""
-        texts = [text for call in self._all() if (text := call.object(odd=odd))]
+        """Of all arguments that are whole, or were, be they a call's that has a name or not."""
+        texts = [text for call in self._all() if (text := call.object(odd=odd))] + self._replaced
         return {meaning(text) for text in texts} | {one.meaning for one in self.others}
 
     @property
@@ -158,7 +160,9 @@ class PlainCalls:
         if phase is Phase.MORE or not isinstance(arguments, str):
             return
         if phase is not Phase.OPEN:
-            self.doubtful = self.doubtful or call.whole not in {None, arguments}
+            if call.whole not in {None, arguments}:
+                self.doubtful = True
+                self._replaced += [was] if (was := call.object(odd=True)) and len(self._replaced) < MAX_CALLS else []
             self._room = call.say(arguments, self._room)
         elif arguments:
             self.doubtful = True

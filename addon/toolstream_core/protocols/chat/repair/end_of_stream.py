@@ -101,8 +101,9 @@ class EndOfStream:
         lacking = [choice for choice in self._stream.choices.values() if choice.finish is None]
         whole = not cut and any(choice.held is None for choice in lacking) and self._lacks_finish()
         for choice in lacking:
-            if choice.held is not None and not self._opened_behind(choice):
-                out.extend(self._missing.empty_objects(choice, number, None))
+            if choice.held is not None:
+                last = choice.held_event if self._opened_behind(choice) else number
+                out.extend(self._missing.empty_objects(choice, number, None, last))
             if choice.held is not None or whole:
                 out.append(self._finish(choice, choice.held or CALLS, number))
         return out
@@ -119,7 +120,7 @@ class EndOfStream:
         empty = [
             client_call
             for client_call in choice.unfinished
-            if client_call.call.arguments.empty and client_call.call.name
+            if client_call.call.name and (client_call.call.arguments.empty or client_call.says_null)
         ]
         return not self._stream.done and any(client_call.first_event > choice.held_event for client_call in empty)
 

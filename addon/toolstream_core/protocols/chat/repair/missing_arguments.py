@@ -53,13 +53,17 @@ class MissingArguments:
         choice.keeping.clear()
         return out
 
-    def empty_objects(self, choice: Choice, number: int, waiting: Waiting | None) -> list[Frame]:
-        """`{}` for calls of which nothing was said but who they are."""
+    def empty_objects(
+        self, choice: Choice, number: int, waiting: Waiting | None, last: int | None = None
+    ) -> list[Frame]:
+        """`{}` for calls of which nothing was said but who they are; `last`: the last event that may open one."""
         out: list[Frame] = []
         if self._stream.failed or (waiting and waiting.content.error) or any(map(is_cut, choice.reasons)):
             return out
         for client_call in choice.unfinished.silent():
-            if not client_call.call.name or not self._owes(choice, client_call, number):
+            if not client_call.call.name or client_call.first_event > (number if last is None else last):
+                continue
+            if not self._owes(choice, client_call, number):
                 continue
             client_call.has_arguments = True
             empty = client_call.spelling.rest() or "{}"

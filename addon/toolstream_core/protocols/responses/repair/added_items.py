@@ -158,7 +158,9 @@ class AddedItems:
         item.arguments.lose_order()
         added, row = self.copies[own]
         self._state.because(row)
-        self._state.output.put({**self._state.of_nobody(added), "type": ADDED})
+        told: dict[str, Json] = {**self._state.of_nobody(added), "type": ADDED}
+        self._state.places.lend(told.get("output_index"))
+        self._state.output.put(told)
         return self._state.of_nobody(payload)
 
 

@@ -133,7 +133,7 @@ class ItemEvents:
             return None
         if kind == DONE:
             return item.finish_arguments(changed)
-        if item.closed and item.closed_with(changed):
+        if item.closed and not item.contradicted and item.closed_with(changed):
             return None if self._state.report(REPEATED_STOP, "the item is closed again", item.call) else payload
         if self.held.closing is not None:
             self.held.drop_closing()

@@ -23,6 +23,8 @@ class Places:
         """The items as they were closed."""
         self.taken: set[int] = set()
         """Places of items that the client knows."""
+        self._lent: set[int] = set()
+        """Places under which it was told of items that are none of their own to toolstream."""
         self.in_pieces = False
         """Whether several items of the provider were joined into one, so that its places leave gaps."""
         self._disputed: dict[int, Row] = {}
@@ -51,6 +53,11 @@ class Places:
         """The client knows an item at a place."""
         self.taken.add(place)
         self._last = max(self._last, place)
+
+    def lend(self, place: object) -> None:
+        """The client is told of an item at a place, and what comes under it may still be nobody's."""
+        if isinstance(place, int):
+            self._lent.add(place)
 
     def is_anothers(self, index: object, place: int) -> bool:
         """Whether an `output_index` is that of another item than the one at `place`."""
@@ -88,8 +95,8 @@ class Places:
         return place
 
     def out_of_turn(self, place: int) -> bool:
-        """Whether a place leaves a gap because items before it were joined."""
-        return self.in_pieces and place > self.free
+        """Whether a place leaves a gap because items before it were joined, or is one that was lent."""
+        return place in self._lent or (self.in_pieces and place > self.free)
 
     def other(self, payload: dict[str, Json], *, closed: bool) -> None:
         """An item that is not a function call is added or closed."""
