@@ -109,6 +109,15 @@ def test_the_command_gets_its_environment_signals_and_exit_code(tmp_path: Path) 
     assert [one.name for one in load(report.with_suffix(".flow"))[0].record.findings] == ["empty-id"]
 
 
+def test_that_nothing_was_captured_is_told(tmp_path: Path) -> None:
+    """Nothing was wrong with the answer, and only flows with findings were asked for."""
+    command = toolstream("run", FLOW, "--speed", "0", "--capture", str(tmp_path / "kept"))
+    command += ["--capture-when", "findings", "--", sys.executable, "-c", SDK]
+    done = subprocess.run(command, capture_output=True, env=environment(NO_PROXY="*"), timeout=60, check=False)
+    told = [line for line in done.stderr.decode().splitlines() if "captured" in line]
+    assert told == ["toolstream run: captured: nothing; --capture-when says of which flows, and the log why one is not"]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
 def test_a_terminal_program_keeps_its_terminal(tmp_path: Path) -> None:
     """All three streams are the terminal, Ctrl-C is the command's, and the log comes behind its picture."""

@@ -118,6 +118,8 @@ def _finish(session: ProxySession, args: argparse.Namespace) -> list[str]:
     lines = [] if args.report is None else write_report(args.report, passed.captured)
     if not (args.capture or any(name == _CAPTURE for name, _ in args.options)):
         passed = replace(passed, captured=())
+    elif passed.answers and not passed.captured:
+        lines.insert(0, "captured: nothing; --capture-when says of which flows, and the log why one is not")
     return [*passed.lines(), *lines]
 
 
