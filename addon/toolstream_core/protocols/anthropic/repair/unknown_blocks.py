@@ -64,11 +64,20 @@ class UnknownBlockRepairer(BlockRepairer, Holds):
         held = self._strays[0].call if self._strays and arguments_of(payload) not in (ABSENT, None, "") else None
         if held is not None and call is held and index_of(payload) in self.message.by_index:
             self._send_strays()
-        if self._claims and call is not None and self._doubts(payload, call):
+        index = payload.get("index")
+        if type(index) is not int and index is not None and call is not None and self._is_elsewhere(index, call):
+            self.report(UNKNOWN_BLOCK, self.number, f"no block {index!r} was started", call)
+            self._stray(event, payload, call=call)
+        elif self._claims and call is not None and self._doubts(payload, call):
             self.because(UNKNOWN_BLOCK)
             self._stray(event, payload, call=call)
         else:
             super()._delta(event, payload, call)
+
+    def _is_elsewhere(self, index: Json, call: OpenCall) -> bool:
+        """Whether an index that is no number is not what the call's start said, behind whole arguments of it."""
+        block = self.message.by_call.get(id(call))
+        return block is not None and json_access.integer(index) is None and block.index != index and call.whole()
 
     def _doubts(self, payload: Payload, call: OpenCall) -> bool:
         """Whether arguments go to nobody: those that their call was given of other indexes may have been another's."""
