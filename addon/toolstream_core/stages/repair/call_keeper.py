@@ -6,8 +6,6 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.calls.plain_calls import PlainCalls, lacking
-from toolstream_core.defects.framing import RESTARTED_STREAM
-from toolstream_core.defects.table import ROWS
 from toolstream_core.model import Event
 from toolstream_core.stages.promotion import Promotion
 from toolstream_core.stages.repair.repairer import Repairer
@@ -27,18 +25,8 @@ if TYPE_CHECKING:
 # broken in several ways at once, what comes later may show that the piece was another's, and the client has it already.
 # Then the call that a client without any repair would have is said once more, before the finish or the end.
 
-OF_CALLS: Final = frozenset(row.name for row in ROWS if row.family in {"identity", "arguments"}) | {
-    "early-finish",
-    "foreign-delta",
-    "legacy-function-call",
-    "overlapping-blocks",
-    "repeated-start",
-    "repeated-stop",
-    "tool-calls-object",
-}
-"""Names of the defects that say which call a piece is of, what its arguments are, or where it begins."""
 UNREAD: Final = 256
-"""Events that were changed and are kept to be read where calls are in doubt; of more of them the first are read."""
+"""Events that were changed and are kept to be read at the end; of more of them the first are read as they go."""
 
 SHORT: Final = 1024
 """Characters of a text that may be kept so."""
@@ -71,8 +59,6 @@ class CallKeeper(Wrapper[Repairer], HoldsBesideText, SkippableWhole):
         """Whether a finish, an error or the end came."""
         self._ended = False
         """Whether an event came that says nothing but the end: nobody reads what follows."""
-        self._late = False
-        """Whether something of a call came behind it."""
         self._like: Event | None = None
         """The last event that said something of a call."""
         self._made = 0
@@ -86,7 +72,6 @@ class CallKeeper(Wrapper[Repairer], HoldsBesideText, SkippableWhole):
         if content.fragments and not (self._ended or event.frame.trailing):
             self._came.take(content, event.frame.number, resolved)
             self._like = event
-            self._late = self._late or self._over
         elif content.begins:
             self._came.leave(content.begins)
         if content.finishes or content.end or content.error is not None:
@@ -136,7 +121,7 @@ class CallKeeper(Wrapper[Repairer], HoldsBesideText, SkippableWhole):
         """What goes on, with calls that are said again before what says that the answer is over, or at the `last`."""
         self._unread += gone
         self._take_unread(sent, leave=UNREAD)
-        if not (self._over or last) or not self._doubtful:
+        if not (self._over or last):
             return gone
         for at, frame in enumerate(gone):
             event = Event(frame, self._read)
@@ -146,14 +131,6 @@ class CallKeeper(Wrapper[Repairer], HoldsBesideText, SkippableWhole):
             return gone
         whole = len(gone) - 1 if gone and gone[-1].trailing else len(gone)
         return [*gone[:whole], *self._again(sent, at_end=True), *gone[whole:]]
-
-    @property
-    def _doubtful(self) -> bool:
-        """Whether a repair may have taken the calls for others: of several defects, each may look like another one."""
-        reporter = self._inner.reporter
-        if self._late or self._came.doubtful or reporter.reported(RESTARTED_STREAM):
-            return True
-        return len([name for name in reporter.mended if name in OF_CALLS]) > 1
 
     def _take_unread(self, sent: PlainCalls, *, leave: int = 0) -> None:
         """Take what was sent since it was read last, but for as many events as may be left."""

@@ -73,10 +73,6 @@ class Reporter:
         if row.name not in self._why:
             self._why.append(row.name)
 
-    def reported(self, row: Row) -> bool:
-        """Whether a defect of the whole stream was reported."""
-        return (row.code, None) in self._reported
-
     def on(self, row: Row) -> bool:
         """Whether a row's repair is switched on."""
         return row.code in self._repairs
