@@ -176,8 +176,10 @@ CEILINGS = [
     ("bedrock", "reused-index", 100),
     ("bedrock", "cumulative-arguments", 107),
 ]
-"""Protocol, defect, and how many calls a rewritten event may cost on the average; the last event, where it is rewritten,
-reads what was sent once more."""
+"""Protocol, defect, and how many calls a rewritten event may cost on the average.
+
+The last event, where it is rewritten, reads what was sent once more.
+"""
 
 
 def costs(dialect: str, defect: str) -> list[int]:
