@@ -172,7 +172,7 @@ CEILINGS = [
     ("ollama", "decorated-name", 86),
     ("ollama", "double-encoded-arguments", 89),
     ("cohere-v2", "changing-id", 113),
-    ("cohere-v2", "reused-index", 103),
+    ("cohere-v2", "reused-index", 104),
     ("bedrock", "reused-index", 100),
     ("bedrock", "cumulative-arguments", 107),
 ]

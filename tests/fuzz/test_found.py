@@ -1705,6 +1705,10 @@ FOUND: dict[str, tuple[str, bytes]] = {
             *(partial(1, '{"', -0.5), partial(1, "a"), partial(1, '":1}')),
         ),
     ),
+    "Anthropic: a piece under an index that is no number, behind arguments under none": (
+        "anthropic",
+        sse(tool_use(0) | {"index": None}, partial(0, '{"a":1}') | {"index": None}, partial(0, "x") | {"index": " "}),
+    ),
     "Anthropic: arguments behind the stop of a block of a type that nobody knows": (
         "anthropic",
         sse(
@@ -1768,6 +1772,14 @@ FOUND: dict[str, tuple[str, bytes]] = {
             *(filled(None, ':"b'), filled(0, '"}')),
         ),
     ),
+    "cohere: a piece under a key that nobody knows, and one without an index": (
+        "cohere-v2",
+        sse(
+            cohere(0, named("f", '{"a":"')),
+            {"type": "tool-call-delta", "index": 0, "delta": {"message": {"x": {"function": {"arguments": "3"}}}}},
+            *(filled(None, "."), filled(0, '"}')),
+        ),
+    ),
     "cohere: a list of two calls in a start without a type": (
         "cohere-v2",
         sse(
@@ -1817,6 +1829,12 @@ STOOD_ASIDE: dict[str, bytes] = {
         item_done(2, "fc_1", '{"a":1}'),
         {**ARGUMENTS_DONE, "item_id": "fc_2", "output_index": 1, "arguments": "null"},
         {"type": "response.output_item.added", "output_index": 2, "item": {**ANOTHER_ITEM, "arguments": ""}},
+    ),
+    "Responses: an event behind a closed item that says its arguments, and neither an index nor any": sse(
+        argument_delta(1, "fc_1", 'x"}'),
+        item_added(1, "fc_1"),
+        item_done(1, "fc_1", '{"c":"x"}'),
+        {**ARGUMENTS_DONE, "item_id": "fc_1"},
     ),
     "Responses: nobody's delta before a piece of a call in items": sse(
         item_done(0, "fc_1", '{"ci'),

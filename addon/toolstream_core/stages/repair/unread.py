@@ -25,3 +25,11 @@ def is_unread(event: Event) -> bool:
     if not data or data.startswith(b":") or data == b"[DONE]":
         return False
     return frame.json is ABSENT or any(key in data for key in _OF_CALLS)
+
+
+def hides_arguments(event: Event) -> bool:
+    """Whether arguments stand in an event of calls under keys that nobody knows, so that the calls lack them."""
+    fragments = event.content.fragments
+    if not fragments or any(one.arguments is not ABSENT for one in fragments):
+        return False
+    return b'"arguments"' in event.frame.raw

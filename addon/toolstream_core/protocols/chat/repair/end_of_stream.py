@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.defects.finish import CUT_OFF_CALL, EARLY_FINISH, MISSING_CALLS, MISSING_DONE, MISSING_FINISH
 from toolstream_core.defects.framing import SPLIT_CHOICES
 from toolstream_core.protocols.chat.repair.finish_reason import CALLS, OURS
-from toolstream_core.stages.repair.unread import is_unread
+from toolstream_core.stages.repair.unread import hides_arguments, is_unread
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
 
@@ -41,7 +41,9 @@ class EndOfStream:
     def look(self, event: Event) -> None:
         """Note an event that nobody can read."""
         frame = event.frame
-        if json_access.items(json_access.get(frame.json, "choices")):
+        if event.content.fragments:
+            unread = hides_arguments(event)
+        elif json_access.items(json_access.get(frame.json, "choices")):
             unread = b'"arguments"' in frame.raw
         else:
             unread = is_unread(event)

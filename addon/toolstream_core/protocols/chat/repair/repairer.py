@@ -142,7 +142,7 @@ class ChatRepairer(Repairer, Holds, SkippableWhole):
                 self.audit(frame.number, [frame], [])
             return () if gone else (frame,)
         self._end.ends_open = False
-        if not content.fragments:
+        if not content.fragments or content.fragments[0].arguments is ABSENT:
             self._end.look(event)
         if content.text and stream.any_finished:
             self._order.text_came(frame)

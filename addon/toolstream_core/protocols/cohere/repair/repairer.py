@@ -24,7 +24,7 @@ from toolstream_core.protocols.cohere.wire import (
     is_event,
     kind_of,
 )
-from toolstream_core.stages.repair.unread import is_unread
+from toolstream_core.stages.repair.unread import hides_arguments, is_unread
 from toolstream_core.stages.stage import Holds, HoldsBesideText, SkippableWhole
 
 if TYPE_CHECKING:
@@ -157,7 +157,10 @@ class CohereRepairer(HeldRepairer, Holds, HoldsBesideText, SkippableWhole):
                 return
             self._let_go()
             self.number = event.frame.number
-        unread = (payload is ABSENT or kind not in NAMED) and is_unread(event)
+        if resolved:
+            unread = resolved[0].fragment.arguments is ABSENT and hides_arguments(event)
+        else:
+            unread = (payload is ABSENT or kind not in NAMED) and is_unread(event)
         if kind != CALL_DELTA:
             self._decide_by(payload, kind, unread=unread)
         if unread:

@@ -107,9 +107,10 @@ class ClientItem(Identity):
         return payload if content == item else {**payload, "item": content}
 
     def locate(self, payload: dict[str, Json], kind: str) -> dict[str, Json]:
-        """An event with the client's output_index and item id; unchanged where it is only guessed to be this item's."""
+        """An event with the client's output_index and item id; unchanged where that is only guessed, or empty."""
         changed = payload
-        if self.call.guessed and "output_index" not in payload and not payload.get("item_id"):
+        bare = kind == DONE and self.closed and "arguments" not in payload
+        if "output_index" not in payload and (bare or (self.call.guessed and not payload.get("item_id"))):
             return payload
         if "output_index" not in payload:
             if self.judge(MISSING_INDEX, "an event of the item has no output_index"):
@@ -131,8 +132,7 @@ class ClientItem(Identity):
             self.contradicted = bool(text) and not same_arguments(text or "", self.said)
         self.done = True
         self.send_rest(text)
-        if text is not None:
-            self._send_missing(text)
+        self._send_missing(text or "")
         stays = text is None or self._state.places.is_anothers(payload.get("output_index"), self.place)
         return payload if stays or text == payload.get("arguments") else {**payload, "arguments": text}
 
