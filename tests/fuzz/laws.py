@@ -62,7 +62,7 @@ class Seen(Outcome):
             return MESSAGES
         body = self.case.body.removeprefix(b"\xef\xbb\xbf")
         begin = body.lstrip()[:1]
-        if begin == b"{" and self.dialect == "ollama":
+        if begin == b"{" and self.dialect in {"ollama", "openai-realtime"}:
             return "application/x-ndjson"  # whatever a line of it looks like
         if begin == b"[":
             return "application/json"
