@@ -10,6 +10,7 @@ import pytest
 from tests.fuzz.case import Case
 from tests.fuzz.drive import Outcome
 from tests.fuzz.hunt import broken
+from tests.fuzz.laws import Seen
 from tests.fuzz.messages import MESSAGES, of_lines
 
 type Json = dict[str, Any]
@@ -1800,6 +1801,15 @@ STOOD_ASIDE: dict[str, bytes] = {
         {**ARGUMENTS_DONE, "item_id": "fc_1", "output_index": 0, "arguments": '{"b":1}'},
         item_done(0, "fc_1", '{"a":1}'),
     ),
+    "Responses: items under one index, of which pieces follow in items of their own": sse(
+        item_added(0, "fc_1"),
+        {**item_added(0, "fc_9"), "item": {**ANOTHER_ITEM, "id": "fc_9", "arguments": ""}},
+        item_done(0, "fc_1", ""),
+        item_added(1, "fc_2"),
+        argument_delta(1, "fc_2", '{"d'),
+        item_added(2, "fc_3"),
+        argument_delta(2, "fc_3", '{"d":1}'),
+    ),
     "Responses: an item without an index, the begin of it once more, and another call": sse(
         without_index(item_added(0, "fc_1")),
         without_index(item_done(0, "fc_1", '{"a":1}')),
@@ -1885,6 +1895,37 @@ def test_what_was_found_keeps_every_law(name: str, ended: str) -> None:
     dialect, body = FOUND[name]
     kind = MESSAGES if body.startswith(b"\0") else "text/event-stream"
     assert list(broken(Case(dialect, body, kind, broken="reset" if ended == "broken" else None))) == []
+
+
+WITHOUT_ONE_INDEX: dict[str, bytes] = {
+    "openai-chat": sse(
+        chat(entry(0, "", id="c1", name="f", type="function")),
+        chat(entry(0, '{"a":"')),
+        chat(entry(None, "1")),
+        chat(entry(0, '2"}')),
+    ),
+    "openai-responses": sse(
+        item_added(0, "fc_1"),
+        argument_delta(0, "fc_1", '{"a":"'),
+        {"type": "response.function_call_arguments.delta", "delta": "1"},
+        argument_delta(0, "fc_1", '2"}'),
+    ),
+    "cohere-v2": sse(cohere(0, named("f")), filled(0, '{"a":"'), filled(None, "1"), filled(0, '2"}')),
+    "bedrock": converse(
+        start(0, F), delta(0, {"input": '{"a":"'}), indexless(delta(0, {"input": "1"})), delta(0, {"input": '2"}'})
+    ),
+}
+"""A piece without an index between others that have one."""
+
+
+@pytest.mark.parametrize("dialect", WITHOUT_ONE_INDEX)
+def test_no_provider_leaves_out_the_index_of_some_pieces_alone(dialect: str) -> None:
+    """So such a piece is not put into the call: a client that goes by the index has what it would have without us."""
+    kind = MESSAGES if dialect == "bedrock" else "text/event-stream"
+    case = Case(dialect, WITHOUT_ONE_INDEX[dialect], kind)
+    assert list(broken(case)) == []
+    seen = Seen(case)
+    assert [call.text for call in seen.changed.calls.values() if call.name] == ['{"a":"2"}']
 
 
 @pytest.mark.parametrize("ended", ["clean", "broken"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from toolstream_core.model.fragment import Kind
@@ -34,6 +34,10 @@ class Runs:
         """Append so many numbers from `first` on."""
         self.add(first)
         self._bounds[-1] = first + count
+
+    def more_than(self, count: int) -> bool:
+        """Whether there are more numbers than `count`."""
+        return next(islice(self, count, None), None) is not None
 
     @property
     def last(self) -> int:

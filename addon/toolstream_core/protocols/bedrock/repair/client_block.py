@@ -146,19 +146,19 @@ class Block(StreamedCall):
     def may_be_own(self, event: ConverseEvent) -> bool:
         """Whether a delta that does not carry its index can be its own: it begins its arguments, or goes on with them.
 
-        What comes behind whole ones is not, where others carried the index; nor what first comes so behind an event
-        that nobody could read.
+        What first comes so behind others that carried the index is not, as no provider leaves it out of some; nor what
+        first comes so behind an event that nobody could read.
         """
         if event.body.get(INDEX) == self._given_index or event.index is not None:
             self.indexed = True
             return True
         piece = (event.tool or {}).get("input")
-        if piece and self.torn and not self._adopts:
+        if piece and (self.torn or self.indexed) and not self._adopts:
             return False
         if not isinstance(piece, str) or not piece.strip():
             return True
         if self._arguments.whole:
-            return not self.indexed
+            return True
         self._adopts = self._arguments.begun or piece.lstrip(WHITE)[:1] in _BEGINS
         return self._adopts
 

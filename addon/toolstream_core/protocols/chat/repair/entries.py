@@ -88,13 +88,14 @@ class Entries:
     def _is_apart(self, part: Part, index: Json) -> bool:
         """Whether an entry of another index than the header's may be of another call, or not the next part.
 
-        Several calls are open and what `index` is in the payload says nothing, an event came that nobody could read, or
-        one without an index stayed as it came. A call that has such entries already has all of them: else it may become
-        whole without some.
+        Several calls are open and what `index` is in the payload says nothing, an event came that nobody could read,
+        one without an index stayed as it came, or the call's entries had one before: no provider leaves it out of some.
+        A call that has such entries already has all of them: else it may become whole without some.
         """
         fragment, client_call = part.fragment, part.client_call
         guessed = client_call.call.guessed and index is not ABSENT and index is not None
         doubtful = part.choice.apart or self._stream.unread_at >= client_call.first_event
+        doubtful = doubtful or (not isinstance(fragment.index, int) and _had_places(client_call))
         if not guessed and (client_call.forms.joined or not doubtful):
             return False
         return not (nonblank(fragment.id) or nonblank(fragment.name)) and part.emitted.text == fragment.arguments
@@ -117,6 +118,12 @@ class Entries:
                 edits["arguments"] = text
         elif text != (given if isinstance(given, str) else ""):
             edits["arguments"] = text
+
+
+def _had_places(client_call: ClientCall) -> bool:
+    """Whether deltas behind the call's header had an index, before the entry at hand."""
+    had_index = client_call.has_arguments and isinstance(client_call.wire_index, int)
+    return had_index and client_call.call.runs.more_than(2)
 
 
 def _is_at(index: Seen[int], client_call: ClientCall) -> bool:

@@ -58,7 +58,8 @@ class UnknownCallRepairer(CallRepairer):
                 self._begins(payload, one)
         elif arguments_in(payload):
             anothers = index_of(payload) is not None and (one.indexed or self.last is not one)
-            if anothers or (one.torn and not one.adopts) or one.came_whole or not one.open:
+            anothers = anothers or ((one.torn or one.indexed) and not one.adopts)
+            if anothers or one.came_whole or not one.open:
                 index_repaired(one, self, payload)
                 self._nobodys(frame, payload)
                 return

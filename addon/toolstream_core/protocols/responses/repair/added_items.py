@@ -150,7 +150,7 @@ class AddedItems:
         if payload.get("output_index") != item.place or not self._state.on(row):
             return self._state.of_nobody(payload)
         self._state.because(row)
-        return {**payload, "output_index": self._state.places.instead_of(item.place)}
+        return {**payload, "output_index": self._state.places.instead_of(item.place, row)}
 
     def _loosened(self, payload: dict[str, Json], own: str, item: ClientItem) -> dict[str, Json]:
         """A delta of an item that was taken for a piece of a call, and is none: the client is told of the item."""
@@ -158,9 +158,7 @@ class AddedItems:
         item.arguments.lose_order()
         added, row = self.copies[own]
         self._state.because(row)
-        told: dict[str, Json] = {**self._state.of_nobody(added), "type": ADDED}
-        self._state.places.lend(told.get("output_index"))
-        self._state.output.put(told)
+        self._state.output.put({**self._state.of_nobody(added), "type": ADDED})
         return self._state.of_nobody(payload)
 
 

@@ -8,7 +8,7 @@ from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_text import is_json, is_object
 from toolstream_core.calls.resolver import same_arguments
 from toolstream_core.defects.arguments import LOST_ARGUMENTS, PREFILLED_ARGUMENTS
-from toolstream_core.defects.identity import LATE_NAME, MISSING_INDEX, ROTATING_ITEM_ID
+from toolstream_core.defects.identity import LATE_NAME
 from toolstream_core.protocols.responses.repair.client_arguments import ClientArguments
 from toolstream_core.protocols.responses.repair.event_types import ADDED, CLOSED, DELTA, DONE
 from toolstream_core.protocols.responses.repair.identity import Identity
@@ -31,12 +31,8 @@ class ClientItem(Identity):
         self.start = Start.NEW
         self.done = False
         """Whether an event had its whole arguments."""
-        self.closed = False
-        """Whether an event closed it; taken back where more of it comes in another item."""
         self.in_pieces = False
         """Whether its fragments come as items of their own."""
-        self.moved = False
-        """Whether its events carry another output_index than its place."""
         self.arguments = ClientArguments(state, call)
         self.custom: dict[str, Json] | None = None
         """The custom tool's item in place of which it was sent."""
@@ -66,7 +62,7 @@ class ClientItem(Identity):
     def whole(self) -> bool:
         """Whether nothing is missing of it but the event that closes it."""
         scattered = self.in_pieces and not self.arguments.joinable
-        if scattered or self.contradicted or self._last.get("status") == "incomplete":
+        if scattered or self.lacks or self.contradicted or self._last.get("status") == "incomplete":
             return False
         over = (self.done or self.closed or self.call.closed) and not self.in_pieces
         return self.arguments.whole if over else self.arguments.whole_by_itself
@@ -105,25 +101,6 @@ class ClientItem(Identity):
             self.arguments.prefill(arguments)
         self._last = content
         return payload if content == item else {**payload, "item": content}
-
-    def locate(self, payload: dict[str, Json], kind: str) -> dict[str, Json]:
-        """An event with the client's output_index and item id; unchanged where that is only guessed, or empty."""
-        changed = payload
-        bare = kind == DONE and self.closed and "arguments" not in payload
-        if "output_index" not in payload and (bare or (self.call.guessed and not payload.get("item_id"))):
-            return payload
-        if "output_index" not in payload:
-            if self.judge(MISSING_INDEX, "an event of the item has no output_index"):
-                changed = {**changed, "output_index": self.place}
-        elif self.moved:
-            changed = {**changed, "output_index": self.place}
-        if kind in {DELTA, DONE}:
-            own = payload.get("item_id")
-            mine = own == self.id or not self._state.ids.is_own_item_id(self.id)
-            if not mine and self.judge(ROTATING_ITEM_ID, "the event has another item id"):
-                changed = {**changed, "item_id": self.id}
-            return self.keep_identity_beside(changed) if self._state.form.names_calls else changed
-        return changed
 
     def finish_arguments(self, payload: dict[str, Json]) -> dict[str, Json]:
         """The event with its whole arguments, as the client is to get it; what the deltas lack is sent before it."""

@@ -13,12 +13,14 @@ from toolstream_core.defects.identity import (
     EMPTY_NAME,
     LATE_NAME,
     MISSING_ID,
+    MISSING_INDEX,
     MISSING_NAME,
     ODD_ID,
     REUSED_ID,
     ROTATING_ITEM_ID,
 )
 from toolstream_core.defects.row import WARNING
+from toolstream_core.protocols.responses.repair.event_types import DELTA, DONE
 from toolstream_core.stages.repair.names import plain_name
 from toolstream_core.wire import json_access
 
@@ -45,6 +47,14 @@ class Identity:
         """Its output_index for the client."""
         self.unnamed = False
         """Whether the provider added it without a name."""
+        self.moved = False
+        """Whether its events carry another output_index than its place."""
+        self.closed = False
+        """Whether an event closed it; taken back where more of it comes in another item."""
+        self.lacks = False
+        """Whether a delta that may be its own was not put into it."""
+        self._adopts = False
+        """Whether deltas that say neither an index nor an item are its own: one such came before all others."""
 
     def judge(self, row: Row, message: str) -> bool:
         """Report a defect of this call at the event at hand; whether it is to be repaired."""
@@ -53,6 +63,29 @@ class Identity:
     def is_elsewhere(self, index: Json) -> bool:
         """Whether an event has no output_index that is a number, and the call has one; `None` where it has none."""
         return isinstance(self.call.index, int) and (index is None or json_access.integer(index) is None)
+
+    def locate(self, payload: dict[str, Json], kind: str) -> dict[str, Json]:
+        """An event with the client's output_index and item id; unchanged where it is only guessed to be this item's."""
+        changed, lacks_index = payload, "output_index" not in payload
+        if lacks_index and not payload.get("item_id"):
+            self._adopts = self._adopts or kind != DELTA or not self.call.runs.more_than(2)
+            self.lacks = self.lacks or not self._adopts
+            if self.call.guessed or not self._adopts:
+                return payload
+        if lacks_index:
+            if kind == DONE and self.closed and "arguments" not in payload:  # it says nothing
+                return payload
+            if self.judge(MISSING_INDEX, "an event of the item has no output_index"):
+                changed = {**changed, "output_index": self.place}
+        elif self.moved:
+            changed = {**changed, "output_index": self.place}
+        if kind in {DELTA, DONE}:
+            own = payload.get("item_id")
+            mine = own == self.id or not self._state.ids.is_own_item_id(self.id)
+            if not mine and self.judge(ROTATING_ITEM_ID, "the event has another item id"):
+                changed = {**changed, "item_id": self.id}
+            return self.keep_identity_beside(changed) if self._state.form.names_calls else changed
+        return changed
 
     def identify(self, content: dict[str, Json]) -> None:
         """Decide on the ids and the name that the client gets, given the item that is added; changes that item."""

@@ -24,7 +24,7 @@ class Places:
         self.taken: set[int] = set()
         """Places of items that the client knows."""
         self._lent: set[int] = set()
-        """Places under which it was told of items that are none of their own to toolstream."""
+        """Places that no item had, for what came under disputed ones and belongs to none."""
         self.in_pieces = False
         """Whether several items of the provider were joined into one, so that its places leave gaps."""
         self._disputed: dict[int, Row] = {}
@@ -54,11 +54,6 @@ class Places:
         self.taken.add(place)
         self._last = max(self._last, place)
 
-    def lend(self, place: object) -> None:
-        """The client is told of an item at a place, and what comes under it may still be nobody's."""
-        if isinstance(place, int):
-            self._lent.add(place)
-
     def is_anothers(self, index: object, place: int) -> bool:
         """Whether an `output_index` is that of another item than the one at `place`."""
         return index != place and isinstance(index, int) and index in self.taken
@@ -77,12 +72,14 @@ class Places:
         """Why what the provider says of a place is of another item to the client; `None` where it is of the same."""
         return self._disputed.get(place) if isinstance(place, int) else None
 
-    def instead_of(self, place: object) -> int:
-        """A place that no item has, for what comes under a disputed one and belongs to none."""
+    def instead_of(self, place: object, row: Row) -> int:
+        """A place that no item has, for what comes under a disputed one and belongs to none, and why it does."""
         instead = self._instead.get(place)
         if instead is None or instead in self.taken:
             instead = self._instead[place] = self.free
             self.reserve(instead)
+            self._lent.add(instead)
+            self._disputed.setdefault(instead, row)
         return instead
 
     def take_next(self, index: object) -> int:

@@ -96,7 +96,7 @@ class RepairState:
         if why is None:
             return payload
         self.because(row or why)
-        return {**payload, "output_index": self.places.instead_of(place)}
+        return {**payload, "output_index": self.places.instead_of(place, why)}
 
     def set_repeated(self, call: OpenCall, *, repeated: bool) -> None:
         """Keep whether a call is an earlier one again."""
