@@ -510,6 +510,16 @@ FOUND: dict[str, tuple[str, bytes]] = {
             chat(entry(0, "1}")),
         ),
     ),
+    "Chat: a placeholder, a piece of a call that nothing opens, and one of the first form": (
+        "openai-chat",
+        sse(
+            chat(entry(0, "{}", id="c1", name="f", type="function")),
+            chat(entry(0, '{"a":')),
+            chat(entry(1, '{"b":')),
+            chat({"function_call": {"arguments": '{"loc'}}),
+            chat(entry(0, "1}")),
+        ),
+    ),
     "Chat: half a character before a piece without an index": (
         "openai-chat",
         sse(
