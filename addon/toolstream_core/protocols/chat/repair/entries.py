@@ -89,13 +89,13 @@ class Entries:
         """Whether an entry of another index than the header's may be of another call, or not the next part.
 
         Several calls are open and what `index` is in the payload says nothing, an event came that nobody could read,
-        one without an index stayed as it came, or the call's entries had one before: no provider leaves it out of some.
+        one without an index stayed as it came, or the call's own index came before: no provider changes it midway.
         A call that has such entries already has all of them: else it may become whole without some.
         """
         fragment, client_call = part.fragment, part.client_call
         guessed = client_call.call.guessed and index is not ABSENT and index is not None
         doubtful = part.choice.apart or self._stream.unread_at >= client_call.first_event
-        doubtful = doubtful or (not isinstance(fragment.index, int) and _had_places(client_call))
+        doubtful = doubtful or _had_places(client_call)
         if not guessed and (client_call.forms.joined or not doubtful):
             return False
         return not (nonblank(fragment.id) or nonblank(fragment.name)) and part.emitted.text == fragment.arguments
