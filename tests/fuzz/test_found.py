@@ -1856,6 +1856,16 @@ STOOD_ASIDE: dict[str, bytes] = {
         item_done(1, "fc_1", '{"c":"x"}'),
         {**ARGUMENTS_DONE, "item_id": "fc_1"},
     ),
+    "Responses: a response without its envelope has an item that does not say its arguments": sse(
+        item_added(0, "fc_1"),
+        argument_delta(0, "fc_1", '"b":2}|>'),
+        {**ARGUMENTS_DONE, "item_id": "fc_1", "output_index": 0, "arguments": '{"b":2}'},
+        {
+            "type": "response.completed",
+            "status": "completed",
+            "output": [{"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "f", "text": "{}"}],
+        },
+    ),
     "Responses: nobody's delta before a piece of a call in items": sse(
         item_done(0, "fc_1", '{"ci'),
         item_added(1, "fc_2"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.arguments import MAX_TEXT
 from toolstream_core.calls.json_grammar import WHITE
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.protocols.responses.repair.state import RepairState
     from toolstream_core.stages.repair.emitted import Emitted
+
+
+_NO_ARGUMENTS: Final = "the event says no whole arguments, those before it do"
 
 
 class ClientArguments:
@@ -204,13 +207,12 @@ class ClientArguments:
             message = "the event says less of the arguments than the deltas before it"
             return given if self.judge(SHORT_CLOSING, message) else None if arguments is None else text
         if arguments is None:
-            return None
+            return before if is_object(before := self.meant) and self.judge(SHORT_CLOSING, _NO_ARGUMENTS) else None
         repaired = self._repaired(text)
         if not text.strip(WHITE) and self._call.arguments.empty:
             return text
         if not is_object(text) and is_object(before := self.meant) and not same_arguments(repaired, before):
-            message = "the event says no whole arguments, those before it do"
-            return before if self.judge(SHORT_CLOSING, message) else repaired
+            return before if self.judge(SHORT_CLOSING, _NO_ARGUMENTS) else repaired
         return repaired
 
     def _denies(self, given: str) -> bool:
