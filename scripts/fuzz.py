@@ -55,6 +55,8 @@ def _hunt(options: argparse.Namespace, streams: Sequence[Seed], laws: Sequence[s
     if options.cases:
         drawn = hunt.names(options.seed, 0)
         return hunt.hunt(streams, (next(drawn) for _ in range(options.cases)), laws, out)
+    hunt.note_interrupts()
+    print(f"{len(streams)} streams to draw from; Ctrl-C ends the hunt, and what was found is counted", flush=True)
     return hunt.in_workers(streams, options.seed, options.workers, options.minutes, laws, out)
 
 

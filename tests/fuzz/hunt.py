@@ -6,6 +6,7 @@ import gc
 import hashlib
 import multiprocessing
 import re
+import signal
 import time
 import traceback
 from collections import Counter
@@ -151,14 +152,23 @@ def names(seed: str, worker: int) -> Iterator[str]:
         count += 1
 
 
+_interrupts: list[int] = []
+"""Signals that this process got."""
+
+
+def note_interrupts() -> None:
+    """An interrupt ends the hunt of this process, and of those that it starts from here on, instead of the process."""
+    signal.signal(signal.SIGINT, lambda number, _: _interrupts.append(number))
+
+
 def until(drawn: Iterator[str], end: float) -> Iterator[str]:
-    """Names until the clock says so."""
-    while time.monotonic() < end:
+    """Names until the clock says so, or an interrupt."""
+    while time.monotonic() < end and not _interrupts:
         yield next(drawn)
 
 
 def in_workers(seeds: Sequence[Seed], seed: str, workers: int, minutes: float, laws: Sequence[str], out: Path) -> Tally:
-    """So many minutes in so many processes."""
+    """So many minutes in so many processes, or until an interrupt of all of them."""
     end = time.monotonic() + 60 * minutes
     total = Tally()
     with multiprocessing.get_context("fork").Pool(workers) as pool:

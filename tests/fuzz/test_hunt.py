@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,8 +18,7 @@ from tests.fuzz.hunt import Broken, broken, names, shrunk
 from tests.fuzz.laws import LAWS
 from toolstream_core.model import ABSENT
 
-if TYPE_CHECKING:
-    from pathlib import Path
+ROOT = Path(__file__).resolve().parents[2]
 
 PARTS = 8
 CASES = 90
@@ -51,3 +55,23 @@ def test_what_breaks_a_law_is_made_small(monkeypatch: pytest.MonkeyPatch) -> Non
     case = Case("openai-chat", b'data: {"choices":[]}\n\n' * 9 + b"data: [DONE]\n\n", request={}, shape=("crlf",))
     small = shrunk(case, Broken("no-exception", "seen"))
     assert (small.body, small.request, small.shape) == (b"data: [DONE]\n\n", ABSENT, ())
+
+
+def test_an_interrupt_ends_the_hunt_and_what_was_found_is_counted(tmp_path: Path) -> None:
+    """In all processes at once, as Ctrl-C does."""
+    command: list[str | Path] = [
+        sys.executable,
+        ROOT / "scripts" / "fuzz.py",
+        "--minutes",
+        "9",
+        "--law",
+        "no-exception",
+    ]
+    process = subprocess.Popen([*command, "--out", tmp_path], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    with process:
+        assert process.stdout is not None
+        assert "Ctrl-C" in process.stdout.readline()
+        os.killpg(process.pid, signal.SIGINT)
+        told = process.stdout.read()
+    assert process.returncode == 0
+    assert re.match(r"\d+ streams in \d+ s", told)
