@@ -520,6 +520,17 @@ FOUND: dict[str, tuple[str, bytes]] = {
             chat(entry(0, "1}")),
         ),
     ),
+    "Chat: a call whose id changes, and one of its pieces also before its header": (
+        "openai-chat",
+        sse(
+            chat(entry(0, "loc", id="c_2")),
+            chat(entry(0, "", id="c", name="f", type="function")),
+            chat(entry(0, '{"', id="c_1")),
+            chat(entry(0, "loc", id="c_2")),
+            chat(entry(0, '":"', id="c_3")),
+            chat(entry(0, '"}', id="c_4")),
+        ),
+    ),
     "Chat: half a character before a piece without an index": (
         "openai-chat",
         sse(

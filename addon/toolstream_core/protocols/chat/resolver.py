@@ -173,7 +173,11 @@ class ChatCalls(Calls):
         owner = state.by_id.get(key)
         if owner is not None and owner in here:
             return None if names_another(owner, fragment) else owner
-        return newest if not newest.id or id_changed(newest, fragment) else None
+        if not newest.id:
+            return newest
+        # Behind a piece of an older call of this index, nobody knows which of them has changed its id.
+        returned = state.last is not newest and state.last in here
+        return newest if not returned and id_changed(newest, fragment) else None
 
     def _by_id(self, state: ChoiceCalls, fragment: Fragment, event: int) -> OpenCall | None:
         key, name, last = nonblank(fragment.id), nonblank(fragment.name), state.last
