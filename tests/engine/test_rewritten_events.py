@@ -155,8 +155,8 @@ STREAMS: dict[str, Callable[[], bytes]] = {
 CEILINGS = [
     ("openai-chat", "changing-id", 100),
     ("openai-chat", "empty-id", 78),
-    ("openai-chat", "reused-index", 78),
-    ("openai-chat", "missing-index", 79),
+    ("openai-chat", "reused-index", 79),
+    ("openai-chat", "missing-index", 80),
     ("openai-chat", "cumulative-arguments", 99),
     ("openai-chat", "missing-id", 114),
     ("openai-responses", "rotating-item-id", 96),

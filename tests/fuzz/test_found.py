@@ -1957,6 +1957,7 @@ def test_no_provider_leaves_out_the_index_of_some_pieces_alone(dialect: str) -> 
     assert list(broken(case)) == []
     seen = Seen(case)
     assert [call.text for call in seen.changed.calls.values() if call.name] == ['{"a":"2"}']
+    assert seen.off.names == seen.on.names == {"missing-index", "truncated-stream"}
 
 
 @pytest.mark.parametrize("ended", ["clean", "broken"])

@@ -47,6 +47,8 @@ class UnknownBlockRepairer(BlockRepairer):
             if (index is None or index in self._by_index) and block.may_be_own(event):
                 self._fill(one.event.frame, event, block)
             else:
+                if index is None and block.indexed:
+                    block.judge_index(event.body.get(INDEX))
                 self._nobodys(one.event.frame, event)
 
     def _delta_of_unknown(self, one: Waited, event: ConverseEvent) -> None:

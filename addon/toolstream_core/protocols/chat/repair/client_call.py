@@ -153,7 +153,7 @@ class ClientCall:
     @property
     def _spoilt(self) -> bool:
         """Whether clients may read other arguments than were meant."""
-        return self.forms.mixed or self.spelling.spoilt
+        return self.forms.mixed or self.forms.given_up or self.spelling.spoilt
 
     @property
     def full(self) -> bool:

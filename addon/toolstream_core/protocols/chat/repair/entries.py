@@ -76,7 +76,10 @@ class Entries:
         kept = fragment.phase is Phase.WHOLE or ((part.form is Form.FOREIGN or part.emitted.stray) and part.stays)
         kept = kept or (forms.given_up and not _is_at(fragment.index, client_call))
         if fragment.index != client_call.wire_index and client_call.has_header:
-            kept = kept or self._is_apart(part, index)
+            if not kept and self._is_apart(part, index):
+                kept = True
+                if _had_places(client_call):
+                    self._identity.go_on_index(client_call, fragment, index, {})
             if fragment.arguments:
                 part.choice.apart = part.choice.apart or kept
                 forms.joined.update(() if kept else (fragment.index,))

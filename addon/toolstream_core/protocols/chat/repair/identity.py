@@ -50,15 +50,19 @@ class Identity:
             self._repairs(Field.TYPE, Place.HEADER, Came.NOTHING, client_call, edits)
         return edits
 
+    def go_on_index(self, client_call: ClientCall, fragment: Fragment, raw: Json, edits: Edits) -> None:
+        """The index of a continuation, as the client is to get it; `raw` as for a header."""
+        came = _index_again(client_call, fragment, raw)
+        if came is not None:
+            values = {"raw": raw, "header": client_call.wire_index, "index": fragment.index}
+            self._repairs(Field.INDEX, Place.CONTINUATION, came, client_call, edits, values)
+
     def continuation(self, choice: Choice, client_call: ClientCall, fragment: Fragment, raw: Json) -> Edits:
         """The edits that make the entry a continuation; `raw` as for a header."""
         edits: Edits = {}
         index = fragment.index
-        usual = index == client_call.wire_index == client_call.index and type(raw) in _INTEGER
-        came = None if usual else _index_again(client_call, fragment, raw)
-        if came is not None:
-            values = {"raw": raw, "header": client_call.wire_index, "index": fragment.index}
-            self._repairs(Field.INDEX, Place.CONTINUATION, came, client_call, edits, values)
+        if not (index == client_call.wire_index == client_call.index and type(raw) in _INTEGER):
+            self.go_on_index(client_call, fragment, raw, edits)
         if fragment.id is not ABSENT:
             self._go_on_id(choice, client_call, fragment.id, edits)
         if fragment.name is not ABSENT:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.protocols.responses.repair.state import RepairState
 
+_NO_INDEX = "an event of the item has no output_index"
 _USUAL_ID = re.compile(r"[\w.:|-]{1,64}", re.ASCII)
 
 
@@ -69,13 +70,15 @@ class Identity:
         changed, lacks_index = payload, "output_index" not in payload
         if lacks_index and not payload.get("item_id"):
             self._adopts = self._adopts or kind != DELTA or not self.call.runs.more_than(2)
-            self.lacks = self.lacks or not self._adopts
+            if not self._adopts:
+                self.lacks = True
+                self.judge(MISSING_INDEX, _NO_INDEX)
             if self.call.guessed or not self._adopts:
                 return payload
         if lacks_index:
             if kind == DONE and self.closed and "arguments" not in payload:  # it says nothing
                 return payload
-            if self.judge(MISSING_INDEX, "an event of the item has no output_index"):
+            if self.judge(MISSING_INDEX, _NO_INDEX):
                 changed = {**changed, "output_index": self.place}
         elif self.moved:
             changed = {**changed, "output_index": self.place}
