@@ -242,7 +242,7 @@ def no_call_lost(seen: Seen) -> Iterator[str]:
     after = {canonical(call.value) for call in calls if call.value is not None}
     after |= {"{}" for call in calls if call.over and not call.text.strip()}  # clients take nothing at all for it
     # Arguments that were read as nobody's are no call: without a name nobody can run one.
-    read = {_value(arguments) for name, arguments, complete in seen.off.calls if complete and name}
+    read = [(name, _value(arguments)) for name, arguments, complete in seen.off.calls if complete and name]
     # The last event, once it is ended, may say another call in the place of one.
     closed = {canonical(call.value) for call in seen.raw_closed.calls.values() if call.value is not None}
     ends = not any("cut-off-call" in one.rows for one in seen.on.repairs_row)
@@ -251,7 +251,7 @@ def no_call_lost(seen: Seen) -> Iterator[str]:
             continue
         if canonical(call.value) not in closed or (call.last and not ends):
             continue
-        if canonical(call.value) in read:
+        if any(said == canonical(call.value) and name.startswith(call.name) for name, said in read):
             yield f"lost: {call.name}({call.text})"
 
 

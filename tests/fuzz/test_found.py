@@ -149,6 +149,11 @@ def named(name: str, arguments: str = "") -> Json:
     return {"id": f"{name}_1", "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
+def parts_of(*parts: Json) -> Json:
+    """A Gemini event."""
+    return {"candidates": [{"content": {"role": "model", "parts": [*parts]}, "index": 0}], "modelVersion": "g"}
+
+
 def converse(*events: tuple[str, Json]) -> bytes:
     """Messages of ConverseStream."""
     return of_lines([f"{name} {json.dumps(body)}\n".encode() for name, body in events])
@@ -530,6 +535,18 @@ FOUND: dict[str, tuple[str, bytes]] = {
             chat(entry(0, '":"', id="c_3")),
             chat(entry(0, '"}', id="c_4")),
         ),
+    ),
+    "Responses: an item that is added with an empty input": (
+        "openai-responses",
+        sse(item_added(0, "fc_1") | {"item": {"type": "function_call", "id": "fc_1", "name": "f", "input": {}}}),
+    ),
+    "Gemini: empty arguments before those of a call without a name, and an event that lacks its end": (
+        "gemini",
+        sse(
+            parts_of({"functionCall": {"name": "f", "args": {}}}),
+            parts_of({"functionCall": {"args": {"a": 1}}}),
+            parts_of({"functionCall": {"name": "g", "args": {}}}),
+        )[:-1],
     ),
     "Chat: half a character before a piece without an index": (
         "openai-chat",

@@ -14,7 +14,7 @@ from toolstream_core.wire import json_access
 from toolstream_core.wire.raw_json import may_hide_letters
 
 if TYPE_CHECKING:
-    from toolstream_core.model import Absent, Json
+    from toolstream_core.model import Absent, Json, Seen
     from toolstream_core.wire.frame import Frame
 
 _CLIENT_RUN = frozenset(
@@ -125,13 +125,18 @@ def _item(item: Json, index: int | Absent, phase: Phase) -> Fragment | None:
         call_id if type(call_id) in json_access.SIMPLE else json_access.text(call_id),
         item_id if type(item_id) in json_access.SIMPLE else json_access.text(item_id),
         name if type(name) in json_access.SIMPLE else json_access.text(name),
-        ABSENT if phase is Phase.OPEN and arguments == "" else arguments,
+        ABSENT if phase is Phase.OPEN and (arguments == "" or _says_nothing(item, arguments)) else arguments,
         kind,
         phase,
         Kind.FUNCTION if kind == "function_call" else _other_kind(kind, item),
         well_formed,
         phase is not Phase.OPEN and item.get("status") == "incomplete",
     )
+
+
+def _says_nothing(item: dict[str, Json], arguments: Seen[str]) -> bool:
+    """Whether an added item has no more than `{}` for what it will say, and not under the key of a function call's."""
+    return arguments == "{}" and "arguments" not in item
 
 
 def _other_arguments(item: dict[str, Json]) -> Json:
