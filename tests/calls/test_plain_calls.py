@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from toolstream_core.calls.open_call import OpenCall
 from toolstream_core.calls.plain_call import MAX_TEXT, Said
 from toolstream_core.calls.plain_calls import MAX_CALLS, MAX_KEPT, PlainCalls, lacking
-from toolstream_core.calls.resolver import ResolvedFragment
 from toolstream_core.model import ABSENT, Call, EventContent, Fragment, Kind, Phase
 
 if TYPE_CHECKING:
@@ -84,35 +82,6 @@ def test_a_place_is_left_to_what_else_begins_there() -> None:
     calls.leave([0])
     calls.take(EventContent((part("}"),)))
     assert [one.arguments for one in calls.whole()] == ["{}"]
-
-
-@pytest.mark.parametrize(
-    ("fragments", "doubtful"),
-    [
-        ((named("f"), part("{"), part("}"), named("g", 1), part("{}", 1)), False),
-        ((OPENED, part("{}"), CLOSED, OPENED, part("{}")), False),
-        ((OPENED, part("{}"), OPENED), True),
-        ((named("f"), named("g", 1), part("{}")), True),
-        ((named("f"), part("x", well_formed=False)), True),
-        ((OPENED._replace(arguments="{}"),), True),
-        ((named("f", phase=Phase.WHOLE),), True),
-        ((named("f", index=ABSENT), named("g")), True),
-    ],
-)
-def test_doubt(fragments: tuple[Fragment, ...], *, doubtful: bool) -> None:
-    """Whoever reads by more than the index may take other calls from these."""
-    assert gathered(*fragments).doubtful is doubtful
-
-
-def test_doubt_where_a_piece_was_read_as_anothers() -> None:
-    """The calls that were read are compared with the indexes."""
-    first, second = OpenCall(named("f"), 0), OpenCall(named("g"), 1)
-    for owners, doubtful in (((first, first), False), ((first, second), True), ((first, None), True)):
-        calls = PlainCalls()
-        for fragment, owner in zip((named("f"), part("{}")), owners, strict=True):
-            read = [] if owner is None else [ResolvedFragment(fragment, owner)]
-            calls.take(EventContent((fragment,)), 0, read)
-        assert calls.doubtful is doubtful
 
 
 def read(*said: tuple[str, str]) -> list[Call]:

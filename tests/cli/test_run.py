@@ -115,7 +115,9 @@ def test_that_nothing_was_captured_is_told(tmp_path: Path) -> None:
     command += ["--capture-when", "findings", "--", sys.executable, "-c", SDK]
     done = subprocess.run(command, capture_output=True, env=environment(NO_PROXY="*"), timeout=60, check=False)
     told = [line for line in done.stderr.decode().splitlines() if "captured" in line]
-    assert told == ["toolstream run: captured: nothing; --capture-when says of which flows, and the log why one is not"]
+    assert told == [
+        "toolstream run: captured: nothing; --capture-when says which flows are, and the log why one could not be"
+    ]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")

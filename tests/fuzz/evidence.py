@@ -246,9 +246,8 @@ def _parts(value: Any, keys: dict[str, Any], name: str = "") -> Iterator[Part]:
             if key == "partial_json" and inner is not None:  # what is no text there is said as the text of it
                 yield key, {**mine, "odd": True}, json.dumps(inner, separators=(",", ":"))
             outer = mine
-            if (
-                key in {"tool_calls", "function_call"} and mine["root"] == "choices"
-            ):  # a choice's index is that of none of its calls
+            # A choice's index is that of none of its calls.
+            if key in {"tool_calls", "function_call"} and mine["root"] == "choices":
                 outer = {name: mine[name] for name in ("via", "root", "read") if name in mine}
                 outer |= {"choice": mine["index"]} if "index" in mine else {}
             yield from _parts(inner, {**outer, "within": key, **({"via": key} if key in VIA else {})})

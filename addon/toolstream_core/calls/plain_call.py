@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from toolstream_core.calls.joined_text import JoinedText
 from toolstream_core.calls.json_text import is_object, meaning
-
-if TYPE_CHECKING:
-    from toolstream_core.calls.open_call import OpenCall
 
 MAX_TEXT: Final = 128 * 1024
 """Characters of one call's arguments that are kept; a longer call is not looked after."""
@@ -31,7 +28,7 @@ class Said(NamedTuple):
 class PlainCall:
     """A call under one index."""
 
-    __slots__ = ("at", "choice", "closed", "given_up", "name", "owner", "parts", "size", "strict", "whole")
+    __slots__ = ("at", "choice", "closed", "given_up", "name", "parts", "size", "strict", "whole")
 
     def __init__(self, choice: int) -> None:
         """A call of a choice, of which nothing is known yet."""
@@ -49,8 +46,6 @@ class PlainCall:
         """Whether it is not looked after: it is too long, or clients stop at its start."""
         self.closed = False
         """Whether an event of its own closed it."""
-        self.owner: OpenCall | None = None
-        """The call that its fragments were read as."""
 
     def add(self, text: str, room: int, *, well_formed: bool = True) -> int:
         """The next part of the arguments, where there is room for so many characters; what is left of the room."""
@@ -84,7 +79,7 @@ class PlainCall:
         other = PlainCall(self.choice)
         other.at = self.at
         other.name, other.size, other.whole = self.name, self.size, self.whole
-        other.given_up, other.closed, other.owner = self.given_up, self.closed, self.owner
+        other.given_up, other.closed = self.given_up, self.closed
         other.parts = JoinedText([self.parts.text()])
         other.strict = None if self.strict is None else JoinedText([self.strict.text()])
         return other

@@ -12,8 +12,6 @@ from toolstream_core.model import Kind, Phase
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from toolstream_core.calls.open_call import OpenCall
-    from toolstream_core.calls.resolver import ResolvedFragment
     from toolstream_core.model import Call, EventContent, Fragment, Seen
 
 MAX_CALLS: Final = 256
@@ -33,11 +31,7 @@ class PlainCalls:
         self._calls: dict[Key, PlainCall] = {}
         self._left: list[PlainCall] = []
         """Calls whose index another one has now."""
-        self._owned: dict[int, PlainCall] = {}
-        """By `id` of the call that was read: who has its fragments."""
         self._last: PlainCall | None = None
-        self._placed: bool | None = None
-        """Whether the call that was opened last has an index."""
         self._room = MAX_KEPT
         """Characters that may still be kept."""
         self.others: list[Said] = []
@@ -46,8 +40,6 @@ class PlainCalls:
         """Whole arguments of calls that were said to be others later."""
         self.top = -1
         """The highest index."""
-        self.doubtful = False
-        """Whether somebody who reads by more than the index may take the calls for others."""
 
     def copy(self) -> PlainCalls:
         """Another one that goes its own way from here on."""
@@ -59,13 +51,9 @@ class PlainCalls:
         other.top, other._room = self.top, self._room
         return other
 
-    def take(self, content: EventContent, number: int = 0, resolved: Sequence[ResolvedFragment] | None = None) -> None:
-        """The fragments of event `number`, with the calls that they were read as, where that matters."""
-        fragments = content.fragments
-        owners = [None] * len(fragments) if resolved is None else [one.call for one in resolved]
-        if len(owners) != len(fragments):
-            owners, self.doubtful = [None] * len(fragments), True
-        for fragment, owner in zip(fragments, owners, strict=True):
+    def take(self, content: EventContent, number: int = 0) -> None:
+        """The fragments of event `number`."""
+        for fragment in content.fragments:
             index, phase = fragment.index, fragment.phase
             if isinstance(index, int) and index > self.top:
                 self.top = index
@@ -75,15 +63,10 @@ class PlainCalls:
             call = self._calls.get((fragment.choice, index))
             if call is None or (phase is Phase.OPEN and not (call.name and call.whole)):
                 call = self._open(fragment)
-            elif call is not self._last:
-                self.doubtful = True
-            if owner is not call.owner or (owner is not None and self._owned.get(id(owner)) is not call):
-                self._note_owner(call, owner)
             self._last, call.at = call, number
             if phase is not Phase.MORE or (fragment.name and not call.name):
                 self._take_head(call, fragment)
             if phase is Phase.MORE and isinstance(fragment.arguments, str):
-                self.doubtful = self.doubtful or not fragment.well_formed
                 self._room = call.add(fragment.arguments, self._room, well_formed=fragment.well_formed)
 
     def leave(self, places: Iterable[Seen[int]]) -> None:
@@ -114,8 +97,8 @@ class PlainCalls:
 
     def meanings(self, *, odd: bool) -> set[str]:
         """Of all arguments that are whole, or were, be they a call's that has a name or not."""
-        texts = [text for call in self._all() if (text := call.object(odd=odd))] + self._replaced
-        return {meaning(text) for text in texts} | {one.meaning for one in self.others}
+        texts = [call.object(odd=odd) for call in self._all()] + self._replaced
+        return {meaning(text) for text in texts if text} | {one.meaning for one in self.others}
 
     @property
     def silent(self) -> bool:
@@ -129,9 +112,6 @@ class PlainCalls:
         """A new call under the index of a fragment; it is forgotten where there are too many."""
         key = (fragment.choice, fragment.index)
         self._leave(key)
-        placed = isinstance(fragment.index, int)
-        self.doubtful = self.doubtful or self._placed not in {None, placed}
-        self._placed = placed
         call = PlainCall(fragment.choice)
         if len(self._calls) + len(self._left) < MAX_CALLS:
             self._calls[key] = call
@@ -141,15 +121,7 @@ class PlainCalls:
         """Something else has this index now."""
         before = self._calls.pop(key, None)
         if before is not None:
-            self.doubtful = self.doubtful or not before.closed
             self._left.append(before)
-
-    def _note_owner(self, call: PlainCall, owner: OpenCall | None) -> None:
-        other = self._owned.get(id(owner), call)
-        self.doubtful = self.doubtful or other is not call or (call.owner is not None and call.owner is not owner)
-        call.owner = owner
-        if owner is not None and len(self._owned) < MAX_CALLS:
-            self._owned[id(owner)] = call
 
     def _take_head(self, call: PlainCall, fragment: Fragment) -> None:
         """What a delta seldom says, or never."""
@@ -160,17 +132,14 @@ class PlainCalls:
         if phase is Phase.MORE or not isinstance(arguments, str):
             return
         if phase is not Phase.OPEN:
-            if call.whole not in {None, arguments}:
-                self.doubtful = True
-                self._replaced += [was] if (was := call.object(odd=True)) and len(self._replaced) < MAX_CALLS else []
+            if call.whole not in {None, arguments} and len(self._replaced) < MAX_CALLS:
+                self._replaced.append(call.object(odd=True))
             self._room = call.say(arguments, self._room)
         elif arguments:
-            self.doubtful = True
             self._room = call.add(arguments, self._room, well_formed=False)
             call.given_up = call.given_up or not fragment.well_formed
 
     def _note_other(self, fragment: Fragment, *, at_end: bool) -> None:
-        self.doubtful = self.doubtful or not at_end
         seen = at_end or fragment.kind is Kind.CUSTOM
         arguments = fragment.arguments if isinstance(fragment.arguments, str) else ""
         if seen and len(self.others) < MAX_CALLS and len(arguments) <= self._room:

@@ -119,7 +119,7 @@ def _finish(session: ProxySession, args: argparse.Namespace) -> list[str]:
     if not (args.capture or any(name == _CAPTURE for name, _ in args.options)):
         passed = replace(passed, captured=())
     elif passed.answers and not passed.captured:
-        lines.insert(0, "captured: nothing; --capture-when says of which flows, and the log why one is not")
+        lines.insert(0, "captured: nothing; --capture-when says which flows are, and the log why one could not be")
     return [*passed.lines(), *lines]
 
 

@@ -70,7 +70,7 @@ class CallKeeper(Wrapper[Repairer], HoldsBesideText, SkippableWhole):
         if self._sent is None and (len(gone) != 1 or gone[0] is not event.frame):
             self._sent = self._came.copy()
         if content.fragments and not (self._ended or event.frame.trailing):
-            self._came.take(content, event.frame.number, resolved)
+            self._came.take(content, event.frame.number)
             self._like = event
         elif content.begins:
             self._came.leave(content.begins)

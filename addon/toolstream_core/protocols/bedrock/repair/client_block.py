@@ -147,7 +147,7 @@ class Block(StreamedCall):
         """Whether a delta that does not carry its index can be its own: it begins its arguments, or goes on with them.
 
         What first comes so behind others that carried the index is not, as no provider leaves it out of some; nor what
-        first comes so behind an event that nobody could read.
+        first comes so behind an event that nobody could read, nor what comes behind whole ones, where any carried it.
         """
         if event.body.get(INDEX) == self._given_index or event.index is not None:
             self.indexed = True
@@ -158,7 +158,7 @@ class Block(StreamedCall):
         if not isinstance(piece, str) or not piece.strip():
             return True
         if self._arguments.whole:
-            return True
+            return not self.indexed
         self._adopts = self._arguments.begun or piece.lstrip(WHITE)[:1] in _BEGINS
         return self._adopts
 

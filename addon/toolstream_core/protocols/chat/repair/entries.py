@@ -78,7 +78,7 @@ class Entries:
         if fragment.index != client_call.wire_index and client_call.has_header:
             if not kept and self._is_apart(part, index):
                 kept = True
-                if _had_places(client_call):
+                if _came_with_index(client_call):
                     self._identity.go_on_index(client_call, fragment, index, {})
             if fragment.arguments:
                 part.choice.apart = part.choice.apart or kept
@@ -97,8 +97,8 @@ class Entries:
         """
         fragment, client_call = part.fragment, part.client_call
         guessed = client_call.call.guessed and index is not ABSENT and index is not None
-        doubtful = part.choice.apart or self._stream.unread_at >= client_call.first_event
-        doubtful = doubtful or _had_places(client_call)
+        unread = self._stream.unread_at >= client_call.first_event
+        doubtful = unread or part.choice.apart or _came_with_index(client_call)
         if not guessed and (client_call.forms.joined or not doubtful):
             return False
         return not (nonblank(fragment.id) or nonblank(fragment.name)) and part.emitted.text == fragment.arguments
@@ -123,10 +123,10 @@ class Entries:
             edits["arguments"] = text
 
 
-def _had_places(client_call: ClientCall) -> bool:
-    """Whether deltas behind the call's header had an index, before the entry at hand."""
-    had_index = client_call.has_arguments and isinstance(client_call.wire_index, int)
-    return had_index and client_call.call.runs.more_than(2)
+def _came_with_index(client_call: ClientCall) -> bool:
+    """Whether arguments came with the call's index in an event between its header's and the one at hand."""
+    has_index = client_call.has_arguments and isinstance(client_call.wire_index, int)
+    return has_index and client_call.call.runs.more_than(2)
 
 
 def _is_at(index: Seen[int], client_call: ClientCall) -> bool:

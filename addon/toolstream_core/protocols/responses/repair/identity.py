@@ -69,7 +69,9 @@ class Identity:
         """An event with the client's output_index and item id; unchanged where it is only guessed to be this item's."""
         changed, lacks_index = payload, "output_index" not in payload
         if lacks_index and not payload.get("item_id"):
-            self._adopts = self._adopts or kind != DELTA or not self.call.runs.more_than(2)
+            # Behind the event that adds it, and another one of its arguments.
+            behind_own = kind == DELTA and self.call.runs.more_than(2)
+            self._adopts = self._adopts or not behind_own
             if not self._adopts:
                 self.lacks = True
                 self.judge(MISSING_INDEX, _NO_INDEX)
