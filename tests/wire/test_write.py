@@ -18,6 +18,9 @@ from toolstream_core.wire.write import LineWriter, SseWriter, encoded, writer_fo
         (b'data:{"a":1}\n\n', b'data:{"b":2}\n\n'),
         (b'event: x\r\ndata: {"a":1}\r\n\r\n', b'event: x\r\ndata: {"b":2}\r\n\r\n'),
         (b': hi\nid: 7\ndata: {"a":\ndata: 1}\nretry: 3\n\n', b': hi\nid: 7\ndata: {"b":2}\nretry: 3\n\n'),
+        (b'data: {"a":1}\n: {"a":1}\n\n', b'data: {"b":2}\n: {"a":1}\n\n'),
+        (b'\xef\xbb\xbfdata: {"a":1}\n\n', b'\xef\xbb\xbfdata: {"b":2}\n\n'),
+        (b'error: {"a":1}\n\n', b'error: {"b":2}\n\n'),
         (b'\xef\xbb\xbfdata: {"a":\ndata: 1}\n\n', b'\xef\xbb\xbfdata: {"b":2}\n\n'),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from toolstream_core.wire import event_stream, numbers
 from toolstream_core.wire.event_message import decode, with_payload
@@ -15,6 +15,10 @@ from toolstream_core.wire.whole import WholeFramer
 if TYPE_CHECKING:
     from toolstream_core.wire.frame import Framer
     from toolstream_core.wire.json_value import Json
+
+_USUAL: Final = frozenset({b"data: ", b"\ndata: "})
+"""The last seven bytes before the data of most blocks."""
+_BEFORE_DATA: Final = frozenset({b"data:", b"data: ", b"error:", b"error: "})
 
 
 def encoded(payload: Json) -> bytes:
@@ -57,9 +61,10 @@ class SseWriter:
         data = encoded(payload)
         old = frame.data or b""
         at = frame.raw.rfind(old) if old and b"\n" not in old else -1
-        if at < 0 or name is not None:
+        head = b"" if at < 0 else frame.raw[:at]
+        if name is not None or not (head[-7:] in _USUAL or _begins_data(head)):
             return self._rebuilt(frame, data, name)
-        raw = frame.raw[:at] + data + frame.raw[at + len(old) :]
+        raw = head + data + frame.raw[at + len(old) :]
         return Frame(raw, frame.number, data, frame.name, frame.last_id, trailing=frame.trailing)
 
     def make(self, payload: Json, number: int, name: str = "") -> Frame:
@@ -101,6 +106,12 @@ class SseWriter:
             self._newline = b"\r\n"
         elif frame.raw.endswith(b"\r"):
             self._newline = b"\r"
+
+
+def _begins_data(head: bytes) -> bool:
+    """Whether what follows the first bytes of a block is what its data line says: comments may say the same."""
+    line = max(head.rfind(b"\n"), head.rfind(b"\r")) + 1
+    return head[line:].removeprefix(BOM) in _BEFORE_DATA
 
 
 class Unwritten(SseWriter):
