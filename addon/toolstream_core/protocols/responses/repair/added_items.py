@@ -16,6 +16,7 @@ from toolstream_core.defects.identity import (
 )
 from toolstream_core.protocols.responses.repair.event_types import ADDED, CLOSED, DELTA, DONE
 from toolstream_core.protocols.responses.repair.item_start import Start
+from toolstream_core.protocols.responses.repair.kept_events import KeptEvents
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -60,7 +61,10 @@ class AddedItems:
             self._kept.keep(item, frame, LATE_NAME)
             return None
         self._kept.give_back_before(item)
-        if item.kept.frames:
+        if item.kept.frames and _has_begin(payload):
+            self._kept.give_back(item)
+            item.kept = KeptEvents(item.call)
+        elif item.kept.frames:
             self._state.replaced.append(item.kept)
         self._state.places.call_added()
         if item.unnamed:
@@ -160,6 +164,12 @@ class AddedItems:
         self._state.because(row)
         self._state.output.put({**self._state.of_nobody(added), "type": ADDED})
         return self._state.of_nobody(payload)
+
+
+def _has_begin(payload: dict[str, Json]) -> bool:
+    """Whether an item is added with the begin of its arguments: put behind it, what came before would go on with it."""
+    text = json_access.get(payload, "item", "arguments")
+    return isinstance(text, str) and bool(text.strip()) and not is_object(text)
 
 
 def _is_whole_by_itself(said: Json, item: ClientItem) -> bool:

@@ -17,10 +17,11 @@ from toolstream_core.defects.identity import (
     MISSING_NAME,
     ODD_ID,
     REUSED_ID,
+    REUSED_INDEX,
     ROTATING_ITEM_ID,
 )
 from toolstream_core.defects.row import WARNING
-from toolstream_core.protocols.responses.repair.event_types import DELTA, DONE
+from toolstream_core.protocols.responses.repair.event_types import CLOSED, DELTA, DONE
 from toolstream_core.stages.repair.names import plain_name
 from toolstream_core.wire import json_access
 
@@ -82,7 +83,7 @@ class Identity:
                 return payload
             if self.judge(MISSING_INDEX, _NO_INDEX):
                 changed = {**changed, "output_index": self.place}
-        elif self.moved:
+        elif self.moved or (kind == CLOSED and self._is_at_anothers(payload["output_index"])):
             changed = {**changed, "output_index": self.place}
         if kind in {DELTA, DONE}:
             own = payload.get("item_id")
@@ -91,6 +92,12 @@ class Identity:
                 changed = {**changed, "item_id": self.id}
             return self.keep_identity_beside(changed) if self._state.form.names_calls else changed
         return changed
+
+    def _is_at_anothers(self, index: Json) -> bool:
+        """Whether the event that closes the item is under another one's index, and goes to its own."""
+        if not self._state.places.is_anothers(index, self.place):
+            return False
+        return self.judge(REUSED_INDEX, f"the item is closed under output_index {index}, that of another item")
 
     def identify(self, content: dict[str, Json]) -> None:
         """Decide on the ids and the name that the client gets, given the item that is added; changes that item."""
