@@ -55,8 +55,8 @@ _TYPES = re.compile(
     r"|(?:tool-call|content|message|citation)-(?:start|delta|end)|tool-plan-delta"
 )
 NOTHING = {"", "null", "{}", '""'}
-
-
+READ = {"choices": ("delta", "message"), "delta": ("tool_calls", "function_call")}
+"""Keys of Chat Completions beside which clients read no arguments, by the key that they stand under."""
 _LONE = re.compile(r"(\\\\)|(\\ud[89ab]..\\ud[c-f]..)|\\ud[89a-f]..")
 """What `json.dumps` writes for half a character; a backslash and a whole character are passed over."""
 
@@ -226,8 +226,9 @@ def _first(text: str) -> Any:
 def _parts(value: Any, keys: dict[str, Any], name: str = "") -> Iterator[Part]:
     """Argument texts, each with its own key and those that say whose it is; `name` is that of the event."""
     if isinstance(value, list):
-        for inner in value:
-            yield from _parts(inner, keys)
+        by_place = keys.get("via") == "message" and keys["within"] == "tool_calls"
+        for at, inner in enumerate(value):  # a message's calls have no index: their place tells them apart
+            yield from _parts(inner, {**keys, "place": at} if by_place else keys)
         return
     if not isinstance(value, dict):
         return
@@ -245,12 +246,19 @@ def _parts(value: Any, keys: dict[str, Any], name: str = "") -> Iterator[Part]:
         else:
             if key == "partial_json" and inner is not None:  # what is no text there is said as the text of it
                 yield key, {**mine, "odd": True}, json.dumps(inner, separators=(",", ":"))
-            outer = mine
-            # A choice's index is that of none of its calls.
-            if key in {"tool_calls", "function_call"} and mine["root"] == "choices":
-                outer = {name: mine[name] for name in ("via", "root", "read") if name in mine}
-                outer |= {"choice": mine["index"]} if "index" in mine else {}
-            yield from _parts(inner, {**outer, "within": key, **({"via": key} if key in VIA else {})})
+            yield from _parts(inner, _within(key, mine, keys.get("within")))
+
+
+def _within(key: str, mine: dict[str, Any], above: object) -> dict[str, Any]:
+    """What is known of whatever stands under `key` in an object, which stands under the key `above` itself."""
+    outer = mine
+    # A choice's index is that of none of its calls.
+    if key in {"tool_calls", "function_call"} and mine["root"] == "choices":
+        outer = {name: mine[name] for name in ("via", "root", "read") if name in mine}
+        outer |= {"choice": mine["index"]} if "index" in mine else {}
+    if key not in READ.get(str(above), (key,)) and mine["root"] == "choices":
+        outer = {**outer, "read": False}
+    return {**outer, "within": key, **({"via": key} if key in VIA else {})}
 
 
 def _kind(event: dict[str, Any], name: str) -> str:
