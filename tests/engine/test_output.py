@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -164,3 +165,18 @@ def test_a_change_that_came_to_nothing_is_not_told() -> None:
     assert record is not None
     assert (record.changed, record.changes) == (0, [])
     assert "missing-delta" in {finding.name for finding in record.findings}
+
+
+def test_a_mark_within_the_body_does_not_come_to_its_start() -> None:
+    """Where all before it was kept back: there a client would not see it, and read the line as data."""
+    half = chat_event({"index": 0, "id": "c", "function": {"name": "f", "arguments": "{"}})
+    marked = b"\xef\xbb\xbf" + chat_event({"index": 0, "function": {"arguments": "}"}})
+    line = Session(HEALTHY[0].exchange, Settings(SAFE, ("whole-calls",)))
+    out = b"".join(passed for piece in (half, marked) for passed in line.feed(piece)) + b"".join(line.end())
+    assert out == b"\n" + marked
+
+
+def chat_event(entry: dict[str, object]) -> bytes:
+    """A chunk of Chat Completions with one entry."""
+    chunk = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"tool_calls": [entry]}}]}
+    return b"data: %s\n\n" % json.dumps(chunk).encode()

@@ -1819,6 +1819,59 @@ FOUND: dict[str, tuple[str, bytes]] = {
             *(filled(None, "."), filled(0, '"}')),
         ),
     ),
+    "Responses: half a call closes under the index of another, and is a part of one before it": (
+        "openai-responses",
+        sse(
+            *(item_done(0, "fc_0", '{"a":'), {**item_done(1, "fc_2", "{}"), "item": ANOTHER_ITEM}),
+            *(item_done(1, "fc_1", "1}"), completed({"item": ANOTHER_ITEM})),
+        ),
+    ),
+    "Realtime: the end of arguments comes before the item, which is added with their begin": (
+        "openai-realtime",
+        b"".join(
+            json.dumps(one).encode() + b"\n"
+            for one in (
+                argument_delta(1, "fc_1", "1}") | {"call_id": "c1", "response_id": "r"},
+                {**item_added(0, "fc_0"), "response_id": "r", "item": item_done(0, "fc_0", '{"a":')["item"]},
+            )
+        ),
+    ),
+    "Anthropic: a block and a piece under two indexes that are no numbers": (
+        "anthropic",
+        sse(
+            {**tool_use(0), "index": "length"},
+            {**partial(0, '{"b":'), "index": False},
+            {**partial(0, '{"a":1}'), "index": "length"},
+        ),
+    ),
+    "Anthropic: the start of a call again, behind a block of an unknown type at its index": (
+        "anthropic",
+        sse(tool_use(1), tool_use(1, type="tool_"), tool_use(1), partial(1, '{"a":2}')),
+    ),
+    "Chat: messages with two calls, of which the second comes in pieces": (
+        "openai-chat",
+        sse(
+            *(
+                chat({}) | {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls", "message": message}]}
+                for message in (
+                    {"tool_calls": [same_id("f", text, ""), same_id("f", piece, "")]}
+                    for text, piece in (('{"a":1}', "{"), ('{"a":1}', '"b'), ('{"a":1}', '":2}'))
+                )
+            )
+        ),
+    ),
+    "Chat: a placeholder, and a piece under a key of the delta that nobody knows": (
+        "openai-chat",
+        sse(
+            *(chat(entry(0, "{}", id="c", name="f")), chat(entry(0, '{"a":')), chat(entry(1, '{"b":'))),
+            *(chat({"x": entry(0, "1}")["tool_calls"]}), chat(entry(0, "2}"))),
+        ),
+    ),
+    "Chat: the same data in a field that nobody knows": (
+        "openai-chat",
+        sse(chat(entry(None, "{}", id="c", name="f")), chat(entry(0, "{}"))).removesuffix(b"\n")
+        + b"x: %s\n\n" % json.dumps(chat(entry(0, "{}"))).encode(),
+    ),
     "cohere: a list of two calls in a start without a type": (
         "cohere-v2",
         sse(
@@ -1941,7 +1994,8 @@ WITH_A_GAP: dict[str, tuple[bytes, tuple[bytes, ...], bytes]] = {
 def test_what_was_found_keeps_every_law(name: str, ended: str) -> None:
     """With safe repairs."""
     dialect, body = FOUND[name]
-    kind = MESSAGES if body.startswith(b"\0") else "text/event-stream"
+    kinds = {b"\0": MESSAGES, b"{": "application/x-ndjson"}
+    kind = kinds.get(body[:1], "text/event-stream")
     assert list(broken(Case(dialect, body, kind, broken="reset" if ended == "broken" else None))) == []
 
 

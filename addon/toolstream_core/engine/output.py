@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, override
 
+from toolstream_core.wire.sse import BOM
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -86,6 +88,8 @@ class Collected(PassThrough):
         """Of one body, from its start."""
         super().__init__()
         self._out: list[bytes] = []
+        self._begun = False
+        """Whether anything has gone on."""
 
     @override
     def take(self, data: bytes) -> None:
@@ -97,16 +101,26 @@ class Collected(PassThrough):
     @override
     def send(self, frames: Sequence[Frame]) -> None:
         if self.mode is Mode.COLLECT:
+            if frames and not self._begun:
+                self._begin(frames[0])
             self._out.extend([frame.raw for frame in frames])
+
+    def _begin(self, frame: Frame) -> None:
+        """What looks like a byte order mark within the body is no mark: nor may it be one where it comes first."""
+        self._begun = bool(frame.raw)
+        if frame.number and frame.raw.startswith(BOM):
+            self._out.append(b"\n")
 
     @override
     def send_raw(self, raw: bytes) -> None:
         del self.taken[: len(raw)]
+        self._begun = True
         self._out.append(raw)
 
     @override
     def send_part(self, chunk: bytes, begin: int, end: int, new: bytes | None) -> None:
         del self.taken[: end - begin]
+        self._begun = True
         self._out.append(chunk[begin:end] if new is None else new)
 
     @override

@@ -51,6 +51,8 @@ class ClientBlock:
         """`content` is the `content_block` of its start, `index` the wire's."""
         self._repairer = repairer
         self.content = content
+        self.started_as = content
+        """What its last start said."""
         self.call = call
         self.index = index
         self.place = place

@@ -97,7 +97,7 @@ class OrderRepairer(UnknownBlockRepairer):
         Behind half of them it is sent after all where the next delta begins anew.
         """
         drop = self.report(REPEATED_START, self.number, "the block starts again", block.call)
-        if block.call is not None and block.call.at_most_begun and not adds(block.content, payload):
+        if block.call is not None and block.call.at_most_begun and not adds(block.started_as, payload):
             if drop:
                 block.arguments.left_out = (event.frame, payload)
                 return
@@ -106,6 +106,8 @@ class OrderRepairer(UnknownBlockRepairer):
             self.let_go()
             self._forget(block)
         self._flush_others(block)
+        content = payload.get("content_block")
+        block.started_as = content if isinstance(content, dict) else {}
         self._pass(event.frame, payload, block.header_again(payload))
 
     def _forget(self, block: ClientBlock) -> None:

@@ -75,9 +75,15 @@ class UnknownBlockRepairer(BlockRepairer, Holds):
             super()._delta(event, payload, call)
 
     def _is_elsewhere(self, index: Json, call: OpenCall) -> bool:
-        """Whether an index that is no number is not what the call's start said, behind whole arguments of it."""
+        """Whether an index that is no number is not what the call's start said, which is none either.
+
+        Where the start's is one, or it says none: behind whole arguments of the call.
+        """
         block = self.message.by_call.get(id(call))
-        return block is not None and json_access.integer(index) is None and block.index != index and call.whole()
+        if block is None or json_access.integer(index) is not None or block.index == index:
+            return False
+        odd = block.index is not None and json_access.integer(block.index) is None
+        return odd or call.whole()
 
     def _doubts(self, payload: Payload, call: OpenCall) -> bool:
         """Whether arguments go to nobody: those that their call was given of other indexes may have been another's."""
