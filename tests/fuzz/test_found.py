@@ -1840,7 +1840,7 @@ FOUND: dict[str, tuple[str, bytes]] = {
         "anthropic",
         sse(
             {**tool_use(0), "index": "length"},
-            {**partial(0, '{"b":'), "index": False},
+            {**partial(0, '{"b": "c"'), "index": False},
             {**partial(0, '{"a":1}'), "index": "length"},
         ),
     ),
