@@ -66,3 +66,13 @@ def test_bytes_are_data_already() -> None:
 def test_a_whole_body_has_no_writer() -> None:
     """There is one frame, and it is not streamed."""
     assert writer_for(WholeFramer()) is None
+
+
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r", b"\r\n"])
+@pytest.mark.parametrize("newline", [b"\n", b"\r", b"\r\n"])
+def test_a_block_is_given_the_end_that_it_lacks(newline: bytes, end: bytes) -> None:
+    """In any line ends: another block can follow."""
+    framer = SseFramer()
+    [frame] = [*framer.feed(b"event: x" + newline + b"data: 1" + end), *framer.feed(b"")]
+    after = SseFramer().feed(SseWriter().ended(frame).raw + b"data: 2\n\n")
+    assert [one.data for one in after] == [b"1", b"2"]

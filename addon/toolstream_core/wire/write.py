@@ -77,7 +77,7 @@ class SseWriter:
         """As `Writer.ended`."""
         if not frame.trailing:
             return frame
-        newline = b"\r\n" if b"\r\n" in frame.raw else b"\n"
+        newline = b"\r\n" if b"\r\n" in frame.raw else b"\r" if frame.raw.endswith(b"\r") else b"\n"
         raw = frame.raw if frame.raw.endswith((b"\n", b"\r")) else frame.raw + newline
         return Frame(raw + newline, frame.number, frame.data, frame.name, frame.last_id)
 
