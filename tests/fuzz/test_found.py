@@ -1826,6 +1826,14 @@ FOUND: dict[str, tuple[str, bytes]] = {
             *(item_done(1, "fc_1", "1}"), completed({"item": ANOTHER_ITEM})),
         ),
     ),
+    "Responses: a call without a name waits where the response is created again": (
+        "openai-responses",
+        sse(
+            {**item_added(0, "fc_0"), "item": {"type": "function_call", "id": "fc_0", "call_id": "c0", "name": ""}},
+            *(argument_delta(0, "fc_0", '{"b":2}') | ARGUMENTS_DONE | {"arguments": '{"b":2}'}, created("r")),
+            *(created("r"), item_added(0, "fc_1"), argument_delta(0, "fc_1", '{"a":1}')),
+        ),
+    ),
     "Realtime: the end of arguments comes before the item, which is added with their begin": (
         "openai-realtime",
         b"".join(

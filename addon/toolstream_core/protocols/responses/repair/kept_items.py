@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from toolstream_core.protocols.responses.repair.item_start import Start
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from toolstream_core.defects.row import Row
     from toolstream_core.protocols.responses.repair.client_item import ClientItem
     from toolstream_core.protocols.responses.repair.state import RepairState
@@ -50,6 +52,12 @@ class KeptItems:
             if isinstance(payload, dict):
                 output.send(frame, self._state.of_nobody(payload, item.kept.told))
         self._state.replaced.append(item.kept)
+
+    def give_all_back(self, items: Iterable[ClientItem]) -> None:
+        """Send all that is kept: what follows is of another response."""
+        for item in items:
+            if item.waiting and item.kept.frames:
+                self.give_back(item)
 
     def give_back_before(self, item: ClientItem) -> None:
         """Send what is kept at the place of an item that is added now, or without a place: else it would be its own."""

@@ -12,15 +12,17 @@ from toolstream_core.protocols.responses.repair.state import Mode
 if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.protocols.responses.repair.client_items import ClientItems
+    from toolstream_core.protocols.responses.repair.kept_items import KeptItems
     from toolstream_core.protocols.responses.repair.state import RepairState
 
 
 class OpeningRepair:
     """The start of one response."""
 
-    def __init__(self, state: RepairState, items: ClientItems) -> None:
+    def __init__(self, state: RepairState, items: ClientItems, kept: KeptItems) -> None:
         """For one stream."""
         self._state = state
+        self._kept = kept
         self._items = items
 
     def resumes(self, payload: dict[str, Json], kind: str) -> bool:
@@ -54,5 +56,6 @@ class OpeningRepair:
             return None if state.report(REPEATED_START, "the response is created again") else payload
         state.report(RESTARTED_STREAM, "a second response starts within the stream")
         if not (again and self._items.unclosed()):
+            self._kept.give_all_back(self._items)
             state.mode = Mode.PASSED_ON
         return payload

@@ -62,7 +62,7 @@ class ResponsesRepairer(Repairer, Counts, Holds, SkippableWhole):
         custom = CustomTools(state, kept)
         self._events = ItemEvents(state, items, kept, custom, self._repeats)
         self._held_events = self._events.held
-        self._opening = OpeningRepair(state, items)
+        self._opening = OpeningRepair(state, items, kept)
         self._finish = FinishRepair(state, items, kept, custom)
         self._cut: Frame | None = None
         """The last event, which the body's end cut off."""
