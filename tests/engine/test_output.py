@@ -176,6 +176,18 @@ def test_a_mark_within_the_body_does_not_come_to_its_start() -> None:
     assert out == b"\n" + marked
 
 
+@pytest.mark.parametrize("size", [1, 1000])
+def test_a_mark_stays_at_the_start_where_events_come_before_the_first(size: int) -> None:
+    """They were made; behind them it would be a part of the first one's line."""
+    body = (
+        b'\xef\xbb\xbfdata: {"type":"response.completed","response":{"status":"completed","output":['
+        b'{"type":"function_call","id":"fc_1","call_id":"c1","name":"f","arguments":"{}","status":"completed"}]}}\n\n'
+    )
+    out = through(body, HEALTHY[1], size)
+    assert out.startswith(b"\xef\xbb\xbfevent: response.output_item.added\n")
+    assert out.count(b"\xef\xbb\xbf") == 1
+
+
 def chat_event(entry: dict[str, object]) -> bytes:
     """A chunk of Chat Completions with one entry."""
     chunk = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"tool_calls": [entry]}}]}

@@ -364,9 +364,9 @@ def text_stays_before_calls(seen: Seen) -> Iterator[str]:
         return
     if any(call.mixed for call in seen.raw.calls.values()):  # which of them came before a text, nobody can say
         return
-    names = {one.name for one in seen.raw.calls.values()}
+    names, mended = ({one.name for one in calls.calls.values()} for calls in (seen.raw, seen.changed))
     for one, other in zip(seen.raw.calls.values(), seen.changed.calls.values(), strict=True):
-        if one.name != other.name and other.name in names:  # another call, which came before it
+        if one.name != other.name and (other.name in names or one.name in mended):  # another call
             continue
         for channel, length in one.after.items():
             if (

@@ -1875,6 +1875,14 @@ FOUND: dict[str, tuple[str, bytes]] = {
             *(chat({"x": entry(0, "1}")["tool_calls"]}), chat(entry(0, "2}"))),
         ),
     ),
+    "Chat: a call said again beside text, and a name alone before it": (
+        "openai-chat",
+        sse(
+            chat(entry(0, '{"a":1}', id="c", name="f")),
+            chat({"tool_calls": [{"index": 0, "function": {"name": "g"}}]}),
+            chat({"content": "and", **entry(9, '{"a":1}', id="c", name="f")}),
+        ),
+    ),
     "Chat: the same data in a field that nobody knows": (
         "openai-chat",
         sse(chat(entry(None, "{}", id="c", name="f")), chat(entry(0, "{}"))).removesuffix(b"\n")

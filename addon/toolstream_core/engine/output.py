@@ -88,8 +88,10 @@ class Collected(PassThrough):
         """Of one body, from its start."""
         super().__init__()
         self._out: list[bytes] = []
-        self._begun = False
+        self._started = False
         """Whether anything has gone on."""
+        self._begun = False
+        """Whether anything has that came behind the first event."""
 
     @override
     def take(self, data: bytes) -> None:
@@ -101,26 +103,31 @@ class Collected(PassThrough):
     @override
     def send(self, frames: Sequence[Frame]) -> None:
         if self.mode is Mode.COLLECT:
-            if frames and not self._begun:
-                self._begin(frames[0])
-            self._out.extend([frame.raw for frame in frames])
+            if self._begun or not frames:
+                self._out.extend([frame.raw for frame in frames])
+            else:
+                self._begin(frames)
 
-    def _begin(self, frame: Frame) -> None:
-        """What looks like a byte order mark within the body is no mark: nor may it be one where it comes first."""
-        self._begun = bool(frame.raw)
-        if frame.number and frame.raw.startswith(BOM):
-            self._out.append(b"\n")
+    def _begin(self, frames: Sequence[Frame]) -> None:
+        """Send the first frames. A byte order mark is one at the start of the body alone, as it came and as it goes."""
+        raws = [frame.raw.removeprefix(BOM) if frame.number == 0 else frame.raw for frame in frames]
+        marked = any(frame.number == 0 and frame.raw.startswith(BOM) for frame in frames)
+        if not self._started and (marked or raws[0].startswith(BOM)):
+            self._out.append(BOM if marked else b"\n")
+        self._out.extend(raws)
+        self._started = True
+        self._begun = frames[-1].number > 0
 
     @override
     def send_raw(self, raw: bytes) -> None:
         del self.taken[: len(raw)]
-        self._begun = True
+        self._started = self._begun = True
         self._out.append(raw)
 
     @override
     def send_part(self, chunk: bytes, begin: int, end: int, new: bytes | None) -> None:
         del self.taken[: end - begin]
-        self._begun = True
+        self._started = self._begun = True
         self._out.append(chunk[begin:end] if new is None else new)
 
     @override
