@@ -55,8 +55,12 @@ _TYPES = re.compile(
     r"|(?:tool-call|content|message|citation)-(?:start|delta|end)|tool-plan-delta"
 )
 NOTHING = {"", "null", "{}", '""'}
-READ = {"choices": ("delta", "message"), "delta": ("tool_calls", "function_call")}
-"""Keys of Chat Completions beside which clients read no arguments, by the key that they stand under."""
+READ = {
+    ("choices", "choices"): ("delta", "message"),
+    ("choices", "delta"): ("tool_calls", "function_call"),
+    ("delta", "message"): ("tool_calls",),
+}
+"""Keys of Chat Completions and of Cohere beside which clients read no arguments, by `root` and the key above them."""
 _LONE = re.compile(r"(\\\\)|(\\ud[89ab]..\\ud[c-f]..)|\\ud[89a-f]..")
 """What `json.dumps` writes for half a character; a backslash and a whole character are passed over."""
 
@@ -256,7 +260,7 @@ def _within(key: str, mine: dict[str, Any], above: object) -> dict[str, Any]:
     if key in {"tool_calls", "function_call"} and mine["root"] == "choices":
         outer = {name: mine[name] for name in ("via", "root", "read") if name in mine}
         outer |= {"choice": mine["index"]} if "index" in mine else {}
-    if key not in READ.get(str(above), (key,)) and mine["root"] == "choices":
+    if key not in READ.get((str(mine["root"]), str(above)), (key,)):
         outer = {**outer, "read": False}
     return {**outer, "within": key, **({"via": key} if key in VIA else {})}
 

@@ -1888,6 +1888,22 @@ FOUND: dict[str, tuple[str, bytes]] = {
         sse(chat(entry(None, "{}", id="c", name="f")), chat(entry(0, "{}"))).removesuffix(b"\n")
         + b"x: %s\n\n" % json.dumps(chat(entry(0, "{}"))).encode(),
     ),
+    "cohere: a piece of an odd index, and one under a key that nobody knows": (
+        "cohere-v2",
+        sse(
+            *(cohere(2, named("f")), {**filled(2, '{"a":"'), "index": "x"}),
+            {"type": "tool-call-delta", "index": 2, "delta": {"message": {"x": {"function": {"arguments": "3"}}}}},
+            filled(2, '"}'),
+        ),
+    ),
+    "Responses: a call that is closed again by an item of its id, with garbage behind its arguments": (
+        "openai-responses",
+        sse(
+            *(item_done(0, "fc_0", '{"a":1}<|im_end|>'), item_added(9, "fc_1")),
+            *(argument_delta(9, "fc_1", "") | ARGUMENTS_DONE | {"arguments": '{"a":1}'},),
+            *(item_done(-1, "fc_1", '{"a":1}<|im_end|>'), completed(item_done(0, "fc_0", '{"a":1}<|im_end|>'))),
+        ),
+    ),
     "cohere: a list of two calls in a start without a type": (
         "cohere-v2",
         sse(

@@ -194,7 +194,9 @@ class ClientArguments:
 
     def compare_piece(self, piece: Json) -> None:
         """Another item of the call closes with this piece of the arguments."""
-        if isinstance(piece, str) and not (is_object(piece) or self._call.arguments.text().endswith(piece)):
+        if not isinstance(piece, str) or is_object(piece) or (self.repair.whole and piece.startswith(self.given)):
+            return
+        if not self._call.arguments.text().endswith(piece):
             self._with_gap = self._call.arguments
 
     def as_meant(self, arguments: Json) -> str | None:
