@@ -144,7 +144,7 @@ def _equal(number: object) -> object:
 def _number(index: object, place: int) -> int:
     """A choice's number: its index, also as text, or its place."""
     number = int(index) if isinstance(index, str) and index.isdecimal() else _equal(index)
-    return number if isinstance(number, int) else place
+    return number if type(number) is int else place
 
 
 def _chat(plain: Plain, block: Block) -> None:

@@ -1883,6 +1883,18 @@ FOUND: dict[str, tuple[str, bytes]] = {
             chat({"content": "and", **entry(9, '{"a":1}', id="c", name="f")}),
         ),
     ),
+    "Chat: a choice whose index is no number, and the call once more": (
+        "openai-chat",
+        sse(
+            chat(entry(0, "", id="c", name="f")),
+            chat({}) | {"choices": [{"index": False, "delta": entry(0, '{"a"')}]},
+            *(chat(entry(0, ":1}")), chat(entry(9, '{"a":1}', id="c", name="f"))),
+        ),
+    ),
+    "Chat: what looks like a mark behind a first event of which nothing is read": (
+        "openai-chat",
+        b'\xefx: 1\n\n\xef\xbb\xbfdata: {"object"\n: 1}\n\n' + sse(chat(entry(None, "{}", id="c", name="f"))),
+    ),
     "Chat: the same data in a field that nobody knows": (
         "openai-chat",
         sse(chat(entry(None, "{}", id="c", name="f")), chat(entry(0, "{}"))).removesuffix(b"\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, override
+from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.wire.sse import BOM
 
@@ -76,6 +76,15 @@ class PassThrough:
         return b""
 
 
+_GONE: Final = b"   "
+"""Stands for a mark that has gone on."""
+
+
+def _hides_data(frame: Frame) -> bool:
+    """Whether a mark within the body keeps clients from reading a line of data, as it would not at the start."""
+    return frame.data is None and frame.raw.startswith(BOM) and not frame.raw.startswith(b":", len(BOM))
+
+
 class Collected(PassThrough):
     """Collects what the stages let go on. What leaves is decoded.
 
@@ -88,6 +97,8 @@ class Collected(PassThrough):
         """Of one body, from its start."""
         super().__init__()
         self._out: list[bytes] = []
+        self._first = b""
+        """The first bytes that came, as many as a byte order mark has."""
         self._started = False
         """Whether anything has gone on."""
         self._begun = False
@@ -95,6 +106,8 @@ class Collected(PassThrough):
 
     @override
     def take(self, data: bytes) -> None:
+        if len(self._first) < len(BOM):
+            self._first += data[: len(BOM) - len(self._first)]
         if self.mode is Mode.WHOLE:
             self._out.append(data)
         else:
@@ -110,10 +123,14 @@ class Collected(PassThrough):
 
     def _begin(self, frames: Sequence[Frame]) -> None:
         """Send the first frames. A byte order mark is one at the start of the body alone, as it came and as it goes."""
-        raws = [frame.raw.removeprefix(BOM) if frame.number == 0 else frame.raw for frame in frames]
-        marked = any(frame.number == 0 and frame.raw.startswith(BOM) for frame in frames)
-        if not self._started and (marked or raws[0].startswith(BOM)):
-            self._out.append(BOM if marked else b"\n")
+        raws = [frame.raw for frame in frames]
+        lead = b"\n" if _hides_data(frames[0]) else b""
+        for at, frame in enumerate(frames) if self._first == BOM else ():
+            if frame.number == 0 and frame.raw.startswith(BOM):
+                raws[at], lead, self._first = frame.raw.removeprefix(BOM), BOM, _GONE
+                break
+        if lead and not self._started:
+            self._out.append(lead)
         self._out.extend(raws)
         self._started = True
         self._begun = frames[-1].number > 0
