@@ -1908,6 +1908,13 @@ FOUND: dict[str, tuple[str, bytes]] = {
             filled(2, '"}'),
         ),
     ),
+    "Responses: whole arguments behind the event that closes the item without any, and no output": (
+        "openai-responses",
+        sse(
+            *(item_done(0, "fc_1", ""), argument_delta(0, "fc_1", "") | ARGUMENTS_DONE | {"arguments": '{"a":1}'}),
+            {"type": "response.completed", "response": {"status": "completed", "output": None}},
+        ),
+    ),
     "Responses: a call that is closed again by an item of its id, with garbage behind its arguments": (
         "openai-responses",
         sse(

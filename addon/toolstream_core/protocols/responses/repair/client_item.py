@@ -105,7 +105,10 @@ class ClientItem(Identity):
     def finish_arguments(self, payload: dict[str, Json]) -> dict[str, Json]:
         """The event with its whole arguments, as the client is to get it; what the deltas lack is sent before it."""
         text = self.arguments.as_meant(payload.get("arguments"))
-        if self.closed or self.done:
+        silent = self.closed and not self.said.strip()
+        if silent and text:
+            self._close_as({**self._last, "arguments": text})
+        elif self.closed or self.done:
             self.contradicted = bool(text) and not same_arguments(text or "", self.said)
         self.done = True
         self.send_rest(text)
