@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Final, override
+from typing import TYPE_CHECKING, override
 
 from toolstream_core.wire.sse import BOM
 
@@ -76,10 +76,6 @@ class PassThrough:
         return b""
 
 
-_GONE: Final = b"   "
-"""Stands for a mark that has gone on."""
-
-
 def _hides_data(frame: Frame) -> bool:
     """Whether a mark within the body keeps clients from reading a line of data, as it would not at the start."""
     return frame.data is None and frame.raw.startswith(BOM) and not frame.raw.startswith(b":", len(BOM))
@@ -102,7 +98,7 @@ class Collected(PassThrough):
         self._started = False
         """Whether anything has gone on."""
         self._begun = False
-        """Whether anything has that came behind the first event."""
+        """Whether anything has, and no byte order mark is due any more."""
 
     @override
     def take(self, data: bytes) -> None:
@@ -125,15 +121,16 @@ class Collected(PassThrough):
         """Send the first frames. A byte order mark is one at the start of the body alone, as it came and as it goes."""
         raws = [frame.raw for frame in frames]
         lead = b"\n" if _hides_data(frames[0]) else b""
-        for at, frame in enumerate(frames) if self._first == BOM else ():
-            if frame.number == 0 and frame.raw.startswith(BOM):
-                raws[at], lead, self._first = frame.raw.removeprefix(BOM), BOM, _GONE
-                break
+        marked = None
+        if self._first == BOM:
+            marked = next((at for at, one in enumerate(frames) if one.number == 0 and one.raw.startswith(BOM)), None)
+        if marked is not None:
+            raws[marked], lead = raws[marked].removeprefix(BOM), BOM
         if lead and not self._started:
             self._out.append(lead)
         self._out.extend(raws)
         self._started = True
-        self._begun = frames[-1].number > 0
+        self._begun = marked is not None or self._first != BOM or frames[-1].number > 0
 
     @override
     def send_raw(self, raw: bytes) -> None:

@@ -193,7 +193,7 @@ class ClientArguments:
         self._with_gap = self._call.arguments
 
     def compare_piece(self, piece: Json) -> None:
-        """Another item of the call closes with this piece of the arguments."""
+        """Another item of the call closes with this piece of the arguments; it may also be all of them, and garbage."""
         if not isinstance(piece, str) or is_object(piece) or (self.repair.whole and piece.startswith(self.given)):
             return
         if not self._call.arguments.text().endswith(piece):

@@ -63,11 +63,11 @@ class FinishRepair:
         self._send_rests()
         payload = self._in_envelope(payload, kind, denied=denied)
         if kind != COMPLETED:
-            self._give_back_kept()
+            self._kept.give_all_back(self._items)
             self._send_rests(last=True)
             return payload
         self._put_unstreamed(payload, resolved)
-        self._give_back_kept()
+        self._kept.give_all_back(self._items)
         self._close_open()
         self._send_rests(last=True)
         return self._with_output(payload, resolved)
@@ -102,7 +102,7 @@ class FinishRepair:
     def _completes(self, *, clean: bool) -> bool:
         state = self._state
         self._send_rests()
-        self._give_back_kept()
+        self._kept.give_all_back(self._items)
         if state.mode is Mode.ENDED or state.failed or not clean or not self._items or state.places.others_open:
             return False
         if not all(item.added and item.whole and not self._items.outdated(item) for item in self._items):
@@ -136,11 +136,6 @@ class FinishRepair:
                 continue
             if state.report(UNSTREAMED_CALLS, "the call comes in the completed response only", call):
                 self._custom.put_call(item, content)
-
-    def _give_back_kept(self) -> None:
-        for item in self._items:
-            if item.kept.frames and item.waiting:
-                self._kept.give_back(item)
 
     def _close_pieces(self) -> None:
         """Close calls that came in many items, and are whole by now: also those that were closed with no arguments."""

@@ -54,7 +54,7 @@ class KeptItems:
         self._state.replaced.append(item.kept)
 
     def give_all_back(self, items: Iterable[ClientItem]) -> None:
-        """Send all that is kept: what follows is of another response."""
+        """Send all that is kept of these items: nothing that follows is of them."""
         for item in items:
             if item.waiting and item.kept.frames:
                 self.give_back(item)
