@@ -741,6 +741,16 @@ FOUND: dict[str, tuple[str, bytes]] = {
             completed({"item": item_done(0, "fc_2", '{"a":1}')["item"] | {"call_id": "c2", "name": "g"}}),
         ),
     ),
+    "a call that only the end of a resumed stream says, closed without its arguments behind half of another one": (
+        "openai-responses",
+        sse(
+            item_added(1, "fc_2") | {"sequence_number": 4},
+            argument_delta(1, "fc_2", '{"'),
+            argument_delta(0, "fc_1", '{"a":1}'),
+            item_done(0, "fc_1", ""),
+            completed(item_done(0, "fc_1", '{"a":1}')),
+        ),
+    ),
     "other arguments under another item's id at the index of a call that came without one": (
         "openai-responses",
         sse(

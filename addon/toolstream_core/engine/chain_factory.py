@@ -156,6 +156,7 @@ class ChainFactory:
             found=found,
             changed=changed,
             half_calls=self.reader.half_calls,
+            resumed=self.reader.resumed,
         )
 
     def _at_end(self) -> Stage | None:

@@ -29,6 +29,10 @@ def nobody(report: object) -> None:
     """What is reported to nobody."""
 
 
+def untold() -> None:
+    """What nobody has to know."""
+
+
 @dataclass
 class Context:
     """What is known of a stream that is rewritten, and what is called with its findings and changes."""
@@ -52,6 +56,8 @@ class Context:
     changed: Callable[[Change], None] = nobody
     half_calls: Callable[[], Sequence[OpenCall]] = no_calls
     """The calls that are half, where neither a finish reason nor an error of the answer, as it came, says so."""
+    resumed: Callable[[], None] = untold
+    """Is called where the stream goes on with one of an earlier connection, so that nothing of it is judged."""
     judging: bool = False
     """Whether only the findings count: frames that go on are thrown away, and need not be written."""
 

@@ -158,6 +158,12 @@ def test_a_resumed_stream_is_known_by_its_path() -> None:
     assert changed(body, EXCHANGE).out != changed(body, resumed).out == body
 
 
+def test_the_end_of_a_resumed_stream_goes_on_although_a_call_is_half() -> None:
+    """What of the call came before is not known, and nothing of the stream is judged."""
+    body = sse(*numbered(7, added(), delta('{"a"'), completed()))
+    assert changed(body, EXCHANGE).out == body
+
+
 def test_events_behind_the_end_go_on_as_they_came() -> None:
     """The call that the response said is said before it; what comes behind it is not judged."""
     behind = [added(), delta('{"a"')]

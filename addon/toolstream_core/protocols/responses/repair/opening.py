@@ -30,6 +30,7 @@ class OpeningRepair:
         if not is_resumed(self._state.context.exchange.path, payload, kind):
             return False
         self._state.mode = Mode.PASSED_ON
+        self._state.context.resumed()
         return True
 
     def begin(self, payload: dict[str, Json], kind: str) -> None:
