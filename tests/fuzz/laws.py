@@ -221,9 +221,12 @@ def nothing_made_whole(seen: Seen) -> Iterator[str]:
 
 
 def _nothing_said(seen: Seen, name: str) -> bool:
-    """Whether the raw bytes have a call without arguments: by its index, or, where calls share that, by `off`."""
+    """Whether the raw bytes have a call without arguments: by its index, or, where calls share that, by `off`.
+
+    There the name has what `decorated-name` takes off: it stands around it.
+    """
     plain = seen.raw.silent or any(call.text.strip() in NOTHING for call in seen.raw.calls.values())
-    return plain or any(one.startswith(name) and said == "{}" and whole for one, said, whole in seen.off.calls)
+    return plain or any(name in one and said == "{}" and whole for one, said, whole in seen.off.calls)
 
 
 def nothing_made_over(seen: Seen) -> Iterator[str]:

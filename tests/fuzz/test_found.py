@@ -2166,3 +2166,16 @@ def test_a_call_that_starts_again_with_other_arguments_repeats_nothing() -> None
     between = {**text_block(1), "content_block": result}
     body = sse(tool_use(1), between, partial(1, '{"a":1}'), UNREAD, tool_use(1), partial(1, '{"a":2}'))
     assert ("f", '{"a":2}', True) in Outcome(Case("anthropic", body)).reread.calls
+
+
+def test_a_tool_that_needs_no_arguments_is_known_by_its_name_without_decoration() -> None:
+    """The call without arguments shares its index with another one."""
+    offered = {"tools": [{"type": "function", "function": {"name": "snooze", "parameters": {"required": []}}}]}
+    body = sse(
+        chat(entry(0, "", id="c1", name="functions.snooze")),
+        chat(entry(0, '{"a":1}', id="c2", name="g")),
+        chat({}, "tool_calls"),
+    )
+    case = Case("openai-chat", body, request=offered)
+    assert list(broken(case)) == []
+    assert ("snooze", "{}", True) in Outcome(case).reread.calls
