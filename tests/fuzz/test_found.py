@@ -751,6 +751,18 @@ FOUND: dict[str, tuple[str, bytes]] = {
             completed(item_done(0, "fc_1", '{"a":1}')),
         ),
     ),
+    "an item added again with other arguments, behind the whole ones that other items brought": (
+        "openai-responses",
+        sse(
+            item_done(0, "fc_1", ""),
+            item_added(1, "fc_2"),
+            item_done(1, "fc_2", '{"des'),
+            item_added(2, "fc_3"),
+            argument_delta(2, "fc_3", '{"des":1}'),
+            item_added(0, "fc_1"),
+            argument_delta(0, "fc_1", '{"a":1}'),
+        ),
+    ),
     "other arguments under another item's id at the index of a call that came without one": (
         "openai-responses",
         sse(

@@ -158,10 +158,12 @@ class AddedItems:
 
     def _loosened(self, payload: dict[str, Json], own: str, item: ClientItem) -> dict[str, Json]:
         """A delta of an item that was taken for a piece of a call, and is none: the client is told of the item."""
-        self._loose.add(own)
-        item.arguments.lose_order()
         added, row = self.copies[own]
         self._state.because(row)
+        if own == item.id and item.is_open and item.whole:
+            item.put_end()  # Clients take the event below for the start of another item in its place.
+        self._loose.add(own)
+        item.arguments.lose_order()
         self._state.output.put({**self._state.of_nobody(added), "type": ADDED})
         return self._state.of_nobody(payload)
 
