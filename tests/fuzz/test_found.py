@@ -717,6 +717,17 @@ FOUND: dict[str, tuple[str, bytes]] = {
             chat(entry(0, '{"a":1}', id="c", name="f", type="function")),
         ),
     ),
+    "a piece under an index of its own behind one that gave its call an index": (
+        "openai-chat",
+        sse(
+            chat(entry(None, "{", id="c0", name="f")),
+            chat(entry(0, '"c":"')),
+            chat(entry(2, "2}")),
+            chat(entry(1, "", id="c1", name="g")),
+            chat(entry(1, '{"c":"x')),
+            chat(entry(0, '"}')),
+        ),
+    ),
     "a text with a blank before the object in it": (
         "openai-chat",
         sse(chat(entry(0, '"', id="c", name="f")), chat(entry(0, ' {\\"a\\": 1}"', id="c", name="f"))),
@@ -761,6 +772,18 @@ FOUND: dict[str, tuple[str, bytes]] = {
             argument_delta(2, "fc_3", '{"des":1}'),
             item_added(0, "fc_1"),
             argument_delta(0, "fc_1", '{"a":1}'),
+        ),
+    ),
+    "a call of a second response that is closed without its arguments, behind half of one of the first": (
+        "openai-responses",
+        sse(
+            created("r1"),
+            item_added(1, "fc_2"),
+            argument_delta(1, "fc_2", '{"'),
+            created("r2"),
+            argument_delta(0, "fc_1", '{"a":1}'),
+            item_done(0, "fc_1", ""),
+            completed(item_done(0, "fc_1", '{"a":1}')),
         ),
     ),
     "other arguments under another item's id at the index of a call that came without one": (
@@ -994,6 +1017,14 @@ FOUND: dict[str, tuple[str, bytes]] = {
         sse(tool_use(3), partial(3, "{}"), partial(3, None)),
     ),
     "an entry without fields before a list": ("cohere-v2", sse(cohere(0, {}), cohere(0, [named("f"), named("g")]))),
+    "other arguments behind the end of a call that said its own": (
+        "cohere-v2",
+        sse(
+            cohere(0, named("f")),
+            cohere(0, {"function": {"arguments": '{"a":1}'}}, "tool-call-end"),
+            filled(0, "{}"),
+        ),
+    ),
     "an index that is a float, and arguments of nobody at the call's place": (
         "cohere-v2",
         sse(

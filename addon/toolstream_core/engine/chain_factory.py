@@ -156,7 +156,7 @@ class ChainFactory:
             found=found,
             changed=changed,
             half_calls=self.reader.half_calls,
-            resumed=self.reader.resumed,
+            passes_on=self.reader.passes_on,
         )
 
     def _at_end(self) -> Stage | None:

@@ -45,7 +45,7 @@ class RecordBuilder:
         self._live = tuple(sink for sink in sinks if sink.live)
         self.each = any(sink.each for sink in self._live)
         self._framing = stream_checks.Framing(self.found, dialect.quiet)
-        self._resumed = False
+        self._judged = True
         self.faults: Sequence[Picker] = ()
         """The faults that were aimed at this answer."""
         self._found: set[tuple[str, int, int | None]] = set()
@@ -74,14 +74,14 @@ class RecordBuilder:
         return self._calls.resolved()
 
     def half_calls(self) -> Sequence[OpenCall]:
-        """The calls that are cut off, where neither a finish reason nor an error says so; none in a resumed stream."""
-        if self._resumed:
+        """The calls that are cut off, where neither a finish reason nor an error says so; none if nothing is judged."""
+        if not self._judged:
             return ()
         return stream_checks.cut_off(self._calls.half_calls(), self._record.findings)
 
-    def resumed(self) -> None:
-        """Take that the stream goes on with one of an earlier connection: what began there is not seen here."""
-        self._resumed = True
+    def passes_on(self) -> None:
+        """Take that nothing of the answer is judged any more."""
+        self._judged = False
 
     def found(self, finding: Finding) -> None:
         """Take a finding, and tell it; the same one only once, whoever found it."""

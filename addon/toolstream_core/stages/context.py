@@ -56,8 +56,8 @@ class Context:
     changed: Callable[[Change], None] = nobody
     half_calls: Callable[[], Sequence[OpenCall]] = no_calls
     """The calls that are half, where neither a finish reason nor an error of the answer, as it came, says so."""
-    resumed: Callable[[], None] = untold
-    """Is called where the stream goes on with one of an earlier connection, so that nothing of it is judged."""
+    passes_on: Callable[[], None] = untold
+    """Is called where nothing of the answer is judged any more: it began elsewhere, or begins anew."""
     judging: bool = False
     """Whether only the findings count: frames that go on are thrown away, and need not be written."""
 

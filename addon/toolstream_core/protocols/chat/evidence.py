@@ -56,6 +56,10 @@ class ChoiceCalls:
         self._home[id(call)] = index
         return len(here) > 1
 
+    def is_found(self, call: OpenCall) -> bool:
+        """Whether a call is found under an index."""
+        return id(call) in self._home
+
     def turn_to(self, call: OpenCall) -> None:
         """The next fragment is this call's: what the one before has become is what it stays."""
         self._note_last()
@@ -121,12 +125,14 @@ def index_changed(state: ChoiceCalls, fragment: Fragment) -> OpenCall | None:
 
 
 def index_came(state: ChoiceCalls, fragment: Fragment, index: int) -> OpenCall | None:
-    """The call that opened without an index, where a continuation, which has no name, has one."""
+    """The call that opened without an index, where a continuation, which has no name, is the first that has one."""
     if fragment.phase is not Phase.MORE or nonblank(fragment.id):
         return None
     here = state.all[index] if 0 <= index < len(state.all) else None
     call = here if here is not None and not isinstance(here.index, int) else state.last
     if call is None or isinstance(call.index, int) or call.arguments.whole or not call.arguments.viable:
+        return None
+    if state.is_found(call):
         return None
     state.found_at(index, call)
     return call

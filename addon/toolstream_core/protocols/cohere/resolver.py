@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, override
 
+from toolstream_core.calls.json_text import is_object
+from toolstream_core.calls.resolver import same_arguments
 from toolstream_core.calls.started_calls import StartedCalls
 from toolstream_core.model import Fragment, Phase
 
@@ -52,7 +54,8 @@ class CohereCalls(StartedCalls):
         newest = self._newest.get(fragment.index)
         if newest is not None and not newest.closed and not self._left_behind(newest):
             return newest
-        return self._only_open(fragment) or newest or self._open(fragment)
+        call = self._only_open(fragment) or newest
+        return self._open(fragment) if call is None or _says_another(call, fragment) else call
 
     def _left_behind(self, call: OpenCall) -> bool:
         """Whether a call is whole, and the next one has started and is not."""
@@ -77,3 +80,11 @@ class CohereCalls(StartedCalls):
         if fragment.phase is Phase.CLOSE:
             call.over = True
             self._still_open.pop(call.position, None)
+
+
+def _says_another(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether a delta behind the end of a whole call says other whole arguments: those of no call that was started."""
+    text = fragment.arguments
+    if not (call.closed and call.arguments.whole and isinstance(text, str) and is_object(text)):
+        return False
+    return not same_arguments(text, call.arguments.text())

@@ -29,8 +29,7 @@ class OpeningRepair:
         """Whether the first event continues a stream of an earlier connection, so that nothing is judged."""
         if not is_resumed(self._state.context.exchange.path, payload, kind):
             return False
-        self._state.mode = Mode.PASSED_ON
-        self._state.context.resumed()
+        self._state.pass_on()
         return True
 
     def begin(self, payload: dict[str, Json], kind: str) -> None:
@@ -58,5 +57,5 @@ class OpeningRepair:
         state.report(RESTARTED_STREAM, "a second response starts within the stream")
         if not (again and self._items.unclosed()):
             self._kept.give_all_back(self._items)
-            state.mode = Mode.PASSED_ON
+            state.pass_on()
         return payload

@@ -76,6 +76,11 @@ class RepairState:
         if not (call.id or call.name):
             self._anonymous.append(call)
 
+    def pass_on(self) -> None:
+        """Judge nothing any more."""
+        self.mode = Mode.PASSED_ON
+        self.context.passes_on()
+
     @property
     def has_stray_arguments(self) -> bool:
         """Whether arguments came that belong to no known call, or may have: they may be a part of one in pieces."""
