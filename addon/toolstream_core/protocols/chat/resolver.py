@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 #                                                                                    the same call
 #   new     of another index         no name, that call unfinished                -> that call (its index changes)
 #   new     nothing                  no name, and an unfinished call opened       -> that call: the one of that place,
-#                                    without an index                                else the last
+#                                    without an index, found at none yet             else the last
 #   known   nothing                                                               -> the newest of that index
 #   known   nothing                  a name comes after whole arguments, with     -> a new one
 #                                    fresh arguments or as another name
