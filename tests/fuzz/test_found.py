@@ -1025,6 +1025,15 @@ FOUND: dict[str, tuple[str, bytes]] = {
             filled(0, "{}"),
         ),
     ),
+    "a delta of {} behind the end of a call that had such a placeholder before its arguments": (
+        "cohere-v2",
+        sse(
+            cohere(1, named("f")),
+            *(filled(0, "{}"), filled(0, '{"b"'), filled(0, ":2}"), {"type": "tool-call-end", "index": 0}),
+            {"type": "message-start", "id": "m", "delta": {"message": {"role": "assistant"}}},
+            filled(1, "{}"),
+        ),
+    ),
     "an index that is a float, and arguments of nobody at the call's place": (
         "cohere-v2",
         sse(

@@ -85,6 +85,7 @@ class CohereCalls(StartedCalls):
 def _says_another(call: OpenCall, fragment: Fragment) -> bool:
     """Whether a delta behind the end of a whole call says other whole arguments: those of no call that was started."""
     text = fragment.arguments
-    if not (call.closed and call.arguments.whole and isinstance(text, str) and is_object(text)):
+    if not (call.closed and isinstance(text, str) and is_object(text)):
         return False
-    return not same_arguments(text, call.arguments.text())
+    meant, whole = call.meant(may_be_empty=False)
+    return whole and not same_arguments(text, meant)
