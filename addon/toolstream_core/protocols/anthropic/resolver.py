@@ -29,12 +29,18 @@ class AnthropicCalls(StartedCalls):
         self._still_open: dict[int, OpenCall] = {}
         """Calls that were started and not stopped, by their position."""
         self._strays = Strays()
+        self._finished = False
+        """Whether a stop reason has come."""
         self._stopped_last: OpenCall | None = None
         """The call that was stopped last: fragments of other indexes may still turn out to be nobody's."""
 
     @override
     def conclude(self, content: EventContent) -> None:
         self._decide()
+        self._finished = self._finished or any(finish.reason for finish in content.finishes)
+        if content.end and not self._finished:
+            for call in self._still_open.values():  # arguments were still to come
+                call.cut = call.cut or (call.arguments.empty and says_nothing(call.start_input))
         super().conclude(content)
 
     def _decide(self) -> None:

@@ -1,0 +1,135 @@
+"""Amazon Bedrock ConverseStream, as the difference needs it: its events and their fields."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, override
+
+from toolstream_core.defects.finish import REPEATED_STOP
+from toolstream_core.defects.identity import MISSING_INDEX, ODD_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
+from toolstream_core.defects.row import WARNING
+from toolstream_core.protocols.bedrock import converse_event as converse
+from toolstream_core.protocols.bedrock.converse_event import BLOCK_DELTA, BLOCK_START, BLOCK_STOP, INDEX
+from toolstream_core.protocols.bedrock.request import BedrockRequests
+from toolstream_core.repair.blocks.stage import BlockDifference
+from toolstream_core.repair.blocks.form import BlockForm, IndexRows, Said, What
+from toolstream_core.repair.blocks.half_blocks import HalfBlockRepairer
+from toolstream_core.repair.finish import FinishWords
+from toolstream_core.stages.repair.early_finish import EarlyFinishRepairer
+from toolstream_core.stages.repair.identity import STRICT_ID
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolstream_core.model import Event, Json
+    from toolstream_core.repair.fields import Payload
+    from toolstream_core.stages.repair.repairer import Repairer
+    from toolstream_core.wire.frame import Frame
+    from toolstream_core.wire.write import Writer
+
+KINDS: Final = {
+    converse.START: What.HEAD,
+    BLOCK_START: What.START,
+    BLOCK_DELTA: What.DELTA,
+    BLOCK_STOP: What.STOP,
+    converse.STOP: What.FINISH,
+    converse.METADATA: What.TAIL,
+}
+WORDS: Final = {what: kind for kind, what in KINDS.items()}
+_TOOL: Final = ("start", "toolUse")
+
+
+def read(frame: Frame) -> Said | None:
+    """What a frame is."""
+    event = converse.event_of(frame)
+    return None if event is None else Said(KINDS[event.kind], event.kind, event.body)
+
+
+def rewrite(writer: Writer, frame: Frame, said: Said, body: Payload, line: bool) -> Frame:
+    """A frame with another body."""
+    del said, line
+    event = converse.event_of(frame)
+    return frame if event is None else writer.rewrite(frame, event.with_body(body))
+
+
+def make(writer: Writer, what: What, body: Payload, number: int, keyed: bool) -> Frame:
+    """A new frame."""
+    return converse.made(writer, WORDS[what], body, number, keyed=keyed)
+
+
+def keyed(frame: Frame) -> bool:
+    """Whether an event's name is a key of its data."""
+    event = converse.event_of(frame)
+    return event is not None and event.keyed
+
+
+def text_block(index: Json, text: str) -> list[tuple[What, Payload]]:
+    """A block of text, which nothing starts."""
+    return [(What.DELTA, {INDEX: index, "delta": {"text": text}}), (What.STOP, {INDEX: index})]
+
+
+FORM: Final = BlockForm(
+    read=read,
+    rewrite=rewrite,
+    make=make,
+    keyed=keyed,
+    paths={
+        What.START: {
+            "index": (INDEX,),
+            "id": (*_TOOL, "toolUseId"),
+            "name": (*_TOOL, "name"),
+            "arguments": (*_TOOL, "input"),
+        },
+        What.DELTA: {"index": (INDEX,), "arguments": converse.INPUT},
+        What.STOP: {"index": (INDEX,)},
+        What.FINISH: {"reason": ("stopReason",)},
+        What.TAIL: {"usage": ("usage",)},
+    },
+    start={},
+    new={
+        What.DELTA: {INDEX: 0, "delta": {"toolUse": {"input": ""}}},
+        What.STOP: {INDEX: 0},
+        What.FINISH: {"stopReason": "tool_use"},
+    },
+    text_block=text_block,
+    usage={What.TAIL: {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}},
+    words=FinishWords(
+        called="tool_use",
+        complete="end_turn",
+        foreign={
+            "stop": "end_turn",
+            "STOP": "end_turn",
+            "END_TURN": "end_turn",
+            "completed": "end_turn",
+            "tool_calls": "tool_use",
+            "function_call": "tool_use",
+            "TOOL_USE": "tool_use",
+            "TOOL_CALL": "tool_use",
+            "length": "max_tokens",
+            "MAX_TOKENS": "max_tokens",
+            "content_filter": "content_filtered",
+        },
+    ),
+    index_rows=IndexRows(
+        missing=MISSING_INDEX, odd=ODD_INDEX, reused=REUSED_INDEX, offset=None, changing=UNKNOWN_BLOCK
+    ),
+    counted=False,
+    implicit=True,
+    wrong_finish_severity=WARNING,
+    repeated_finish=REPEATED_STOP,
+    usual_id=STRICT_ID,
+    earlier_ids=BedrockRequests().earlier_ids,
+    bare=frozenset({INDEX, "p"}),
+)
+
+
+class ConverseHalfAnswerRepairer(HalfBlockRepairer):
+    """Lets text go on behind `messageStop` too: clients read on, for `metadata` follows it."""
+
+    @override
+    def is_read_last(self, event: Event) -> bool:
+        return False
+
+
+REPAIRS: Final[tuple[Callable[[Any], Repairer], ...]] = (EarlyFinishRepairer, partial(BlockDifference, form=FORM))
+AT_END: Final[type[Repairer]] = ConverseHalfAnswerRepairer

@@ -1,0 +1,156 @@
+"""Cohere v2 chat, as the difference needs it: its events and their fields. Its blocks are calls alone."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, override
+
+from toolstream_core.defects.arguments import MISNAMED_ARGUMENTS
+from toolstream_core.defects.finish import REPEATED_FINISH
+from toolstream_core.defects.framing import DATA_AFTER_END, TOOL_CALLS_OBJECT
+from toolstream_core.defects.identity import CHANGING_INDEX, MISSING_INDEX, ODD_INDEX, OFFSET_INDEX, REUSED_INDEX
+from toolstream_core.protocols.cohere import wire
+from toolstream_core.protocols.cohere.wire import CALL_DELTA, CALL_END, CALL_START, DONE, MESSAGE_END, MESSAGE_START
+from toolstream_core.protocols.requests.tools import earlier_ids
+from toolstream_core.repair.blocks.stage import BlockDifference
+from toolstream_core.repair.blocks.form import BlockForm, IndexRows, Said, What
+from toolstream_core.repair.blocks.half_blocks import HalfBlockRepairer
+from toolstream_core.repair.finish import FinishWords
+from toolstream_core.stages.repair.early_finish import EarlyFinishRepairer
+from toolstream_core.stages.repair.sse import SseRepairer
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolstream_core.defects.row import Row
+    from toolstream_core.model import Event
+    from toolstream_core.repair.fields import Payload
+    from toolstream_core.stages.repair.repairer import Repairer
+    from toolstream_core.wire.frame import Frame
+    from toolstream_core.wire.write import Writer
+
+KINDS: Final = {
+    MESSAGE_START: What.HEAD,
+    CALL_START: What.START,
+    CALL_DELTA: What.DELTA,
+    CALL_END: What.STOP,
+    MESSAGE_END: What.FINISH,
+}
+_CONTENT: Final = ("citation-end", "citation-start", "content-delta", "content-end", "content-start", "tool-plan-delta")
+_ENTRY: Final = ("delta", "message", "tool_calls")
+_OF_CALL: Final = {
+    "index": ("index",),
+    "id": (*_ENTRY, "id"),
+    "name": (*_ENTRY, "function", "name"),
+    "arguments": (*_ENTRY, "function", "arguments"),
+}
+_TOKENS: Final = {"input_tokens": 0, "output_tokens": 0}
+_USAGE: Final = {"billed_units": _TOKENS, "tokens": _TOKENS}
+OWN: Final = frozenset({"TOOL_CALL", "COMPLETE", "STOP_SEQUENCE", "MAX_TOKENS", "ERROR", "TIMEOUT"})
+
+
+def read(frame: Frame) -> Said | None:
+    """What a frame is."""
+    if frame.data is not None and frame.data.strip() == DONE:
+        return Said(What.END, "[DONE]", {})
+    body = frame.json
+    if not isinstance(body, dict):
+        return None
+    kind = wire.kind_of(body, frame.name)
+    return Said(KINDS.get(kind, What.OTHER), kind, body)
+
+
+def split(said: Said) -> tuple[Row | None, list[Said]]:
+    """An entry for each event, its arguments under the protocol's key."""
+    found = wire.entries(said.body)
+    listed = isinstance(json_access.get(said.body, *_ENTRY), list)
+    parts = [said._replace(body=wire.with_entry(said.body, entry)) for entry in found] if listed else [said]
+    odd = [wire.argument_key(wire.function_of(wire.entry_of(part.body))) not in (None, "arguments") for part in parts]
+    if any(odd):
+        bodies = [wire.with_arguments(part.body, wire.arguments_in(part.body)) for part in parts]
+        parts = [part._replace(body=body) for part, body in zip(parts, bodies, strict=True)]
+    return TOOL_CALLS_OBJECT if listed else MISNAMED_ARGUMENTS if any(odd) else None, parts
+
+
+def rewrite(writer: Writer, frame: Frame, said: Said, body: Payload, line: bool) -> Frame:
+    """A frame with another body."""
+    return writer.rewrite(frame, {**body}, said.kind if line else None)
+
+
+def make(writer: Writer, what: What, body: Payload, number: int, line: bool) -> Frame:
+    """A new frame."""
+    if what is What.END:
+        return writer.make(DONE, number)
+    return writer.make(body, number, str(body["type"]) if line else "")
+
+
+def own_word(reason: str) -> str | None:
+    """The finish reason in this protocol's spelling."""
+    word = reason.upper().replace("-", "_")
+    return word if word in OWN else None
+
+
+FORM: Final = BlockForm(
+    read=read,
+    rewrite=rewrite,
+    make=make,
+    split=split,
+    paths={
+        What.START: {**_OF_CALL, "type": (*_ENTRY, "type")},
+        What.DELTA: _OF_CALL,
+        What.STOP: {**_OF_CALL, "whole": ("delta",)},
+        What.FINISH: {"reason": ("delta", "finish_reason"), "usage": ("delta", "usage")},
+    },
+    start={"type": "function", "arguments": ""},
+    new={
+        What.DELTA: wire.call_delta(0, ""),
+        What.STOP: wire.call_end(0),
+        What.FINISH: {"type": MESSAGE_END, "delta": {"finish_reason": "TOOL_CALL", "usage": _USAGE}},
+        What.END: {},
+    },
+    text_block=lambda index, text: [],  # noqa: ARG005 - text has no place among calls
+    usage={What.FINISH: _USAGE},
+    words=FinishWords(
+        called="TOOL_CALL",
+        complete="COMPLETE",
+        foreign={
+            "stop": "COMPLETE",
+            "STOP": "COMPLETE",
+            "end_turn": "COMPLETE",
+            "completed": "COMPLETE",
+            "tool_calls": "TOOL_CALL",
+            "tool_use": "TOOL_CALL",
+            "function_call": "TOOL_CALL",
+            "length": "MAX_TOKENS",
+        },
+        own=own_word,
+    ),
+    index_rows=IndexRows(
+        missing=MISSING_INDEX, odd=ODD_INDEX, reused=REUSED_INDEX, offset=OFFSET_INDEX, changing=CHANGING_INDEX
+    ),
+    late_identity=True,
+    event_lines=frozenset({*KINDS, *_CONTENT}),
+    lines_by_first=True,
+    repeated_finish=REPEATED_FINISH,
+    after_end=DATA_AFTER_END,
+    nobodys=wire.NOBODYS,
+    earlier_ids=earlier_ids,
+    bare=frozenset({"type", "index"}),
+)
+
+
+class CohereHalfAnswerRepairer(HalfBlockRepairer):
+    """Lets text go on behind `message-end` too: clients read on, for `[DONE]` follows it."""
+
+    @override
+    def is_read_last(self, event: Event) -> bool:
+        return (event.frame.data or b"").strip() == DONE
+
+
+REPAIRS: Final[tuple[Callable[[Any], Repairer], ...]] = (
+    SseRepairer,
+    EarlyFinishRepairer,
+    partial(BlockDifference, form=FORM),
+)
+AT_END: Final[type[Repairer]] = CohereHalfAnswerRepairer

@@ -1,0 +1,90 @@
+"""The intended arguments of one block, and the name of each difference from what came."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.calls.json_text import is_object, says_nothing
+from toolstream_core.defects.arguments import (
+    CUMULATIVE_ARGUMENTS,
+    DOUBLE_ENCODED_ARGUMENTS,
+    MERGED_CALLS,
+    NULL_ARGUMENTS,
+    OBJECT_ARGUMENTS,
+    PLACEHOLDER_ARGUMENTS,
+    REPLAYED_ARGUMENTS,
+    SPLIT_SURROGATE,
+    TRAILING_GARBAGE,
+)
+from toolstream_core.repair.reading import LONGEST_PLACEHOLDER, Reading
+from toolstream_core.stages.repair.escapes import Escapes
+from toolstream_core.wire.write import encoded
+
+if TYPE_CHECKING:
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.defects.row import Row
+    from toolstream_core.model import Json
+    from toolstream_core.repair.blocks.message import Block
+
+MESSAGES: Final = {
+    CUMULATIVE_ARGUMENTS.name: "a delta carries all arguments so far",
+    DOUBLE_ENCODED_ARGUMENTS.name: "the arguments are JSON within a JSON string",
+    SPLIT_SURROGATE.name: "a delta ends with half of a surrogate pair",
+    TRAILING_GARBAGE.name: "other text follows the arguments",
+    MERGED_CALLS.name: "arguments of another call follow complete ones",
+    REPLAYED_ARGUMENTS.name: "the whole arguments came again",
+}
+
+
+def intended(block: Block, call: OpenCall, *, over: bool = False, fix_escapes: bool = False) -> Reading:
+    """The arguments as far as they are certain; `over`: nothing more comes."""
+    arguments = call.arguments
+    if arguments.empty and not block.meaning.begin:
+        prefilled = call.start_input if over and not says_nothing(call.start_input) else None
+        return Reading(arguments.text() if prefilled is None else prefilled)
+    if not over and block.may_stand_for_more:
+        return Reading("", PLACEHOLDER_ARGUMENTS)
+    if fix_escapes and arguments.ended and not arguments.scanner.whole:
+        return Reading(Escapes().changed(arguments.text(), lambda _row, _message: True))
+    return block.meaning.read(over=over)
+
+
+def is_whole(block: Block, call: OpenCall, *, may_be_empty: bool) -> bool:
+    """Whether all of the arguments have come."""
+    if not call.whole(may_be_empty=may_be_empty):
+        return False
+    return not block.meaning.begin or is_object(block.meaning.read(over=True).text)
+
+
+def says_none(call: OpenCall) -> bool:
+    """Whether no arguments have come, or such as may stand for those that did not come."""
+    if call.arguments.empty:
+        return call.start_input is None or says_nothing(call.start_input)
+    return call.arguments.size < LONGEST_PLACEHOLDER and says_nothing(call.arguments.text())
+
+
+def text_of(came: Json) -> str:
+    """What a fragment says of the arguments."""
+    return came if isinstance(came, str) else encoded(came).decode() if isinstance(came, dict) else ""
+
+
+def row_of(block: Block, call: OpenCall, came: Json) -> tuple[Row, str]:
+    """The deviation of a fragment that is not forwarded unchanged, and the message."""
+    if came is None:
+        return NULL_ARGUMENTS, "arguments are null"
+    if not isinstance(came, str):
+        return OBJECT_ARGUMENTS, f"arguments are no text, but {type(came).__name__}"
+    row = intended(block, call).row or REPLAYED_ARGUMENTS
+    if row is PLACEHOLDER_ARGUMENTS:
+        return row, f"{call.arguments.text().strip()[:4]} stands for the arguments"
+    return row, MESSAGES[row.name]
+
+
+def contradiction(call: OpenCall) -> tuple[Row, str] | None:
+    """What makes arguments that have ended unfit to run, where nothing repairs it."""
+    arguments = call.arguments
+    if arguments.whole or not arguments.spilled:
+        return None
+    whole = arguments.ended_object() or ""
+    row = MERGED_CALLS if "{" in arguments.text()[len(whole) :] else TRAILING_GARBAGE
+    return row, MESSAGES[row.name]

@@ -1,0 +1,188 @@
+"""How a message ends: finish reasons, and what is missing at the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls.finish_reasons import is_cut
+from toolstream_core.calls.json_text import is_object
+from toolstream_core.defects.finish import (
+    CUT_OFF_CALL,
+    FOREIGN_FINISH,
+    MISSING_CALLS,
+    MISSING_DONE,
+    MISSING_FINISH,
+    REPEATED_STOP,
+    UNCLOSED_CALL,
+    WRONG_FINISH,
+)
+from toolstream_core.defects.framing import (
+    NULL_USAGE,
+)
+from toolstream_core.repair.blocks import arguments as truth
+from toolstream_core.repair.blocks.events import BlockEvents
+from toolstream_core.repair.blocks.form import (
+    REASON,
+    USAGE,
+    What,
+)
+from toolstream_core.repair.blocks.message import Block, Sent
+from toolstream_core.repair.blocks.order import BlockOrder
+from toolstream_core.repair.blocks.stream import BlockStream
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Event, Json
+    from toolstream_core.repair.blocks.form import Said
+
+
+class MessageEnd:
+    """How a message ends, for one stream."""
+
+    def __init__(self, stream: BlockStream, client: BlockEvents, order: BlockOrder) -> None:
+        """For one stream."""
+        self._stream, self._client, self._order = stream, client, order
+        self.context, self.form, self.message = stream.context, stream.form, stream.message
+
+    def finish(self, event: Event, said: Said) -> None:
+        message, form = self.message, self.form
+        reason = form.get(said, REASON)
+        reason = reason if isinstance(reason, str) else ""
+        if message.finish is not None and form.repeated_finish is not None:
+            gone = self._stream.report(form.repeated_finish, self._stream.number, "the message ends twice")
+            if not (gone and message.finished_with == len(message.calls)):
+                self._stream.pass_on(event.frame, said)
+            return
+        message.cut = message.cut or is_cut(reason)
+        if reason or form.repeated_finish is not None:
+            self.message.over = True
+            message.finish = message.finish or reason
+            self._order.settle()
+            self._close_all(over=bool(reason) or form.repeated_finish is not None)
+            message.finished_with = len(message.calls)
+        self._stream.pass_on(event.frame, said, self._reason(reason) | self.usage(said))
+
+    def _reason(self, reason: str) -> dict[str, Json]:
+        """The finish reason that the client has to get."""
+        form, number, runs = self.form, self._stream.number, self._runnable
+        words = form.words
+        meant = words.translated(reason)
+        if meant == words.called and not self.message.calls:
+            self._stream.report(MISSING_CALLS, number, f"the finish reason says {words.called} and no call came")
+        wanted = words.wanted(reason, runs=runs)
+        if meant != reason:
+            foreign = self._stream.report(FOREIGN_FINISH, number, f"the finish reason is {reason}")
+            return {REASON: wanted} if foreign else {}
+        why = f"finish reason {reason} although calls were made"
+        if wanted != reason and self._stream.report(WRONG_FINISH, number, why, severity=form.wrong_finish_severity):
+            return {REASON: wanted}
+        lacks = not reason and form.repeated_finish is not None and runs and not self.message.failed
+        if lacks and self._stream.report(MISSING_FINISH, number, "the message ends without a finish reason"):
+            return {REASON: words.called}
+        return {}
+
+    def usage(self, said: Said) -> dict[str, Json]:
+        """The usage, where readers count on it and it did not come."""
+        if not self.form.has(said, USAGE) or isinstance(self.form.get(said, USAGE), dict) or self.message.failed:
+            return {}
+        if said.what is What.HEAD and not isinstance(said.body.get("message"), dict):
+            return {}
+        bare = self._stream.report(NULL_USAGE, self._stream.number, f"{said.kind} has no usage")
+        return {USAGE: self.form.usage[said.what]} if bare else {}
+
+    def end(self, event: Event, said: Said) -> None:
+        message = self.message
+        if message.done and said.what is What.END:
+            gone = self._stream.report(REPEATED_STOP, self._stream.number, "the message stops twice")
+            if not (gone and message.finished_with == len(message.calls) and said.body.keys() <= self.form.bare):
+                self._stream.pass_on(event.frame, said)
+            return
+        self.message.over = True
+        self._order.settle()
+        self._close_all(over=True)
+        if message.finish is None:
+            self._put_finish(f"{said.kind} comes without a finish reason")
+        message.done = message.done or said.what is What.END
+        message.finished_with = len(message.calls)
+        self._stream.pass_on(event.frame, said, self.usage(said))
+
+    def _put_finish(self, why: str) -> bool:
+        """Say the finish that the client lacks, where all calls are whole; whether that was done."""
+        message, form = self.message, self.form
+        if message.failed or message.torn or not self._runnable:
+            return False
+        self._close_all(over=True)
+        if not self._stream.report(MISSING_FINISH, self._stream.number, why):
+            return False
+        message.finish = form.words.called
+        self._stream.make(What.FINISH, form.filled(What.FINISH, **{REASON: form.words.called}))
+        return True
+
+    def put_end(self) -> None:
+        """Say the end that the client lacks, where all calls are whole."""
+        message, form = self.message, self.form
+        if not self._runnable:
+            return
+        if message.finish is None:
+            if not self._put_finish("the stream ended without a finish reason"):
+                return
+        elif What.END not in form.new or (form.lines_by_first and not self._stream.keyed):
+            return
+        elif not self._stream.report(
+            MISSING_DONE, self._stream.number, "the stream ended without its last event", severity=form.end_row_severity
+        ):
+            return
+        else:
+            self._close_all(over=True)
+        if What.END in form.new:
+            self._stream.make(What.END, form.new[What.END])
+
+    def _close_all(self, *, over: bool) -> None:
+        """The message is over: stop the calls that are whole. `over`: an event said so, be it without a reason."""
+        for block in self.message.blocks:
+            if block.sent is not Sent.OPEN or block.call is None or block.waiting:
+                continue
+            if self._client.is_whole(block, block.call, over=over) and not self.message.failed:
+                if self._stream.report(UNCLOSED_CALL, self._stream.number, "no event stopped the call", block.call):
+                    self._client.close(block)
+            else:
+                self._client.put_delta(block, block.call, over=True)
+        self._client.pass_foreign(None)
+
+    @property
+    def _runnable(self) -> bool:
+        """Whether there are calls, and the client can run each of them."""
+        message = self.message
+        calls = message.calls
+        others = [block for block in message.blocks if block.sent is Sent.OPEN and block.others is not None]
+        over = all(block.others is not None and self._client.whole(block, block.others) for block in others)
+        return bool(calls) and over and not message.lost and all(self._can_run(block) for block in calls)
+
+    def _can_run(self, block: Block) -> bool:
+        call = block.call
+        if call is None or not call.name or block.text.free or not self._client.is_whole(block, call, over=True):
+            return False
+        return call.arguments.empty or is_object(truth.intended(block, call, over=True).text)
+
+    def keep_back_stops(self) -> None:
+        """The body ends before the answer does: what says that a half call is over does not go."""
+        half = {id(call) for call in self.context.half_calls()} if self._stream.on(CUT_OFF_CALL) else set()
+        for block in self.message.blocks:
+            if id(block.call) in half and block.waiting and (said := block.waiting[-1].said) and said.what is What.STOP:
+                self._stream.because(CUT_OFF_CALL)
+                block.waiting.pop()
+                self.message.waiting -= 1
+
+    def flush(self, *, clean: bool) -> None:
+        """The body has ended, or breaks: what was kept goes; what says that half a call is over does not."""
+        del clean
+        for block in self.message.blocks:
+            if block.call is not None and block.sent is Sent.OPEN and not self.message.done:
+                self._client.put_delta(block, block.call, over=True)
+            for one in block.waiting:
+                if one.said.what is What.OTHER:
+                    self._order.put_aside(one.event, one.said)
+                else:
+                    self._stream.pass_on(one.event.frame, one.said, self._client.continued(block, one), first=one.first)
+            self.message.waiting -= len(block.waiting)
+            block.waiting.clear()
+        self._client.pass_foreign(None)

@@ -1,0 +1,335 @@
+"""Deltas and stops as the client has to get them: what it lacks of a block that was started."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls import nonblank
+from toolstream_core.defects.arguments import (
+    INVALID_ARGUMENTS,
+    LOST_ARGUMENTS,
+    MISSING_DELTAS,
+    OBJECT_ARGUMENTS,
+    PLACEHOLDER_ARGUMENTS,
+    REPLAYED_ARGUMENTS,
+)
+from toolstream_core.defects.finish import (
+    REPEATED_STOP,
+)
+from toolstream_core.defects.framing import (
+    FOREIGN_DELTA,
+)
+from toolstream_core.defects.identity import (
+    CHANGING_ID,
+    REPEATED_ID,
+    REPEATED_NAME,
+    UNKNOWN_BLOCK,
+)
+from toolstream_core.model import ABSENT
+from toolstream_core.repair.blocks import arguments as truth
+from toolstream_core.repair.blocks.form import (
+    ARGUMENTS,
+    ID,
+    INDEX,
+    NAME,
+    TYPE,
+    What,
+    number_of,
+)
+from toolstream_core.repair.blocks.message import Block, Sent, Waiting
+from toolstream_core.repair.blocks.stream import BlockStream
+
+if TYPE_CHECKING:
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.defects.row import Row
+    from toolstream_core.model import Json
+
+
+class BlockEvents:
+    """Deltas and stops as the client has to get them, for one stream."""
+
+    def __init__(self, stream: BlockStream) -> None:
+        """For one stream."""
+        self._stream = stream
+        self.context, self.form, self.message = stream.context, stream.form, stream.message
+
+    def delta(self, block: Block, one: Waiting) -> None:
+        call, said, came = block.call, one.said, self.form.get(one.said, ARGUMENTS)
+        wanted = self.continued(block, one)
+        if call is None or came is ABSENT:
+            self._of_another_kind(block, one, wanted)
+            return
+        if block.sent in {Sent.ENDED, Sent.STOPPED} and self._late(block, call, one):
+            return
+        amid = isinstance(came, dict) and block.text.size > 0 and not call.arguments.whole
+        block.text.free = block.text.free or amid
+        if amid or not isinstance(came, str | dict | None):
+            self._stream.report(
+                OBJECT_ARGUMENTS, self._stream.number, f"arguments are no text, but {type(came).__name__}", call
+            )
+            self._stream.pass_on(one.event.frame, said, wanted, first=one.first)
+            return
+        self._note_kind(block, call, one, came)
+        more = self._more(block, call, one, came)
+        if more != came:
+            row, why = truth.row_of(block, call, came)
+            if self._stream.report(
+                row, self._stream.now if row is PLACEHOLDER_ARGUMENTS else self._stream.number, why, call
+            ):
+                wanted[ARGUMENTS], block.mended = more, True
+            else:
+                more, block.text.free = came if isinstance(came, str) else "", True
+        block.text.add(more if isinstance(more, str) else "", block.meaning.source)
+        if not block.mended and (why_not := truth.contradiction(call)) is not None:
+            self._stream.report(why_not[0], self._stream.number, why_not[1], call)
+        self._stream.pass_on(one.event.frame, said, wanted, first=one.first)
+
+    def _more(self, block: Block, call: OpenCall, one: Waiting, came: Json) -> Json:
+        """What the client lacks of the arguments with this event; `came` where what is meant contradicts what it has."""
+        had, arguments, meaning = block.text, call.arguments, block.meaning
+        piece = truth.text_of(came)
+        source = meaning.source
+        if one.size == arguments.size and isinstance(came, str) and had.is_in_step(source, source.size - len(piece)):
+            if meaning.is_inside and not piece[-1:] >= "\ud800":
+                return came
+        if had.free:
+            return came
+        begun = had.text
+        goal = truth.intended(block, call, fix_escapes=self._stream.on(INVALID_ARGUMENTS)).text
+        if one.size < arguments.size:  # the events that wait after this one say the rest
+            known = arguments.text().startswith(goal, meaning.begin)
+            goal = goal[: max(0, one.size - meaning.begin)] if known else begun
+        if goal.startswith(begun):
+            return goal[len(begun) :]
+        if begun.startswith(goal):
+            return ""
+        if block.again is not None:  # it was left out, and says after all that the arguments begin anew
+            self.send_again(block, block.again)
+            block.begin_anew(one.size - len(piece))
+            block.again = None
+            return piece
+        had.free = True
+        return came
+
+    def _note_kind(self, block: Block, call: OpenCall, one: Waiting, came: Json) -> None:
+        """Clients read arguments of one type of delta: where two are mixed, all go as they came."""
+        kind = self.form.get(one.said, TYPE)
+        if came in (None, "") or block.text.free:
+            return
+        if block.kind is ...:
+            block.kind = kind
+        elif block.kind != kind:
+            if not block.text.size:
+                block.begin_anew(0)
+            self.put_delta(block, call, upto=one.size - len(truth.text_of(came)), over=True)
+            block.text.free = self.message.lost = True
+
+    def _late(self, block: Block, call: OpenCall, one: Waiting) -> bool:
+        """A delta behind its block's stop: it goes as it came, unless it says nothing new behind a stop that was made."""
+        goal = truth.intended(block, call, over=True).text
+        if goal == block.text.text:
+            why = "the whole arguments came again"
+            if block.sent is Sent.ENDED or self._stream.report(REPLAYED_ARGUMENTS, self._stream.number, why, call):
+                return True
+        if self.arguments_of(one):
+            block.text.free = self.message.lost = True
+        return False
+
+    def _of_another_kind(self, block: Block, one: Waiting, wanted: dict[str, Json]) -> None:
+        """A delta that brings no arguments: text within a call goes behind it."""
+        text = self.text_of(one)
+        if block.call is not None and text is not None and block.sent is Sent.OPEN:
+            why = "text comes in a block that is a call"
+            if self._stream.report(FOREIGN_DELTA, self._stream.number, why, block.call):
+                block.foreign.append(one)
+                return
+        if text is not None:
+            self.pass_foreign(block)
+        self._stream.pass_on(one.event.frame, one.said, wanted, first=one.first)
+
+    def nobodys(self, one: Waiting) -> None:
+        """An event of a block that was never started, so that no client takes it for another block's."""
+        message, said = self.message, one.said
+        index = number_of(self.form.get(said, INDEX))
+        if said.what is What.DELTA and one.call is None:
+            self.pass_foreign(None)
+            taken = index in message.places and self._stream.report(
+                UNKNOWN_BLOCK, self._stream.number, f"no block {index} was started", one.call
+            )
+            self._stream.pass_on(one.event.frame, said, {INDEX: self.form.nobodys + abs(index or 0)} if taken else {})
+            return
+        repair = self._stream.report(
+            UNKNOWN_BLOCK, self._stream.number, f"no block {self.form.get(said, INDEX)!r} was started", one.call
+        )
+        if said.what is What.STOP:
+            if not (repair and message.blocks and said.body.keys() <= self.form.bare):
+                self._stream.pass_on(one.event.frame, said)
+            return
+        message.lost = True
+        apart = repair and (index is None or index < self.form.nobodys)
+        self._stream.pass_on(one.event.frame, said, {INDEX: self.form.nobodys + abs(index or 0)} if apart else {})
+
+    def continued(self, block: Block, one: Waiting) -> dict[str, Json]:
+        """Index, id and name of an event behind the start, as the client has to get them."""
+        form, said, call = self.form, one.said, block.call
+        came, wanted = form.get(said, INDEX), {}
+        if came == block.index and type(came) is type(block.index):
+            if block.moved:
+                wanted[INDEX] = block.place
+        else:
+            row, why = self._row_of_index(came)
+            if self._stream.report(row, self._stream.number, why, call) or block.moved:
+                wanted[INDEX] = block.place
+        if call is None or not form.late_identity:
+            return wanted
+        for name in (ID, NAME):
+            given = nonblank(form.get(said, name))
+            if given and self._is_known(block, call, name, given):
+                wanted[name] = ABSENT
+        return wanted
+
+    def _is_known(self, block: Block, call: OpenCall, name: str, given: str) -> bool:
+        """Whether an id or name behind the start is taken out."""
+        if name in block.lacks:
+            return block.lacks.pop(name)
+        row, why = REPEATED_NAME, "the name comes again"
+        if name == ID:
+            row, why = (REPEATED_ID, "the id comes again") if given == call.id else (CHANGING_ID, f"the id is {given}")
+        return self._stream.report(row, self._stream.number, why, call)
+
+    def _row_of_index(self, came: Json) -> tuple[Row, str]:
+        rows = self.form.index_rows
+        if came is ABSENT or came is None:
+            return rows.missing, "an event of the call has no index"
+        if type(came) is not int or came < 0:
+            return rows.odd, f"the index is {came!r}"
+        if number_of(came) in self.message.by_index:
+            return rows.changing, f"the index is {came}"
+        return UNKNOWN_BLOCK, f"no block {came} was started"
+
+    def stop(self, block: Block, one: Waiting) -> None:
+        call, wanted = block.call, self.continued(block, one)
+        if block.finished:
+            made = block.sent is Sent.ENDED
+            block.sent = Sent.STOPPED
+            gone = made or self._stream.report(REPEATED_STOP, self._stream.number, "the block stops twice", call)
+            if not (gone and one.said.body.keys() <= self.form.bare):
+                self._stream.pass_on(one.event.frame, one.said, wanted, first=one.first)
+            return
+        if call is not None:
+            wanted |= self._arguments_of_stop(block, call, one)
+            if ABSENT in (wanted.get(ID), wanted.get(NAME)) and not self.arguments_of(one):
+                wanted = {INDEX: wanted[INDEX]} if INDEX in wanted else {}
+                wanted["whole"] = ABSENT
+            self._complete(block, call, upto=one.size)
+        block.sent = Sent.STOPPED
+        self._stream.pass_on(one.event.frame, one.said, wanted, first=one.first)
+        self._foreign_text(block)
+
+    def _arguments_of_stop(self, block: Block, call: OpenCall, one: Waiting) -> dict[str, Json]:
+        """A stop has no arguments; those that only it brings come in a delta."""
+        came = self.form.get(one.said, ARGUMENTS)
+        if not (self.form.has(one.said, ARGUMENTS) and truth.text_of(came).strip()):
+            return {}
+        begun = block.text.text
+        row, why = MISSING_DELTAS, "the arguments come only with the event that ends the call"
+        if begun:
+            row, why = REPLAYED_ARGUMENTS, "the event that ends the call says its arguments again"
+            if begun != truth.intended(block, call, over=True).text:
+                return {}
+        if self._stream.report(row, self._stream.number, why, call):
+            return {"whole": ABSENT}
+        block.text.free = True
+        return {}
+
+    def _complete(self, block: Block, call: OpenCall, *, upto: int | None = None) -> None:
+        """Say what the client lacks of a call that is over; `upto`: what came behind its stop is another matter."""
+        self.put_delta(block, call, upto=upto, over=True)
+        nothing = call.arguments.empty and call.start_input is None
+        ended = call.arguments.ended and not (call.arguments.whole or call.arguments.scanner.whole)
+        if ended:
+            self._stream.report(INVALID_ARGUMENTS, self._stream.number, "the arguments are finished and no JSON", call)
+        if nothing and call.name and not self.context.may_be_empty(call.name):
+            why = f"{call.name} has required parameters and got no arguments"
+            self._stream.report(LOST_ARGUMENTS, self._stream.number, why, call)
+
+    def close(self, block: Block) -> None:
+        """Stop a block whose stop has not come."""
+        if block.call is not None:
+            self._complete(block, block.call)
+        block.sent = Sent.ENDED
+        self._stream.make(What.STOP, self.form.filled(What.STOP, **{INDEX: block.place}))
+        self._foreign_text(block)
+
+    def put_delta(self, block: Block, call: OpenCall, *, upto: int | None = None, over: bool = False) -> None:
+        """A new delta of what the client lacks of a call's arguments."""
+        had = block.text
+        if had.free:
+            return
+        begun = had.text
+        goal = truth.intended(block, call, over=over, fix_escapes=self._stream.on(INVALID_ARGUMENTS)).text
+        if upto is not None and upto < call.arguments.size:
+            goal = call.arguments.text()[block.meaning.begin : upto]
+        if not goal.startswith(begun) or goal == begun:
+            return
+        more = goal[len(begun) :]
+        had.add(more, block.meaning.source)
+        fields: dict[str, Json] = {INDEX: block.place, ARGUMENTS: more}
+        if TYPE in self.form.paths[What.DELTA] and block.kind is not ...:
+            fields[TYPE] = block.kind
+        self._stream.make(What.DELTA, self.form.filled(What.DELTA, **fields))
+
+    def send_again(self, block: Block, one: Waiting) -> None:
+        """The start of a block once more; clients forget the arguments that they had."""
+        wanted: dict[str, Json] = {INDEX: block.place} if block.moved else {}
+        if block.call is not None and block.id != block.call.id:
+            wanted[ID] = block.id
+        self._stream.pass_on(one.event.frame, one.said, wanted, first=one.first)
+
+    def pass_foreign(self, block: Block | None) -> None:
+        """Text that came inside other calls, which are still open, goes where it came."""
+        for other in self.message.blocks[-2:]:
+            foreign, other.foreign = (other.foreign, []) if other is not block else ([], other.foreign)
+            for one in foreign:
+                self._stream.pass_on(
+                    one.event.frame, one.said, {INDEX: other.place} if other.moved else {}, first=one.first
+                )
+
+    def _foreign_text(self, block: Block) -> None:
+        """Text that came inside a call, as a block of its own; APIs refuse one of nothing but white space."""
+        text, block.foreign = "".join([self.text_of(one) or "" for one in block.foreign]), []
+        if not text.strip():
+            return
+        message = self.message
+        place = len(message.places) if self.form.counted else message.top + 1
+        made = list(self.form.text_block(place, text))
+        if made:
+            message.note_place(place)
+            self.message.moved = True
+        for what, body in made:
+            self._stream.make(what, body)
+
+    def text_of_left_out(self, block: Block, one: Waiting) -> None:
+        """Text within a call that the client has already."""
+        self._stream.report(FOREIGN_DELTA, self._stream.number, "text comes in a block that is a call", block.call)
+        block.foreign.append(one)
+        self._foreign_text(block)
+
+    def text_of(self, one: Waiting) -> str | None:
+        """The text that a delta brings, where it brings that and nothing else."""
+        content = one.event.content
+        return content.text if content.text and not content.fragments else None
+
+    def arguments_of(self, one: Waiting) -> bool:
+        """Whether an event says any arguments."""
+        return self.form.get(one.said, ARGUMENTS) not in (ABSENT, None, "", {}, "{}")
+
+    def whole(self, block: Block, call: OpenCall) -> bool:
+        return truth.is_whole(block, call, may_be_empty=self.context.may_be_empty(call.name))
+
+    def is_whole(self, block: Block, call: OpenCall, *, over: bool) -> bool:
+        """Whether nothing is missing of a call but its stop; nothing shows that for one without arguments."""
+        if not truth.says_none(call):
+            return self.whole(block, call)
+        known = over and (call.closed or call.name in self.context.parameterless or bool(self.message.finish))
+        return known and self.whole(block, call)

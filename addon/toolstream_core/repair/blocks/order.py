@@ -1,0 +1,316 @@
+"""Whose turn it is: a block's events wait for the end of the block before, and where it is open who the call is."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.defects.finish import (
+    CUT_OFF_CALL,
+    OVERLAPPING_BLOCKS,
+    UNCLOSED_CALL,
+)
+from toolstream_core.defects.identity import (
+    DOUBLED_CALL,
+    LATE_ID,
+    LATE_NAME,
+    MISSING_ID,
+)
+from toolstream_core.model import ABSENT
+from toolstream_core.repair.blocks.events import BlockEvents
+from toolstream_core.repair.blocks.form import (
+    ARGUMENTS,
+    INDEX,
+    UNREAD,
+    What,
+    number_of,
+)
+from toolstream_core.repair.blocks.message import Block, Sent, Waiting
+from toolstream_core.repair.blocks.starts import BlockStarts
+from toolstream_core.repair.blocks.stream import BlockStream
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolstream_core.calls import OpenCall, ResolvedFragment
+    from toolstream_core.model import Event
+    from toolstream_core.repair.blocks.form import Said
+
+_SPACE: Final = re.compile(r"\s+")
+PATIENCE: Final = 8
+"""Events of no block that wait behind a first `{}`."""
+
+
+class BlockOrder:
+    """Whose turn it is, for one stream."""
+
+    def __init__(self, stream: BlockStream, client: BlockEvents, starts: BlockStarts) -> None:
+        """For one stream."""
+        self._stream, self._client, self._starts = stream, client, starts
+        self.context, self.form, self.message = stream.context, stream.form, stream.message
+
+    def of_blocks(self, event: Event, said: Said, resolved: Sequence[ResolvedFragment]) -> None:
+        calls = {id(fragment): call for fragment, call in resolved}
+        found = [calls.get(id(fragment)) for fragment in event.content.fragments]
+        row, parts = (None, [said]) if self.form.split is None else self.form.split(said)
+        first_call = found[0] if found else None
+        if row is not None and not self._stream.report(
+            row, self._stream.number, "the entries come in another container", first_call
+        ):
+            self._stream.pass_on(event.frame, said)
+            self.message.lost = True
+            return
+        for at, part in enumerate(parts):
+            call = found[at] if at < len(found) else None
+            size = 0 if call is None else call.arguments.size
+            self._of_block(Waiting(event, part, call, size, first=at == 0))
+
+    def _of_block(self, one: Waiting) -> None:
+        message = self.message
+        if one.said.what is What.START:
+            block: Block | None = self._started(one)
+        else:
+            block = self._owner(one)
+            if block is not None and one.call is not None and one.call.guessed and self._is_stray(block, one):
+                one = one._replace(guessed=True)
+        if block is not None and one.call is not None:
+            block.note(one.call)
+        if (
+            self.message.waits
+            and block is not message.blocks[-1]
+            and _says_text(one)
+            and (block is None or block.order < 0 or self._text_waits())
+        ):
+            self.message.over = True
+            self.settle()  # what waits came first
+        if block is None:
+            self._decide()
+            self._client.nobodys(one)
+            return
+        if one.said.what is What.STOP and not (block.stopped or one.guessed):
+            block.stopped = block.decided = True
+        elif one.said.what is What.DELTA and not self._is_stray(block, one) and self._client.arguments_of(one):
+            block.sure = True
+        if block.sent is Sent.LEFT_OUT:
+            self._again_left_out(block, one)
+            return
+        self._queue(block, one)
+        if block.order < message.turn:
+            self._flow(block)
+        else:
+            self._advance()
+
+    def _text_waits(self) -> bool:
+        """Whether a block that waits has text."""
+        return any(_says_text(one) for block in self.message.blocks[self.message.turn :] for one in block.waiting)
+
+    def _started(self, one: Waiting) -> Block:
+        """The block that an event starts, or starts again."""
+        message, call = self.message, one.call
+        known = message.by_call.get(id(call)) if call is not None else None
+        if known is not None:
+            return known
+        block = Block(call, self.form.get(one.said, INDEX), len(message.blocks))
+        for before in message.blocks[-1:]:
+            before.sure = True
+            before.stopped = before.stopped or before.stop_waits
+        if message.blocks and not message.blocks[-1].stopped and message.blocks[-1].sent is not Sent.ENDED:
+            why = "a block starts before the one before it has stopped"
+            self._stream.report(OVERLAPPING_BLOCKS, self._stream.number, why, call)
+        for before in message.blocks[-1:]:
+            before.decided = before.decided or not (before.call and before.call.half)
+            before.sure = True
+        message.blocks.append(block)
+        message.by_index[block.number] = block
+        if call is not None:
+            message.by_call[id(call)] = block
+        return block
+
+    def _owner(self, one: Waiting) -> Block | None:
+        """The block that a delta or a stop is of."""
+        message, index = self.message, number_of(self.form.get(one.said, INDEX))
+        if one.call is not None:
+            return message.by_call.get(id(one.call))
+        block = message.by_index.get(index)
+        says_text, stops = bool(one.event.content.text or one.event.content.thought), one.said.what is What.STOP
+        if block is None and self.form.implicit and stops and (last := self._in_turn()) is not None:
+            if last.call is not None and self._may_close(last):  # it lacks nothing but its stop
+                return last
+        if block is None and self.form.implicit and (says_text or stops):
+            block = Block(None, self.form.get(one.said, INDEX), -1)
+            block.sent = Sent.OPEN
+            message.by_index[index] = block
+            self._starts.find_place(block)
+        return block
+
+    def _again_left_out(self, block: Block, one: Waiting) -> None:
+        """More of a call that the client seemed to have: it is sent after all where it is another one."""
+        if self._client.text_of(one) is not None:
+            self._client.text_of_left_out(block, one)
+            return
+        block.left_out.append(one)
+        if one.said.what is What.DELTA and not self._starts.is_double(block):
+            message = self.message
+            message.started -= 1
+            self._queue(block, *block.left_out)
+            block.left_out, block.sent, block.order = [], Sent.NOTHING, len(message.blocks)
+            message.blocks.append(block)
+            self._advance()
+
+    def _queue(self, block: Block, *events: Waiting) -> None:
+        """Events wait for their block's turn; a delta goes before a stop that is not true yet."""
+        for one in events:
+            last = block.waiting[-1].said if block.waiting else None
+            behind_stop = last is not None and last.what is What.STOP
+            owed = behind_stop and one.said.what is What.DELTA and self.message.turn + 1 < len(self.message.blocks)
+            block.waiting.insert(len(block.waiting) - int(owed), one)
+        self.message.waiting += len(events)
+
+    def _in_turn(self) -> Block | None:
+        """The block that the client gets now."""
+        blocks, turn = self.message.blocks, self.message.turn
+        return blocks[turn] if turn < len(blocks) else None
+
+    def _advance(self, *, all_go: bool = False) -> None:
+        """Give the client what waits, as far as it is decided and its turn."""
+        message = self.message
+        while (block := self._in_turn()) is not None:
+            self._flow(block)
+            if not block.finished:
+                later = message.turn + 1 < len(message.blocks)
+                if later and self._may_close(block):
+                    self._stream.because(OVERLAPPING_BLOCKS if self._stream.on(OVERLAPPING_BLOCKS) else UNCLOSED_CALL)
+                    self._client.close(block)
+                elif not (all_go or (later and not self._stream.on(OVERLAPPING_BLOCKS))):
+                    break
+                elif later and all_go:
+                    self._client.pass_foreign(None)
+            message.turn += 1
+
+    def _may_close(self, block: Block) -> bool:
+        """Whether a block can be stopped so that the next one can start."""
+        if (
+            block.sent is not Sent.OPEN
+            or block.waiting
+            or not (self._stream.on(OVERLAPPING_BLOCKS) or self._stream.on(UNCLOSED_CALL))
+        ):
+            return False
+        call = block.call or block.others
+        if call is None:
+            return True
+        if self.message.over and self.message.finish and self._client.is_whole(block, call, over=True):
+            return True
+        said = not call.arguments.empty or call.start_input is not None
+        return said and self._client.whole(block, call) and not block.may_stand_for_more
+
+    def _flow(self, block: Block) -> None:
+        """Give the client the events of one block, as far as they are decided."""
+        number = self._stream.number
+        while block.waiting and not self._undecided(block, block.waiting[0]):
+            one = block.waiting.popleft()
+            self.message.gone.append(one.event.frame)
+            self.message.waiting -= 1
+            self._stream.number = one.event.frame.number
+            if one.guessed and block.call is not None and not block.call.guessed:
+                self._client.nobodys(one)  # its call was another one after all
+                continue
+            match one.said.what:
+                case What.START:
+                    self._starts.start(block, one)
+                case What.DELTA:
+                    self._client.delta(block, one)
+                case What.STOP:
+                    self._client.stop(block, one)
+                case _:
+                    self.put_aside(one.event, one.said)
+            if block.sent is Sent.LEFT_OUT:
+                rest = [one, *block.waiting]
+                self.message.waiting -= len(block.waiting)
+                block.waiting.clear()
+                for each in rest:
+                    if each.said.what is What.OTHER:
+                        self.put_aside(each.event, each.said)
+                    elif self._client.text_of(each) is not None:
+                        self._client.text_of_left_out(block, each)
+                    else:
+                        block.left_out.append(each)
+        self._stream.number = number
+
+    def _undecided(self, block: Block, one: Waiting) -> bool:
+        """Whether what comes may still change what an event has to become."""
+        call = block.call
+        if call is None or one.said is UNREAD:
+            return False
+        if one.said.what is What.STOP and block.sent is Sent.OPEN and call.half and len(block.waiting) == 1:
+            return self._stream.on(CUT_OFF_CALL) and not self.message.over
+        if block.settled:
+            return False
+        if block.sent is Sent.NOTHING:
+            return self._who_is_open(block)
+        if one.said.what is not What.DELTA:
+            return False
+        if one.guessed and call.guessed and not block.sure:
+            return True
+        return self.form.get(one.said, ARGUMENTS) is not ABSENT and block.may_stand_for_more
+
+    def _is_stray(self, block: Block, one: Waiting) -> bool:
+        """Whether an event of a block comes under a number that is not its own."""
+        came = self.form.get(one.said, INDEX)
+        return number_of(came) != block.number or (block.number is None and came != block.index)
+
+    def _who_is_open(self, block: Block) -> bool:
+        """Whether it is open who the call is."""
+        call = block.call
+        if call is None or block.stopped:
+            return False
+        lacks = (not call.id and (self._stream.on(LATE_ID) or self._stream.on(MISSING_ID))) or (
+            not call.name and self._stream.on(LATE_NAME)
+        )
+        if self.form.late_identity and lacks and call.arguments.empty:
+            return True
+        return self._stream.on(DOUBLED_CALL) and any(
+            one.call is not None and _squeezed(one.call).startswith(_squeezed(call))
+            for one in self.message.twins(block)
+        )
+
+    def _decide(self) -> None:
+        """A first `{}` that waits is what is meant: something else comes behind it."""
+        block = self._in_turn()
+        if block is not None and block.waiting:
+            block.decided = True
+            self._advance()
+
+    def settle(self) -> None:
+        """Nothing comes any more that could change what waits."""
+        for block in self.message.blocks[self.message.turn :]:
+            block.settled = block.sure = block.decided = True
+        self._advance(all_go=True)
+        for block in self.message.blocks:
+            if block.waiting:
+                self._flow(block)
+
+    def aside(self, event: Event, said: Said) -> None:
+        """An event of no block: behind a first `{}` that waits, unless that takes long."""
+        block = self._in_turn()
+        if block is None or not block.waiting:
+            self.put_aside(event, said)
+            return
+        block.waiting.append(Waiting(event, said))
+        self.message.waiting += 1
+        if sum(one.call is None for one in block.waiting) > PATIENCE:
+            block.decided = True
+        self._advance()
+
+    def put_aside(self, event: Event, said: Said) -> None:
+        if said is UNREAD:
+            self._stream.out.append(event.frame)
+        else:
+            self._stream.pass_on(event.frame, said)
+
+
+def _squeezed(call: OpenCall) -> str:
+    return _SPACE.sub("", call.arguments.text())
+
+
+def _says_text(one: Waiting) -> bool:
+    return bool(one.event.content.text or one.event.content.thought)

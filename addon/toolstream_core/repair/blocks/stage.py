@@ -1,0 +1,255 @@
+"""Block protocols, mended by difference: what the client lacks of the message that is meant, event by event.
+
+One rule: an event goes as it came where it takes the client to what is meant so far; else the fields in which it does
+not are written anew. A block's events wait for its turn, and where it is still open who the call is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, override
+
+from toolstream_core.defects.finish import (
+    IN_BAND_ERROR,
+    REPEATED_START,
+)
+from toolstream_core.defects.framing import (
+    RESTARTED_STREAM,
+)
+from toolstream_core.model import ABSENT
+from toolstream_core.repair.blocks.arguments import MESSAGES
+from toolstream_core.repair.blocks.ending import MessageEnd
+from toolstream_core.repair.blocks.events import BlockEvents
+from toolstream_core.repair.blocks.form import (
+    ARGUMENTS,
+    INDEX,
+    TYPE,
+    UNREAD,
+    What,
+    number_of,
+)
+from toolstream_core.repair.blocks.message import Sent
+from toolstream_core.repair.blocks.order import BlockOrder
+from toolstream_core.repair.blocks.starts import BlockStarts
+from toolstream_core.repair.blocks.stream import BlockStream
+from toolstream_core.repair.fields import always, laid_over
+from toolstream_core.repair.in_step import is_withheld, judge_unseen, skip
+from toolstream_core.stages.repair.repairer import Repairer
+from toolstream_core.stages.repair.second_message import EarlierPlaces
+from toolstream_core.stages.repair.unread import is_unread
+from toolstream_core.stages.stage import Holds, HoldsBesideText, SkippableWhole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.calls import OpenCall, ResolvedFragment
+    from toolstream_core.model import Event, Fragment, SkippedRun
+    from toolstream_core.repair.blocks.form import BlockForm, Said
+    from toolstream_core.repair.blocks.message import Block
+    from toolstream_core.stages.context import Context
+    from toolstream_core.wire.frame import Frame
+
+MAX_WAITING: Final = 4096
+"""Events that wait, above which all go."""
+
+
+class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
+    """Says to the client what it lacks of one message."""
+
+    def __init__(self, context: Context, form: BlockForm) -> None:
+        """`form` is the protocol's."""
+        super().__init__(context)
+        stream = self._stream = BlockStream(context, form, self.reporter)
+        self.form, self.message = form, stream.message
+        client = BlockEvents(stream)
+        self._order = BlockOrder(stream, client, BlockStarts(stream, client))
+        self._ending = MessageEnd(stream, client, self._order)
+        self._second: EarlierPlaces | None = None
+        """What begins again is not repaired."""
+        self._tail: tuple[Event, Sequence[ResolvedFragment]] | None = None
+        """The last event, which lacks its end."""
+
+    @override
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
+        frame, self._stream.out, self._stream.number = event.frame, [], event.frame.number
+        self._stream.now = self._stream.number
+        if frame.trailing and frame.raw.strip() and self._second is None:
+            self._tail = event, resolved
+            return ()
+        self._take(event, resolved)
+        if self.message.waiting > MAX_WAITING:
+            self._order.settle()
+        self.went(frame, self._stream.out, waits=self.message.waits)
+        self.message.gone.clear()
+        return self._stream.out
+
+    @override
+    def end(self, *, clean: bool) -> Iterable[Frame]:
+        self._stream.out, message, tail = [], self.message, self._tail
+        cut = tail[0].frame if tail is not None and self.form.read(tail[0].frame) is None else None
+        if tail is not None and cut is None:
+            self._take(*tail)
+        self._tail, message.torn = None, message.torn or cut is not None
+        if self._second is None:
+            if clean and not self.message.over:
+                self._ending.keep_back_stops()
+            self.message.over = True
+            self._order.settle()
+            if clean and not message.done and not (message.torn or message.failed):
+                self._ending.put_end()
+            self._ending.flush(clean=clean)
+        self._stream.out += [] if cut is None else [cut]
+        self.went(None if tail is None else tail[0].frame, self._stream.out)
+        return self._stream.out
+
+    @override
+    def release(self) -> Iterable[Frame]:
+        waiting = [one.event.frame for block in self.message.blocks for one in (*block.waiting, *block.foreign)]
+        last = [] if self._tail is None else [self._tail[0].frame]
+        frames = {id(one): one for one in [*self.message.gone, *waiting, *last]}
+        return sorted(frames.values(), key=lambda frame: frame.number)
+
+    @property
+    @override
+    def holding(self) -> bool:
+        waits = self.message.moved or self.message.waits or self._tail is not None
+        return waits or any(block.sent is Sent.OPEN for block in self.message.blocks[-2:])
+
+    @property
+    @override
+    def needs_text(self) -> bool:
+        return (
+            self.message.moved
+            or self.message.waits
+            or sum(block.sent is Sent.OPEN for block in self.message.blocks[-2:]) > 1
+        )
+
+    @override
+    def needs_every_event(self, call: OpenCall) -> bool:
+        block = self.message.by_call.get(id(call))
+        if block is None or self._second is not None or self.message.waits or block is not self.message.blocks[-1]:
+            return True
+        return not (block.in_step or (block.sent is Sent.OPEN and is_withheld(block.meaning, block.text)))
+
+    @override
+    def accepts_any(self, call: OpenCall) -> bool:
+        message, block = self.message, self.message.by_call.get(id(call))
+        if block is None or block.call is not call or block is not message.blocks[-1] or block.sent is not Sent.OPEN:
+            return False
+        if self._second is not None or message.waits or message.moved or not self._context.judging:
+            return False
+        return block.text.free or block.meaning.decided
+
+    @override
+    def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
+        block = self.message.by_call.get(id(call))
+        self._stream.number = passed.first + passed.events - 1
+        if block is not None:
+            for number, piece in enumerate(passed.pieces, passed.first):
+                row = judge_unseen(block.meaning, block.text, piece)
+                if row is not None:
+                    self.report(row, number, MESSAGES.get(row.name, row.meaning), call)
+            skip(block.meaning, block.text, passed.text, passed.last)
+            block.seen = call.arguments.size
+
+    def _take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> None:
+        message, frame = self.message, event.frame
+        said = self.form.read(frame) if frame.data is not None else None
+        if self._second is not None:
+            self._pass_again(frame, said)
+            return
+        if self._stream.keyed is None and said is not None and said.what is not What.OTHER:
+            self._stream.keyed = self.form.keyed(frame)
+        if len(resolved) == 1 and said is not None:
+            block = self._stays_in_step(said, *resolved[0])
+            if block is not None:
+                self._stream.pass_on(frame, said, {INDEX: block.place} if block.moved else None)
+                return
+        if frame.data is not None and event.content.error:
+            message.failed = message.cut = self.message.over = True
+            self._order.settle()
+            self._ending.flush(clean=False)
+            self.report(IN_BAND_ERROR, self._stream.number, f"the provider reports an error: {event.content.error}")
+        if said is not None and message.done and self.form.after_end is not None:
+            if not self.report(self.form.after_end, self._stream.number, "an event follows the end"):
+                self._stream.pass_on(frame, said)
+            return
+        if said is None and frame.data is not None and frame.name == self.form.last:
+            self._order.settle()  # clients that go by its name read no further
+            self._ending.flush(clean=False)
+        if said is None or said.what is What.OTHER:
+            known = said is not None and said.kind in self.form.event_lines
+            if frame.data is not None and not known and is_unread(event):
+                message.torn = self.message.over = True
+                self._order.settle()
+            self._order.aside(event, said or UNREAD)
+            return
+        match said.what:
+            case What.HEAD:
+                self._head(event, said)
+            case What.START | What.DELTA | What.STOP:
+                self._order.of_blocks(event, said, resolved)
+            case What.FINISH:
+                self._ending.finish(event, said)
+            case What.TAIL | What.END:
+                self._ending.end(event, said)
+
+    def _stays_in_step(self, said: Said, fragment: Fragment, call: OpenCall) -> Block | None:
+        """The one block that is open, where an event is a plain part of its arguments, and the client has the rest."""
+        message, form, piece = self.message, self.form, fragment.arguments
+        block = message.by_call.get(id(call))
+        if said.what is not What.DELTA or block is None or message.waiting or block.again is not None:
+            return None
+        if not (fragment.well_formed and isinstance(piece, str) and piece and piece[-1] < "\ud800"):
+            return None
+        text, arguments, index = block.text, call.arguments, form.get(said, INDEX)
+        if block.sent is not Sent.OPEN or block.foreign or text.free or message.done:
+            return None
+        source = block.meaning.source
+        size = source.size - (len(piece) if source is arguments else 0)
+        if (
+            block.seen + len(piece) != arguments.size
+            or not text.is_in_step(source, size)
+            or index != block.index
+            or type(index) is not type(block.index)
+        ):
+            return None
+        if fragment.id is not ABSENT or fragment.name is not ABSENT or form.get(said, ARGUMENTS) is not piece:
+            return None
+        if not (block.meaning.is_inside and block.kind == form.get(said, TYPE)):
+            return None
+        block.meaning.add(piece, arguments)
+        block.seen = arguments.size
+        text.grow(len(piece))
+        return block
+
+    def _head(self, event: Event, said: Said) -> None:
+        message = self.message
+        bare = {key: value for key, value in said.body.items() if key != "p"}
+        if message.head is not None:
+            if message.head == bare and not message.blocks:
+                if not self.report(REPEATED_START, self._stream.number, "the message starts again"):
+                    self._stream.pass_on(event.frame, said)
+                return
+            self.report(RESTARTED_STREAM, self._stream.number, "a second message starts within the stream")
+            self.message.over = True
+            self._order.settle()
+            self._ending.flush(clean=False)
+            places = {block.number: block.place for block in message.blocks if block.moved}
+            self._second = EarlierPlaces(places, self.form.nobodys)
+        message.head = bare
+        self._stream.pass_on(event.frame, said, self._ending.usage(said))
+
+    def _pass_again(self, frame: Frame, said: Said | None) -> None:
+        """An event of the second message, under the index that the client knows."""
+        place = None
+        if said is not None and said.what in {What.START, What.DELTA, What.STOP} and self._second is not None:
+            index = number_of(self.form.get(said, INDEX))
+            place = self._second.place(index, starts=said.what is What.START)
+        if said is None or place is None:
+            self._stream.out.append(frame)
+        else:
+            self._stream.out.append(
+                self._stream.rewritten(
+                    frame, said, laid_over(said.body, {INDEX: place}, always, self.form.paths[said.what])
+                )
+            )

@@ -1,0 +1,72 @@
+"""What all parts of one stream's repair share: the message, what goes on for the event at hand, and the frames of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.defects.framing import (
+    MISSING_EVENT_NAME,
+)
+from toolstream_core.repair.blocks.form import (
+    What,
+)
+from toolstream_core.repair.blocks.message import Message
+from toolstream_core.repair.fields import TOP, always, laid_over
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Json
+    from toolstream_core.repair.blocks.form import BlockForm, Said
+    from toolstream_core.repair.fields import Payload
+    from toolstream_core.stages.context import Context
+    from toolstream_core.stages.repair.reporter import Reporter
+    from toolstream_core.wire.frame import Frame
+
+
+class BlockStream:
+    """What all parts of one stream's repair share, for one stream."""
+
+    def __init__(self, context: Context, form: BlockForm, reporter: Reporter) -> None:
+        """`form` is the protocol's."""
+        self.context, self.form = context, form
+        self.message = Message()
+        self.report, self.on, self.because = reporter.report, reporter.on, reporter.because
+        self.number = self.now = 0
+        """The event that is given to the client, and the one that came last."""
+        self.out: list[Frame] = []
+        """What goes on for it."""
+        self.keyed: bool | None = None
+        """Whether the stream's events have event lines, or their kind as a key; its first one shows it."""
+
+    def pass_on(self, frame: Frame, said: Said, wanted: dict[str, Json] | None = None, *, first: bool = True) -> None:
+        """Send an event with these fields; the same frame where it has them."""
+        form, body = self.form, said.body
+        if wanted:
+            body = laid_over(body, wanted, always, form.paths.get(said.what, TOP))
+        if not first:
+            self.make(said.what, {"type": said.kind, **body})
+            return
+        named = said.kind in form.event_lines and (self.keyed or not form.lines_by_first)
+        nameless = named and not frame.name and b"data:" in frame.raw
+        line = nameless and self.report(MISSING_EVENT_NAME, frame.number, "the event has no event line")
+        self._send(
+            frame
+            if body is said.body and not (line or self._was_split(frame, said))
+            else self.rewritten(frame, said, body, line=line)
+        )
+
+    def _was_split(self, frame: Frame, said: Said) -> bool:
+        """Whether the event came in another container."""
+        again = self.form.read(frame) if self.form.split is not None else said
+        return again is None or again.body is not said.body and again.body != said.body
+
+    def rewritten(self, frame: Frame, said: Said, body: Payload, *, line: bool = False) -> Frame:
+        return self.form.rewrite(self.context.writer, frame, said, body, line)
+
+    def make(self, what: What, body: Payload) -> None:
+        """Send a new event."""
+        self._send(self.form.make(self.context.writer, what, body, self.number, self.keyed is not False))
+
+    def _send(self, frame: Frame) -> None:
+        if self.out and self.out[-1].trailing:
+            self.out[-1] = self.context.writer.ended(self.out[-1])
+        self.out.append(frame)

@@ -1,0 +1,221 @@
+"""What the arguments of one call mean so far, fragment by fragment. Knows no protocol.
+
+Nothing here reads the whole text at every fragment: a deviation is seen at the fragment that begins it, and from there
+on the intended text grows beside the text that came.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.json_grammar import WHITE
+from toolstream_core.calls.json_text import is_object, paired, without
+from toolstream_core.defects.arguments import CUMULATIVE_ARGUMENTS, PLACEHOLDER_ARGUMENTS, SPLIT_SURROGATE
+from toolstream_core.repair.reading import (
+    HIGH,
+    LONGEST_PLACEHOLDER,
+    LOW,
+    Reading,
+    addition,
+    is_placeholder,
+    read,
+    repetition,
+)
+
+if TYPE_CHECKING:
+    from toolstream_core.defects.row import Row
+
+
+class Meaning:
+    """The intended arguments of one call: `add` each fragment, `read` at any time."""
+
+    __slots__ = (
+        "_half", "_known", "_own", "_tail", "_whole", "as_it_came", "begin", "cumulative", "free", "letter", "row",
+        "stale", "suspect",
+    )  # fmt: skip
+
+    def __init__(self, letter: ArgumentText) -> None:
+        """No fragment came; `letter` is what comes."""
+        self.row: Row | None = None
+        """Why the intended text is not the text that came."""
+        self._reset(letter)
+
+    def _reset(self, letter: ArgumentText) -> None:
+        self.letter = letter
+        """The fragments that came, joined."""
+        self._own: ArgumentText | None = None
+        """The intended text, from where it differs from the letter."""
+        self.begin = 0
+        """Where in the letter the arguments begin."""
+        self._whole: str | None = None
+        """The object that is complete, where something follows it."""
+        self._tail = ""
+        """What follows it, as far as it adds nothing yet."""
+        self._half = ""
+        """The first half of a surrogate pair, which waits for the second."""
+        self.free = False
+        """Whether what follows has no certain meaning, so that it is forwarded unchanged."""
+        self.cumulative: str | None = None
+        """The last fragment, where each fragment is all arguments so far."""
+        self.suspect: str | None = None
+        """A fragment that begins with all before it: all arguments so far, or the next part."""
+        self.as_it_came = True
+        """Whether the last fragment means what it says."""
+        self.stale = False
+        """Whether the last fragment said less than those before it."""
+        self._known: tuple[int, bool, Reading] | None = None
+        """The last answer of `read`, and what it was for."""
+
+    # -- what it means
+
+    @property
+    def source(self) -> ArgumentText:
+        """The intended text, as far as it grows by fragments: most often the letter itself."""
+        return self.letter if self._own is None else self._own
+
+    @property
+    def decided(self) -> bool:
+        """Whether no fragment has to wait any more."""
+        if self.cumulative is not None or self._whole is not None or self.free:
+            return True
+        letter = self.letter  # text that is no JSON
+        return self._own is None and self.suspect is None and not (letter.viable or letter.inside_value)
+
+    def read(self, *, over: bool) -> Reading:
+        """The intended arguments as far as they are certain; `over`: nothing more comes."""
+        size = self.letter.size
+        if self._known is None or self._known[:2] != (size, over):
+            self._known = size, over, self._read(over=over)
+        return self._known[2]
+
+    def _read(self, *, over: bool) -> Reading:
+        if self.cumulative is not None:
+            return Reading(self.cumulative, CUMULATIVE_ARGUMENTS)
+        if self._own is None:
+            return read(self.letter, over=over)
+        if self.free:
+            return Reading(self._own.text(), self.row, stands=True)
+        said = read(self._own, over=over)
+        rest = self._tail if over and self._tail.lstrip(WHITE).startswith("{") else ""
+        return Reading(said.text + rest, said.row or self.row, said.stands)
+
+    @property
+    def may_be_placeholder(self) -> bool:
+        """Whether all that came is `{}` or `null`, which may stand for what follows."""
+        letter = self.letter
+        return not letter.empty and letter.size <= LONGEST_PLACEHOLDER and is_placeholder(letter.text())
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the next plain fragment is the next part of an object that is open."""
+        source = self.source
+        if self.free and self._own is not None:
+            return True
+        if self.cumulative is not None or self.suspect is not None or self._half:
+            return False
+        return source.inside_value and source.viable and source.whole_again is None
+
+    # -- what comes
+
+    def add(self, piece: str, letter: ArgumentText) -> None:
+        """The next fragment, which `letter` has already. Another `letter` than before: the arguments came otherwise."""
+        if letter is not self.letter:
+            self._reset(letter)
+        if not piece:
+            return
+        self._known = None
+        if self._own is not None:
+            self._grow(piece)
+        elif self.cumulative is not None:
+            self._say_all(piece)
+        else:
+            self._judge(piece)
+            if self._own is None:
+                self._suspect(piece)
+
+    def skip(self, text: str, last: str) -> None:
+        """Plain fragments were forwarded unseen."""
+        self._known = None
+        if self._own is not None:
+            self._own.add_plain(text, last)
+
+    def begin_at(self, begin: int) -> None:
+        """The arguments begin anew at a position of the letter."""
+        self._own, self.begin, self._whole, self._known = ArgumentText(), begin, None, None
+        self._own.add(self.letter.text()[begin:])
+
+    def settle(self) -> None:
+        """No later fragment decides what the last one means."""
+        self.suspect = None
+
+    def _judge(self, piece: str) -> None:
+        """Whether the intended text differs from the letter from this fragment on."""
+        letter = self.letter
+        if HIGH <= piece[-1] < LOW:
+            self._own, self.row, self._half = ArgumentText(), SPLIT_SURROGATE, piece[-1]
+            self._own.add(paired(letter.text()[:-1]))
+        elif len(piece) < letter.size <= len(piece) + LONGEST_PLACEHOLDER and piece.lstrip(WHITE).startswith("{"):
+            before = letter.text()[: -len(piece)]
+            if before.strip(WHITE) and is_placeholder(before) and not is_placeholder(piece):
+                self._own, self.row, self.begin = ArgumentText(), PLACEHOLDER_ARGUMENTS, len(before)
+                self._own.add(piece)
+        elif letter.spilled and (whole := letter.ended_object()) is not None and letter.text().startswith(whole):
+            self._own, self._whole = ArgumentText(), whole
+            self._own.add(whole)
+            self._follow(self._own, whole, letter.text()[len(whole) :])
+
+    def _grow(self, piece: str) -> None:
+        assert self._own is not None
+        if self._whole is not None:
+            self._follow(self._own, self._whole, piece)
+            return
+        text, self._half = paired(self._half + piece), ""
+        if HIGH <= text[-1] < LOW:
+            text, self._half = text[:-1], text[-1]
+        self._own.add(text)
+        self.as_it_came = text == piece
+
+    def _follow(self, own: ArgumentText, whole: str, piece: str) -> None:
+        """A fragment after a complete object: the object again, markup, or something else."""
+        self.as_it_came = False
+        self._tail += piece
+        if "}" in piece:
+            self._tail = without(whole.strip(WHITE), self._tail.strip(WHITE))
+        said = self._tail.strip(WHITE)
+        if not said and not piece.strip(WHITE):
+            return
+        row = repetition(whole, said)
+        self.row = row or addition(said)
+        if row is None:
+            own.add(self._tail)
+            self._whole, self._tail, self.free = None, "", True
+
+    def _say_all(self, piece: str) -> None:
+        """A fragment where each is all arguments so far."""
+        known = self.cumulative or ""
+        self.stale = len(piece) < len(known) and known.startswith(piece)
+        if piece.startswith(known):
+            self.cumulative, self.begin = piece, self.letter.size - len(piece)
+        elif not known.startswith(piece) and piece.strip(WHITE):
+            self.cumulative = known + piece
+
+    def _suspect(self, piece: str) -> None:
+        """Whether each fragment is all arguments so far, which the joined text alone does not show."""
+        letter = self.letter
+        suspect, self.suspect = self.suspect, None
+        if suspect is not None and ((piece.startswith(suspect) and len(piece) > len(suspect)) or is_object(suspect)):
+            if piece.startswith(suspect):
+                self.cumulative, self.begin = piece, letter.size - len(piece)
+            elif not letter.viable:
+                self.cumulative = suspect + piece
+            return
+        if len(piece) * 2 < letter.size or len(piece) >= letter.size or letter.ended_object() is not None:
+            return
+        before = letter.text()[: -len(piece)]
+        if not piece.startswith(before) or is_placeholder(before) or before.lstrip(WHITE)[:1] == '"':
+            return
+        if not letter.viable:
+            self.cumulative, self.begin = piece, len(before)
+        elif len(before) > 1:
+            self.suspect = piece

@@ -1,0 +1,120 @@
+"""Interprets the text of a call's arguments: what it means, and the row that names the deviation. Pure.
+
+Each known way of writing arguments that differs from plain JSON text is one row, and the reading names it. Where the
+row is switched off, callers forward the text unchanged. Knows JSON and no protocol.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.json_grammar import WHITE, WS
+from toolstream_core.calls.json_text import is_object, paired, without
+from toolstream_core.calls.markup import is_markup
+from toolstream_core.defects.arguments import (
+    CUMULATIVE_ARGUMENTS,
+    DOUBLE_ENCODED_ARGUMENTS,
+    MERGED_CALLS,
+    PLACEHOLDER_ARGUMENTS,
+    REPLAYED_ARGUMENTS,
+    SPLIT_SURROGATE,
+    TRAILING_GARBAGE,
+)
+
+if TYPE_CHECKING:
+    from toolstream_core.defects.row import Row
+
+LONGEST_PLACEHOLDER: Final = 64
+"""Characters of the longest text that may be a placeholder."""
+HIGH, LOW = "\ud800", "\udc00"
+_PLACEHOLDER: Final = re.compile(rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))+{WS}')
+_BEFORE: Final = re.compile(rf"(?:{WS}(?:\{{{WS}\}}|null))+{WS}(?=\{{)")
+_MAY_HOLD: Final = re.compile(rf'{WS}"(?:[{WHITE}]|\\[nrt])*(?:\\?\Z|\{{)')
+_SPACE: Final = re.compile(rf"[{WHITE}]+")
+
+
+class Reading(NamedTuple):
+    """What the arguments mean."""
+
+    text: str
+    row: Row | None = None
+    """The deviation that makes this differ from the text as it came."""
+    stands: bool = False
+    """Whether the text is forwarded unchanged: the row names a deviation that has no certain repair."""
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether a text is `{}` or `null`, which may stand for arguments that follow."""
+    return len(text) <= LONGEST_PLACEHOLDER and _PLACEHOLDER.fullmatch(text) is not None
+
+
+def read(letter: ArgumentText, *, over: bool) -> Reading:
+    """What a text means as far as it is certain; `over`: nothing follows."""
+    raw = letter.text()
+    if not raw.strip(WHITE):
+        return Reading(raw)
+    if raw.lstrip(WHITE)[0] == '"':
+        return _quoted(letter, raw, over=over)
+    if before := _BEFORE.match(raw):
+        return _after_placeholder(before.group(), raw[before.end() :], over=over)
+    if letter.spilled and (ended := letter.ended_object()) is not None and raw.startswith(ended):
+        return _after_object(ended, raw, over=over)
+    if not letter.viable and letter.whole_again is not None:
+        return Reading(letter.whole_again, CUMULATIVE_ARGUMENTS)
+    return _characters(raw, over=over)
+
+
+def read_text(text: str, *, over: bool) -> Reading:
+    """As `read`, of a text that came in one fragment."""
+    letter = ArgumentText()
+    letter.add(text)
+    return read(letter, over=over)
+
+
+def repetition(whole: str, rest: str) -> Row | None:
+    """Why text after a complete object adds nothing, or may yet prove to; `None` where it does add something."""
+    if not rest or (rest[0] == "{" and _SPACE.sub("", whole).startswith(_SPACE.sub("", rest))):
+        return REPLAYED_ARGUMENTS
+    return TRAILING_GARBAGE if rest[0] != "{" and is_markup(rest) else None
+
+
+def addition(rest: str) -> Row:
+    """What text after a complete object is that adds something."""
+    return MERGED_CALLS if "{" in rest else TRAILING_GARBAGE
+
+
+def _quoted(letter: ArgumentText, raw: str, *, over: bool) -> Reading:
+    """A JSON string that may hold the object, and what follows it."""
+    if not letter.ended:
+        may_hold = not over and letter.viable and _MAY_HOLD.match(raw) is not None
+        return Reading("", DOUBLE_ENCODED_ARGUMENTS) if may_hold else Reading(raw)
+    meant, whole = letter.reading(may_be_empty=False)
+    if whole and is_object(meant):
+        return Reading(meant, DOUBLE_ENCODED_ARGUMENTS)
+    return Reading(meant if meant != raw and is_object(meant[: meant.rfind("}") + 1]) else raw)
+
+
+def _after_placeholder(before: str, rest: str, *, over: bool) -> Reading:
+    if _PLACEHOLDER.fullmatch(rest):
+        return Reading(before.strip(WHITE), REPLAYED_ARGUMENTS)
+    meant = read_text(rest, over=over)
+    return meant._replace(row=meant.row or PLACEHOLDER_ARGUMENTS)
+
+
+def _after_object(whole: str, raw: str, *, over: bool) -> Reading:
+    rest = without(whole.strip(WHITE), raw[len(whole) :].strip(WHITE))
+    row = repetition(whole, rest)
+    if row is None or (over and rest[:1] == "{"):
+        return Reading(raw, addition(rest), stands=True)
+    return Reading(whole, row)
+
+
+def _characters(raw: str, *, over: bool) -> Reading:
+    """The text itself, with surrogate pairs joined that came in two fragments."""
+    if raw.isascii():
+        return Reading(raw)
+    half = "" if over or not HIGH <= raw[-1] < LOW else raw[-1]
+    text = paired(raw[: len(raw) - len(half)])
+    return Reading(text, SPLIT_SURROGATE if half or text != raw else None)
