@@ -57,6 +57,16 @@ def test_a_request_that_is_refused_says_what_is_near() -> None:
     assert comment.startswith("refused: ")
 
 
+def test_a_final_text_says_whose_calls_have_results() -> None:
+    """The line names the flow whose calls they are."""
+    messages = [*GLM.request["messages"], *load(ROOT / "flows" / "glm-5.flow")[1].request["messages"][-2:]]
+    line, document, comment = told({**GLM.request, "messages": messages})
+    assert (document["answer"], document["source"]) == ("finished", GLM.source)
+    said = "finished: the request holds the results of its calls; a final text is the response"
+    assert line == f"replay address z-ai/glm-5 {GLM.source} {said}"
+    assert comment == said
+
+
 @pytest.mark.parametrize("metadata", [{}, {"toolstream": {}}])
 def test_other_flows_are_not_told(metadata: dict[str, Any]) -> None:
     """Nobody replayed them."""

@@ -16,6 +16,7 @@ FULL = Setup(
     speed=0.5,
     seed=3,
     strict=True,
+    provider_repeats=0,
     options={"toolstream_filter": "~d x", "ignore_hosts": ["a", "b"]},
 )
 
@@ -25,6 +26,7 @@ def test_each_value_is_an_option_of_its_own() -> None:
     assert {"toolstream_fault=glm-5", "toolstream_fault=cut:at=end", "ignore_hosts=a", "ignore_hosts=b"} <= {
         *FULL.specs()
     }
+    assert "toolstream_provider_repeats=0" in FULL.specs()
     assert f"toolstream_provider={Path('a.flow').absolute()}" in FULL.specs()
     assert {"toolstream_fault", "toolstream_repair", "toolstream_shape", "toolstream_provider"} <= {*Setup().specs()}
 
@@ -35,4 +37,4 @@ def test_the_command_line_says_the_same() -> None:
     args = _parsed(words, argparse.Namespace())
     assert tuple(args.flows) == FULL.flows
     assert (tuple(args.fault), tuple(args.repair), tuple(args.shape)) == (FULL.fault, FULL.repair, FULL.shape)
-    assert (args.speed, args.seed, args.strict) == (FULL.speed, FULL.seed, FULL.strict)
+    assert (args.speed, args.seed, args.strict, args.provider_repeats) == (FULL.speed, FULL.seed, True, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.proxy.option_table import REPEATS
 from toolstream_core.testing import Setup
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class Plan:
     shape: tuple[str, ...] = ()
     seed: int = 0
     repeat: int = 1
+    provider_repeats: int = REPEATS
+    """Equal requests that one response of `flows` answers; 0 is no limit."""
 
     def wants(self, case: Case) -> bool:
         """Whether a case is to be run."""
@@ -58,6 +61,7 @@ class Plan:
             shape=self.shape,
             fault=(case.spec,) if case.spec else (),
             seed=self.seed,
+            provider_repeats=self.provider_repeats,
             network="all" if self.upstream else "loopback",
             options={"toolstream_filter": _ABOUT_TOOLS},
         )

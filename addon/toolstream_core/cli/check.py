@@ -17,8 +17,10 @@ from toolstream_core.checking.runner import ClientCheck, Seats
 from toolstream_core.checking.state import CheckState
 from toolstream_core.cli.check_plan import PROMPT, TIMEOUT, UsageError, about, clients_asked, plan_asked, rerun_of
 from toolstream_core.cli.check_reports import ReportError, Reports
+from toolstream_core.cli.serving import repeats
 from toolstream_core.cli.shrink import positive, seconds
 from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.proxy.option_table import REPEATS
 from toolstream_core.settings import SettingsError
 from toolstream_core.state_file import StateError
 from toolstream_core.synthetic.call_specs import CallSpecError
@@ -67,6 +69,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--flow", action="append", default=[], type=Path, metavar="FLOW", help="answer from saved flows"
     )
+    told = "equal requests that one response of --flow answers (default 8); 0 is no limit"
+    parser.add_argument("--provider-repeats", type=repeats, default=REPEATS, metavar="N", help=told)
     parser.add_argument("--upstream", action="store_true", help="let the client's own provider answer")
     told = "run behind repair: safe, …; may be repeated"
     parser.add_argument("--repair", action="append", default=[], metavar="DEFECT", help=told)

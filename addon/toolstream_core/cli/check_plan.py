@@ -11,6 +11,7 @@ from toolstream_core.checking.cases import all_cases
 from toolstream_core.checking.matrix import clients_of
 from toolstream_core.checking.plan import Plan
 from toolstream_core.checking.run import Client
+from toolstream_core.proxy.option_table import REPEATS
 from toolstream_core.settings import Words, settings
 from toolstream_core.synthetic.call_specs import parse_calls, spec_text
 
@@ -52,6 +53,7 @@ def plan_asked(args: argparse.Namespace) -> Plan:
         shape=tuple(args.shape),
         seed=args.seed,
         repeat=args.repeat,
+        provider_repeats=args.provider_repeats,
     )
 
 
@@ -112,6 +114,7 @@ def about(args: argparse.Namespace, plan: Plan, clients: Sequence[Client]) -> di
         "shape": plan.shape,
         "seed": plan.seed,
         "repeat": plan.repeat,
+        "provider_repeats": plan.provider_repeats,
         "prompt": args.prompt,
     }
 
@@ -126,6 +129,7 @@ def rerun_of(args: argparse.Namespace, client: Client) -> Callable[[str], str]:
         ("--repair", args.repair),
         ("--shape", args.shape),
         ("--seed", [args.seed] if args.seed else []),
+        ("--provider-repeats", [args.provider_repeats] if args.provider_repeats != REPEATS else []),
         ("--timeout", [f"{args.timeout:g}"] if args.timeout != TIMEOUT else []),
         ("--prompt", [args.prompt] if args.prompt != PROMPT else []),
         ("--matrix", [args.matrix] if args.matrix else []),

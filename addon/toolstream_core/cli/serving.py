@@ -51,7 +51,7 @@ def _add_flag(parser: argparse.ArgumentParser, option: AddonOption) -> None:
         parser.add_argument(option.flag, action="append", default=[], metavar=option.metavar, help=described)
     else:
         kind = _TYPES.get(option.name, type(option.default))
-        default = kind(option.default) if _word(option) in _OF_SETUP else None
+        default = kind(str(option.default)) if _word(option) in _OF_SETUP else None
         metavar = option.metavar or None
         choices = option.choices or None
         parser.add_argument(option.flag, type=kind, default=default, choices=choices, metavar=metavar, help=described)
@@ -96,6 +96,13 @@ def _speed(text: str) -> float:
     return speed
 
 
+def repeats(text: str) -> int:
+    """A limit of equal requests, as an option's value."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of requests: 8 is the default, 0 is no limit")
+    return int(text)
+
+
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > _HIGHEST_PORT:
         raise argparse.ArgumentTypeError(f"{text!r} is no port: a number from 0 (any free one) to {_HIGHEST_PORT}")
@@ -120,4 +127,4 @@ def flow_path(text: str) -> Path:
 
 
 _HIGHEST_PORT: Final = 65535
-_TYPES: Final[dict[str, Any]] = {"toolstream_speed": _speed}
+_TYPES: Final[dict[str, Any]] = {"toolstream_speed": _speed, "toolstream_provider_repeats": repeats}

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from mitmproxy import http
-
-from toolstream_core.fixtures import Chunk, content_of
+from toolstream_core.fixtures import content_of
 from toolstream_core.model import ABSENT
-from toolstream_core.proxy.provided import note
-from toolstream_core.proxy.provider import ProviderError, framed, json_response
+from toolstream_core.proxy.provider import ProviderError, json_response, respond
 from toolstream_core.proxy.replies import models_named
 from toolstream_core.synthetic.answers import MODEL, SyntheticProvider
 from toolstream_core.synthetic.call_specs import CallSpecError, parse_calls
-from toolstream_core.wire.form import CONTENT_TYPES
-from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from mitmproxy import http
+
     from toolstream_core.model import Json
-    from toolstream_core.synthetic.answers import Written
 
 logger = logging.getLogger(__name__)
-_EACH_MS: Final = 20
-"""Milliseconds between two events, at speed 1."""
 
 
 class CallProvider:
@@ -73,21 +67,8 @@ class CallProvider:
         if written.not_offered and written.not_offered not in self._told:
             self._told.add(written.not_offered)
             logger.warning("toolstream answered with %s: %s", _counted(len(written.calls)), written.not_offered)
-        if written.events:
-            _stream(flow, written)
-        else:
-            flow.response = json_response(200, written.whole)
+        respond(flow, written)
         return True
-
-
-def _stream(flow: http.HTTPFlow, written: Written) -> None:
-    form = written.wanted.form
-    events = written.events
-    if form is not written.protocol.form:
-        events = tuple(framed([parse(event.partition(b"data: ")[2]) for event in events], form))
-    chunks = [Chunk(_EACH_MS * at, event) for at, event in enumerate(events)]
-    flow.response = http.Response.make(200, b"".join(events), {"content-type": CONTENT_TYPES[form]})
-    note(flow, chunks, None)
 
 
 def _counted(count: int) -> str:

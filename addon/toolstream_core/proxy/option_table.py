@@ -8,6 +8,8 @@ from typing import Final
 LEVELS: Final = ("off", "calls", "chunks")
 SOCKET_MODES: Final = ("read", "refuse", "pass")
 """What may be done with WebSockets."""
+REPEATS: Final = 8
+"""Equal requests that one saved response answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +71,12 @@ OPTIONS: Final = (
         default=False,
         help="Whether a request that was not recorded is refused, instead of answered with what fits best.",
         word="strict",
+    ),
+    AddonOption(
+        name="toolstream_provider_repeats",
+        default=REPEATS,
+        help="Equal requests that one saved response answers, so that a client in a loop ends; 0 is no limit.",
+        metavar="N",
     ),
     AddonOption(
         name="toolstream_speed",

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 OURS = tuple(option.name for option in OPTIONS)
 CHANGES = frozenset({"toolstream_repair", "toolstream_shape", "toolstream_fault", "toolstream_seed"})
 CAPTURE = frozenset(name for name in OURS if name.startswith("toolstream_capture"))
-ANSWERS = frozenset({"toolstream_provider", "toolstream_provider_strict", "toolstream_seed"})
+ANSWERS = frozenset(
+    {"toolstream_provider", "toolstream_provider_strict", "toolstream_provider_repeats", "toolstream_seed"}
+)
 
 
 def declare(loader: Loader) -> None:

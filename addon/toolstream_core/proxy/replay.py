@@ -36,7 +36,7 @@ def note(flow: http.HTTPFlow, match: Match) -> None:
     if match.near:
         said["near"] = [near._asdict() for near in match.near]
     flow.metadata[REPLAY] = said
-    source = f"answered from {match.fixture.source}: " if match.fixture else ""
+    source = f"answered from {match.fixture.source}: " if match.fixture and match.answer is not Answer.FINISHED else ""
     flow.comment = f"{source}{_outcome(said)}"
 
 
@@ -56,6 +56,8 @@ def report(flow: http.HTTPFlow, *, line: Callable[[str], None] | None, jsonl: Ca
 def _outcome(said: dict[str, Any]) -> str:
     if said["answer"] == Answer.DIVERGED:
         return f"diverged: {said['at']}: recorded {said['recorded']}, asked {said['asked']}"
+    if said["answer"] == Answer.FINISHED:
+        return "finished: the request holds the results of its calls; a final text is the response"
     if said["answer"] == Answer.REFUSED:
         return "refused: " + ("; ".join(f"{near['source']} {near['why']}" for near in said["near"]))
     return str(said["answer"])

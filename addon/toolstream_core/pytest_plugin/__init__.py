@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from toolstream_core.pytest_plugin.provider import Provider
 
 MARKER = (
-    "toolstream(*flows, fault=None, repair=None, shape=None, speed=0, strict=False, seed=0): "
+    "toolstream(*flows, fault=None, repair=None, shape=None, speed=0, strict=False, seed=0, provider_repeats=8): "
     "saved flows answer what this test's LLM clients ask; paths are relative to the test's file, or to the root."
 )
 _PROVIDER = "toolstream-provider"

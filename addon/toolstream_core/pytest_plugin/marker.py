@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _CHANGES = ("fault", "repair", "shape")
-_OTHERS = {"speed": (int, float), "strict": (bool,), "seed": (int,)}
+_OTHERS = {"speed": (int, float), "strict": (bool,), "seed": (int,), "provider_repeats": (int,)}
 
 type Words = str | Iterable[str | None] | None
 """One word, several, or none; `None` among them is nothing, so that it can be a parameter."""

@@ -18,6 +18,7 @@ from toolstream_core.synthetic.schema_values import SchemaValues
 from toolstream_core.wire import numbers
 from toolstream_core.wire.form import Form
 from toolstream_core.wire.frame import parse
+from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,17 +78,13 @@ class SyntheticProvider:
         wanted = asked.read(path, request)
         if wanted is None:
             return None
-        protocol = named(wanted.dialect)
-        reader = protocol.requests
+        reader = named(wanted.dialect).requests
         token = self._token(wanted, body)
         calls = () if self._is_answered(reader, request) else self._calls(reader, request)
         text = "" if calls else DONE if reader.offered(request) else PLAIN
         answer = HealthyAnswer(model=wanted.model or MODEL, request=request, calls=calls, text=text, token=token)
         self._sent.extend(answer.call_letters(place, _MARK) for place in range(len(calls)))
-        missing = self._not_offered(reader, request)
-        if wanted.form is Form.WHOLE:
-            return Written(protocol, wanted, (), protocol.healthy_whole(answer), calls, missing)
-        return Written(protocol, wanted, tuple(protocol.healthy_stream(answer)), ABSENT, calls, missing)
+        return _written(answer, wanted, self._not_offered(reader, request))
 
     def _not_offered(self, reader: Requests, request: Json) -> str:
         """As `Written` has it. A request without tools, such as one for a title, lacks none."""
@@ -132,6 +129,20 @@ class SyntheticProvider:
         seed, wide = f"{self._seed}|{tool.name}|{place}", self._wide_characters
         made = distinct_arguments(tool.schema, seed, taken, wide_characters=wide)
         return SchemaValues(tool.schema, seed, wide_characters=wide).arguments() if made is None else made
+
+
+def final_text(wanted: Asked, request: Json) -> Written:
+    """The response after the last tool result."""
+    token = hashlib.sha256(encoded(request)).hexdigest()
+    return _written(HealthyAnswer(model=wanted.model or MODEL, request=request, text=DONE, token=token), wanted)
+
+
+def _written(answer: HealthyAnswer, wanted: Asked, missing: str = "") -> Written:
+    """An answer in the form that was asked for; `missing` as in `Written.not_offered`."""
+    protocol = named(wanted.dialect)
+    if wanted.form is Form.WHOLE:
+        return Written(protocol, wanted, (), protocol.healthy_whole(answer), answer.calls, missing)
+    return Written(protocol, wanted, tuple(protocol.healthy_stream(answer)), ABSENT, answer.calls, missing)
 
 
 def _value(given: Json) -> Json:

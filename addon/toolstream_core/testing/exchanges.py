@@ -129,7 +129,8 @@ class Exchange:
     comment: str
     """What the proxy noted."""
     answer: str | None
-    """`exact`: the request was the recorded one; `diverged`: this flow fits best; `refused`: none fits."""
+    """`exact`: the request was the recorded one; `diverged`: this flow fits best; `finished`: a final text, as the
+    request holds the results of this flow's calls; `refused`: none fits, or the limit of equal requests is reached."""
     verdict: FoundVerdict | None
     """What the client made of it; `None` where there was no call to run."""
     faults: tuple[FoundFault, ...]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from toolstream_core.proxy.option_table import REPEATS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
@@ -27,6 +29,8 @@ class Setup:
     seed: int = 0
     strict: bool = False
     """Whether a request that no saved one equals is refused, instead of answered by the flow that fits best."""
+    provider_repeats: int = REPEATS
+    """Equal requests that one saved response answers; 0 is no limit."""
     network: str = "none"
     """What else may be connected to: `none`, `loopback` (servers of this machine), `all`."""
     log: str = "off"
@@ -41,6 +45,7 @@ class Setup:
             f"toolstream_speed={self.speed:g}",
             f"toolstream_seed={self.seed}",
             *([f"toolstream_provider_strict={str(self.strict).lower()}"] if self.strict else []),
+            *([f"toolstream_provider_repeats={self.provider_repeats}"] if self.provider_repeats != REPEATS else []),
             *_each("toolstream_provider", self._provider()),
             *self.changes(),
             *(spec for name, value in self.options.items() for spec in _each(name, _listed(value))),
@@ -65,6 +70,8 @@ class Setup:
             words += [word for value in values for word in (f"--{name}", value)]
         if self.seed:
             words += ["--seed", str(self.seed)]
+        if self.provider_repeats != REPEATS:
+            words += ["--provider-repeats", str(self.provider_repeats)]
         return [*words, *(["--strict"] if self.strict else []), "--speed", f"{self.speed:g}"]
 
 

@@ -31,6 +31,8 @@ class Asked:
     """How many tool results the messages hold: the turn of a tool-calling conversation."""
     words: str
     """What the user said last."""
+    opening: str = ""
+    """What the user said first: equal in all requests of one conversation."""
 
 
 # Said in the path by Gemini and Vertex (`/models/NAME:…`), by Azure (`/deployments/NAME/…`), by Bedrock
@@ -54,6 +56,7 @@ def read(path: str, request: Json) -> Asked | None:
         tools=frozenset(reader.tools(request)),
         results=reader.results(request),
         words=reader.words(request),
+        opening=reader.opening(request),
     )
 
 
