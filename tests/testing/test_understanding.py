@@ -117,3 +117,21 @@ def test_half_a_call() -> None:
 def test_sources() -> None:
     """The files, without the number of the flow."""
     assert sources([exchange(0), exchange(1)]) == {"flows/a.flow"}
+
+
+def test_calls_that_were_announced_and_never_came() -> None:
+    """A client that notices asks again, with or without a stream; else it treats the response as the last."""
+    finding = {"code": "TS307", "name": "missing-calls", "severity": "error", "event": 3, "call": None, "repair": None}
+    record = {"calls": [], "findings": [{**finding, "message": "no call came"}]}
+    streamed = {"model": "m", "stream": True, "messages": [USER]}
+
+    def lacking(number: int, body: dict[str, Any]) -> Exchange:
+        request = {**TOLD["request"], "number": number, "body": json.dumps(body)}
+        return exchange_of({**TOLD, "request": request, "record": record})
+
+    first, again = lacking(0, streamed), lacking(1, {**streamed, "stream": False})
+    lines = misunderstood(judged([first]))
+    assert lines[0].startswith("missing-calls: answer 0")
+    assert "  missing-calls: the client treats it as the last" in lines
+    assert misunderstood(judged([first, again])) == []
+    assert misunderstood(judged([first, lacking(1, streamed)]))[0].startswith("missing-calls: answer 1")

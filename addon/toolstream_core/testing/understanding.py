@@ -10,6 +10,8 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from toolstream_core.defects.finish import MISSING_CALLS
+from toolstream_core.protocols.requests.asked import wants_stream
 from toolstream_core.redact import redacted
 from toolstream_core.testing.found import FoundProblem
 from toolstream_core.verdict import Outcome, added, history_of, judge, to_run
@@ -49,7 +51,7 @@ def misunderstood(exchanges: Sequence[Exchange]) -> list[str]:
         return [f"the client sent no request to an LLM{others}"]
     if all((one.status or _BAD_STATUS) >= _BAD_STATUS for one in asked):
         return [f"the client got no answer: {_status(asked[-1])}"]
-    bad = [one for one in _judged(asked) if one.problems]
+    bad = [*(one for one in _judged(asked) if one.problems), *_taken_for_an_end(asked)]
     return [line for one in bad for line in _lines(one)]
 
 
@@ -88,6 +90,16 @@ def _judged(asked: Sequence[Exchange]) -> Iterator[Judged]:
         if after is not None or one.source not in told:
             yield Judged(one, after, one.verdict.verdict, one.verdict.problems)
         told.update([one.source] if one.source else [])
+
+
+def _taken_for_an_end(asked: Sequence[Exchange]) -> Iterator[Judged]:
+    """Streams whose finish reason announces calls, and that brought none, where the client did not ask again."""
+    for at, one in enumerate(asked):
+        later = {other.request.protocol for other in asked[at + 1 :]}
+        missing = any(finding.code == MISSING_CALLS.code for finding in one.findings) and not one.calls
+        if missing and one.request.protocol not in later and wants_stream(one.request.path, one.request.json):
+            problem = FoundProblem(verdict=MISSING_CALLS.name, call=None, message="the client treats it as the last")
+            yield Judged(one, None, MISSING_CALLS.name, [problem])
 
 
 def _until_whole(one: Exchange, later: Sequence[Exchange]) -> Iterator[Exchange]:
