@@ -64,7 +64,7 @@ def test_a_request_that_is_none_is_told_before_anything_is_read(inspect: Inspect
 def test_a_protocol_can_be_forced(inspect: Inspect, tmp_path: Path) -> None:
     """Upon a stream that nobody recognises."""
     (tmp_path / "a.sse").write_bytes(b'data: {"foo": 1}\n\n')
-    assert inspect(tmp_path / "a.sse") == []
+    assert inspect(tmp_path / "a.sse", code=2) == []
     [stream] = inspect.streams("--dialect", "gemini", tmp_path / "a.sse", code=1)
     assert (stream["dialect"], stream["events"], stream["ended"]) == ("gemini", 1, False)
     dialects = {stream["dialect"] for stream in inspect.streams("--dialect", "anthropic", GLM, code=1)}

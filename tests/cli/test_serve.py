@@ -59,7 +59,7 @@ def test_calls_stand_in_the_place_of_flows() -> None:
 @pytest.mark.parametrize(
     ("words", "code", "right"),
     [
-        (["serve", "no-such.flow"], 2, "there is no no-such.flow"),
+        (["serve", "no-such.flow"], 2, "no such file or directory: no-such.flow"),
         (["serve", str(FLOW), "--speed", "-1"], 2, "--speed"),
         (["serve", "calls:get_weather {"], 2, "right would be get_weather"),
     ],

@@ -120,7 +120,7 @@ def test_noted_chunks_are_the_chunks() -> None:
     noted = made()
     noted.metadata["toolstream"] = {"version": 1, "chunks": [[0, 10], [7, 0], [30, len(BODY) - 10]]}
     [one] = read(noted)
-    assert (one.chunks, one.times) == ([BODY[:10], b"", BODY[10:]], [0, 7, 30])
+    assert ([*one.chunks], one.times) == ([BODY[:10], b"", BODY[10:]], [0, 7, 30])
 
 
 @pytest.mark.parametrize(

@@ -40,8 +40,6 @@ def plan_asked(args: argparse.Namespace) -> Plan:
         raise UsageError("--flow and --upstream: either saved flows answer, or the client's own provider")
     if args.call and (args.flow or args.upstream):
         raise UsageError("--call: calls are made only where neither --flow nor --upstream answers")
-    if missing := [path for path in args.flow if not path.exists()]:
-        raise UsageError(f"there is no {missing[0]}; give a flow file or a folder of such")
     _check_flows(args.flow)
     settings(Words(repair=args.repair, shape=args.shape))
     return Plan(

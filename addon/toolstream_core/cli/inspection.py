@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolstream_core.cli.judging import Judging, SavedVerdict, as_sent
@@ -13,7 +14,8 @@ from toolstream_core.model import Note, Severity
 from toolstream_core.redact import redacted
 from toolstream_core.report.layout import counted
 from toolstream_core.report.paint import word
-from toolstream_core.sources.files import STDIN, files
+from toolstream_core.sources.files import READABLE, STDIN, files
+from toolstream_core.sources.layout import belongs
 from toolstream_core.sources.saved import UnreadableError
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 CLEAN, FOUND, UNREADABLE = 0, 1, 2
 """Exit codes."""
 _BEHIND = "read here is what the provider sent; what the client got"
+_LISTED = 10
+"""Skipped files of a folder that are listed by name."""
 _COUNTS = frozenset({Severity.ERROR, Severity.WARNING})
 
 
@@ -51,9 +55,19 @@ class Inspection:
         self._judging = Judging(self._verdicts.append)
 
     def read(self, path: str) -> None:
-        """Read all that `path` means; say so where there is nothing of ours in it."""
-        if not [file for file in files(path) if self._file(file)]:
-            _tell(f"no LLM stream in {_name(path)}")
+        """Read a file, or all files of a folder.
+
+        A named file without an LLM response is an error; in a folder such files are only listed.
+        """
+        without = [file for file in files(path) if not self._file(file)]
+        if path == STDIN or not Path(path).is_dir():
+            for file in without:
+                self._cannot(f"{_name(file)} holds no LLM response. Expected {READABLE}")
+        elif without:
+            shown = [word(str(Path(file).relative_to(path))) for file in without[:_LISTED]]
+            more = f" and {len(without) - _LISTED} more" if len(without) > _LISTED else ""
+            files_ = counted(len(without), "file")
+            _tell(f"{_name(path)}: skipped {files_} without an LLM response: {', '.join(shown)}{more}")
 
     def close(self, *, exit_zero: bool) -> int:
         """Print what is left and give the exit code."""
@@ -68,10 +82,11 @@ class Inspection:
         try:
             for saved in self._saved(file):
                 told = self._answer(saved) or told
+                del saved  # a flow may be large, and the next one is read before this name is bound again
         except UnreadableError as error:
             self._cannot(f"{_name(file)} {error}")
             return True
-        return told
+        return told or belongs(Path(file))
 
     def _answer(self, saved: Saved) -> bool:
         source = word(saved.exchange.source)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.clients.received import Answer
 from toolstream_core.delivery.sent_bytes import response_id
@@ -26,14 +26,15 @@ if TYPE_CHECKING:
     from toolstream_core.sources.saved import Saved
     from toolstream_core.verdict import Verdict
 
+_KEPT: Final = 32 * 1024 * 1024
+"""Bytes of responses that are kept until the next request."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedAnswer(SentAnswer):
     """An answer that was saved."""
 
     secrets: tuple[str, ...]
-    received: Answer | None
-    """The bytes as the client got them, where there are calls among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,8 @@ class Judging:
         self._tell_verdict = tell
         self._secrets: tuple[str, ...] = ()
         self._conversations = Conversations[SavedAnswer](self._tell)
+        self._received: dict[str, Answer] = {}
+        """The newest responses with calls as the client got them, by their tokens, `_KEPT` bytes in all."""
         self._explaining = Explaining()
 
     def take(self, saved: Saved, record: Record | None) -> None:
@@ -97,17 +100,24 @@ class Judging:
             response=(saved.response or response_id(list(saved.chunks), exchange)) if got.calls else "",
             ended=saved.ended,
             secrets=saved.secrets,
-            received=_received(saved) if got.calls else None,
         )
+        if got.calls:
+            self._keep(exchange.source, _received(saved))
         left = bool(saved.broken and BY_CLIENT.search(saved.broken)) and not got.ended
         self._conversations.answered(exchange.source, answer, left=left)
 
+    def _keep(self, token: str, received: Answer) -> None:
+        """Keep a response to explain its verdict; the oldest ones go first, and theirs stay unexplained."""
+        self._received[token] = received
+        while sum(len(one.body) for one in self._received.values()) > _KEPT:
+            del self._received[next(iter(self._received))]
+
     def _tell(self, judged: Judged[SavedAnswer]) -> None:
-        answer = judged.answer
+        answer, received = judged.answer, self._received.pop(judged.token, None)
         hide = partial(redacted, secrets=(*answer.secrets, *self._secrets))
         explained = UNEXPLAINED
-        if answer.received is not None and judged.verdict.sent and not judged.verdict.understood:
-            explained = self._explaining(answer.received, judged.verdict.sent, judged.token.rpartition("#")[0])
+        if received is not None and judged.verdict.sent and not judged.verdict.understood:
+            explained = self._explaining(received, judged.verdict.sent, judged.token.rpartition("#")[0])
         self._tell_verdict(SavedVerdict(judged.token, judged.verdict, answer.calls, judged.request, hide, explained))
 
 

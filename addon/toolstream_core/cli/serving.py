@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.proxy.option_table import LOG, OPTIONS, PROVIDER
+from toolstream_core.sources.files import READABLE
 from toolstream_core.synthetic.call_specs import PREFIX, CallSpecError, parse_calls
 from toolstream_core.testing import Setup
 
@@ -67,7 +68,7 @@ def setup_of(args: argparse.Namespace, *, network: str, log: str) -> Setup:
         raise UsageError(str(error)) from error
     for path in flows:
         if not path.exists():
-            raise UsageError(f"there is no {path}; give a flow file, a folder of such, or calls:")
+            raise UsageError(f"no such file or directory: {path}. Expected {READABLE}, a folder of them, or `calls:`")
     mine: dict[str, Any] = {}
     options: dict[str, list[str]] = {}
     for option in FLAGS:

@@ -20,7 +20,7 @@ from toolstream_core.sources.saved import Saved, UnreadableError, was_llm
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from toolstream_core.fixtures.sockets import SocketFlow
     from toolstream_core.model import Json
@@ -41,9 +41,10 @@ def answers(stream: BinaryIO, source: str) -> Iterator[Saved]:
             found = socket_flows(one)
             if found is None:
                 yield _answer(one, f"{source}#{number}")
-                continue
-            for at, (answer, answered) in enumerate(found, 1):
-                yield _answer(answered, f"{source}#{number}.{at}", answer.lane)
+            else:
+                for at, (answer, answered) in enumerate(found, 1):
+                    yield _answer(answered, f"{source}#{number}.{at}", answer.lane)
+        del one  # the next flow is read before this name is bound again
 
 
 def rewritten(stream: BinaryIO, source: str, change: Callable[[Saved], NewBody]) -> bytes:
@@ -98,12 +99,12 @@ def _put(one: http.HTTPFlow, saved: Saved, change: Callable[[Saved], NewBody]) -
 
 
 def _flows(stream: BinaryIO) -> Iterator[flow.Flow]:
-    read = FlowReader(stream).stream()
     count = 0
     try:
-        for one in read:
+        for one in FlowReader(stream).stream():
             yield one
             count += 1
+            del one  # as in `answers`
     except OSError:
         raise
     except Exception as error:  # on foreign bytes mitmproxy raises more than its own exceptions
@@ -114,11 +115,11 @@ def _answer(one: http.HTTPFlow, source: str, socket: SocketLane | None = None) -
     assert one.response is not None
     exchange = replace(exchange_of(one, request_json(one.request)), source=source)
     body = one.response.raw_content
-    pieces = _pieces(body or b"", json_access.get(one.metadata, "toolstream", "chunks"))
+    chunks, times = _pieces(body or b"", json_access.get(one.metadata, "toolstream", "chunks"))
     return Saved(
         exchange=exchange,
-        chunks=[piece for _, piece in pieces],
-        times=[when for when, _ in pieces if when is not None],
+        chunks=chunks,
+        times=times,
         broken=one.error.msg if one.error else None,
         secrets=secrets_of(one.request),
         sent=sent_in(one),
@@ -138,19 +139,26 @@ def _why(one: http.HTTPFlow) -> str:
     return _BROKEN.format(one.error.msg) if one.error else _UNSAVED
 
 
-def _pieces(body: bytes, noted: Json) -> list[tuple[int | None, bytes]]:
+class _Cut:
+    """A body in pieces, each copied only while it is read."""
+
+    def __init__(self, body: bytes, sizes: Sequence[int]) -> None:
+        self._body, self._sizes = body, sizes
+
+    def __iter__(self) -> Iterator[bytes]:
+        at = 0
+        for size in self._sizes:
+            yield self._body[at : at + size]
+            at += size
+
+
+def _pieces(body: bytes, noted: Json) -> tuple[Iterable[bytes], list[int]]:
     """The body as it was cut on the wire and when each piece came, where the flow has that and it fits."""
     cuts = [
         (json_access.integer(json_access.get(cut, 0)), json_access.integer(json_access.get(cut, 1)))
         for cut in json_access.items(noted)
     ]
-    pieces: list[tuple[int | None, bytes]] = []
-    at = 0
-    for when, length in cuts:
-        if not isinstance(when, int) or not isinstance(length, int) or length < 0:
-            break
-        pieces.append((when, body[at : at + length]))
-        at += length
-    if cuts and len(pieces) == len(cuts) and at == len(body):
-        return pieces
-    return [(None, body[start : start + _PIECE]) for start in range(0, len(body), _PIECE)]
+    known = [(when, size) for when, size in cuts if isinstance(when, int) and isinstance(size, int) and size >= 0]
+    if cuts and len(known) == len(cuts) and sum(size for _, size in known) == len(body):
+        return _Cut(body, [size for _, size in known]), [when for when, _ in known]
+    return _Cut(body, [_PIECE] * -(-len(body) // _PIECE)), []

@@ -29,6 +29,8 @@ type ReadFlows = Callable[[BinaryIO, str], Iterator[Saved]]
 """Reads a mitmproxy flow file; handed in, because this package is not the one that knows mitmproxy."""
 
 STDIN = "-"
+READABLE = "a mitmproxy flow file, a HAR file, a VCR cassette, or a saved SSE, NDJSON or JSON response body"
+"""What can be read, for messages."""
 _PIECE = 64 * 1024
 _HEAD = 64
 _GZIP_HEAD = 4096
