@@ -268,7 +268,7 @@ def test_the_file_with_clients_on_the_page(tmp_path: Path) -> None:
         (["--json", ".", "--", "x"], "is a folder; give a file"),
         (["--html", ".", "--", "x"], "--html: "),
         (["--junit", "/proc/r.xml", "--", "x"], "--junit: /proc/r.xml cannot be written: "),
-        (["--resume", ".", "--", "x"], "--resume: . cannot be written: Is a directory"),
+        (["--resume", ".", "--", "x"], "--resume: . is a folder; give a file"),
         (["--matrix", "no-such.toml"], "--matrix: no-such.toml cannot be read: No such file or directory"),
         (["--compare", "no-such.json", "--", "x"], "--compare: no-such.json cannot be read"),
     ],

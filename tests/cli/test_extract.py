@@ -117,7 +117,7 @@ def test_nothing_is_overwritten(extract: Extract) -> None:
     before = (extract.folder / "glm.expect.json").read_bytes()
     (extract.folder / "glm.flow").unlink()
     assert extract(GLM, "--name", "glm", code=2) == []
-    assert "glm.expect.json exists already; --force replaces it, --name gives another name" in extract.err
+    assert "glm.expect.json exists already; add --force to overwrite it, or name another file" in extract.err
     assert extract.files == ["glm.expect.json"]
     extract(HEALTHY, "--name", "glm", "--force")
     assert (extract.folder / "glm.expect.json").read_bytes() != before

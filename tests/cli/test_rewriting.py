@@ -145,7 +145,7 @@ def test_shapes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["repair", "--shape", "nonsense", "a", "-o", "b"], "known are"),
         (["fault", "nonsense", "a", "-o", "b"], "toolstream list"),
         (["repair", "missing.sse", "-o", "b"], "missing.sse"),
-        (["repair", "same.sse", "-o", "./same.sse"], "another place"),
+        (["repair", "same.sse", "-o", "./same.sse"], "is an input of this command"),
         (["repair", "same.sse", "-o", "nowhere/b.sse"], "there is no folder"),
         (["repair", "text.txt", "-o", "b"], "no LLM stream in text.txt"),
         (["fault", "empty-id", "texts", "-o", "b"], "no LLM stream in texts"),

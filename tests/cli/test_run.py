@@ -204,12 +204,12 @@ def _listens(port: int) -> bool:
     ("words", "right"),
     [
         (["run", str(FLOW)], "behind --"),
-        (["run", str(FLOW), "--log", "/no/such/folder/log", "--", "true"], "/no/such/folder/log cannot be written"),
+        (["run", str(FLOW), "--log", "/no/such/folder/log", "--", "true"], "--log: there is no folder"),
         (["run", str(FLOW), "--fault", "glm5", "--", "true"], "did you mean glm-5"),
         (["run", str(FLOW), "--base-url", "https://a.example", "--", "true"], "asks a real provider"),
         (["run", "--base-url", str(FLOW), "--", "true"], "flows stand before the options"),
         (["run", "--base-url", "ftp://a.example", "--", "true"], "--base-url is no http or https URL"),
-        (["run", "--report", "/no/such/folder/a.md", "--", "true"], "give a file in a folder that is there"),
+        (["run", "--report", "/no/such/folder/a.md", "--", "true"], "there is no folder"),
         (["run", "--report", "a.flow", "--", "true"], "go beside it"),
     ],
 )

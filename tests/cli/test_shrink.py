@@ -188,7 +188,7 @@ def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path, capsys: pytest.
     there = tmp_path / "there.flow"
     there.write_text("mine")
     assert run(FLOW, "--finding", "empty-id", "-o", there) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "exists already" in capsys.readouterr().err
     assert there.read_text() == "mine"
     assert run(FLOW, "--finding", "empty-id", "-o", tmp_path / "new.flow", "--state", there) == 2
     assert "is no state of" in capsys.readouterr().err

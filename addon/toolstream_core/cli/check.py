@@ -17,6 +17,7 @@ from toolstream_core.checking.runner import ClientCheck, Seats
 from toolstream_core.checking.state import CheckState
 from toolstream_core.cli.check_plan import PROMPT, TIMEOUT, UsageError, about, clients_asked, plan_asked, rerun_of
 from toolstream_core.cli.check_reports import ReportError, Reports
+from toolstream_core.cli.output import OutputError
 from toolstream_core.cli.serving import repeats
 from toolstream_core.cli.shrink import positive, seconds
 from toolstream_core.protocols.registry import PROTOCOLS
@@ -35,7 +36,9 @@ if TYPE_CHECKING:
 
 DONE, FAILED, CANNOT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes."""
-_WRONG: Final = (SelectionError, MatrixError, StateError, ReportError, SettingsError, CallSpecError, UsageError)
+_WRONG: Final = (
+    SelectionError, MatrixError, StateError, OutputError, ReportError, SettingsError, CallSpecError, UsageError,
+)  # fmt: skip
 _EVERY: Final = 0.1
 """Seconds between two lines of progress on a terminal."""
 
@@ -95,6 +98,7 @@ def _add_reports(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON; - is standard output")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write it as JUnit XML")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write it as a page")
+    parser.add_argument("--force", action="store_true", help="overwrite files that are no earlier reports of check")
     parser.add_argument("--github", action="store_true", help="annotations, and a summary, for GitHub Actions")
     told = "the JSON of an earlier run without --repair: tell what repair saves"
     parser.add_argument("--compare", type=Path, metavar="JSON", help=told)

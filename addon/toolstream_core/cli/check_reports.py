@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
-import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 
 from toolstream_core.checking.github import summary, workflow_commands
 from toolstream_core.checking.junit import junit
 from toolstream_core.checking.table import comparison, lines
-from toolstream_core.cli.output import missing_folder
+from toolstream_core.cli.output import Output, check_outputs
 
 if TYPE_CHECKING:
     import argparse
 
 _LEAST_WIDTH: Final = 60
 """Columns that are taken for granted."""
+_BEGINS: Final = {
+    "--json": re.compile(rb'\s*\{\s*"version": ?\d+,\s*"toolstream": '),
+    "--junit": re.compile(rb'.{,99}<testsuites name="toolstream check"', re.DOTALL),
+    "--html": re.compile(rb".{,999}<title>toolstream check: ", re.DOTALL),
+}
+"""How the reports of each option begin."""
 
 
 class ReportError(ValueError):
@@ -40,11 +47,18 @@ class Reports:
 
     @classmethod
     def of(cls, args: argparse.Namespace) -> Self:
-        """What the arguments ask for. Raises `ReportError` for what could not be written, or read, in the end."""
+        """What the arguments ask for. Raises `OutputError`, and `ReportError` for a report that cannot be read."""
         json_file = None if args.json in {None, "-"} else Path(args.json)
-        for option, path in (("--json", json_file), ("--junit", args.junit), ("--html", args.html)):
-            if path is not None:
-                _check_writable(option, path.absolute())
+        paths = {"--json": json_file, "--junit": args.junit, "--html": args.html}
+        outputs = [
+            Output(path, option, args.force, partial(_is_report, begins=_BEGINS[option]))
+            for option, path in paths.items()
+            if path is not None
+        ]
+        if args.resume is not None:
+            outputs.append(Output(args.resume, "--resume", force=None, is_own=Path.is_file))
+        read = (args.compare, args.matrix)
+        check_outputs(outputs, [*args.flow, *(path for path in read if path is not None)])
         return cls(args.json, args.junit, args.html, args.github, _earlier(args.compare))
 
     def write(self, report: dict[str, Any]) -> None:
@@ -54,13 +68,13 @@ class Reports:
         text = json.dumps(report, ensure_ascii=False, indent=1) + "\n"
         to_stdout = self.json == "-"
         if self.json is not None and not to_stdout:
-            write_atomic(Path(self.json), text.encode("utf-8", "surrogatepass"))
+            write_atomic(Path(self.json), text.encode("utf-8", "surrogatepass"), replace=True)
         if self.junit is not None:
-            write_atomic(self.junit, junit(report).encode())
+            write_atomic(self.junit, junit(report).encode(), replace=True)
         if self.html is not None:
             from toolstream_core.report.check_page import page
 
-            write_atomic(self.html, page(report, self.raw).encode("utf-8", "replace"))
+            write_atomic(self.html, page(report, self.raw).encode("utf-8", "replace"), replace=True)
         told = sys.stderr if to_stdout else sys.stdout
         width = _width(told)
         for line in lines(report, width):
@@ -73,18 +87,11 @@ class Reports:
             print(text, end="")
 
 
-def _check_writable(option: str, path: Path) -> None:
-    """Raise `ReportError` where a report cannot be written: it is put into its folder, and takes the file's place."""
-    if (missing := missing_folder(path)) is not None:
-        raise ReportError(f"{option}: {missing}")
-    if path.is_dir():
-        raise ReportError(f"{option}: {path} is a folder; give a file")
-    special = path.exists() and not path.is_file()
-    try:
-        with path.open("ab") if special else tempfile.TemporaryFile(dir=path.parent):
-            pass
-    except OSError as error:
-        raise ReportError(f"{option}: {path} cannot be written: {error.strerror}") from error
+def _is_report(path: Path, begins: re.Pattern[bytes]) -> bool:
+    """Whether a file is empty or an earlier report."""
+    with path.open("rb") as file:
+        head = file.read(1200)
+    return not head or begins.match(head) is not None
 
 
 def _width(told: TextIO) -> int | None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolstream_core.fixtures import FixtureError, read_flow, redact
+from toolstream_core.cli.output import Output, OutputError, check_outputs
+from toolstream_core.fixtures import read_flow, redact
 from toolstream_core.fixtures.expectation import dumps, expectation_of
 from toolstream_core.fixtures.extraction import LeftOut, conversations, gathered, interaction_of, stem_of
 from toolstream_core.fixtures.extraction.files import bare_files, cassette_files, flow_files, write_all
@@ -17,7 +19,6 @@ from toolstream_core.report.paint import word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
     from toolstream_core.fixtures import Fixture
     from toolstream_core.fixtures.extraction import Found
@@ -64,12 +65,14 @@ class Extraction:
     wanted: Wanted
     name: str | None = None
     force: bool = False
+    _inputs: list[Path] = field(default_factory=list)
     _found: list[Found] = field(default_factory=list)
     _failed: bool = False
 
     def read(self, paths: Iterable[str], request: Json) -> None:
         """Find all flows; tell what is left out."""
         for path in paths:
+            self._inputs.append(Path(path))
             for one in gathered(path, request):
                 if isinstance(one, LeftOut):
                     self._failed = self._failed or one.unreadable
@@ -119,8 +122,10 @@ class Extraction:
             ]
             files = bare_files(stem, interactions) if self.format == "bare" else cassette_files(stem, interactions)
         try:
-            write_all(self.folder, files, force=self.force)
-        except (FixtureError, OSError) as error:
+            outputs = [Output(self.folder / name, force=self.force) for name in files]
+            check_outputs(outputs, self._inputs, makes_folders=True)
+            write_all(self.folder, files, replace=self.force)
+        except (OutputError, OSError) as error:
             self._failed = True
             _tell(f"left out {_sources(group)}: {_why(error)}")
             return False

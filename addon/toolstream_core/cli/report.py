@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolstream_core.cli.main import version
-from toolstream_core.cli.output import missing_folder
+from toolstream_core.cli.output import Output, OutputError, check_outputs
 from toolstream_core.cli.reproduction import turn_of
 from toolstream_core.defects.table import ROWS, UnknownDefectError, named
 from toolstream_core.engine.session import read_body
@@ -38,6 +38,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     told = "report only these findings: a code, name or family; may be repeated"
     parser.add_argument("--finding", action="append", type=_codes, metavar="NAME", help=told)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write it (default: stdout)")
+    parser.add_argument("--force", action="store_true", help="overwrite FILE")
     parser.set_defaults(run=run)
 
 
@@ -47,9 +48,8 @@ def run(args: argparse.Namespace) -> int:
     from toolstream_core.fixtures.atomic import write_atomic
     from toolstream_core.report.markdown import bug_report
 
-    if args.output is not None and (missing := missing_folder(args.output)) is not None:
-        return _cannot(missing)
     try:
+        check_outputs([] if args.output is None else [Output(args.output, force=args.force)], [args.flow])
         with begun(str(args.flow)) as file:
             kind = file.kind
         if kind is not Kind.FLOWS:  # its reproduction is to be served from it
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         answers = reported([args.flow])[args.flow]
     except UnreadableError as error:
         return _cannot(f"{args.flow} {error}")
-    except FixtureError as error:
+    except (FixtureError, OutputError) as error:
         return _cannot(str(error))
     if args.finding:
         answers = _narrowed(answers, frozenset().union(*args.finding))
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output is None:
         print(report, end="")
     else:
-        write_atomic(args.output, report.encode())
+        write_atomic(args.output, report.encode(), replace=args.force)
     return DONE
 
 

@@ -33,15 +33,16 @@ class Reproduction:
 
         return flow_bytes(with_answer(self._flows[one.number], one.exchange.request, one.chunks) for one in candidate)
 
-    def write(self, candidate: Candidate, path: Path) -> None:
+    def write(self, candidate: Candidate, path: Path, *, replace: bool) -> None:
         """Write a candidate as a fixture, with its expectation beside it."""
         from toolstream_core.fixtures.answers import fixtures_in
         from toolstream_core.fixtures.atomic import write_atomic
         from toolstream_core.fixtures.expectation import dumps, expect_path, expectation_of
 
         data = self.flow_bytes(candidate)
-        write_atomic(path, data)
-        write_atomic(expect_path(path), dumps(expectation_of(fixtures_in(data, str(path)))).encode())
+        write_atomic(path, data, replace=replace)
+        expected = dumps(expectation_of(fixtures_in(data, str(path)))).encode()
+        write_atomic(expect_path(path), expected, replace=replace)
 
 
 def reproduction(path: Path, shows: Callable[[Candidate], bool] | None) -> Reproduction:

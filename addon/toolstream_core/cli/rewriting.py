@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from toolstream_core.cli.inspect import request_file
-from toolstream_core.cli.output import missing_folder
+from toolstream_core.cli.output import Output, OutputError, check_outputs
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.engine.framing import BodyFraming
 from toolstream_core.engine.session import Session
@@ -22,7 +22,7 @@ from toolstream_core.report.layout import counted
 from toolstream_core.report.paint import printable, word
 from toolstream_core.report.summary import fault_line
 from toolstream_core.sources.files import STDIN
-from toolstream_core.sources.rewrite import NewBody, pairs, rewritten, write
+from toolstream_core.sources.rewrite import NewBody, pairs, rewritten
 from toolstream_core.sources.saved import UnreadableError
 from toolstream_core.stages.answer_ids import AnswerIds
 from toolstream_core.transit import repair_cut
@@ -46,6 +46,7 @@ def add_paths(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="IN", help=told)
     told = "where the result goes, in IN's format: a file, a folder where IN is one, or - for stdout"
     parser.add_argument("-o", "--output", required=True, metavar="OUT", help=told)
+    parser.add_argument("--force", action="store_true", help="overwrite existing files")
     told = "show each changed event before and after, on stderr"
     parser.add_argument("--diff", action="store_true", help=told)
     told = "the request's JSON body, for bare bodies: the tools it offers are evidence"
@@ -54,14 +55,15 @@ def add_paths(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, settings: Settings) -> int:
     """Rewrite IN to OUT and give the exit code."""
-    if STDIN not in (args.output, args.source) and _same(args.source, args.output):
-        return _cannot(f"{word(args.output)} is IN itself; OUT has to be another place")
-    whole = args.source != STDIN and Path(args.source).is_dir()
-    if not whole and args.output != STDIN and (missing := missing_folder(Path(args.output))) is not None:
-        return _cannot(missing)
+    from toolstream_core.fixtures.atomic import write_atomic
+
+    try:
+        targets = _targets(args)
+    except OutputError as error:
+        return _cannot(str(error))
     work = Rewriting(settings, diff=args.diff, request=args.request)
     left_out = 0
-    for source, target in pairs(args.source, args.output):
+    for source, target in targets:
         before = work.met
         try:
             data = rewritten(source, work.body, _flows, args.request)
@@ -72,13 +74,23 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
         elif target == STDIN:
             sys.stdout.buffer.write(data)
         else:
-            write(target, data)
+            Path(target).parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(Path(target), data, replace=args.force)
     if not work.met:
         return _cannot(f"no LLM stream in {'standard input' if args.source == STDIN else word(args.source)}")
     if left_out:
         print(f"left out {counted(left_out, 'file')} without an LLM stream", file=sys.stderr)
     work.sum_up()
     return DONE
+
+
+def _targets(args: argparse.Namespace) -> Sequence[tuple[str, str]]:
+    """Each file to read and where it goes. Raises `OutputError`."""
+    found = list(pairs(args.source, args.output))
+    outputs = [Output(Path(target), force=args.force) for _, target in found if target != STDIN]
+    inputs = [] if args.source == STDIN else [Path(args.source)]
+    check_outputs(outputs, inputs, makes_folders=bool(inputs) and inputs[0].is_dir())
+    return found
 
 
 @dataclass
@@ -193,13 +205,6 @@ def _flows(stream: BinaryIO, source: str, change: Callable[[Saved], NewBody]) ->
     from toolstream_core.proxy import flowfile
 
     return flowfile.rewritten(stream, source, change)
-
-
-def _same(source: str, target: str) -> bool:
-    try:
-        return Path(source).resolve() == Path(target).resolve()
-    except (OSError, ValueError):
-        return False
 
 
 def _cannot(message: str) -> int:

@@ -14,9 +14,18 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from toolstream_core.agents import Upstream, launch, recognise
 from toolstream_core.cli.child import StartError, run_command
-from toolstream_core.cli.run_report import checked, write_report
+from toolstream_core.cli.output import Output, OutputError
+from toolstream_core.cli.run_report import outputs_of, write_report
 from toolstream_core.cli.run_told import told_of
-from toolstream_core.cli.serving import FLOW_HELP, UsageError, add_options, flow_or_calls, flow_path, setup_of
+from toolstream_core.cli.serving import (
+    FLOW_HELP,
+    UsageError,
+    add_options,
+    check_files,
+    flow_or_calls,
+    flow_path,
+    setup_of,
+)
 from toolstream_core.proxy.option_table import LEVELS
 from toolstream_core.testing import ProxySession, ProxySessionError
 from toolstream_core.testing.routes import RouteError, routes
@@ -29,6 +38,8 @@ if TYPE_CHECKING:
 
 USAGE: Final = 2
 _CAPTURE: Final = "toolstream_capture"
+_HEAD: Final = 1 << 16
+"""Bytes of an existing file that are read to recognise it."""
 _WEBSOCKET: Final = "toolstream_websocket"
 
 
@@ -52,10 +63,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "each variable leads without it",
     )
     parser.add_argument("--level", choices=LEVELS, default="calls", help="what is logged of each answer")
-    parser.add_argument("--log", type=flow_path, metavar="FILE", help="where to log; standard error without it")
+    parser.add_argument(
+        "--log", type=flow_path, metavar="FILE", help="append the log to FILE (default: standard error)"
+    )
     parser.add_argument(
         "--report", type=flow_path, metavar="FILE", help="write a bug report on what passed, with its flows beside it"
     )
+    parser.add_argument("--force", action="store_true", help="overwrite the files of --report")
     parser.add_argument(
         "--quiet", action="store_true", help="say neither what was set nor a summary (the log: --level off)"
     )
@@ -73,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
         # The proxy removes the folder too, should this process be killed.
         with tempfile.TemporaryDirectory(prefix="toolstream-", ignore_cleanup_errors=True) as folder:
             return _run(args, Path(folder))
-    except (UsageError, RouteError, ProxySessionError) as error:
+    except (UsageError, OutputError, RouteError, ProxySessionError) as error:
         return _failed(error, USAGE)
 
 
@@ -115,7 +129,7 @@ def _run_in(session: ProxySession, started: Launch, args: argparse.Namespace) ->
 def _finish(session: ProxySession, args: argparse.Namespace) -> list[str]:
     """Write the report that was asked for; what passed."""
     passed = session.finish()
-    lines = [] if args.report is None else write_report(args.report, passed.captured)
+    lines = [] if args.report is None else write_report(args.report, passed.captured, replace=args.force)
     if not (args.capture or any(name == _CAPTURE for name, _ in args.options)):
         passed = replace(passed, captured=())
     elif passed.answers and not passed.captured:
@@ -124,18 +138,34 @@ def _finish(session: ProxySession, args: argparse.Namespace) -> list[str]:
 
 
 def _asked(args: argparse.Namespace, folder: Path) -> tuple[Upstream, Setup]:
-    """Who answers, and what the proxy is to do. Raises `UsageError`."""
+    """Who answers, and what the proxy is to do. Raises `UsageError` and `OutputError`."""
     setup = setup_of(args, network="all", log=args.level)
     upstream = Upstream.PROXIED if args.base_url is None else Upstream.FORWARDED
     if args.flows or "toolstream_provider" in setup.options:
         if isinstance(args.base_url, str):
             raise UsageError("--base-url URL asks a real provider; with saved flows, base URLs name the proxy anyway")
         upstream, setup = Upstream.SAVED, replace(setup, network="loopback")
-    if args.report is not None:
-        checked(args.report)
-        if _CAPTURE not in setup.options:
-            setup = replace(setup, options={**setup.options, _CAPTURE: [str(folder / "captures")]})
+    outputs = [] if args.report is None else outputs_of(args.report, force=args.force)
+    if args.log is not None:
+        outputs.append(Output(args.log, "--log", force=None, is_own=_may_append))
+    check_files(args, *outputs)
+    if args.report is not None and _CAPTURE not in setup.options:
+        setup = replace(setup, options={**setup.options, _CAPTURE: [str(folder / "captures")]})
     return upstream, setup
+
+
+def _may_append(log: Path) -> bool:
+    """Whether a file is text to which a log may be added: no saved flows, and no saved response."""
+    from toolstream_core.engine.session import read_body
+    from toolstream_core.model import Exchange
+    from toolstream_core.sources.files import Kind, begun
+    from toolstream_core.sources.saved import UnreadableError
+
+    try:
+        with begun(str(log)) as file:
+            return file.kind is Kind.BODY and read_body([file.whole().read(_HEAD)], Exchange(source=str(log))) is None
+    except UnreadableError:
+        return False
 
 
 def wants_sockets(setup: Setup) -> bool:

@@ -9,7 +9,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from toolstream_core.cli.serving import FLOW_HELP, UsageError, add_options, flow_or_calls, setup_of
+from toolstream_core.cli.output import OutputError
+from toolstream_core.cli.serving import FLOW_HELP, UsageError, add_options, check_files, flow_or_calls, setup_of
 from toolstream_core.proxy.option_table import LEVELS
 from toolstream_core.testing import ProxySession, ProxySessionError
 from toolstream_core.testing.environment import PATHS
@@ -48,13 +49,14 @@ def run(args: argparse.Namespace) -> int:
     with contextlib.suppress(KeyboardInterrupt):
         try:
             setup = setup_of(args, network="none", log=args.log)
+            check_files(args)
             session = ProxySession(setup, port=args.port, log=sys.stdout.fileno(), keep=False)
             signal.signal(signal.SIGTERM, _interrupt)
             with session:
                 print(_greeting(session), flush=True)
                 while session.running:
                     time.sleep(_TURN)
-        except (UsageError, ProxySessionError) as error:
+        except (UsageError, OutputError, ProxySessionError) as error:
             print(f"toolstream serve: {error}", file=sys.stderr)
             return 2
         print("toolstream serve: the proxy ended by itself", file=sys.stderr)

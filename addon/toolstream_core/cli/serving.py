@@ -8,7 +8,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.proxy.option_table import LOG, OPTIONS, PROVIDER
+from toolstream_core.report.jsonl import may_append
 from toolstream_core.sources.files import READABLE
 from toolstream_core.synthetic.call_specs import PREFIX, CallSpecError, parse_calls
 from toolstream_core.testing import Setup
@@ -80,6 +82,13 @@ def setup_of(args: argparse.Namespace, *, network: str, log: str) -> Setup:
     for name, value in args.options:
         options.setdefault(name, []).append(value)
     return Setup(flows=tuple(flows), calls=calls or None, network=network, log=log, options=options, **mine)
+
+
+def check_files(args: argparse.Namespace, *outputs: Output) -> None:
+    """Check these outputs, and those of the shared options, against the flows. Raises `OutputError`."""
+    jsonl = [Output(flow_path(args.jsonl), "--jsonl", force=None, is_own=may_append)] if args.jsonl else []
+    providers = [value for name, value in args.options if name == PROVIDER.name]
+    check_outputs([*outputs, *jsonl], map(Path, (*args.flows, *providers)))
 
 
 def _word(option: AddonOption) -> str:

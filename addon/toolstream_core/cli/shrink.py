@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolstream_core.cli.output import missing_folder
+from toolstream_core.cli.output import Output, OutputError, check_outputs
 from toolstream_core.cli.reproduction import reproduction
 from toolstream_core.defects.table import ROWS, UnknownDefectError, named
 from toolstream_core.report.paint import word
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
     try:
         return _run(args)
-    except (_UsageError, FixtureError, StateError, CommandError, ProxySessionError) as error:
+    except (_UsageError, OutputError, FixtureError, StateError, CommandError, ProxySessionError) as error:
         print(f"toolstream shrink: {error}", file=sys.stderr)
         return CANNOT
 
@@ -109,7 +109,7 @@ def _run(args: argparse.Namespace) -> int:
             print(f"toolstream shrink: stopped after {search.tries} tries; {_how_to_go_on(args)}", file=sys.stderr)
             raise
         show.end()
-        saved.write(best, output)
+        saved.write(best, output, replace=args.force)
         if args.command_line and _fails_mended(args, saved, tried, best):
             print(f"toolstream shrink: {_DRIFTED}", file=sys.stderr)
     gained = f"{_told(saved.original)} → {_told(best)}"
@@ -118,11 +118,13 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _output(args: argparse.Namespace) -> Path:
+    from toolstream_core.fixtures.expectation import expect_path
+
     output: Path = args.output or args.flow.with_suffix(".min.flow")
-    if output.exists() and not args.force:
-        raise _UsageError(f"{output} is there already; name another file with -o, or add --force")
-    if (missing := missing_folder(output)) is not None:
-        raise _UsageError(missing)
+    outputs = [Output(path, "-o", args.force) for path in (output, expect_path(output))]
+    if args.state is not None:
+        outputs.append(Output(args.state, "--state", force=None, is_own=Path.is_file))
+    check_outputs(outputs, [args.flow])
     return output
 
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, TextIO
 
 from mitmproxy.exceptions import OptionsError
 
+from toolstream_core.report.jsonl import may_append
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -111,8 +113,11 @@ class FileOutlet(Outlet):
 
 def jsonl_outlet(path: str) -> FileOutlet:
     """Where `toolstream_jsonl` goes. Raises `OptionsError`."""
+    file = Path(path).expanduser()
     try:
-        return FileOutlet(Path(path).expanduser())
+        if file.is_file() and not may_append(file):
+            raise OptionsError(f"toolstream_jsonl: {path!r} holds something else, which is kept. Name another file.")
+        return FileOutlet(file)
     except OSError as error:
         message = (
             f"toolstream_jsonl: {path!r} cannot be written ({error.strerror}). "

@@ -61,7 +61,7 @@ class FlowItem(pytest.Item):
         from toolstream_core.fixtures.atomic import write_atomic
         from toolstream_core.fixtures.expectation import dumps
 
-        write_atomic(path, dumps(found).encode())
+        write_atomic(path, dumps(found).encode(), replace=True)
         what = {"create": "created", "fix": "fixed"}[mode]
         self.stash[WRITTEN] = [f"{what} {said_path(path, self.config)}"]
         return True

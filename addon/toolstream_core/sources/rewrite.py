@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
@@ -63,15 +62,6 @@ def rewritten(path: str, change: Change, flows: RewriteFlows, request: Json = AB
             entries = list(cassettes.interactions(file.whole().read(), path))
             return cassettes.cassette([replace(one, body=change(saved_of(one)).body) for one in entries])
         return change(raw.answer(file.pieces(), path, coding=file.coding, request=request)).body
-
-
-def write(path: str, data: bytes) -> None:
-    """Put a file where it belongs, for its owner's eyes."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
 
 
 def _har(data: bytes, path: str, change: Change) -> bytes:
