@@ -237,7 +237,7 @@ def test_checks(command: str, tmp_path: Path) -> None:
     done = with_agent(tmp_path, *words[1:], "--faults", "empty-id", agent="by-id")
     repaired = "--repair" in words
     assert done.returncode == (0 if repaired else 1), done.stderr
-    assert ("lost arguments: call 0 get_weather" in done.stdout) != repaired
+    assert ("returned without arguments: call 0 get_weather" in done.stdout) != repaired
 
 
 def with_agent(folder: Path, *words: str, agent: str) -> subprocess.CompletedProcess[str]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from matrixlib.clients import MatrixClient
 
-HALF: Final = Reason.HALF.value
+HALF: Final = Reason.INCOMPLETE.value
 ERROR: Final = "answered a half call with an error"
 """What a client did that sent half a call back, with a result that none of its tools gave."""
 PASSED: Final = frozenset({"ok", "not-strict"})

@@ -14,7 +14,7 @@ HOSTILE = "]]> </failure> <b>|`x`|</b> 100% a:b,c \x00\ud800 \n::error::x"
 CLIENT = Client(name="agent|<b>", command=("python", "agent.py"))
 RESULTS = {
     "a-healthy": Result(Grade.OK),
-    "b-half": Result(Grade.FAILED, Reason.HALF, HOSTILE),
+    "b-half": Result(Grade.FAILED, Reason.INCOMPLETE, HOSTILE),
     "c-optional": Result(Grade.FAILED, Reason.GAVE_UP, "it did not run the call"),
     "d-untried": Result(Grade.HARNESS_FAILURE, None, "nothing was planted"),
     "e-weak": Result(Grade.NOT_STRICT, None, "it asked again"),

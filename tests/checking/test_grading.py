@@ -134,7 +134,7 @@ def test_half_a_call_may_come_back_late() -> None:
     late = exchange(2, messages=[echo, {"role": "tool", "tool_call_id": "c1", "content": "r"}])
     broken = exchange(0, verdict("retried"), call=HALF)
     result = graded(LOSSY, run_of(broken, exchange(1, verdict("ok", None, 2), call={**CALL, "id": "c2"}), late))
-    assert result == (Grade.FAILED, Reason.HALF, "ls never came whole; the call came back in a later request")
+    assert result == (Grade.FAILED, Reason.INCOMPLETE, "ls never came whole; the call came back in a later request")
     assert graded(LOSSY, run_of(broken, exchange(1, verdict("ok", None, 2)), late)).grade is Grade.OK
 
 
@@ -178,10 +178,10 @@ def test_what_a_half_call_lacks_is_told() -> None:
         {**about, "severity": "note", "call": 0, "message": "a note"},
         {**about, "severity": "error", "call": 1, "message": "another call's"},
     ]
-    lost = exchange(0, verdict("executed-half-call"), call={**HALF, "arguments": ""}, findings=findings)
+    lost = exchange(0, verdict("returned-incomplete-call"), call={**HALF, "arguments": ""}, findings=findings)
     result = graded(LOSSY, run_of(lost, exchange(1, messages=[echo])))
     told = "ls has required parameters and got no arguments; the call came back in a later request"
-    assert result == (Grade.FAILED, Reason.HALF, told)
+    assert result == (Grade.FAILED, Reason.INCOMPLETE, told)
 
 
 def test_the_worst_comes_first() -> None:
@@ -190,11 +190,11 @@ def test_the_worst_comes_first() -> None:
         Result(Grade.OK),
         Result(Grade.FAILED, Reason.CRASHED),
         Result(Grade.HARNESS_FAILURE),
-        Result(Grade.FAILED, Reason.HALF),
+        Result(Grade.FAILED, Reason.INCOMPLETE),
         Result(Grade.NOT_STRICT),
     ]
     assert [one.reason or one.grade for one in sorted(results, key=rank)] == [
-        Reason.HALF,
+        Reason.INCOMPLETE,
         Reason.CRASHED,
         Grade.HARNESS_FAILURE,
         Grade.NOT_STRICT,

@@ -54,21 +54,21 @@ LONG = "call 0 get_weather: came back without its arguments " + "and the reason 
 
 def test_without_a_width_nothing_is_cut() -> None:
     """A case is one line, however long."""
-    rows = list(lines(report(b_half=Result(Grade.FAILED, Reason.LOST_ARGUMENTS, LONG))))
-    assert any(row.endswith(f"lost arguments: {LONG.strip()}") for row in rows)
+    rows = list(lines(report(b_half=Result(Grade.FAILED, Reason.WITHOUT_ARGUMENTS, LONG))))
+    assert any(row.endswith(f"returned without arguments: {LONG.strip()}") for row in rows)
     assert not any("…" in row for row in rows)
 
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_lines_fit_a_width_and_lose_nothing(width: int) -> None:
     """What is too long goes on below its case, further in."""
-    reason, skipped = Result(Grade.FAILED, Reason.LOST_ARGUMENTS, LONG), Result(Grade.SKIPPED, None, LONG)
+    reason, skipped = Result(Grade.FAILED, Reason.WITHOUT_ARGUMENTS, LONG), Result(Grade.SKIPPED, None, LONG)
     rows = list(lines(report(b_half=reason, f_skipped=skipped), width))
     rows += comparison(report(), report(("safe",), b_half=Result(Grade.FAILED, Reason.TWICE, "m")), width)
     assert [row for row in rows if len(row) > width] == []
     at = next(at for at, row in enumerate(rows) if row.endswith("openai-chat/fault/b-half"))
     below = list(itertools.takewhile(lambda row: row.startswith("      "), rows[at + 1 :]))
-    assert " ".join(" ".join(below).split()) == f"lost arguments: {LONG.strip()}"
+    assert " ".join(" ".join(below).split()) == f"returned without arguments: {LONG.strip()}"
 
 
 def test_why_a_healthy_answer_was_not_understood_is_shown() -> None:
@@ -84,7 +84,7 @@ def test_what_repair_saves() -> None:
     first, *rows, worse = comparison(report(), repaired)
     assert first == "repair saves 1 of 2 cases that failed without it"
     assert [row.split() for row in rows] == [
-        ["openai-chat/fault/b-half", "ran", "a", "half", "call", "→", "ok"],
+        ["openai-chat/fault/b-half", "returned", "an", "incomplete", "call", "→", "ok"],
         ["openai-chat/fault/c-optional", "gave", "up", "→", "gave", "up"],
     ]
     assert worse == "worse behind repair: openai-chat/fault/a-healthy"

@@ -12,6 +12,7 @@ from toolstream_core.cli.explain import explained
 from toolstream_core.cli.main import main
 from toolstream_core.defects.table import ROWS
 from toolstream_core.verdict import Outcome
+from toolstream_core.verdict.outcome import RENAMED
 
 
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,11 +67,18 @@ def test_a_family_is_explained_by_its_defects() -> None:
     assert [row.name for row in ROWS if f"`{row.name}`" in told] == [row.name for row in ROWS if row.family == "leak"]
 
 
-def test_a_name_of_two_kinds() -> None:
-    """What a stream shows, and what a client made of one, may have the same name."""
-    told = explained("merged-calls") or ""
-    assert told.startswith("# TS")
-    assert f"# Verdict merged-calls\n\nWhat a client made of an answer: {Outcome.MERGED_CALLS.meaning}." in told
+def test_no_verdict_has_the_name_of_a_defect() -> None:
+    """A name means one thing."""
+    assert {row.name for row in ROWS} & set(Outcome) == set()
+
+
+@pytest.mark.parametrize(("old", "new"), RENAMED.items())
+def test_old_names_of_verdicts_are_explained(old: str, new: str) -> None:
+    """With their new name, after the defect of the old name where there is one."""
+    told = explained(old) or ""
+    assert told.startswith("# TS") == (old in {row.name for row in ROWS})
+    assert f"# Verdict {old}\n\nThis verdict is now called `{new}`.\n\n# Verdict {new}\n" in told
+    assert Outcome(old) is Outcome(new)
 
 
 def test_the_docs_say_each_verdict_as_the_table_does() -> None:

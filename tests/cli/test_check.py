@@ -37,8 +37,8 @@ RIGHT = dict.fromkeys(["healthy", *CASES.split(",")], "ok")
 SKIPPED = dict.fromkeys(RIGHT, "skipped")
 GRADES = {
     "right": RIGHT,
-    "by-id": {"healthy": "ok", "empty-id": "lost arguments", "cut-off-call": "ran a half call"},
-    "twice": {**SKIPPED, "healthy": "ran a call twice"},
+    "by-id": {"healthy": "ok", "empty-id": "returned without arguments", "cut-off-call": "returned an incomplete call"},
+    "twice": {**SKIPPED, "healthy": "returned a call twice"},
     "endless": {**SKIPPED, "healthy": "asked again and again"},
     "missing": {"healthy": "harness-failure"},
     "idle": {"healthy": "harness-failure"},
@@ -125,8 +125,8 @@ def check_texts(told: str) -> None:
     """What a person reads."""
     assert "right (openai-chat): 3 cases: 3 ok\n" in told
     assert "\n    ran get_weather, get_weather\n" in told
-    assert "  skipped         2 cases: openai-chat/healthy is not right: ran a call twice\n" in told
-    assert "::error title=by-id%3A openai-chat/fault/cut-off-call::ran a half call" in told
+    assert "  skipped         2 cases: openai-chat/healthy is not right: returned a call twice\n" in told
+    assert "::error title=by-id%3A openai-chat/fault/cut-off-call::returned an incomplete call" in told
     assert "harness-failure required  unknown/healthy  no-such-command cannot be run" in told
     assert "no request to an LLM came before the command ended with 0" in told
     assert "\n    hello\n" in told

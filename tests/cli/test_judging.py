@@ -54,7 +54,7 @@ def record(one: Saved) -> Record:
 def test_the_next_request_of_a_file() -> None:
     """Tells what the client made of the answer before."""
     told = judged(saved("a.flow#0"), saved("a.flow#1", *back(arguments="{}")), saved("a.flow#2", user="other"))
-    assert told == [("a.flow#0", "lost-arguments", "a.flow#1")]
+    assert told == [("a.flow#0", "returned-without-arguments", "a.flow#1")]
 
 
 def test_two_files() -> None:
@@ -116,7 +116,9 @@ def test_printed() -> None:
                 printer.judged(verdict)
     for printer in printers:
         printer.close()
-    assert lines[0].startswith("#1         verdict lost-arguments: call 0 ls: came back without its arguments (loses ")
+    assert lines[0].startswith(
+        "#1         verdict returned-without-arguments: call 0 ls: came back without its arguments (loses "
+    )
     assert lines[1].endswith("request a.flow#1  → --set toolstream_shape=split-header")
     first, second = json.loads(documents[0])["streams"]
     assert (first["verdict"]["request"], second["verdict"]) == ("a.flow#1", None)

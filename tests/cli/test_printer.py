@@ -115,5 +115,5 @@ def test_the_document_has_all_streams_in_one_line() -> None:
     printer.add(record, str)
     printer.close()
     empty, full = map(json.loads, lines)
-    assert empty == {"version": 1, "streams": []}
+    assert empty == {"version": 2, "streams": []}
     assert [stream["source"] for stream in full["streams"]] == ["s"]

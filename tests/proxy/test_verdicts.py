@@ -114,7 +114,7 @@ def test_lost_arguments(proxy: Proxy, capsys: pytest.CaptureFixture[str]) -> Non
     [line] = proxy.told()
     assert (line["flow"], line["stream"], line["dialect"]) == (first.id, 1, "openai-chat")
     assert line["verdict"] == {
-        "verdict": "lost-arguments",
+        "verdict": "returned-without-arguments",
         "understood": False,
         "sent": [{"id": "c1", "name": "ls", "arguments": "{}"}],
         "results": ["c1"],
@@ -122,14 +122,18 @@ def test_lost_arguments(proxy: Proxy, capsys: pytest.CaptureFixture[str]) -> Non
         "event": 1,
         "explained": ["by-index-and-id", "nameless-dropped"],
         "advice": ["--set toolstream_shape=whole-calls", "--set toolstream_shape=header-with-first-fragment"],
-        "problems": [{"verdict": "lost-arguments", "call": 0, "message": "came back without its arguments"}],
+        "problems": [
+            {"verdict": "returned-without-arguments", "call": 0, "message": "came back without its arguments"}
+        ],
         "count": 0,
         "request": second.id,
     }
     proxy.addon.done()
     lines = capsys.readouterr().out.splitlines()
     shown = lines[next(place for place, line in enumerate(lines) if "verdict" in line) :]
-    assert shown[0].startswith("#1         verdict lost-arguments: call 0 ls: came back without its arguments (takes ")
+    assert shown[0].startswith(
+        "#1         verdict returned-without-arguments: call 0 ls: came back without its arguments (takes "
+    )
     assert shown[-1].endswith("→ --set toolstream_shape=whole-calls")
     assert all(line.startswith("#1 ") and len(line) <= 120 for line in shown)
 
@@ -181,7 +185,7 @@ def test_a_fault_that_takes_the_call_away(proxy: Proxy) -> None:
         proxy.ask(*messages, user=str(messages))
     assert [(line["verdict"]["verdict"], line["verdict"]["understood"]) for line in proxy.told()] == [
         ("retried", True),
-        ("executed-half-call", False),
+        ("returned-incomplete-call", False),
     ]
 
 

@@ -56,7 +56,7 @@ def test_a_misunderstanding_is_shown_side_by_side(told: str) -> None:
     failure = told.partition("_ test_fails_lost_arguments _")[2].partition("_ test_fails_silent _")[0]
     for wanted in (
         "the client did not understand what it was sent",
-        "lost-arguments: answer 0 from flows/openai-chat-single.flow#0 (openai-chat)",
+        "returned-without-arguments: answer 0 from flows/openai-chat-single.flow#0 (openai-chat)",
         'get_weather id=\'call_4ksakq2vlkgILn6mEyWUwfiB\' {"city":"Lisbon","unit":"celsius"} events ',
         "get_weather id='call_4ksakq2vlkgILn6mEyWUwfiB' {} → sunny",
         "toolstream serve flows/openai-chat-single.flow --fault glm-5 --speed 0 --port 8765",

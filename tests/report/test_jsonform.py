@@ -40,7 +40,7 @@ def test_document() -> None:
         ("missing-index", "note", "safe"),
     ]
     assert json.loads(json.dumps(told)) == {
-        "version": 1,
+        "version": 2,
         "streams": [
             {
                 "source": "s",

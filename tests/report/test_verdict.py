@@ -9,7 +9,7 @@ from toolstream_core.verdict import Outcome, Problem, Verdict
 
 CALL = Call(0, 0, Kind.FUNCTION, "c1", "ls", '{"p":"secret"}', complete=True)
 CALL.events.extend(3, 2)
-LOST = Problem(Outcome.LOST_ARGUMENTS, 0, "came back without its arguments")
+LOST = Problem(Outcome.RETURNED_WITHOUT_ARGUMENTS, 0, "came back without its arguments")
 
 
 def hide(text: str) -> str:
@@ -21,7 +21,9 @@ def test_an_object() -> None:
     """What the request had, as it had it; what it did not have is null."""
     fields = CallFields(None, ABSENT, {"p": ["secret", 1, None], "secret": True})
     sent = (EchoedCall("", "ls", "", fields),)
-    verdict = Verdict(Outcome.LOST_ARGUMENTS, (LOST,), sent, (ToolResult("", "", "", None), ToolResult("", "", "")))
+    verdict = Verdict(
+        Outcome.RETURNED_WITHOUT_ARGUMENTS, (LOST,), sent, (ToolResult("", "", "", None), ToolResult("", "", ""))
+    )
     said = verdict_object(verdict, [CALL], request="r", hide=hide)
     assert said["sent"] == [{"id": None, "name": None, "arguments": {"p": ["***", 1, None], "secret": True}}]
     assert said["results"] == [None, None]
@@ -40,11 +42,11 @@ def test_an_event_is_known_where_a_call_is() -> None:
 
 def test_lines() -> None:
     """The verdict, why, and by which request."""
-    lost = Verdict(Outcome.LOST_ARGUMENTS, (LOST,))
+    lost = Verdict(Outcome.RETURNED_WITHOUT_ARGUMENTS, (LOST,))
     why = Explained(text="takes every present id for a new call")
     assert verdict_text(Verdict(Outcome.OK), [CALL], request="r").text == "verdict ok, request r"
     assert verdict_text(lost, [CALL], request="r", explained=why).text == (
-        "verdict lost-arguments: call 0 ls: came back without its arguments "
+        "verdict returned-without-arguments: call 0 ls: came back without its arguments "
         "(takes every present id for a new call), request r"
     )
     again = Verdict(Outcome.RETRIED, (Problem(Outcome.RETRIED, 0, "the secret\n"),), count=3)

@@ -176,10 +176,10 @@ def test_the_page_counts_what_repair_saved_and_names_the_rest() -> None:
 def test_failures_are_listed_by_the_worst_reason_first() -> None:
     """Half a call that was run stands above one that was lost."""
     grades = {"healthy": "ok", SAFE: "failed"}
-    other = measured(grades, grades, name="openai-stream", reason="ran a half call")
+    other = measured(grades, grades, name="openai-stream", reason="returned an incomplete call")
     text = markdown([measured(grades, grades), other])
     reasons = [line.split("|")[1].strip() for line in section(text, "Failed, the worst first")]
-    assert reasons == ["ran a half call", "lost a call"]
+    assert reasons == ["returned an incomplete call", "lost a call"]
 
 
 def test_a_client_that_stays_wrong_behind_repair_is_listed_with_the_reason() -> None:

@@ -27,8 +27,8 @@ def test_all_of_it() -> None:
             "findings": {"empty-name": 1, "empty-id": 4, "absent-id": 1},
             "changes": {"empty-id": 2},
             "faults": {"cut:at=end": 1, "reused-index": 0},
-            "verdicts": {"ok": 1, "lost-arguments": 1},
-            "advice": {"lost-arguments": "--set toolstream_repair=empty-id"},
+            "verdicts": {"ok": 1, "returned-without-arguments": 1},
+            "advice": {"returned-without-arguments": "--set toolstream_repair=empty-id"},
             "captured": ["kept/a.flow", "kept/b.flow"],
         }
     )
@@ -39,7 +39,7 @@ def test_all_of_it() -> None:
         "answers changed: empty-id 2",
         "broken on purpose: cut:at=end 1",
         "found nothing to act on: reused-index",
-        "verdicts: lost-arguments 1 → --set toolstream_repair=empty-id, ok 1",
+        "verdicts: ok 1, returned-without-arguments 1 → --set toolstream_repair=empty-id",
         f"captured: 2 flows in {Path('kept')}",
     ]
 

@@ -109,7 +109,7 @@ def test_half_a_call() -> None:
     """Is told where it came back, but not where a second try had brought it whole."""
     half = {"arguments": '{"p', "complete": False}
     [head, *_] = half_calls([exchange(0, call=half), exchange(1, SAID, RESULT)])
-    assert head.startswith("executed-half-call: answer 0")
+    assert head.startswith("returned-incomplete-call: answer 0")
     assert half_calls([exchange(0, call=half), exchange(1, call={}), exchange(2, SAID, RESULT)]) == []
     assert half_calls([exchange(0, call=half), exchange(1, call=half)]) == []
 

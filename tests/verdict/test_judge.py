@@ -59,8 +59,8 @@ A_, B_ = said("c1", "ls", '{"p":1}'), said("c2", "cat", '{"q":"x"}')
         ([A, B], [A_], [gave("c1")], Outcome.LOST_CALL),
         ([A], [A_, said("c9", "ls", '{"p": 1}')], [gave("c1"), gave("c9")], Outcome.DUPLICATE_CALL),
         ([A], [A_, said("c9", "rm", "{}")], [gave("c1"), gave("c9")], Outcome.PHANTOM_CALL),
-        ([A], [said("c1", "ls", "{}")], [gave("c1")], Outcome.LOST_ARGUMENTS),
-        ([A], [said("c1", "ls", "")], [gave("c1")], Outcome.LOST_ARGUMENTS),
+        ([A], [said("c1", "ls", "{}")], [gave("c1")], Outcome.RETURNED_WITHOUT_ARGUMENTS),
+        ([A], [said("c1", "ls", "")], [gave("c1")], Outcome.RETURNED_WITHOUT_ARGUMENTS),
         ([A], [said("c1", "ls", '{"p":2}')], [gave("c1")], Outcome.WRONG_ARGUMENTS),
         ([A], [said("c1", "ls", '{"p":1}{"p":1}')], [gave("c1")], Outcome.WRONG_ARGUMENTS),
         ([A], [said("c1", "lsls", '{"p":1}')], [gave("c1")], Outcome.WRONG_NAME),
@@ -68,11 +68,11 @@ A_, B_ = said("c1", "ls", '{"p":1}'), said("c2", "cat", '{"q":"x"}')
         ([A], [said("c1", "ls", '{"p":1.0}')], [gave("c1")], Outcome.OK),
         ([A], [said("c1", "ls", '{"p":true}')], [gave("c1")], Outcome.WRONG_ARGUMENTS),
         ([A, B], [A_, said("c2", "cat", "{}")], [gave("c1"), gave("c2")], Outcome.WRONG_ARGUMENTS),
-        ([A, B], [said("c2", "cat", '{"p": 1}{"q": "x"}')], [gave("c2")], Outcome.MERGED_CALLS),
-        ([A, B], [said("c2", "cat", json.dumps({"bad": '{"p": 1}{"q": "x"}'}))], [gave("c2")], Outcome.MERGED_CALLS),
-        ([A, B], [said("c2", "lscat", "{}")], [gave("c2")], Outcome.MERGED_CALLS),
-        ([A, B], [said("c1", "cat", '{"p":1}')], [gave("c1")], Outcome.MERGED_CALLS),
-        ([A, B], [said("c2", "ls", '{"q":"x"}')], [gave("c2")], Outcome.MERGED_CALLS),
+        ([A, B], [said("c2", "cat", '{"p": 1}{"q": "x"}')], [gave("c2")], Outcome.RETURNED_MERGED),
+        ([A, B], [said("c2", "cat", json.dumps({"bad": '{"p": 1}{"q": "x"}'}))], [gave("c2")], Outcome.RETURNED_MERGED),
+        ([A, B], [said("c2", "lscat", "{}")], [gave("c2")], Outcome.RETURNED_MERGED),
+        ([A, B], [said("c1", "cat", '{"p":1}')], [gave("c1")], Outcome.RETURNED_MERGED),
+        ([A, B], [said("c2", "ls", '{"q":"x"}')], [gave("c2")], Outcome.RETURNED_MERGED),
         ([A], [said("c1", "ls", ""), said("", "", '{"p":1}')], [gave("c1"), gave("")], Outcome.SPLIT_CALL),
         ([A], [said("c1", "ls", '{"p'), said("x", "", '": 1}')], [gave("c1")], Outcome.SPLIT_CALL),
         ([A], [A_, said("", "", "")], [gave("c1"), gave("")], Outcome.PHANTOM_CALL),
@@ -87,8 +87,8 @@ A_, B_ = said("c1", "ls", '{"p":1}'), said("c2", "cat", '{"q":"x"}')
         ([A], [A_], [gave("c1"), gave("c1", "again")], Outcome.DUPLICATE_CALL),
         ([A], [A_], [], Outcome.WRONG_ID),
         ([A], [], [], Outcome.RETRIED),
-        ([HALF], [said("c1", "ls", '{"p')], [gave("c1")], Outcome.EXECUTED_HALF_CALL),
-        ([HALF], [said("c1", "ls", "{}")], [gave("c1")], Outcome.EXECUTED_HALF_CALL),
+        ([HALF], [said("c1", "ls", '{"p')], [gave("c1")], Outcome.RETURNED_INCOMPLETE_CALL),
+        ([HALF], [said("c1", "ls", "{}")], [gave("c1")], Outcome.RETURNED_INCOMPLETE_CALL),
     ],
 )
 def test_outcomes(sent: list[Call], calls: list[Any], results: list[Any], outcome: Outcome) -> None:
@@ -118,7 +118,7 @@ def test_results_alone_are_enough_where_the_server_keeps_the_calls() -> None:
     said = new({"input": "go"}, {"previous_response_id": "resp_1", "input": [output]})
     assert judge([A], said).outcome is Outcome.RESULTS_ONLY
     assert judge([A, B], said).outcome is Outcome.WRONG_ID
-    assert judge([HALF], said).outcome is Outcome.EXECUTED_HALF_CALL
+    assert judge([HALF], said).outcome is Outcome.RETURNED_INCOMPLETE_CALL
     assert judge([A, B], said, dropped={1}).outcome is Outcome.RESULTS_ONLY
     assert judge([A], new({"input": "go"}, {"input": ["go", output]})).outcome is Outcome.RESULTS_ONLY
 
@@ -147,8 +147,8 @@ def test_calls_in_text_and_those_of_the_server() -> None:
 
 COARSE = {
     "retried-or-lost": {Outcome.RETRIED, Outcome.LOST_CALL},
-    "wrong-name-or-count": {Outcome.WRONG_NAME, Outcome.LOST_CALL, Outcome.SPLIT_CALL, Outcome.MERGED_CALLS},
-    "half-call": {Outcome.EXECUTED_HALF_CALL},
+    "wrong-name-or-count": {Outcome.WRONG_NAME, Outcome.LOST_CALL, Outcome.SPLIT_CALL, Outcome.RETURNED_MERGED},
+    "half-call": {Outcome.RETURNED_INCOMPLETE_CALL},
 }
 """Verdicts of the recorded conversations that say less than ours, or in another word."""
 PATHS = {"openai-chat": "/v1/chat/completions", "openai-responses": "/v1/responses", "anthropic": "/v1/messages"}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from toolstream_core.checking.grading import Grade, Reason, Result
 from toolstream_core.redact import redacted
 from toolstream_core.redaction import Redaction, redacted_text
+from toolstream_core.verdict import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from toolstream_core.checking.run import Client, Run
     from toolstream_core.testing.exchanges import Exchange
 
-VERSION: Final = 1
+VERSION: Final = 2
+"""2: verdicts and reasons were renamed."""
 
 
 def document(clients: Iterable[dict[str, Any]], *, started: str, seconds: float, seed: int) -> dict[str, Any]:
@@ -76,6 +78,19 @@ def case_object(
     }
     clean: dict[str, Any] = json.loads(redacted_text(json.dumps(told), Redaction()))
     return clean
+
+
+def current(report: dict[str, Any]) -> dict[str, Any] | None:
+    """A report of this version or of version 1, in the words of this version; `None` for anything else."""
+    if report.get("version") not in {1, VERSION} or not isinstance(report.get("clients"), list):
+        return None
+    for case in (case for client in report["clients"] for case in client["cases"]):
+        if case["reason"] is not None:
+            case["reason"] = Reason(case["reason"]).value
+        for verdict in (turn["verdict"] for turn in case["turns"] if turn["verdict"] is not None):
+            for one in (verdict, *verdict["problems"]):
+                one["verdict"] = Outcome(one["verdict"]).value
+    return {**report, "version": VERSION}
 
 
 def result_of(case: dict[str, Any]) -> Result:

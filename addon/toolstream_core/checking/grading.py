@@ -34,37 +34,51 @@ class Grade(enum.StrEnum):
 class Reason(enum.StrEnum):
     """Why a client failed, the worst first."""
 
-    HALF = "ran a half call"
-    TWICE = "ran a call twice"
-    PHANTOM = "ran a call that was not made"
-    LOST_ARGUMENTS = "lost arguments"
+    INCOMPLETE = "returned an incomplete call"
+    TWICE = "returned a call twice"
+    PHANTOM = "returned a call that was not sent"
+    WITHOUT_ARGUMENTS = "returned without arguments"
     WRONG_ARGUMENTS = "wrong arguments"
     LOST = "lost a call"
     SPLIT = "split a call"
-    MERGED = "merged calls"
+    MERGED = "returned merged calls"
     WRONG_ID = "wrong id"
     WRONG_NAME = "wrong name"
     AGAIN = "asked again and again"
     GAVE_UP = "gave up"
     CRASHED = "crashed"
 
+    @classmethod
+    def _missing_(cls, value: object) -> Reason | None:
+        """Accept the words of version 1 of the report."""
+        return cls(_RENAMED[value]) if isinstance(value, str) and value in _RENAMED else None
+
+
+_RENAMED: Final = {
+    "ran a half call": "returned an incomplete call",
+    "ran a call twice": "returned a call twice",
+    "ran a call that was not made": "returned a call that was not sent",
+    "lost arguments": "returned without arguments",
+    "merged calls": "returned merged calls",
+}
+
 
 REASONS: Final = {
-    Outcome.EXECUTED_HALF_CALL: Reason.HALF,
+    Outcome.RETURNED_INCOMPLETE_CALL: Reason.INCOMPLETE,
     Outcome.SPLIT_CALL: Reason.SPLIT,
-    Outcome.MERGED_CALLS: Reason.MERGED,
+    Outcome.RETURNED_MERGED: Reason.MERGED,
     Outcome.WRONG_NAME: Reason.WRONG_NAME,
     Outcome.LOST_CALL: Reason.LOST,
     Outcome.PHANTOM_CALL: Reason.PHANTOM,
     Outcome.DUPLICATE_CALL: Reason.TWICE,
     Outcome.WRONG_ARGUMENTS: Reason.WRONG_ARGUMENTS,
-    Outcome.LOST_ARGUMENTS: Reason.LOST_ARGUMENTS,
+    Outcome.RETURNED_WITHOUT_ARGUMENTS: Reason.WITHOUT_ARGUMENTS,
     Outcome.WRONG_ID: Reason.WRONG_ID,
     Outcome.RETRIED: Reason.AGAIN,
     Outcome.ABORTED: Reason.GAVE_UP,
     Outcome.SILENT: Reason.GAVE_UP,
     Outcome.RESULTS_ONLY: None,
-    Outcome.AS_TEXT: Reason.HALF,
+    Outcome.AS_TEXT: Reason.INCOMPLETE,
     Outcome.OK: None,
 }
 """What each verdict means as a reason. `as-text` is a problem only where the text says that half a call was run."""
@@ -145,10 +159,10 @@ def _wrong(case: Case, asked: Sequence[Exchange]) -> Result | None:
     """The worst of what the client did with calls that it ran otherwise than it should have."""
     half = _half_call(asked)
     if half is not None:
-        return Result(Grade.FAILED, Reason.HALF, f"{half}; the call came back in a later request")
+        return Result(Grade.FAILED, Reason.INCOMPLETE, f"{half}; the call came back in a later request")
     permitted = _NOT_RUN | ({Outcome.LOST_CALL} if case.lossy else frozenset())
     found = [
-        (REASONS[Outcome(problem.verdict)] or Reason.HALF, _text(one, problem))
+        (REASONS[Outcome(problem.verdict)] or Reason.INCOMPLETE, _text(one, problem))
         for one in asked
         if one.verdict is not None
         for problem in one.verdict.problems

@@ -16,7 +16,7 @@ from toolstream_core.verdict.outcome import Outcome
 if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
 
-VERSION: Final = 1
+VERSION: Final = 2
 _DESTREAM: Final = "Upstream is asked without a stream, and its answer is streamed to the client (live, over HTTP)."
 
 

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 
+from toolstream_core.checking.document import current
 from toolstream_core.checking.github import summary, workflow_commands
 from toolstream_core.checking.junit import junit
 from toolstream_core.checking.table import comparison, lines
@@ -116,6 +117,7 @@ def _earlier(path: Path | None) -> dict[str, Any] | None:
         report = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ReportError(f"--compare: {path} cannot be read: {error}") from error
-    if not isinstance(report, dict) or report.get("version") != 1 or "clients" not in report:
+    read = current(report) if isinstance(report, dict) else None
+    if read is None:
         raise ReportError(f"--compare: {path} is no report of `toolstream check --json`")
-    return report
+    return read

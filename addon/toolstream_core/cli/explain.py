@@ -13,7 +13,7 @@ from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.settings import DESTREAM, FOR, fault_names, nearest, shape_names
 from toolstream_core.transit import TRANSIT
-from toolstream_core.verdict.outcome import Outcome
+from toolstream_core.verdict.outcome import RENAMED, Outcome
 
 if TYPE_CHECKING:
     import argparse
@@ -98,8 +98,10 @@ def _client(name: str) -> str:
 
 
 def _verdict(name: str) -> str:
+    if name in RENAMED:
+        return f"# Verdict {name}\n\nThis verdict is now called `{RENAMED[name]}`.\n\n{_verdict(RENAMED[name])}"
     meaning = next((one.meaning for one in Outcome if one == name), "")
-    return f"# Verdict {name}\n\nWhat a client made of an answer: {meaning}.\n" if meaning else ""
+    return f"# Verdict {name}\n\nWhat a client did with a response: {meaning}.\n" if meaning else ""
 
 
 _KINDS: Final = (_defect, _group, _shape, _transit, _preset, _client, _verdict)

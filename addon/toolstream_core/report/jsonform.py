@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Call, Finding, Record
 
-VERSION: Final = 1
+VERSION: Final = 2
 
 
 def document(streams: Iterable[dict[str, Any]]) -> dict[str, Any]:

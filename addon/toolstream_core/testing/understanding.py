@@ -64,7 +64,7 @@ def half_calls(exchanges: Sequence[Exchange]) -> list[str]:
     for at, one in enumerate(asked):
         for after in _until_whole(one, asked[at + 1 :]):
             verdict = judge(one.calls, added(history_of(one.request.history), after.request.history))
-            ran = Outcome.EXECUTED_HALF_CALL
+            ran = Outcome.RETURNED_INCOMPLETE_CALL
             problems = [
                 FoundProblem(verdict=ran, call=problem.call, message=problem.text)
                 for problem in verdict.problems

@@ -116,14 +116,14 @@ def _judge_calls(
 
 def _judge_call(place: int, call: Meant, one: EchoedCall) -> Iterator[Problem]:
     if not call.complete:
-        yield Problem(Outcome.EXECUTED_HALF_CALL, place, "the call never came whole, and came back all the same")
+        yield Problem(Outcome.RETURNED_INCOMPLETE_CALL, place, "the call never came whole, and came back all the same")
         return
     if one.name != call.name:
         yield Problem(Outcome.WRONG_NAME, place, f"came back as {one.name!r}")
     if same(call.arguments, one.arguments):
         return
     if value_of(one.arguments) == {}:
-        yield Problem(Outcome.LOST_ARGUMENTS, place, "came back without its arguments")
+        yield Problem(Outcome.RETURNED_WITHOUT_ARGUMENTS, place, "came back without its arguments")
     elif call.kind != "custom" and not isinstance(value_of(one.arguments), dict):
         yield Problem(Outcome.WRONG_ARGUMENTS, place, "its arguments came back as no JSON object")
     else:
@@ -136,7 +136,7 @@ def _judge_lost(
     """A call that came back as none; perhaps as part of another."""
     for pair in pairs:
         if is_merged(meant[place], meant[pair.place], pair.echoed):
-            yield Problem(Outcome.MERGED_CALLS, place, f"came back as one call with call {pair.place}")
+            yield Problem(Outcome.RETURNED_MERGED, place, f"came back as one call with call {pair.place}")
             return
     if not may_be_dropped:
         yield Problem(Outcome.LOST_CALL, place, "the call did not come back")
@@ -158,7 +158,7 @@ def _graded(meant: Sequence[Meant], pairs: Sequence[Pair], problems: Sequence[Pr
     having = [pair for pair in pairs if value_of(meant[pair.place].arguments) != {}]
     if all(value_of(pair.echoed.arguments) == {} for pair in having):
         return list(problems)
-    lost, wrong = Outcome.LOST_ARGUMENTS, Outcome.WRONG_ARGUMENTS
+    lost, wrong = Outcome.RETURNED_WITHOUT_ARGUMENTS, Outcome.WRONG_ARGUMENTS
     return [one._replace(outcome=wrong) if one.outcome is lost else one for one in problems]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
 
 if TYPE_CHECKING:
     from toolstream_core.protocols.requests.conversation import EchoedCall, ToolResult
@@ -23,9 +23,17 @@ class Outcome(enum.StrEnum):
         made.meaning = meaning
         return made
 
-    EXECUTED_HALF_CALL = "executed-half-call", "a call that never came whole came back, or has a result"
+    @classmethod
+    def _missing_(cls, value: object) -> Outcome | None:
+        """Accept the names that verdicts had before."""
+        return cls(RENAMED[value]) if isinstance(value, str) and value in RENAMED else None
+
+    RETURNED_INCOMPLETE_CALL = (
+        "returned-incomplete-call",
+        "the client returned a call that is truncated, without arguments or invalid JSON, or a result for it",
+    )
     SPLIT_CALL = "split-call", "one call came back as several, none of which is the whole"
-    MERGED_CALLS = "merged-calls", "several calls came back as one"
+    RETURNED_MERGED = "returned-merged", "the client returned several calls as one"
     WRONG_NAME = "wrong-name", "a call came back under another name"
     LOST_CALL = "lost-call", "a call did not come back"
     PHANTOM_CALL = "phantom-call", "a call came back that was never sent"
@@ -34,7 +42,10 @@ class Outcome(enum.StrEnum):
         "wrong-arguments",
         "a call came back with other arguments; with none, where other calls kept theirs",
     )
-    LOST_ARGUMENTS = "lost-arguments", "the calls came back with `{}` or nothing in place of their arguments"
+    RETURNED_WITHOUT_ARGUMENTS = (
+        "returned-without-arguments",
+        "the client returned the calls with `{}` or nothing in place of their arguments",
+    )
     WRONG_ID = "wrong-id", "a result belongs to no call or to two, or a call has none"
     RETRIED = "retried", "the same was asked again; `count` says how often"
     ABORTED = "aborted", "the client left in mid-stream"
@@ -42,6 +53,14 @@ class Outcome(enum.StrEnum):
     RESULTS_ONLY = "results-only", "results alone, where the server keeps the calls"
     AS_TEXT = "as-text", "calls and results were written into the text of messages"
     OK = "ok", "each call came back as it was sent, with its own result"
+
+
+RENAMED: Final = {
+    "executed-half-call": "returned-incomplete-call",
+    "merged-calls": "returned-merged",
+    "lost-arguments": "returned-without-arguments",
+}
+"""Old names of verdicts, accepted for one version; two of them are also names of defects."""
 
 
 class Problem(NamedTuple):

@@ -57,7 +57,7 @@ def judge_results(
     for place, call in calls:
         if call.id and with_ids[call.id]:
             if not meant[place].complete:
-                yield Problem(Outcome.EXECUTED_HALF_CALL, place, "the call never came whole, and got a result")
+                yield Problem(Outcome.RETURNED_INCOMPLETE_CALL, place, "the call never came whole, and got a result")
             elif with_ids[call.id] > 1:
                 yield Problem(Outcome.DUPLICATE_CALL, place, f"got {with_ids[call.id]} results")
         elif fitting := next((one for one in without if one.name in ("", call.name)), None):

@@ -12,7 +12,7 @@ const one = (name, grade = "ok", reason = null, other = {}) => {
   return { id: `openai-chat/${made.kind}/${name}`, ...made };
 };
 const client = (cases, other = {}) => ({ name: "agent.py", protocol: "openai-chat", repair: [], cases, ...other });
-const run = (...clients) => ({ version: 1, clients });
+const run = (...clients) => ({ version: 2, clients });
 const rows = (...runs) => model.rowsOf(model.columnsOf(...runs));
 const filter = (other) => ({ ...model.NO_FILTER, ...other });
 const shown = (all, wanted, columns = ["agent.py"]) => all.filter((row) => model.rowMatches(row, filter(wanted), columns)).map((row) => row.name);
@@ -35,7 +35,7 @@ test("a client with one case in two protocols has a row for each", () => {
 });
 
 test("the worst first: required failures by their reasons, then optional ones, then other grades", () => {
-  const cases = [one("ok"), one("info", "info"), one("crashed", "failed", "crashed"), one("odd", "failed", "a new reason"), one("optional", "failed", "ran a half call", { required: false }), one("weak", "not-strict"), one("half", "failed", "ran a half call"), one("harness", "harness-failure"), one("skipped", "skipped")];
+  const cases = [one("ok"), one("info", "info"), one("crashed", "failed", "crashed"), one("odd", "failed", "a new reason"), one("optional", "failed", "returned an incomplete call", { required: false }), one("weak", "not-strict"), one("half", "failed", "returned an incomplete call"), one("harness", "harness-failure"), one("skipped", "skipped")];
   const [group] = model.groupsOf(rows(run(client(cases))), "worst");
   assert.deepEqual(group.rows.map((row) => row.name), ["half", "crashed", "odd", "optional", "harness", "weak", "skipped", "info", "ok"]);
 });
@@ -45,8 +45,8 @@ test("what changed since the earlier run", () => {
     ["better", one("a"), one("a", "failed", "crashed")],
     ["worse", one("a", "not-strict"), one("a")],
     ["same", one("a", "failed", "crashed"), one("a", "failed", "crashed")],
-    ["better", one("a", "failed", "crashed"), one("a", "failed", "ran a half call")],
-    ["worse", one("a", "failed", "ran a half call"), one("a", "failed", "crashed")],
+    ["better", one("a", "failed", "crashed"), one("a", "failed", "returned an incomplete call")],
+    ["worse", one("a", "failed", "returned an incomplete call"), one("a", "failed", "crashed")],
     ["changed", one("a", "skipped"), one("a")],
     ["changed", one("a", "failed", "one new reason"), one("a", "failed", "another new reason")],
     ["new", one("a"), null],
@@ -75,7 +75,7 @@ test("a client is found again by name, protocol and repair, then by less", () =>
 
 test("filters by grade, kind, need and words anywhere in a row, all at once", () => {
   const all = rows(run(client([
-    one("empty-id", "failed", "lost arguments", { code: "TS102" }),
+    one("empty-id", "failed", "returned without arguments", { code: "TS102" }),
     one("bare", "ok", null, { kind: "shape" }),
     one("stall", "info", null, { kind: "transit", required: false, message: "Waited 3 s" }),
   ])));
@@ -83,10 +83,10 @@ test("filters by grade, kind, need and words anywhere in a row, all at once", ()
   assert.deepEqual(shown(all, { grades: ["failed", "info"] }), ["empty-id", "stall"]);
   assert.deepEqual(shown(all, { kind: "shape" }), ["bare"]);
   assert.deepEqual(shown(all, { need: "optional" }), ["stall"]);
-  assert.deepEqual(shown(all, { text: "ts102 LOST" }), ["empty-id"]);
+  assert.deepEqual(shown(all, { text: "ts102 RETURNED" }), ["empty-id"]);
   assert.deepEqual(shown(all, { text: " waited  stall " }), ["stall"]);
   assert.deepEqual(shown(all, { text: "agent.py" }), ["empty-id", "bare", "stall"]);
-  assert.deepEqual(shown(all, { text: "lost bare" }), []);
+  assert.deepEqual(shown(all, { text: "returned bare" }), []);
   assert.deepEqual(shown(all, { grades: ["ok"], kind: "fault" }), []);
 });
 
@@ -141,6 +141,8 @@ test("invisible characters are spelled out", () => {
 
 test("a second file has to be a report", () => {
   assert.throws(() => model.parseReport("{"), /not JSON/);
-  for (const text of ["null", "[]", '{"version":2,"clients":[]}', '{"version":1}']) assert.throws(() => model.parseReport(text), /not the JSON of toolstream check/);
-  assert.deepEqual(model.parseReport('{"version":1,"clients":[]}').clients, []);
+  for (const text of ["null", "[]", '{"version":3,"clients":[]}', '{"version":1}']) assert.throws(() => model.parseReport(text), /not the JSON of toolstream check/);
+  assert.deepEqual(model.parseReport('{"version":2,"clients":[]}').clients, []);
+  const old = JSON.stringify({ version: 1, clients: [{ cases: [{ reason: "ran a half call" }, { reason: "crashed" }, {}] }] });
+  assert.deepEqual(model.parseReport(old).clients[0].cases.map((one) => one.reason), ["returned an incomplete call", "crashed", undefined]);
 });

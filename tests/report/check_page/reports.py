@@ -52,14 +52,14 @@ TURN: dict[str, Any] = {
         "results": [{"id": "call_1", "name": "", "text": "no city"}],
     },
     "verdict": {
-        "verdict": "lost-arguments",
+        "verdict": "returned-without-arguments",
         "understood": False,
         "call": 0,
         "event": 1,
         "explained": ["by-present-id"],
         "explanation": 'takes every present id for a new call: "" at event 1',
         "advice": ["--set toolstream_repair=empty-id"],
-        "problems": [{"verdict": "lost-arguments", "call": 0, "message": "came back as {}"}],
+        "problems": [{"verdict": "returned-without-arguments", "call": 0, "message": "came back as {}"}],
     },
 }
 
@@ -98,7 +98,7 @@ def client(*cases: dict[str, Any], name: str = "agent.py", **other: Any) -> dict
 def report(*clients: dict[str, Any]) -> dict[str, Any]:
     """A run of these clients."""
     return {
-        "version": 1,
+        "version": 2,
         "toolstream": "0.1.0",
         "mitmproxy": "12.2.0",
         "started": "2026-01-02T03:04:05Z",
@@ -113,8 +113,15 @@ def usual() -> dict[str, Any]:
     return report(
         client(
             case("healthy", kind="healthy"),
-            case("empty-id", "failed", "lost arguments", code="TS102", message="call 0 came back as {}", turns=[TURN]),
-            case("cut-off", "failed", "ran a half call", code="TS301", exit_code=1),
+            case(
+                "empty-id",
+                "failed",
+                "returned without arguments",
+                code="TS102",
+                message="call 0 came back as {}",
+                turns=[TURN],
+            ),
+            case("cut-off", "failed", "returned an incomplete call", code="TS301", exit_code=1),
             case("bare", "not-strict", kind="shape", message="right after one retry"),
             case("stall", "skipped", kind="transit", required=False),
             case("drip", "info", kind="transit", required=False),

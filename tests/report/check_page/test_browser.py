@@ -76,15 +76,15 @@ def test_a_report_of_one_client(show: Show) -> None:
     assert browser.texts("tr.group") == [
         "Healthy answers", "Faults", "Lawful shapes", "Time and connection", "Presets",
     ]  # fmt: skip
-    assert browser.texts("td.what")[1] == "lost arguments: call 0 came back as {}"
+    assert browser.texts("td.what")[1] == "returned without arguments: call 0 came back as {}"
     assert browser.texts("#about") == [
         "7 cases · started 2026-01-02T03:04:05Z · took 61 s · seed 0 · toolstream 0.1.0 · mitmproxy 12.2.0"
     ]
     assert browser.texts(".client .result") == ["2 required cases failed. 1 case could not be run."]
-    assert browser.texts(".reasons li") == ["ran a half call 1", "lost arguments 1"]
+    assert browser.texts(".reasons li") == ["returned an incomplete call 1", "returned without arguments 1"]
     assert browser.texts("#shown") == ["7 cases"]
     assert browser.run("document.querySelector('[data-id$=empty-id]').ariaLabel") == (
-        "agent.py, empty-id, failed, lost arguments, required"
+        "agent.py, empty-id, failed, returned without arguments, required"
     )
 
 
@@ -164,7 +164,7 @@ def test_the_drawer(show: Show) -> None:
     """The stream with its findings, the next request with what differs, why, and the command."""
     browser = show(usual(), place="#client=0&case=openai-chat%2Ffault%2Fempty-id")
     assert browser.texts(".drawer-head .quiet") == ["agent.py · openai-chat/fault/empty-id"]
-    assert browser.texts("#drawer .grade") == ["✗ failed: lost arguments"]
+    assert browser.texts("#drawer .grade") == ["✗ failed: returned without arguments"]
     assert len(browser.texts(".events > li")) == 5
     assert browser.texts('.events [data-event="1"] .finding') == ['warning empty-id TS102: id is "" after "call_1"']
     assert browser.texts(".events .call") == ["call 0"] * 3

@@ -13,20 +13,28 @@ const MEANINGS = {
 };
 // The worst first. A reason that is not here ranks behind them.
 const REASONS = [
-  "ran a half call",
-  "ran a call twice",
-  "ran a call that was not made",
-  "lost arguments",
+  "returned an incomplete call",
+  "returned a call twice",
+  "returned a call that was not sent",
+  "returned without arguments",
   "wrong arguments",
   "lost a call",
   "split a call",
-  "merged calls",
+  "returned merged calls",
   "wrong id",
   "wrong name",
   "asked again and again",
   "gave up",
   "crashed",
 ];
+// Reasons of version 1 of the report.
+const RENAMED = {
+  "ran a half call": "returned an incomplete call",
+  "ran a call twice": "returned a call twice",
+  "ran a call that was not made": "returned a call that was not sent",
+  "lost arguments": "returned without arguments",
+  "merged calls": "returned merged calls",
+};
 const KINDS = ["healthy", "fault", "shape", "transit", "preset"];
 const KIND_TITLES = {
   healthy: "Healthy answers",
@@ -243,8 +251,9 @@ function parseReport(text) {
   } catch {
     throw new Error("This file is not JSON.");
   }
-  if (report?.version !== 1 || !Array.isArray(report.clients)) {
-    throw new Error("This file is not the JSON of toolstream check (version 1).");
+  if (![1, 2].includes(report?.version) || !Array.isArray(report.clients)) {
+    throw new Error("This file is not the JSON of toolstream check (version 1 or 2).");
   }
+  for (const one of report.clients.flatMap((client) => list(client.cases))) one.reason = RENAMED[one.reason] ?? one.reason;
   return report;
 }
