@@ -109,18 +109,71 @@ if said.count(b"data:") < 7:
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize("says", [None, "an empty id"])
-def test_another_failure_is_not_taken_for_the_bug(
-    says: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It is told where the result fails without the bug too; with what the command says it is not kept."""
+@pytest.mark.parametrize("words", [[], ["--says", "an empty id"], ["--any", "--any-failure"]], ids=" ".join)
+def test_another_failure_is_not_treated_as_the_bug(words: list[str], tmp_path: Path) -> None:
+    """The command passes with the original repaired, so it has to with the result: unless any failure will do."""
     client, small = tmp_path / "client.py", tmp_path / "small.flow"
     client.write_text(AGENT)
-    named = [] if says is None else ["--says", says]
-    assert run(FLOW, "-o", small, *named, "--", sys.executable, "-IS", client) == 0
+    assert run(FLOW, "-o", small, *words, "--", sys.executable, "-IS", client) == 0
     [fixture] = load(small)
-    assert (b'"id":""' in fixture.body) is (says is not None)
-    assert ("--says TEXT" in capsys.readouterr().err) is (says is None)
+    assert (b'"id":""' in fixture.body) is ("--any-failure" not in words)
+
+
+CODEX = """#!{python} -IS
+import sys
+with open({seen!r}, "w") as seen:
+    print(*sys.argv[1:], sep="\\n", file=seen)
+raise SystemExit(1)
+"""
+
+
+@pytest.mark.e2e
+def test_an_agent_gets_the_arguments_that_it_needs(tmp_path: Path) -> None:
+    """As from `run` and `check`: Codex ignores base URLs."""
+    codex, seen = tmp_path / "codex", tmp_path / "seen"
+    codex.write_text(CODEX.format(python=sys.executable, seen=str(seen)))
+    codex.chmod(0o755)
+    assert run(FLOW, "-o", tmp_path / "small.flow", "--", codex, "exec", "hi") == 0
+    given = seen.read_text().splitlines()
+    assert given[:2] == ["-c", 'model_provider="toolstream"']
+    assert given[-2:] == ["exec", "hi"]
+
+
+LOOP = """
+import http.client, json, os
+messages = [{"role": "user", "content": "hi"}]
+while True:
+    body = json.dumps({"model": "deepseek-chat", "stream": True, "messages": messages})
+    connection = http.client.HTTPConnection(os.environ["OPENAI_BASE_URL"].split("/")[2])
+    connection.request("POST", "/v1/chat/completions", body, {"content-type": "application/json"})
+    answer = connection.getresponse()
+    said = [json.loads(line[6:]) for line in answer.read().splitlines() if line.startswith(b"data: {")]
+    if answer.status != 200:
+        raise SystemExit("the provider has enough")
+    deltas = [call for one in said for call in one["choices"][0]["delta"].get("tool_calls", ())]
+    if not deltas:
+        break
+    call = {"id": deltas[0]["id"], "type": "function", "function": {"name": "read_file", "arguments": "{}"}}
+    messages += [{"role": "assistant", "tool_calls": [call]}]
+    messages += [{"role": "tool", "tool_call_id": call["id"], "content": "no path"}]
+"""
+"""Runs each call without its arguments, for ever."""
+
+
+@pytest.mark.e2e
+def test_a_loop_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """After as many equal requests as are answered: no try waits for the time limit, and the verdict stays."""
+    client, alone, small = (tmp_path / name for name in ("client.py", "alone.flow", "small.flow"))
+    client.write_text(LOOP)
+    with alone.open("wb") as file:
+        FlowWriter(file).add(next(iter(FlowReader(io.BytesIO(FLOW.read_bytes())).stream())))
+    words = ["--timeout", "3000", "--verdict", "returned-without-arguments", "--provider-repeats", "2"]
+    assert run(alone, "-o", small, *words, "--", sys.executable, "-IS", client) == 0
+    [call] = [call for fixture in load(small) for call in fixture.record.calls]
+    assert call.arguments == '{"path":"README.md"}'
+    other: list[str | Path] = ["--verdict", "split-call", "--", sys.executable, "-IS", client]
+    assert run(alone, "-o", tmp_path / "none.flow", *other) == 2
+    assert "the command did not fail with the verdict split-call" in capsys.readouterr().err
 
 
 def captured(path: Path, said: Path, got: Path) -> Path:
@@ -165,8 +218,14 @@ def test_what_the_client_got_is_said_where_nothing_shows_the_bug(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([FLOW], "say what the bug is"),
-        ([FLOW, "--finding", "empty-id", "--", "true"], "say what the bug is"),
+        ([FLOW], "name the bug: --finding NAME, --verdict NAME, or a command after --"),
+        ([FLOW, "--finding", "empty-id", "--", "true"], "name the bug"),
+        (
+            [FLOW, "--verdict", "split-call"],
+            "its verdicts on misread responses: none",
+        ),
+        ([FLOW, "--verdict", "nonsense"], "is no verdict; there are "),
+        ([FLOW, "--provider-repeats", "-1", "--", "true"], "is no number of requests"),
         ([FLOW, "--finding", "empty-name"], "does not show empty-name"),
         ([FLOW, "--finding", "nonsense"], "names no defect"),
         ([FLOW, "--finding", "empty-id", "--jobs", "0"], "is not a whole number from 1 on"),

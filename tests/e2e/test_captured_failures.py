@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pytest
 
+from tests.conftest import ROOT
 from tests.e2e import failing as agents
 from tests.pytest_plugin.running import project, run
 from toolstream_core.fixtures import load
@@ -24,18 +26,10 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
-PROMPT: Final = "Which command line tools are there for the ESP32?"
-TEST: Final = """
-import pytest
-from agent import run
-
-
-@pytest.mark.toolstream("flows/broken.flow")
-def test_survives(toolstream):
-    run({prompt!r})
-    toolstream.assert_understood()
-"""
-"""README's test."""
+KEEP: Final = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Keep")[2]
+TEST: Final = re.findall(r"```python\n(.*?)```", KEEP, re.DOTALL)[0]
+"""README's test, word for word."""
+PROMPT: Final = "read README.md"
 
 
 class Report(NamedTuple):
@@ -118,7 +112,8 @@ class Model:
         if not calls or self.report.protocol != "openai-chat":
             return b"".join(protocol.healthy_stream(answer))
         fragments = json.loads(f"[{self.report.call}]")
-        deltas = [{"tool_calls": [fragment(one, identity)]} for one in fragments] or [{"content": "I will search."}]
+        deltas: list[dict[str, Any]] = [{"tool_calls": [fragment(one, identity)]} for one in fragments]
+        deltas = deltas or [{"content": "I will search."}]
         return b"".join([*map(chat_chunk, deltas), chat_chunk({}, "tool_calls"), b"data: [DONE]\n\n"])
 
 
@@ -169,7 +164,7 @@ def toolstream(folder: Path, *words: str, **environment: str) -> tuple[int, str]
 def captured(folder: Path, model: tuple[Model, str]) -> Path:
     """A project with the broken client, whose failure was captured and extracted as README says."""
     report, url = model[0].report, model[1]
-    home = project(folder, agent=report.broken, test_agent=TEST.format(prompt=PROMPT))
+    home = project(folder, agent=report.broken, test_agent=TEST)
     code, said = toolstream(
         home, "run", "--capture", "captures", "--", sys.executable, "agent.py", PROMPT, OPENAI_BASE_URL=url
     )
@@ -207,11 +202,42 @@ def test_one_response_of_it_does_too(model: tuple[Model, str], tmp_path: Path) -
     assert passes(home, model[0].report.fixed)
 
 
+@pytest.mark.parametrize("model", REPORTS[:4], ids=KEYS[:4], indirect=True)
+def test_the_shrunk_failure_does_too(model: tuple[Model, str], tmp_path: Path) -> None:
+    """The smallest reproduction keeps the verdict and the call's arguments: the fixed client's tool can be run."""
+    home = captured(tmp_path, model)
+    report = model[0].report
+    command = ("--", sys.executable, "agent.py", PROMPT)
+    code, said = toolstream(home, "shrink", "--quiet", "flows/broken.flow", "-o", "small.flow", *command)
+    assert code == 0, said
+    [small] = load(home / "small.flow")
+    [call] = small.record.calls
+    assert (call.name, json.loads(call.arguments)) == (NAME, json.loads(ARGUMENTS))
+    assert small.record.events < load(home / "flows" / "broken.flow")[0].record.events
+    (home / "small.flow").replace(home / "flows" / "broken.flow")
+    assert not passes(home, report.broken)
+    assert passes(home, report.fixed)
+
+
+@pytest.mark.parametrize("model", REPORTS[:1], ids=KEYS[:1], indirect=True)
+def test_a_saved_conversation_is_shrunk_to_its_verdict(model: tuple[Model, str], tmp_path: Path) -> None:
+    """Without a command: the response that was misread, and the request that shows it."""
+    home = captured(tmp_path, model)
+    words = ("flows/broken.flow", "--verdict", "returned-without-arguments", "-o", "small.flow")
+    code, said = toolstream(home, "shrink", "--quiet", *words)
+    assert code == 0, said
+    first, second = load(home / "small.flow")
+    assert [call.arguments for call in first.record.calls] == [ARGUMENTS]
+    assert second.request["messages"][-2]["tool_calls"][0]["function"]["arguments"] == "{}"
+    code, said = toolstream(home, "inspect", "small.flow")
+    assert "verdict returned-without-arguments" in said
+
+
 @pytest.mark.parametrize("model", REPORTS[4:], ids=KEYS[4:], indirect=True)
 def test_a_response_without_a_stream_is_served_where_it_was_captured(model: tuple[Model, str], tmp_path: Path) -> None:
     """Then the fixed client runs the call whose deltas never came."""
     report = model[0].report
     home = captured(tmp_path, (Model(report._replace(broken=report.fixed)), model[1]))
-    (home / "test_agent.py").write_text(f"{TEST.format(prompt=PROMPT)}    [call] = toolstream.calls\n")
+    (home / "test_agent.py").write_text(f"{TEST}    [call] = toolstream.calls\n")
     assert not passes(home, report.broken)
     assert passes(home, report.fixed)

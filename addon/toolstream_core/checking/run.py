@@ -72,6 +72,8 @@ class Client:
     prompt: str = ""
     timeout: float = 60.0
     """Seconds after which it is stopped."""
+    output: int = _OUTPUT
+    """Characters of the end of its output that are kept."""
 
 
 class Seat:
@@ -130,7 +132,7 @@ class Seat:
             _end(process)
             self._process = None
         exchanges = self._session.exchanges(bodies=True)
-        text = _tail(output, environment)
+        text = _tail(output, environment, client.output)
         if code in _NOT_STARTED and not exchanges:
             why = f"the command ended with {code}: a shell did not find it, or may not run it"
             return Run(exit_code=code, output=text, failure=why)
@@ -167,12 +169,12 @@ class Seat:
         return text
 
 
-def _tail(output: IO[bytes], environment: Mapping[str, str]) -> str:
-    """The end of what a command printed, without secrets."""
+def _tail(output: IO[bytes], environment: Mapping[str, str], kept: int) -> str:
+    """The last `kept` characters of what a command printed, without secrets."""
     size = output.seek(0, os.SEEK_END)
-    output.seek(max(0, size - 4 * _OUTPUT))
+    output.seek(max(0, size - 4 * kept))
     text = output.read().decode("utf-8", "replace")
-    return redacted(text, secrets_in(environment))[-_OUTPUT:]
+    return redacted(text, secrets_in(environment))[-kept:]
 
 
 def secrets_in(environment: Mapping[str, str]) -> tuple[str, ...]:

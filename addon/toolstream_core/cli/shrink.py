@@ -11,17 +11,21 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.cli.output import Output, OutputError, check_outputs
 from toolstream_core.cli.reproduction import reproduction
+from toolstream_core.cli.serving import repeats
 from toolstream_core.defects.table import ROWS, UnknownDefectError, named
+from toolstream_core.proxy.option_table import REPEATS
 from toolstream_core.report.paint import word
 from toolstream_core.shrinking.candidate import digest, events, size
 from toolstream_core.shrinking.law import Law, RecordCache, shows
 from toolstream_core.shrinking.passes import passes
 from toolstream_core.shrinking.search import Search
 from toolstream_core.shrinking.tried import TriedCandidates
+from toolstream_core.shrinking.verdicts import has_verdict, verdicts, worst
 from toolstream_core.state_file import StateError
+from toolstream_core.verdict import Outcome
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterator
 
     from toolstream_core.cli.reproduction import Reproduction
     from toolstream_core.shrinking.candidate import Candidate
@@ -35,12 +39,6 @@ _EVERY = 0.2
 _KIB = 1024
 
 
-_DRIFTED = (
-    "the command passes with the whole answers repaired (--repair safe), and fails with the small ones repaired: they "
-    "may show another failure than the bug; --says TEXT names what the command says when the bug shows"
-)
-
-
 class _UsageError(ValueError):
     """What was asked cannot be done; the message says what would be right."""
 
@@ -50,14 +48,18 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "shrink",
         help="cut saved answers down to the fewest and smallest events that still show a bug",
-        usage="toolstream shrink FLOW [options] (--finding NAME | -- CMD…)",
+        usage="toolstream shrink FLOW [options] (--finding NAME | --verdict NAME | -- CMD…)",
         description="Cut saved answers down to the fewest and smallest events that still show a bug.",
         epilog="CMD is run behind a proxy that answers from each candidate; it has to fail (exit code other than 0) "
-        "while the bug shows.",
+        "while the bug shows, with the same verdict each time. The calls keep their arguments.",
     )
     parser.add_argument("flow", type=Path, metavar="FLOW", help="a flow file, or whatever `toolstream extract` reads")
     told = "the bug is this finding: a name or code from `toolstream list`"
     parser.add_argument("--finding", type=_codes, metavar="NAME", help=told)
+    told = "the bug is this verdict: of the conversation in FLOW, or, with CMD, of each run (default: the first run's)"
+    parser.add_argument("--verdict", type=_verdict, metavar="NAME", help=told)
+    told = "accept a result that fails otherwise than FLOW: with another verdict, or also when it is repaired"
+    parser.add_argument("--any-failure", action="store_true", help=told)
     told = "the fixture to write, with its .expect.json beside it (default: FLOW with .min.flow)"
     parser.add_argument("-o", "--output", type=Path, metavar="OUT", help=told)
     parser.add_argument("--force", action="store_true", help="overwrite OUT")
@@ -68,6 +70,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--jobs", type=positive, default=1, metavar="N", help="run N commands at once (default 1)")
     told = "seconds after which a command is stopped and counts as one that did not fail (default 60)"
     parser.add_argument("--timeout", type=seconds, default=60.0, metavar="SECONDS", help=told)
+    told = "equal requests of CMD that one response answers (default 8); 0 is no limit"
+    parser.add_argument("--provider-repeats", type=repeats, default=REPEATS, metavar="N", help=told)
     told = "for flaky commands: the bug has to show in K of K runs (default 1)"
     parser.add_argument("--repeat", type=positive, default=1, metavar="K", help=told)
     told = "the command's output has to hold this text too, so that another failure is not taken for the bug"
@@ -96,12 +100,12 @@ def _run(args: argparse.Namespace) -> int:
     saved = reproduction(args.flow, shows(reader, args.finding) if args.finding else None)
     if saved.note:
         print(f"toolstream shrink: {saved.note}", file=sys.stderr)
-    law = Law(reader, saved.original, lax=args.any)
+    law = Law(reader, saved.original, lax=args.any, for_client=args.finding is None)
     with _oracle(args, saved, reader) as oracle, _tried(args, saved.original) as tried:
         show = _Display(quiet=args.quiet)
         search = Search(law, oracle, tried=tried, jobs=args.jobs if args.command_line else 1, progress=show.progress)
         if not (law.allows(saved.original) and search.shows(saved.original)):
-            raise _UsageError(_does_not_show(args))
+            raise _UsageError(_does_not_show(args, verdicts(saved.original, reader)))
         try:
             best = search.run(saved.original, passes(saved.original, lax=args.any))
         except KeyboardInterrupt:
@@ -110,8 +114,6 @@ def _run(args: argparse.Namespace) -> int:
             raise
         show.end()
         saved.write(best, output, replace=args.force)
-        if args.command_line and _fails_mended(args, saved, tried, best):
-            print(f"toolstream shrink: {_DRIFTED}", file=sys.stderr)
     gained = f"{_told(saved.original)} → {_told(best)}"
     print(f"{gained}; {search.tries} tries, {time.monotonic() - began:.0f} s: {word(str(output))}")
     return DONE
@@ -128,31 +130,37 @@ def _output(args: argparse.Namespace) -> Path:
     return output
 
 
-def _oracle(args: argparse.Namespace, saved: Reproduction, reader: RecordCache) -> AbstractContextManager[Oracle]:
-    if (args.finding is None) == (not args.command_line):
-        raise _UsageError("say what the bug is: either --finding NAME, or a command behind --")
-    if args.finding is not None:
-        return contextlib.nullcontext(shows(reader, args.finding))
-    from toolstream_core.cli.command_oracle import Tries, command_oracle
+@contextlib.contextmanager
+def _oracle(args: argparse.Namespace, saved: Reproduction, reader: RecordCache) -> Iterator[Oracle]:
+    if not (args.finding or args.verdict or args.command_line) or (args.finding and args.command_line):
+        raise _UsageError("name the bug: --finding NAME, --verdict NAME, or a command after --")
+    if not args.command_line:
+        yield _saved_bug(args, saved.original, reader)
+        return
+    from toolstream_core.cli.command_oracle import Tries, command_bug
 
-    tries = Tries(args.command_line, args.timeout, args.repeat, args.jobs, args.says)
-    return command_oracle(tries, saved.flow_bytes)
+    tries = Tries(
+        args.command_line,
+        args.timeout,
+        args.repeat,
+        args.jobs,
+        args.says,
+        args.provider_repeats,
+        args.verdict,
+        args.any_failure,
+    )
+    with command_bug(tries, saved.original, saved.flow_bytes) as bug:
+        yield bug.shows
 
 
-def _fails_mended(args: argparse.Namespace, saved: Reproduction, tried: TriedCandidates, best: Candidate) -> bool:
-    """Whether the command fails with the result repaired, but not with all of it repaired: then by something else."""
-    from toolstream_core.cli.command_oracle import Tries, command_oracle
-
-    def fails(candidate: Candidate) -> bool:
-        key = f"{digest(candidate)}-repaired"
-        if (known := tried.get(key)) is None:
-            known = oracle(candidate)
-            tried.add(key, shows=known)
-        return known
-
-    tries = Tries(args.command_line, args.timeout, says=args.says, repair=("safe",))
-    with command_oracle(tries, saved.flow_bytes) as oracle:
-        return fails(best) and not fails(saved.original)
+def _saved_bug(args: argparse.Namespace, original: Candidate, reader: RecordCache) -> Oracle:
+    """What a candidate itself has to show: the finding, and the verdict of the saved conversation."""
+    verdict = args.verdict or (None if args.any_failure else worst(verdicts(original, reader)))
+    wanted = [
+        *([shows(reader, args.finding)] if args.finding else []),
+        *([has_verdict(reader, verdict)] if verdict else []),
+    ]
+    return lambda candidate: all(oracle(candidate) for oracle in wanted)
 
 
 def _tried(args: argparse.Namespace, original: Candidate) -> TriedCandidates:
@@ -164,14 +172,21 @@ def _tried(args: argparse.Namespace, original: Candidate) -> TriedCandidates:
         "command": args.command_line,
         "repeat": args.repeat,
         "says": args.says,
+        "verdict": args.verdict,
+        "any_failure": args.any_failure,
+        "provider_repeats": args.provider_repeats,
     }
     return TriedCandidates.open(args.state, about)
 
 
-def _does_not_show(args: argparse.Namespace) -> str:
+def _does_not_show(args: argparse.Namespace, found: frozenset[Outcome]) -> str:
     if args.command_line:
-        return f"the command did not fail with {args.flow} as it is (without secrets), so there is nothing to shrink"
-    names = " or ".join(row.name for row in ROWS if row.code in args.finding)
+        verdict = f" with the verdict {args.verdict}" if args.verdict else ""
+        return f"the command did not fail{verdict} on {args.flow} (without secrets), so there is nothing to shrink"
+    names = " or ".join(row.name for row in ROWS if row.code in (args.finding or ()))
+    if args.verdict and args.verdict not in found:
+        shown = ", ".join(sorted(found)) or "none"
+        return f"{args.flow} does not show the verdict {args.verdict}; its verdicts on misread responses: {shown}"
     return f"{args.flow} does not show {names}; `toolstream inspect` tells what it shows"
 
 
@@ -219,6 +234,13 @@ def _codes(text: str) -> frozenset[str]:
         return named([text])
     except UnknownDefectError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _verdict(text: str) -> Outcome:
+    try:
+        return Outcome(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no verdict; there are {', '.join(Outcome)}") from None
 
 
 def positive(text: str) -> int:
