@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.requests import conversation as common
-from toolstream_core.protocols.requests.conversation import CallFields, Conversation, EchoedCall, ToolResult
+from toolstream_core.protocols.requests.conversation import CallFields, Conversation, EchoedCall, ToolResult, error_mark
 from toolstream_core.protocols.requests.mentions import Mention
 from toolstream_core.protocols.requests.requests import Requests
 from toolstream_core.protocols.requests.tools import OfferedTool, ToolChoice
@@ -128,7 +128,7 @@ def _result(result: dict[str, Json]) -> ToolResult:
         text = json_access.get(part, "text")
         texts.append(text if isinstance(text, str) else numbers.dumps(json_access.get(part, "json") or part))
     identity = result.get("toolUseId", ABSENT)
-    return ToolResult(_text(identity), "", "".join(texts), identity)
+    return ToolResult(_text(identity), "", "".join(texts), identity, error_mark(result))
 
 
 def _text(value: Json) -> str:

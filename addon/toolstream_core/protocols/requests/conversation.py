@@ -52,6 +52,8 @@ class ToolResult:
     """The result as text; content of any other type as JSON."""
     written_id: Json = field(default=ABSENT, compare=False)
     """The id exactly as it stands in the request."""
+    error: str = field(default="", compare=False)
+    """The field by which the protocol marks the result as an error, `is_error`; `""` if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,20 +147,27 @@ def _results(entry: Json) -> Iterator[ToolResult]:
     kind = json_access.get(entry, "type")
     if json_access.get(entry, "role") in ("tool", "function") and not any(_responses(entry)):
         name = json_access.get(entry, "tool_name") or json_access.get(entry, "name")
-        yield _result(json_access.get(entry, "tool_call_id"), json_access.get(entry, "content"), name)
+        yield _result(entry, json_access.get(entry, "tool_call_id"), json_access.get(entry, "content"), name)
     elif isinstance(kind, str) and (kind.endswith("_call_output") or kind == "tool_search_output"):
-        yield _result(json_access.get(entry, "call_id"), json_access.get(entry, "output"))
+        yield _result(entry, json_access.get(entry, "call_id"), json_access.get(entry, "output"))
     for part in _parts(entry):
         if json_access.get(part, "type") == "tool_result":
-            yield _result(json_access.get(part, "tool_use_id"), json_access.get(part, "content"))
+            yield _result(part, json_access.get(part, "tool_use_id"), json_access.get(part, "content"))
     for response in _responses(entry):
-        yield _result(
-            json_access.get(response, "id"), json_access.get(response, "response"), json_access.get(response, "name")
-        )
+        content, name = json_access.get(response, "response"), json_access.get(response, "name")
+        yield _result(response, json_access.get(response, "id"), content, name)
 
 
-def _result(identity: Json, content: Json, name: Json = "") -> ToolResult:
-    return ToolResult(_str(identity), _str(name), _content(content), identity)
+def _result(owner: Json, identity: Json, content: Json, name: Json = "") -> ToolResult:
+    return ToolResult(_str(identity), _str(name), _content(content), identity, error_mark(owner))
+
+
+def error_mark(result: Json) -> str:
+    """The field by which a protocol marks a result as an error; `""` if there is none."""
+    marks = {
+        "is_error": (True,), "isError": (True,), "success": (False,), "status": ("error", "failed", "incomplete"),
+    }  # fmt: skip
+    return next((key for key, values in marks.items() if json_access.get(result, key) in values), "")
 
 
 def _responses(entry: Json) -> Iterator[dict[str, Json]]:
