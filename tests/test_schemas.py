@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from toolstream_core.checking.case import Kind as CaseKind
 from toolstream_core.checking.grading import Grade, Reason
+from toolstream_core.checking.skip import Skip
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import read_body
 from toolstream_core.fixtures.expectation import ExpectedAnswer, ExpectedCall, ExpectedFinding
@@ -118,7 +119,7 @@ def test_what_is_enumerated_is_what_there_is() -> None:
     cases = CHECK["$defs"]["case"]["properties"]
     assert cases["kind"]["enum"] == list(CaseKind)
     assert cases["grade"]["enum"] == list(Grade)
-    assert cases["reason"]["enum"] == [*Reason, None]
+    assert cases["reason"]["enum"] == [*Reason, *Skip, None]
     assert CHECK["$defs"]["verdict"]["properties"]["verdict"]["enum"] == list(Outcome)
     assert CHECK["$defs"]["protocol"]["enum"] == [*(dialect.name for dialect in PROTOCOLS), None]
     for row in ROWS:

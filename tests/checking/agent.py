@@ -2,7 +2,7 @@
 
 `right` joins the fragments of an index and asks again when an answer is not whole; `by-id` takes every id that is there
 for a new call; `half` runs whatever arguments came; `twice` runs each call two times; `endless` never believes an
-answer.
+answer; `whole` asks for a response without a stream.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class BrokenAnswerError(Exception):
     """Nothing of the answer is to be run."""
 
 
-def ask(messages: list[dict[str, Any]]) -> tuple[bytes, dict[str, Any], str]:
+def ask(messages: list[dict[str, Any]], *, stream: bool = True) -> tuple[bytes, dict[str, Any], str]:
     """The bytes of the answer as far as they came, the request, and how the connection broke."""
     url = urlsplit(os.environ["OPENAI_BASE_URL"])
     connection = http.client.HTTPConnection(url.netloc, timeout=20)
-    request = {"model": "m", "messages": messages, "tools": TOOLS, "stream": True}
+    request = {"model": "m", "messages": messages, "tools": TOOLS, "stream": stream}
     headers = {"content-type": "application/json"}
     connection.request("POST", f"{url.path}/chat/completions", json.dumps(request), headers)
     answer = connection.getresponse()
@@ -111,6 +111,9 @@ def entry(identity: Any, name: str, arguments: str) -> dict[str, Any]:
 
 def once(way: str, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The calls of the next answer."""
+    if way == "whole":
+        data, _, _ = ask(messages, stream=False)
+        return json.loads(data)["choices"][0]["message"].get("tool_calls") or []
     read = {"right": read_right, "by-id": read_by_id}.get(way, read_simply)
     for last in [False] * (TRIES - 1) + [True]:
         try:

@@ -18,10 +18,12 @@ from xml.etree import ElementTree as ET
 import jsonschema
 import pytest
 
+from toolstream_core.checking.cases import all_cases
 from toolstream_core.checking.matrix import clients_of
 from toolstream_core.checking.run import Client
 from toolstream_core.cli.check import add_parser
 from toolstream_core.cli.main import main
+from toolstream_core.defects.table import ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,14 +36,20 @@ PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 SCHEMA = json.loads((ROOT / "docs" / "check.schema.json").read_text(encoding="utf-8"))
 CASES = "empty-id,cut-off-call"
 RIGHT = dict.fromkeys(["healthy", *CASES.split(",")], "ok")
-SKIPPED = dict.fromkeys(RIGHT, "skipped")
+
+
+def unhealthy(reason: str) -> dict[str, str]:
+    """The reasons of all cases if the healthy one has this reason."""
+    return {**dict.fromkeys(RIGHT, "its baseline did not pass"), "healthy": reason}
+
+
 GRADES = {
     "right": RIGHT,
     "by-id": {"healthy": "ok", "empty-id": "returned without arguments", "cut-off-call": "returned an incomplete call"},
-    "twice": {**SKIPPED, "healthy": "returned a call twice"},
-    "endless": {**SKIPPED, "healthy": "asked again and again"},
-    "missing": {"healthy": "harness-failure"},
-    "idle": {"healthy": "harness-failure"},
+    "twice": unhealthy("returned a call twice"),
+    "endless": unhealthy("asked again and again"),
+    "missing": unhealthy("harness-failure"),
+    "idle": unhealthy("harness-failure"),
 }
 
 
@@ -184,6 +192,87 @@ def test_given_calls_prompts_and_addresses_reach_the_client(tmp_path: Path) -> N
     assert "--prompt Look " in first["rerun"]
 
 
+ABSENT = "not possible in this protocol"
+NO_STREAM = "the client does not stream"
+OTHER_CONNECTION = "not possible over this connection"
+NOTHING = "nothing to change"
+NAMED = [
+    pytest.param("right", ["--faults", "item-per-fragment"], {"item-per-fragment": ABSENT}, 2, id="other-protocol"),
+    pytest.param("right", ["--faults", "item-per-fragment,empty-id"], {"item-per-fragment": ABSENT}, 0, id="one-ran"),
+    pytest.param("by-id", ["--faults", "item-per-fragment,empty-id"], {"item-per-fragment": ABSENT}, 1, id="failed"),
+    pytest.param("right", ["--only", "*/fault/item-per-fragment"], {"item-per-fragment": ABSENT}, 2, id="glob"),
+    pytest.param("right", ["--only", "anthropic/fault/empty-*"], {"empty-data": ABSENT}, 2, id="id"),
+    pytest.param("right", ["--only", "gemini/healthy"], {"healthy": ABSENT}, 2, id="other-healthy"),
+    pytest.param("right", ["--faults", "custom-as-function"], {"custom-as-function": ABSENT}, 2, id="no-such-tool"),
+    pytest.param("right", ["--call", "now", "--faults", "duplicate-id"], {"duplicate-id": NOTHING}, 2, id="one-call"),
+    pytest.param("right", ["--faults", "message-429"], {"message-429": ABSENT}, 2, id="transport"),
+    pytest.param(
+        "whole", ["--faults", "empty-id,deepseek"], {"empty-id": NO_STREAM, "deepseek": NO_STREAM}, 2, id="preset"
+    ),
+    pytest.param("whole", ["--faults", "empty-id,http-500"], {"empty-id": NO_STREAM}, 0, id="no-stream-one-ran"),
+    pytest.param(
+        "right",
+        ["--flow", "flows/deepseek-empty-id.flow", "--faults", "message-429"],
+        {"message-429": ABSENT},
+        2,
+        id="flow",
+    ),
+]
+
+
+@pytest.mark.parametrize(("way", "words", "skipped", "code"), NAMED)
+def test_a_named_case_that_cannot_run_is_skipped_with_its_reason(
+    way: str, words: list[str], skipped: dict[str, str], code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In text, JSON and JUnit; exit code 2 where no named case ran."""
+    found, junit = tmp_path / "r.json", tmp_path / "r.xml"
+    assert check(*words, "--json", found, "--junit", junit, "--", *agent(way)) == code
+    printed = capsys.readouterr()
+    assert ("no named case could run" in printed.err) == (code == 2)
+    report = json.loads(found.read_text())
+    assert [error.message for error in jsonschema.Draft202012Validator(SCHEMA).iter_errors(report)] == []
+    cases = [case for case in report["clients"][0]["cases"] if case["grade"] == "skipped"]
+    assert {case["name"]: case["reason"] for case in cases} == skipped
+    shown = ET.fromstring(junit.read_text()).findall(".//skipped")  # noqa: S314 - our own
+    assert [one.get("message") for one in shown] == [f"{case['reason']}: {case['message']}" for case in cases]
+    assert [word for case in cases for word in (case["id"], case["message"]) if word not in printed.out] == []
+
+
+def test_a_family_names_each_of_its_cases(tmp_path: Path) -> None:
+    """Those of other protocols too; a kind means what the client's protocol has."""
+    found = tmp_path / "r.json"
+    family = {row.name for row in ROWS if row.family == "identity"} & {case.name for case in all_cases()}
+    assert check("--faults", "identity", "--json", found, "--", *agent("whole")) == 2
+    [grades] = graded(json.loads(found.read_text())).values()
+    assert grades.keys() == {"healthy", *family}
+    assert set(grades.values()) == {"ok", ABSENT, NO_STREAM}
+    assert check("--faults", "shape", "--json", found, "--", *agent("whole")) == 2
+    [grades] = graded(json.loads(found.read_text())).values()
+    assert set(grades.values()) == {"ok", NO_STREAM}
+
+
+def test_named_cases_of_several_clients_and_of_a_resumed_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A case that ran with one client is enough; what ran before counts; without a request the names are listed."""
+    clients, found, state = (tmp_path / name for name in ("clients.toml", "r.json", "state"))
+    commands = {"right": agent("right"), "whole": agent("whole")}
+    clients.write_text("".join(f"[clients.{name}]\ncommand = {json.dumps(one)}\n" for name, one in commands.items()))
+    words: list[str | Path] = ["--matrix", clients, "--faults", "empty-id", "--resume", state, "--json", found]
+    for _ in range(2):
+        assert check(*words) == 0
+        assert graded(json.loads(found.read_text())) == {
+            "right": {"healthy": "ok", "empty-id": "ok"},
+            "whole": {"healthy": "ok", "empty-id": NO_STREAM},
+        }
+    assert check(*words, "--client", "whole") == 2
+    capsys.readouterr()
+    assert check("--faults", "empty-id", "--json", found, "--", sys.executable, "-c", "") == 1
+    [grades] = graded(json.loads(found.read_text())).values()
+    assert grades == {"healthy": "harness-failure", "empty-id": "its baseline did not pass"}
+    assert "'*/fault/empty-id'" in json.loads(found.read_text())["clients"][0]["cases"][1]["rerun"]
+
+
 def test_an_interrupted_check_reports_what_it_has_and_leaves_nothing(tmp_path: Path) -> None:
     """Ctrl-C ends the clients; the state file holds what is over, and the same command goes on."""
     found, state = tmp_path / "r.json", tmp_path / "state"
@@ -256,6 +345,8 @@ def test_the_file_with_clients_on_the_page(tmp_path: Path) -> None:
         ([], "give the client behind --"),
         (["--faults", "emty-id", "--", "x"], "'emty-id' names no case"),
         (["--call", "ls {", "--", "x"], "not valid JSON"),
+        (["--faults", "empty-id,-empty-id", "--", "x"], "no case is left"),
+        (["--faults", "empty-id", "--only", "*/late-id", "--", "x"], "no case is left"),
         (["--repair", "saef", "--", "x"], "did you mean safe"),
         (["--shape", "whole-call", "--", "x"], "did you mean whole-calls"),
         (["--flow", "no-such.flow", "--", "x"], "no such file or directory: no-such.flow"),
@@ -287,7 +378,6 @@ def test_a_client_that_asks_over_a_socket(tmp_path: Path) -> None:
     assert check("--faults", words, "--json", report, "--jobs", "2", "--", *client) == 0
     found = json.loads(report.read_text())
     [grades] = graded(found).values()
-    assert grades == dict.fromkeys(
-        ["healthy", "cut-1011", "message-429", "wrong-stream-id", "cumulative-arguments"], "ok"
-    )
+    ran = ["healthy", "cut-1011", "message-429", "wrong-stream-id", "cumulative-arguments"]
+    assert grades == dict.fromkeys(ran, "ok") | {"recut-bytes": OTHER_CONNECTION, "empty-data": NOTHING}
     assert [one.message for one in jsonschema.Draft202012Validator(SCHEMA).iter_errors(found)] == []

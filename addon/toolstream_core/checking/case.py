@@ -77,6 +77,10 @@ UNKNOWN: Final = "unknown"
 """Stands for the protocol of a client that sent no request."""
 
 
+COLLECTIVE: Final = frozenset({"all", *Kind} - {Kind.HEALTHY})
+"""Words for whatever cases the client's protocol has."""
+
+
 class SelectionError(ValueError):
     """A word that means no case; the message says what would be right."""
 
@@ -98,6 +102,16 @@ class Selection:
             if _means(word.removeprefix("-"), case):
                 wanted = not word.startswith("-")
         return wanted
+
+    @property
+    def is_positive(self) -> bool:
+        """Whether any word adds cases."""
+        return any(not word.startswith("-") for word in self.words)
+
+    def names(self, case: Case) -> bool:
+        """Whether a word names the case by more than its kind: such a case is reported even if it cannot run."""
+        words = [word for word in self.words if word not in COLLECTIVE and not word.startswith("-")]
+        return any(_means(word, case) for word in words)
 
     def check(self, cases: list[Case]) -> None:
         """Raise `SelectionError` for a word that means none of all the cases that there are."""

@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.checking.grading import Grade, Reason, Result
+from toolstream_core.checking.skip import Skip
 from toolstream_core.redact import redacted
 from toolstream_core.redaction import Redaction, redacted_text
 from toolstream_core.verdict import Outcome
@@ -95,8 +96,9 @@ def current(report: dict[str, Any]) -> dict[str, Any] | None:
 
 def result_of(case: dict[str, Any]) -> Result:
     """What `case_object` was told."""
-    reason = case["reason"]
-    return Result(Grade(case["grade"]), None if reason is None else Reason(reason), case["message"])
+    grade, reason = Grade(case["grade"]), case["reason"]
+    kind = Skip if grade is Grade.SKIPPED else Reason
+    return Result(grade, None if reason is None else kind(reason), case["message"])
 
 
 def _turn(exchange: Exchange, exchanges: Sequence[Exchange]) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.checking.case import Case, Kind, Transport
 from toolstream_core.checking.cases import two_calls
+from toolstream_core.checking.grading import Grade, Result
+from toolstream_core.checking.skip import Skip
 from toolstream_core.engine.session import Session, read_body
 from toolstream_core.fixtures import Chunk
 from toolstream_core.fixtures.socket_lines import socket_lines
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 _BY_CONNECTION: Final = "http-error"
 """The transit fault that is planted without an answer."""
+_TRANSPORTS: Final = {Transport.HTTP: "HTTP", Transport.SOCKET: "a WebSocket"}
 
 
 class AskedRequest(NamedTuple):
@@ -83,6 +86,16 @@ class Fitting:
     def aimed(self, cases: Iterable[Case]) -> list[Case]:
         """The cases for answers that are not made here: each acts in the answer with the calls alone."""
         return [replace(case, spec=self._aimed(case.spec, once=case.lossy)) for case in self._possible(cases)]
+
+    def why_not(self, case: Case) -> Result:
+        """Why a case of this protocol is not among those that `fitted` or `aimed` returned."""
+        if self._request.transport not in case.over:
+            why = f"it is not possible over {_TRANSPORTS[self._request.transport]}"
+            return Result(Grade.SKIPPED, Skip.OTHER_CONNECTION, why)
+        if not self.streams:
+            return Result(Grade.SKIPPED, Skip.NO_STREAM, "the client asks for responses without a stream")
+        why = "a response to this client's request contains nothing that it changes"
+        return Result(Grade.SKIPPED, Skip.NOTHING_TO_CHANGE, why)
 
     def _possible(self, cases: Iterable[Case]) -> list[Case]:
         """The cases that can be planted in what the client asks for in its way."""

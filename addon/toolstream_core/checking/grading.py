@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolstream_core.checking.run import Run
+    from toolstream_core.checking.skip import Skip
     from toolstream_core.testing.exchanges import Exchange, SentCall
     from toolstream_core.testing.found import FoundProblem
 
@@ -93,14 +94,14 @@ class Result(NamedTuple):
     """A grade, and why."""
 
     grade: Grade
-    reason: Reason | None = None
+    reason: Reason | Skip | None = None
     message: str | None = None
 
 
 def rank(result: Result) -> tuple[int, int]:
     """The smaller, the worse."""
     order = [Grade.FAILED, Grade.HARNESS_FAILURE, Grade.NOT_STRICT, Grade.SKIPPED, Grade.INFO, Grade.OK]
-    return order.index(result.grade), 99 if result.reason is None else list(Reason).index(result.reason)
+    return order.index(result.grade), list(Reason).index(result.reason) if isinstance(result.reason, Reason) else 99
 
 
 def graded(case: Case, run: Run) -> Result:

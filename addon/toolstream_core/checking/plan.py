@@ -47,6 +47,15 @@ class Plan:
         """Whether a case is to be run."""
         return all(one.takes(case) for one in self.selections)
 
+    def names(self, case: Case) -> bool:
+        """Whether a wanted case is reported even if the client's protocol does not have it."""
+        return self.wants(case) and any(one.names(case) for one in self.selections)
+
+    @property
+    def names_cases(self) -> bool:
+        """Whether any words say which cases to run; without them all are run."""
+        return any(one.is_positive for one in self.selections)
+
     @property
     def makes_calls(self) -> bool:
         """Whether the answers are made here."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import queue
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
-from toolstream_core.checking.case import Transport
-from toolstream_core.checking.cases import cases_of, healthy
+from toolstream_core.checking.case import Kind, Transport
+from toolstream_core.checking.cases import all_cases, cases_of, healthy
 from toolstream_core.checking.document import case_object, client_object, result_of
 from toolstream_core.checking.fitting import AskedRequest, Fitting
 from toolstream_core.checking.grading import NOTHING_PLANTED, Grade, Result, graded, rank
 from toolstream_core.checking.run import Client, Run, Seat
+from toolstream_core.checking.skip import Skip
 from toolstream_core.protocols.registry import named
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from toolstream_core.testing.exchanges import Exchange
 
 _PASSED: Final = (Grade.OK, Grade.NOT_STRICT)
+_UNTRIED: Final = (Grade.SKIPPED, Grade.HARNESS_FAILURE)
 
 
 class _Tried(NamedTuple):
@@ -106,26 +109,58 @@ class ClientCheck:
         if request is not None:
             self.protocol = request.protocol
             first = healthy(request.protocol)
-        self._cases = [first, *self._fitted(request)]
+        fitting = None if request is None else Fitting(request, calls=self._plan.calls, seed=self._plan.seed)
+        fitted = self._fitted(fitting)
+        left = list(self._left_out({first.id, *(case.id for case in fitted)}, fitting))
+        self._cases = [first, *fitted, *(case for case, _ in left)]
         self._over(first, case_object(first, result, self._rerun(first.id), runs=runs, run=run))
+        for case, why in left:
+            self._over(case, case_object(case, why, self._rerun(case.id)))
         others = self._cases[1:]
         for stage in ([case for case in others if case.needs == first.id and _is_needed(case, others)], others):
             self._run_all([case for case in stage if case.id not in self._results])
 
     def report(self) -> dict[str, Any]:
         """The client's part of the report; what has not been run is skipped."""
-        cases = [self._results.get(case.id) or self._skipped(case, "it was not run") for case in self._cases]
+        not_run = Result(Grade.SKIPPED, Skip.NOT_RUN, "it was not run")
+        cases = [self._results.get(case.id) or case_object(case, not_run, self._rerun(case.id)) for case in self._cases]
         return client_object(self._client, self._plan, protocol=self.protocol, cases=cases)
 
-    def _fitted(self, request: AskedRequest | None) -> list[Case]:
+    @property
+    def ran_wanted(self) -> bool:
+        """Whether any of the wanted cases was tried."""
+        ran = {identity for identity, found in self._results.items() if found["grade"] not in _UNTRIED}
+        return any(case.id in ran and self._plan.wants(case) for case in self._cases)
+
+    def _fitted(self, fitting: Fitting | None) -> list[Case]:
         """The cases that are wanted, with what each needs."""
         if self.protocol is None:
             return []
         wanted = [case for case in cases_of(named(self.protocol)) if self._plan.wants(case)]
-        if request is None:
+        if fitting is None:
             return wanted
-        fitting = Fitting(request, calls=self._plan.calls, seed=self._plan.seed)
         return fitting.fitted(wanted, wants=self._plan.wants) if self._plan.makes_calls else fitting.aimed(wanted)
+
+    def _left_out(self, there: set[str], fitting: Fitting | None) -> Iterator[tuple[Case, Result]]:
+        """The wanted cases of this protocol that cannot run, and the named ones of other protocols, each with why."""
+        have = {case.id for case in all_cases() if case.protocol == self.protocol}
+        for case in all_cases():
+            here = replace(case, protocol=self.protocol or "")
+            if case.protocol == self.protocol:
+                left, wanted = case, (self._plan.names if case.kind is Kind.HEALTHY else self._plan.wants)(case)
+            else:
+                left = here if self._plan.wants(here) else case
+                wanted = self._plan.names(left) and left.id not in have
+            if wanted and left.id not in there:
+                there.add(left.id)
+                yield left, self._why_not(left, have, fitting)
+
+    def _why_not(self, case: Case, have: set[str], fitting: Fitting | None) -> Result:
+        if self.protocol is None:
+            return Result(Grade.SKIPPED, Skip.NO_BASELINE, "the protocol of the client is unknown")
+        if case.id in have and fitting is not None:
+            return fitting.why_not(case)
+        return Result(Grade.SKIPPED, Skip.IMPOSSIBLE, f"it is not possible in {self.protocol}")
 
     def _run_all(self, cases: Sequence[Case]) -> None:
         waiting: list[Case] = []
@@ -133,7 +168,7 @@ class ClientCheck:
             kept = self._state.get(self._client.name, case.id)
             missing = self._missing(case)
             if missing is not None:
-                self._over(case, self._skipped(case, missing))
+                self._over(case, case_object(case, missing, self._rerun(case.id)))
             elif kept is not None and result_of(kept).grade is not Grade.HARNESS_FAILURE:
                 self._over(case, kept, keep=False)
             else:
@@ -168,22 +203,18 @@ class ClientCheck:
         """The grade of one run; answers that were not made for the case may hold nothing that can be broken so."""
         result = graded(case, run)
         if result.message == NOTHING_PLANTED and not self._plan.makes_calls:
-            return result._replace(grade=Grade.SKIPPED)
+            return Result(Grade.SKIPPED, Skip.NOTHING_TO_CHANGE, NOTHING_PLANTED)
         return result
 
-    def _missing(self, case: Case) -> str | None:
+    def _missing(self, case: Case) -> Result | None:
         """Why a case says nothing: it cannot be tried, or what it rests on was not right."""
         if case.untriable:
-            return case.untriable
+            return Result(Grade.SKIPPED, Skip.NOTHING_TO_CHANGE, case.untriable)
         needed = None if case.needs is None else self._results.get(case.needs)
         if needed is None or needed["grade"] in _PASSED:
             return None
-        if needed["grade"] == Grade.SKIPPED:
-            return str(needed["message"])
-        return f"{case.needs} is not right: {needed['reason'] or needed['message']}"
-
-    def _skipped(self, case: Case, why: str) -> dict[str, Any]:
-        return case_object(case, Result(Grade.SKIPPED, None, why), self._rerun(case.id))
+        why = f"{case.needs} is not right: {needed['reason'] or needed['message']}"
+        return Result(Grade.SKIPPED, Skip.NO_BASELINE, needed["message"] if needed["grade"] == Grade.SKIPPED else why)
 
     def _over(self, case: Case, found: dict[str, Any], *, keep: bool = True) -> None:
         self._results[case.id] = found

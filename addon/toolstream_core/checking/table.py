@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from toolstream_core.checking.document import result_of
 from toolstream_core.checking.grading import Grade, Reason, rank
 from toolstream_core.checking.helping import advice
+from toolstream_core.checking.skip import Skip
 from toolstream_core.report.layout import counted, middle, wrapped
 from toolstream_core.report.paint import printable
 
@@ -68,11 +69,11 @@ def comparison(raw: dict[str, Any], repaired: dict[str, Any], width: int | None 
 
 def _rows(client: dict[str, Any], width: int | None) -> Iterator[str]:
     told = [case for case in worst_first(client["cases"]) if case["grade"] in _TOLD]
-    longest = max((len(case["id"]) for case in told), default=0)
-    skipped: dict[str, int] = {}
+    longest = max((len(case["id"]) for case in told if case["grade"] != Grade.SKIPPED), default=0)
+    skipped: dict[tuple[str | None, str], list[str]] = {}
     for case in told:
         if case["grade"] == Grade.SKIPPED:
-            skipped[case["message"]] = skipped.get(case["message"], 0) + 1
+            skipped.setdefault((case["reason"], case["message"]), []).append(case["id"])
             continue
         demand = "required" if case["required"] else "optional"
         row = f"  {case['grade']:<15} {demand}  {case['id']:<{longest}}"
@@ -85,8 +86,10 @@ def _rows(client: dict[str, Any], width: int | None) -> Iterator[str]:
         else:
             yield row.rstrip()
             yield from wrapped(_BELOW, "", why, last, width)
-    for message, count in skipped.items():
-        yield from _fitted(f"skipped         {counted(count, 'case')}: {printable(message)}", width, "  ")
+    for (reason, message), ids in skipped.items():
+        yield from _fitted(f"skipped         {counted(len(ids), 'case')}: {printable(message)}", width, "  ")
+        if reason not in (None, Skip.NO_BASELINE):
+            yield from _fitted(", ".join(ids), width, _BELOW)
 
 
 def _why(case: dict[str, Any], width: int | None) -> str:

@@ -52,7 +52,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         usage="toolstream check [options] -- CMD…",
         description="Run a client once for each case (healthy, faults, shapes, transit faults, presets of providers), "
         "behind a proxy that answers with calls of the tools that it offers, and grade what it makes of it.",
-        epilog="Exit code: 0 every required case passed, 1 one failed or could not be tried, 2 usage.",
+        epilog="Exit code: 0 every required case passed, 1 one failed or could not be tried, 2 usage, or no named case "
+        "could run.",
     )
     told = "the protocol that the client speaks (without it, the one of its first request)"
     parser.add_argument("--protocol", choices=[one.name for one in PROTOCOLS], help=told)
@@ -144,7 +145,12 @@ def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], repo
     if interrupted:
         print(f"toolstream check: stopped; {_how_to_go_on(args)}", file=sys.stderr)
         return INTERRUPTED
-    return FAILED if _has_failed(report) else DONE
+    if _has_failed(report):
+        return FAILED
+    if plan.names_cases and not any(check.ran_wanted for check in checks):
+        print("toolstream check: no named case could run; `toolstream explain NAME` lists protocols", file=sys.stderr)
+        return CANNOT
+    return DONE
 
 
 def _state(args: argparse.Namespace, plan: Plan, clients: Sequence[Client]) -> CheckState:

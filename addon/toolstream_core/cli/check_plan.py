@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.checking.case import UNKNOWN, Selection
+from toolstream_core.checking.case import UNKNOWN, Kind, Selection
 from toolstream_core.checking.cases import all_cases
 from toolstream_core.checking.matrix import clients_of
 from toolstream_core.checking.plan import Plan
@@ -36,6 +36,8 @@ def plan_asked(args: argparse.Namespace) -> Plan:
     known = all_cases()
     for selection in selections:
         selection.check(known)
+    if not any(all(one.takes(case) for one in selections) for case in known):
+        raise UsageError("no case is left: --faults and --only take each other's cases out")
     if args.flow and args.upstream:
         raise UsageError("--flow and --upstream: either saved flows answer, or the client's own provider")
     if args.call and (args.flow or args.upstream):
@@ -140,5 +142,8 @@ def rerun_of(args: argparse.Namespace, client: Client) -> Callable[[str], str]:
 
 
 def _only(identity: str) -> list[str]:
-    """Choose the case; where no protocol is known, the healthy case is the only one."""
-    return [] if identity.startswith(UNKNOWN) else ["--only", identity]
+    """Choose the case, in the protocol of its run if that is known."""
+    protocol, _, name = identity.partition("/")
+    if protocol != UNKNOWN:
+        return ["--only", identity]
+    return [] if name == Kind.HEALTHY else ["--only", f"*/{name}"]

@@ -7,7 +7,7 @@ const MEANINGS = {
   failed: "The client did something wrong.",
   "harness-failure": "The case could not be run: no client, no request, or nothing was changed in the answer.",
   "not-strict": "Right in the end, in a weaker way, such as after one retry.",
-  skipped: "Not run, because a case that it needs failed.",
+  skipped: "Not run, for the reason that is given.",
   info: "No behaviour is required here; what happened is shown.",
   ok: "The client did the right thing.",
 };
