@@ -86,8 +86,7 @@ def current(report: dict[str, Any]) -> dict[str, Any] | None:
     if report.get("version") not in {1, VERSION} or not isinstance(report.get("clients"), list):
         return None
     for case in (case for client in report["clients"] for case in client["cases"]):
-        if case["reason"] is not None:
-            case["reason"] = Reason(case["reason"]).value
+        case["reason"] = _reason(case["reason"])
         for verdict in (turn["verdict"] for turn in case["turns"] if turn["verdict"] is not None):
             for one in (verdict, *verdict["problems"]):
                 one["verdict"] = Outcome(one["verdict"]).value
@@ -96,9 +95,14 @@ def current(report: dict[str, Any]) -> dict[str, Any] | None:
 
 def result_of(case: dict[str, Any]) -> Result:
     """What `case_object` was told."""
-    grade, reason = Grade(case["grade"]), case["reason"]
-    kind = Skip if grade is Grade.SKIPPED else Reason
-    return Result(grade, None if reason is None else kind(reason), case["message"])
+    return Result(Grade(case["grade"]), _reason(case["reason"]), case["message"])
+
+
+def _reason(text: str | None) -> Reason | Skip | None:
+    """The reason in a report of this version or of version 1."""
+    if text is None:
+        return None
+    return Skip(text) if text in Skip else Reason(text)
 
 
 def _turn(exchange: Exchange, exchanges: Sequence[Exchange]) -> dict[str, Any]:
