@@ -134,7 +134,9 @@ def main(way: str) -> None:
         ask(messages)
     while calls := once(way, messages):
         said = [*calls, *(calls if way == "twice" else ())]
-        results = [{"role": "tool", "tool_call_id": call["id"], "content": "mild"} for call in said]
+        results = [
+            {"role": "tool", "tool_call_id": call["id"], "content": os.environ.get("RESULT", "mild")} for call in said
+        ]
         messages += [{"role": "assistant", "content": None, "tool_calls": said}, *results]
         sys.stdout.write(f"ran {', '.join(call['function']['name'] for call in said)}\n")
 

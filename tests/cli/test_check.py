@@ -238,6 +238,18 @@ def test_a_named_case_that_cannot_run_is_skipped_with_its_reason(
     assert [word for case in cases for word in (case["id"], case["message"]) if word not in printed.out] == []
 
 
+def test_a_healthy_run_whose_call_fails_is_no_baseline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The client's own words are reported, and every other case is skipped."""
+    found, words = tmp_path / "r.json", "failed to parse function arguments: expected u64"
+    monkeypatch.setenv("RESULT", words)
+    assert check("--faults", "empty-id", "--json", found, "--", *agent("right")) == 1
+    [grades] = graded(json.loads(found.read_text())).values()
+    assert grades == {"healthy": "harness-failure", "empty-id": "its baseline did not pass"}
+    assert f"get_weather failed: '{words}'" in capsys.readouterr().out
+
+
 def test_a_family_names_each_of_its_cases(tmp_path: Path) -> None:
     """Those of other protocols too; a kind means what the client's protocol has."""
     found = tmp_path / "r.json"

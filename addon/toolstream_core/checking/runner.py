@@ -8,6 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
+from toolstream_core.checking.baseline import failed_call
 from toolstream_core.checking.case import Kind, Transport
 from toolstream_core.checking.cases import all_cases, cases_of, healthy
 from toolstream_core.checking.document import case_object, client_object, result_of
@@ -204,6 +205,9 @@ class ClientCheck:
         result = graded(case, run)
         if result.message == NOTHING_PLANTED and not self._plan.makes_calls:
             return Result(Grade.SKIPPED, Skip.NOTHING_TO_CHANGE, NOTHING_PLANTED)
+        if case.kind is Kind.HEALTHY and result.grade in _PASSED:
+            failed = failed_call([one for one in run.exchanges if one.request.protocol is not None])
+            return result if failed is None else Result(Grade.HARNESS_FAILURE, None, failed)
         return result
 
     def _missing(self, case: Case) -> Result | None:
