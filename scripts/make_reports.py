@@ -27,6 +27,7 @@ from toolstream_core.clients.reading import reads  # noqa: E402
 from toolstream_core.clients.received import Answer, Received  # noqa: E402
 from toolstream_core.model import Exchange  # noqa: E402
 from toolstream_core.report.explaining import Explaining  # noqa: E402
+from toolstream_core.report.verdict import as_flags  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,7 +102,7 @@ def _why(report: Reported, raw: Talk) -> Iterator[str]:
     why = Explaining()(answer, echoed(*reads(report.model, got.protocol.call_form, got.events)))
     yield (
         "No request followed, so the log cannot say why. Of what the client made of the stream before it gave up, "
-        f"toolstream says: {why.text}. It advises `{why.advice[0]}`.\n"
+        f"toolstream says: {why.text}. It advises `{as_flags(why.advice[0])}`.\n"
     )
 
 

@@ -24,8 +24,8 @@ def verdict(*advised: str, sent: int = 0) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("failed", "helps"),
     [
-        (case("fault", "late-id", verdict()), "--set toolstream_repair=late-id"),
-        (case("preset", "openclaw"), "--set toolstream_repair=empty-id,empty-name"),
+        (case("fault", "late-id", verdict()), "--repair late-id"),
+        (case("preset", "openclaw"), "--repair empty-id,empty-name"),
         (case("fault", "missing-calls"), ""),
         (case("fault", "lost-arguments"), ""),
         (case("shape", "whole-calls"), ""),
@@ -41,7 +41,8 @@ def test_who_ran_nothing_is_told_the_safe_repair_of_what_was_planted(failed: dic
 def test_what_was_tried_goes_before_it() -> None:
     """Where calls came back and nothing that was tried helps, nothing is advised; nor where nothing failed."""
     assert (
-        advice(case("fault", "late-id", verdict(), verdict("--set a=b", "--set c=d", sent=1)), UNTRIED) == "--set a=b"
+        advice(case("fault", "late-id", verdict(), verdict("--set toolstream_shape=a", "--set c=d", sent=1)), UNTRIED)
+        == "--shape a"
     )
     assert advice(case("fault", "late-id", verdict(sent=1)), UNTRIED) == ""
     assert advice(case("fault", "late-id", grade="ok"), UNTRIED) == ""

@@ -43,7 +43,7 @@ def failed(reason: Reason, output: str) -> str:
 def test_a_crash_shows_what_was_printed_last() -> None:
     """The last line that says anything."""
     row = "  failed          required  openai-chat/fault/late-id"
-    ran, helps = "it did not run the call", "→ --set toolstream_repair=late-id"
+    ran, helps = "it did not run the call", "→ --repair late-id"
     crashed = failed(Reason.CRASHED, "Traceback:\nIndexError: list\n\n")
     assert crashed == f"{row}  crashed: {ran}: IndexError: list  {helps}"
     assert failed(Reason.GAVE_UP, "bye\n") == f"{row}  gave up: {ran}  {helps}"

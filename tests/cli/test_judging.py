@@ -119,7 +119,7 @@ def test_printed() -> None:
     assert lines[0].startswith(
         "#1         verdict returned-without-arguments: call 0 ls: came back without its arguments (loses "
     )
-    assert lines[1].endswith("request a.flow#1  → --set toolstream_shape=split-header")
+    assert lines[1].endswith("request a.flow#1  → toolstream run --shape split-header -- CMD")
     first, second = json.loads(documents[0])["streams"]
     assert (first["verdict"]["request"], second["verdict"]) == ("a.flow#1", None)
 

@@ -8,12 +8,18 @@ from typing import Any
 import pytest
 
 from tests.clients.streams import entry
+from tests.laws.driven import injected
+from tests.laws.healthy import streams
 from toolstream_core.clients import advice
-from toolstream_core.clients.advice import Advice, Answer, advise
+from toolstream_core.clients.advice import Advice, Answer, advise, tried_repairs
 from toolstream_core.clients.explanation import Explainer
-from toolstream_core.clients.model import STANDARD, Adding, Arguments, Id, Invalid, Key, Name
+from toolstream_core.clients.model import STANDARD, Adding, Arguments, Id, Invalid, Kept, Key, Name
+from toolstream_core.clients.reading import read_entries
 from toolstream_core.clients.received import Received, rewritten
+from toolstream_core.clients.space import KEYS
+from toolstream_core.faults.presets import PRESETS
 from toolstream_core.model import Exchange
+from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.requests.conversation import EchoedCall
 from toolstream_core.settings import Words, settings
 
@@ -163,6 +169,61 @@ def test_a_repair_that_guesses_comes_behind_the_safe_ones() -> None:
     early = answer(finish="tool_calls", done=False).body
     found = advise(STANDARD.having([Adding.FINISH]), Answer(EXCHANGE, late.body + early + rest))
     assert found == [Advice(repair="early-finish")]
+
+
+KEYED = [
+    STANDARD.having([key, *kept])
+    for key in KEYS[CallForm.DELTAS]
+    for kept in ((), (Kept.NAMED,))
+    if key not in {Key.ONE, Key.PLACE}  # with one call at a time, those read whatever comes
+]
+
+
+@pytest.mark.parametrize("preset", ["glm-5", "deepseek", "openclaw", "kimi", "qwen", "nim-glm", "poolside"])
+def test_advice_helps_the_client_that_it_is_given_to(preset: str) -> None:
+    """Each client by its key, in front of each provider: under the first option it reads the calls of the provider.
+
+    The advice knows only what came back, as in a log; the calls are those of the healthy stream.
+    """
+    healthy = next(one for one in streams() if one.dialect == "openai-chat" and one.name == "fragments of two")
+    meant = Received(Answer(healthy.exchange, healthy.body)).meant
+    parts = next(one.parts for one in PRESETS if one.name == preset)
+    given = Answer(healthy.exchange, injected(healthy.body, healthy.exchange, *parts).out)
+    got = Received(given)
+    misreading = [one for one in KEYED if not got.is_understood(one, meant)]
+    assert misreading
+    for model in misreading:
+        echo = [EchoedCall(*one) for one in read_entries(model, CallForm.DELTAS, got.entries)]
+        found = Explainer().explain_answer(given, echo)
+        assert found is not None, model.deviations
+        for one in advise(found.model, given, found.others)[:1]:
+            sent = rewritten(given, settings(Words([one.repair], [one.shape])))
+            assert sent is not None
+            assert sent.body != given.body
+            assert Received(sent).is_understood(model, meant), (model.deviations, one)
+
+
+@pytest.mark.parametrize("preset", ["glm-5", "deepseek"])
+@pytest.mark.parametrize("kept", list(Kept)[:2])
+def test_a_client_keyed_by_id_needs_whole_calls(preset: str, kept: Kept) -> None:
+    """The repair of `""` leaves its continuations without an id, which is another key for it too."""
+    healthy = next(one for one in streams() if one.dialect == "openai-chat" and one.name == "fragments")
+    parts = next(one.parts for one in PRESETS if one.name == preset)
+    given = Answer(healthy.exchange, injected(healthy.body, healthy.exchange, *parts).out)
+    model = STANDARD.having([Key.INDEX_AND_ID, kept])
+    echo = [EchoedCall(*one) for one in read_entries(model, CallForm.DELTAS, Received(given).entries)]
+    found = Explainer().explain_answer(given, echo)
+    assert found is not None
+    assert advise(found.model, given, found.others)[0] == Advice(shape="whole-calls")
+
+
+def test_repairs_are_tried_where_no_client_is_known() -> None:
+    """Only those of errors and warnings that change the answer, so that the protocol's own reading gets the calls."""
+    assert tried_repairs(REUSED) == "--set toolstream_repair=reused-index"
+    assert tried_repairs(EMPTY_IDS) == ""
+    assert tried_repairs(LAWFUL) == ""
+    cut = answer(HEADER, more('{"x": 1, "y'), finish=None, done=False)
+    assert tried_repairs(cut) == "--set toolstream_repair=cut-off-call"
 
 
 def test_options_are_told_as_they_are_given() -> None:

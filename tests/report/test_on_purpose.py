@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,12 +12,34 @@ from tests.report.test_markdown import reported
 from toolstream_core.report.markdown import bug_report
 from toolstream_core.report.reproduce import fault_here
 
+UNDERSTOOD: dict[str, Any] = {"client": "ok"}
+MISREAD: dict[str, Any] = {"client": "lost-call: …", "understood": False}
+UNKNOWN: dict[str, Any] = {}
 
-def test_a_healthy_stream_that_was_understood() -> None:
-    """No client is blamed."""
+
+@pytest.mark.parametrize(
+    ("answers", "title", "words"),
+    [
+        ([UNDERSTOOD], "A stream that was understood", "the client understood it."),
+        ([UNDERSTOOD, "text"], "A stream that was understood", "the client understood it."),
+        ([MISREAD], "A stream that was misread", "the client misread it."),
+        ([MISREAD, UNKNOWN, "text"], "A stream that was misread", "the client misread it."),
+        ([UNKNOWN], "A stream without findings", "whether a client understood it is not known"),
+        ([UNDERSTOOD, UNKNOWN], "A stream without findings", "whether a client understood it is not known"),
+        (["text"], "A stream without findings", "whether a client understood it is not known"),
+    ],
+)
+def test_a_client_is_blamed_on_a_verdict_alone(answers: list[Any], title: str, words: str) -> None:
+    """The last answer of a conversation has text, and never a verdict: that says nothing against the client."""
     healthy = streams()[0]
-    answer = replace(reported(healthy.body, healthy), client="ok")
-    assert "as far as toolstream reads it; the client understood it." in bug_report([answer], "a.flow", "1")
+    text = reported(b'data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\n', healthy)
+    call = reported(healthy.body, healthy)
+    shown = [replace(text if one == "text" else call, **({} if one == "text" else one)) for one in answers]
+    for answer in shown:
+        answer.record.findings = []
+    told = bug_report(shown, "a.flow", "1")
+    assert told.startswith(f"# {title}: ")
+    assert f"as far as toolstream reads it; {words}" in told
 
 
 FAULTS = {

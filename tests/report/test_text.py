@@ -27,17 +27,14 @@ def test_lines() -> None:
         "#1    +7ms events 0-1  2 events without tool calls, 269 bytes",
         '#1    +7ms event 2    call 0  id="c1"  name="ls"  index=0  args=""',
         '#1    +7ms event 3    call 0  id=""    name=null  index=0  args="{\\"p\\""',
-        f'{note} TS102 empty-id at event 3 call 0: a continuation has id ""  → --set toolstream_repair=empty-id',
+        f'{note} TS102 empty-id at event 3 call 0: a continuation has id ""',
         f"{note} TS103 null-identity at event 3 call 0: a continuation has name null",
-        "#1           → --set toolstream_repair=null-identity",
         '#1    +7ms event 4    call 0  id=absent  name=absent  index=absent  args=":\\"\\u001b[31m\\"}"',
         f"{note} TS115 missing-index at event 4 call 0: a continuation has no index",
-        "#1           → --set toolstream_repair=missing-index",
         "#1    +7ms event 5    finish tool_calls",
         "#1    +7ms event 6    end",
         '#1         call 0 ls id="c1" "{\\"p\\":\\"\\u001b[31m\\"}"  not whole',
         "#1         error TS210 invalid-arguments at event 4 call 0: the arguments of ls are no valid JSON",
-        "#1           → --set toolstream_repair=invalid-arguments (unsafe)",
         "#1         7 events, 1 call, finish tool_calls, 1 error, 3 notes",
     ]
 
@@ -46,7 +43,7 @@ def test_end_lines() -> None:
     """Only what is told at the end."""
     told: list[str] = []
     report([EndLines(told.append, Label("#1", "h"))])
-    assert [line.split()[1] for line in told] == ["h", "call", "note", "note", "→", "note", "→", "error", "→", "7"]
+    assert [line.split()[1] for line in told] == ["h", "call", "note", "note", "note", "error", "7"]
 
 
 def test_colour_only_where_it_is_painted() -> None:

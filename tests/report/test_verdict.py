@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import pytest
+
 from toolstream_core.model import ABSENT, Call, Kind
 from toolstream_core.protocols.requests.conversation import CallFields, EchoedCall, ToolResult
-from toolstream_core.report.verdict import Explained, verdict_object, verdict_text
+from toolstream_core.report.verdict import (
+    Explained,
+    advice_text,
+    as_command,
+    as_flags,
+    as_marker,
+    verdict_object,
+    verdict_text,
+)
 from toolstream_core.verdict import Outcome, Problem, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CALL = Call(0, 0, Kind.FUNCTION, "c1", "ls", '{"p":"secret"}', complete=True)
 CALL.events.extend(3, 2)
@@ -63,4 +78,22 @@ def test_what_is_alike_is_said_once() -> None:
     assert verdict_text(split, [CALL], request=None).text == (
         "verdict split-call: call 0 ls: came back without its arguments; call 0 ls: came back in pieces (and 2 more); "
         "a was never sent; b was never sent (and 1 more)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("syntax", "written"),
+    [
+        (as_flags, "--repair safe --shape for:aichat"),
+        (as_command, "toolstream run --repair safe --shape for:aichat -- CMD"),
+        (as_marker, 'repair="safe", shape="for:aichat"'),
+    ],
+)
+def test_advice_is_written_for_the_command_in_use(syntax: Callable[[str], str], written: str) -> None:
+    """`run`, `serve` and `check` have flags; a reader of saved files runs the client; a test has its marker."""
+    options = "--set toolstream_repair=safe --set toolstream_shape=for:aichat"
+    assert syntax(options) == written
+    assert advice_text(Explained(advice=(options,)), syntax) == f"→ {written}"
+    assert as_command("--set toolstream_repair=missing-calls (unsafe)") == (
+        "toolstream run --repair missing-calls -- CMD (unsafe)"
     )

@@ -39,7 +39,7 @@ def test_all_of_it() -> None:
         "answers changed: empty-id 2",
         "broken on purpose: cut:at=end 1",
         "found nothing to act on: reused-index",
-        "verdicts: ok 1, returned-without-arguments 1 → --set toolstream_repair=empty-id",
+        "verdicts: ok 1, returned-without-arguments 1 → --repair empty-id",
         f"captured: 2 flows in {Path('kept')}",
     ]
 

@@ -9,6 +9,7 @@ from toolstream_core.checking.grading import Grade
 from toolstream_core.defects.row import Safety
 from toolstream_core.defects.table import ROWS
 from toolstream_core.faults.presets import PRESETS
+from toolstream_core.report.verdict import as_flags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,16 +25,16 @@ def planted(kind: str, name: str) -> Sequence[str]:
 
 
 def advice(case: Mapping[str, Any], client: Mapping[str, Any]) -> str:
-    """Options of mitmdump, as `--set name=value`, for a case of the report of `client`; `""` where none is known.
+    """Options of `check` for a case of the report of `client`; `""` where none is known.
 
     A client that crashed or gave up sent no request that could be explained. It gets the safe repairs of what was
-    planted, which were not tried, unless it was run behind repair already.
+    injected, unless it was run behind repair: they undo it, and the client has passed the healthy case.
     """
     if case["grade"] != Grade.FAILED:
         return ""
     verdicts = [turn["verdict"] for turn in case["turns"] if turn["verdict"] is not None]
     tried = next((verdict["advice"][0] for verdict in verdicts if verdict["advice"]), "")
     if tried or client["repair"] or any(verdict["sent"] for verdict in verdicts):
-        return str(tried)
+        return as_flags(tried)
     repairs = [name for name in planted(case["kind"], case["name"]) if name in SAFE]
-    return f"--set toolstream_repair={','.join(repairs)}" if repairs else ""
+    return f"--repair {','.join(repairs)}" if repairs else ""

@@ -32,7 +32,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     told = "flow files, .expect.json, .sse, .json, .har, cassettes, any text file, or folders of them"
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help=told)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
-    parser.add_argument("--fix", action="store_true", help="write flow files again, redacted")
+    parser.add_argument("--fix", action="store_true", help="rewrite flow files without secrets; report others")
     told = "a further secret: the name of a header, parameter or field, or /REGEX/; may be repeated"
     parser.add_argument("--secret", action="append", default=[], metavar="NAME|/REGEX/", help=told)
     parser.set_defaults(run=run)
@@ -56,6 +56,8 @@ def run(args: argparse.Namespace) -> int:
     problems = [problem for path in paths for problem in examine(path, redaction)]
     fixed = _fixed(problems, redaction) if args.fix else []
     problems = [problem for problem in problems if problem.kind != "secret" or problem.file not in fixed]
+    for file in dict.fromkeys(problem.file for problem in problems if problem.kind == "secret") if args.fix else ():
+        print(f"toolstream: {file} was not changed: --fix rewrites complete flow files of HTTP only", file=sys.stderr)
     _print(problems, fixed, len(paths), as_json=args.format == "json")
     return int(any(problem.counts for problem in problems))
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolstream_core.cli.judging import Judging, SavedVerdict, as_sent
+from toolstream_core.clients.advice import MAX_BODY, tried_repairs
+from toolstream_core.clients.received import Answer
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import Note, Severity
@@ -118,6 +120,10 @@ class Inspection:
         )
         if record is not None:
             self._printer.add(record, hide)
+            if record.calls and clock.body and any(one.severity in _COUNTS for one in record.findings):
+                options = tried_repairs(Answer(saved.exchange, bytes(clock.body), saved.broken))
+                if options:
+                    self._printer.advised(saved.exchange.source, options)
         return record
 
     def _judge(self, saved: Saved, record: Record | None) -> None:
@@ -133,11 +139,22 @@ class Inspection:
 
 
 class _Clock:
-    """Says when the chunk came that is being read."""
+    """Says when the chunk came that is being read, and keeps the body while options could be tried on it."""
 
     def __init__(self, saved: Saved) -> None:
         self._saved = saved
         self._now = 0
+        self.body = bytearray()
+        """Empty where it is too long."""
+        self._room = MAX_BODY
+
+    def _keep(self, chunk: bytes) -> None:
+        if self._room < len(chunk):
+            self.body.clear()
+            self._room = 0
+        else:
+            self.body += chunk
+            self._room -= len(chunk)
 
     def now(self) -> int:
         return self._now
@@ -146,6 +163,7 @@ class _Clock:
         for number, chunk in enumerate(self._saved.chunks):
             if self._saved.times:
                 self._now = self._saved.times[number]
+            self._keep(chunk)
             yield chunk
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.clients.deviations import projects
-from toolstream_core.clients.received import Answer, Received, rewritten
+from toolstream_core.clients.model import STANDARD
+from toolstream_core.clients.received import Answer, Received, repair, rewritten
 from toolstream_core.faults.clients import CLIENTS
+from toolstream_core.model import Severity
+from toolstream_core.model.record import runs_on_client
 from toolstream_core.settings import FOR, Words, settings
 
 if TYPE_CHECKING:
@@ -50,42 +53,71 @@ def advise(model: ClientModel, answer: Answer, others: Sequence[ClientModel] = (
     if usual.protocol is None or usual.record is None or usual.is_understood(model, usual.meant):
         return []
     direct = _direct(usual.record, usual.protocol)
-    found = _first_that_help(direct, model, others, answer, usual.meant)
-    return found or _first_that_help(_sets(usual.protocol, model), model, others, answer, usual.meant)
+    half = any(runs_on_client(call) and not call.complete for call in usual.record.calls)
+    trial = _Trial(answer, usual.meant, only_break=half and not usual.meant)
+    found = _first_that_help(direct, model, others, trial)
+    return found or _first_that_help(_sets(usual.protocol, model), model, others, trial)
+
+
+class _Trial(NamedTuple):
+    """What options are tried on."""
+
+    answer: Answer
+    meant: Sequence[Call]
+    only_break: bool
+    """Whether all calls are incomplete: ending the answer as a break helps, and hiding the calls does not."""
+
+
+def tried_repairs(answer: Answer) -> str:
+    """Safe repairs of errors and warnings, as options: those that change `answer`, which then reads as it was meant.
+
+    For answers on which there is no verdict: no client is known, so the reading that the protocol means is tried.
+    """
+    usual = Received(answer)
+    if len(answer.body) > MAX_BODY or usual.record is None:
+        return ""
+    loud = [one for one in usual.record.findings if one.severity is not Severity.NOTE and one.repair == "safe"]
+    names = list(dict.fromkeys(one.name for one in loud))
+    if not names:
+        return ""
+    repaired = repair(answer, settings(Words(names)))
+    if repaired.answer is None:
+        return Advice(repair=repaired.cut_off).options
+    changed = [name for name in names if name in repaired.changes]
+    helps = changed and Received(repaired.answer).is_understood(STANDARD, usual.meant)
+    return Advice(repair=",".join(changed)).options if helps else ""
 
 
 def _first_that_help(
     steps: Iterable[Iterable[Advice]],
     model: ClientModel,
     others: Sequence[ClientModel],
-    answer: Answer,
-    meant: Sequence[Call],
+    trial: _Trial,
 ) -> list[Advice]:
-    """What helps all models, of the first step in which anything does; else what helps `model`, of the first such."""
-    alone: list[Advice] = []
+    """What helps `model`: what helps most of the `others` too, the options of an earlier step first among equals.
+
+    No further step is tried once an option helps all models.
+    """
+    ranked: dict[Advice, int] = {}
     for options in steps:
-        mine: list[Advice] = []
-        for_all: list[Advice] = []
         for one in options:
-            helped = _helped([model, *others], answer, one, meant)
-            mine += [one] if helped[0] else []
-            for_all += [one] if all(helped) else []
-            if len(for_all) == MAX_ADVISED:
-                break
-        if for_all:
-            own = (one for one in alone if not one.shape and one not in for_all)
-            return [*for_all, *own][:MAX_ADVISED]
-        alone = alone or mine[:MAX_ADVISED]
-    return alone
+            helped = _helped([model, *others], trial, one)
+            if helped[0]:
+                ranked.setdefault(one, sum(helped))
+        if len(others) + 1 in ranked.values():
+            break
+    return sorted(ranked, key=lambda one: -ranked[one])[:MAX_ADVISED]
 
 
-def _helped(models: Sequence[ClientModel], answer: Answer, tried: Advice, meant: Sequence[Call]) -> list[bool]:
+def _helped(models: Sequence[ClientModel], trial: _Trial, tried: Advice) -> list[bool]:
     """Which of the models understand the answer under some options."""
-    sent = rewritten(answer, settings(Words([tried.repair], [tried.shape])))
+    sent = rewritten(trial.answer, settings(Words([tried.repair], [tried.shape])))
     if sent is None:
-        return [not meant] * len(models)
+        return [not trial.meant] * len(models)
+    if trial.only_break:
+        return [False] * len(models)
     got = Received(sent)
-    return [got.is_understood(model, meant) for model in models]
+    return [got.is_understood(model, trial.meant) for model in models]
 
 
 def _direct(record: Record, protocol: WireProtocol) -> Iterator[Iterable[Advice]]:

@@ -38,6 +38,8 @@ from toolstream_core.stages.answer_ids import Ids
 from toolstream_core.wire.event_stream import MESSAGES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mitmproxy.addonmanager import Loader
 
     from toolstream_core.proxy.reporters import Listeners, VerdictListener
@@ -55,17 +57,19 @@ class ToolstreamAddon:
         listeners: Listeners | None = None,
         judged: VerdictListener | None = None,
         *,
+        syntax: Callable[[str], str] = str,
         ids_kept: bool = False,
         gated: bool = False,
     ) -> None:
         """Nothing is on until mitmproxy has read the options.
 
         `listeners` gives further sinks for each answer; every LLM's answer is watched then. `judged` is told of each
-        verdict. With `ids_kept`, clients have to say the ids again that they got, and verdicts come at once. With
-        `gated`, a change of options also reaches the connections that are open already.
+        verdict. `syntax` writes options in the log as the command in use takes them. With `ids_kept`, clients have to
+        say the ids again that they got, and verdicts come at once. With `gated`, a change of options also reaches the
+        connections that are open already.
         """
         self._filter: flowfilter.TFilter | None = None
-        self._reporters = Reporters(listeners, judged)
+        self._reporters = Reporters(listeners, judged, syntax)
         self.verdicts = Verdicts(
             self._reporters.judged, self._reporters.unjudged, self._reporters.delivered, ids_kept=ids_kept
         )

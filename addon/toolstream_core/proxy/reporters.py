@@ -22,7 +22,7 @@ from toolstream_core.report.jsonform import call_object
 from toolstream_core.report.jsonl import JsonLines
 from toolstream_core.report.layout import MARGIN, WIDTH, Label, shortened
 from toolstream_core.report.paint import colour, plain, wants_colour
-from toolstream_core.report.summary import delivered_lines, help_with
+from toolstream_core.report.summary import delivered_lines
 from toolstream_core.report.text import EndLines, Lines
 from toolstream_core.report.verdict import advice_text
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
     from toolstream_core.engine.sink import Sink
-    from toolstream_core.model import Call, Finding
+    from toolstream_core.model import Call
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.proxy.verdicts import ToldVerdict
     from toolstream_core.proxy.watch import Watch
@@ -46,11 +46,14 @@ logger = logging.getLogger(__name__)
 class Reporters:
     """Gives each stream its number and its sinks."""
 
-    def __init__(self, listeners: Listeners | None, judged: VerdictListener | None = None) -> None:
+    def __init__(
+        self, listeners: Listeners | None, judged: VerdictListener | None = None, syntax: Callable[[str], str] = str
+    ) -> None:
         """Nothing is written before `run`. `listeners` gives further sinks for each stream.
 
-        `judged` is told of each verdict too.
+        `judged` is told of each verdict too. `syntax` writes options as the command in use takes them.
         """
+        self._syntax = syntax
         self._listeners = listeners
         self._judged = judged
         self._streams = 0
@@ -89,18 +92,21 @@ class Reporters:
         heading = watch.heading = Heading(self._streams, watch.exchange.host, protocol.name, model)
         sinks: list[Sink] = [] if self._listeners is None else [*self._listeners(watch)]
         elapsed = watch.elapsed if watch.flow.live else None
-        repairs = watch.repairs
-
-        def advise(finding: Finding) -> str:
-            return "" if finding.code in repairs else help_with(finding)
-
         level = ctx.options.toolstream_log
         if level != "off" and self._terminal is not None:
             make = Lines if level == "chunks" else EndLines
             request = f"{_method(watch.flow)} {watch.exchange.host}{watch.exchange.path.partition('?')[0]}"
             label = Label(f"#{self._streams}", watch.hide(request), watch.flow.id, watch.exchange.status)
             sinks.append(
-                make(self._terminal.line, label, elapsed=elapsed, paint=self._paint, hide=watch.hide, advise=advise)
+                make(
+                    self._terminal.line,
+                    label,
+                    elapsed=elapsed,
+                    paint=self._paint,
+                    hide=watch.hide,
+                    syntax=self._syntax,
+                    repaired=watch.repairs,
+                )
             )
         if self._jsonl is not None:
             head = _head(watch.flow.id, heading)
@@ -113,7 +119,8 @@ class Reporters:
             self._judged(told)
         if self._terminal is not None and ctx.options.toolstream_log != "off":
             label = Label(f"#{told.heading.number}")
-            for line in told.text.lines(label.begin(), label.tag, self._paint, advice_text(told.explained)):
+            advice = advice_text(told.explained, self._syntax)
+            for line in told.text.lines(label.begin(), label.tag, self._paint, advice):
                 self._terminal.line(line)
         if self._jsonl is not None:
             head = _head(told.flow, told.heading)

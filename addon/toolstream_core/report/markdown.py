@@ -13,6 +13,7 @@ from toolstream_core.report.layout import counted
 from toolstream_core.report.markdown_text import code, escaped, fenced
 from toolstream_core.report.on_purpose import caused_lines, client_lines, faults_of
 from toolstream_core.report.readings import wrong_readings
+from toolstream_core.report.reported import understanding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,6 +29,16 @@ _RESERVE = 2_000
 _MOST_FINDINGS = 20
 _MOST_EVENTS = 12
 _MOST_LINKS = 5
+_READING: Final = {
+    True: "the client understood it",
+    False: "the client misread it",
+    None: "whether a client understood it is not known, because no request that follows it was saved",
+}
+_TITLES: Final = {
+    True: "A stream that was understood",
+    False: "A stream that was misread",
+    None: "A stream without findings",
+}
 _SEVERITIES: Final = {
     "error": "no correct reader can get the calls right",
     "warning": "outside the protocol's letter, a careful reader has to guess",
@@ -54,7 +65,7 @@ def _head(answers: Sequence[ReportedAnswer], version: str) -> Iterator[str]:
     if faults:
         what += f"{', caused' if names else 'Caused'} by fault {faults}"
     elif not names:
-        what = "A stream that is misread"
+        what = _TITLES[understanding(answers)]
     yield f"# {what}: {first.record.dialect} from {escaped(first.record.host or 'an unknown host')}\n"
     yield "| | |\n|---|---|"
     yield f"| provider | {code(first.record.host or '(unknown)')} |"
@@ -74,9 +85,7 @@ def _wrong(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
     yield from caused
     if not told:
         if not caused:
-            known = all(answer.client and answer.understood for answer in answers)
-            reads = "the client understood it" if known else "a client misreads it"
-            yield f"Nothing in the stream itself, as far as toolstream reads it; {reads}.\n"
+            yield f"Nothing in the stream itself, as far as toolstream reads it; {_READING[understanding(answers)]}.\n"
         return
     for number, finding in told[:_MOST_FINDINGS]:
         where = f"event {finding.event}" + ("" if len(answers) == 1 else f" of answer {number}")

@@ -11,7 +11,7 @@ from toolstream_core.report.paint import plain, printable, word
 from toolstream_core.settings import protocols_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterator, Sequence
 
     from toolstream_core.model import Call, Finding, Injected, Record
     from toolstream_core.report.paint import Paint
@@ -101,8 +101,18 @@ def finding_line(finding: Finding, hide: Hide = str) -> Marked:
     return Marked(f"{name} at {where}: {printable(hide(finding.message))}", ((finding.severity, name),))
 
 
+def help_without_verdict(record: Record, repaired: Container[str] = ()) -> Iterator[str]:
+    """The repairs of errors and warnings in a response without calls, on which there is never a verdict.
+
+    `repaired` are the codes of the repairs that are on.
+    """
+    if not record.calls:
+        found = [one for one in record.findings if one.severity is not Severity.NOTE and one.code not in repaired]
+        yield from filter(None, dict.fromkeys(map(help_with, found)))
+
+
 def help_with(finding: Finding) -> str:
-    """The option that mends it, and whether that guesses; nothing where no repair does."""
+    """The option that repairs a finding, and whether it guesses; `""` without a repair."""
     if finding.repair is None:
         return ""
     guesses = " (unsafe)" if finding.repair == "unsafe" else ""

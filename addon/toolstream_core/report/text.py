@@ -8,10 +8,10 @@ from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Phase
 from toolstream_core.report.layout import ID, MARGIN, WIDTH, Label, counted, foreign, seen, shortened
 from toolstream_core.report.paint import plain
-from toolstream_core.report.summary import call_line, finding_line, help_with, notes, overview
+from toolstream_core.report.summary import call_line, finding_line, help_without_verdict, notes, overview
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Change, Event, EventContent, Finding, Record, Seen
@@ -43,15 +43,20 @@ class Lines(Sink):
         elapsed: Callable[[], int] | None = None,
         paint: Paint = plain,
         hide: Callable[[str], str] = str,
-        advise: Callable[[Finding], str] = help_with,
+        syntax: Callable[[str], str] = str,
+        repaired: Container[str] = (),
     ) -> None:
-        """`elapsed` gives ms since the request; `hide` redacts; `advise` gives the option that helps, or nothing."""
+        """`elapsed` gives ms since the request; `hide` redacts.
+
+        `syntax` writes options as the command in use takes them; `repaired` are the codes of the repairs that are on.
+        """
         self._write = write
         self._label = label
         self._elapsed = elapsed
         self._paint = paint
         self._hide = hide
-        self._advise = advise
+        self._syntax = syntax
+        self._repaired = repaired
         self._protocol = ""
         self._model: str | None = None
         self._headed = False
@@ -64,7 +69,6 @@ class Lines(Sink):
         """How the line of the last fragment began, and of what it was made: those of one call are alike."""
         self._found: set[Finding] = set()
         """Findings that were written where they showed."""
-        self._advised: set[str] = set()
         self._folded = 0
         self._folded_bytes = 0
         self._folded_from = 0
@@ -141,6 +145,8 @@ class Lines(Sink):
                 self._finding(finding, begin)
         for marked in (*notes(record, self._hide), overview(record, self._model)):
             self._marked(begin, marked)
+        for option in help_without_verdict(record, self._repaired):
+            self._write(f"{begin}→ {self._syntax(option)}")
 
     def flush(self) -> None:
         """Write the events folded so far as one line."""
@@ -177,15 +183,10 @@ class Lines(Sink):
         return text
 
     def _finding(self, finding: Finding, begin: str) -> None:
-        """Write a finding, and once for each row what helps."""
-        advice = "" if finding.code in self._advised else self._advise(finding)
-        if advice:
-            self._advised.add(finding.code)
-            advice = f"→ {advice}"
-        self._marked(begin, finding_line(finding, self._hide), advice)
+        self._marked(begin, finding_line(finding, self._hide))
 
-    def _marked(self, begin: str, marked: Marked, last: str = "") -> None:
-        for line in marked.lines(begin, self._label.tag, self._paint, last):
+    def _marked(self, begin: str, marked: Marked) -> None:
+        for line in marked.lines(begin, self._label.tag, self._paint):
             self._write(line)
 
     def _fragment(self, one: ResolvedFragment) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.model import ABSENT
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Call, Json
     from toolstream_core.verdict import Problem, Verdict
 
+_OPTION: Final = re.compile(r"--set toolstream_(\w+)=(\S+)")
 _TIMES: Final = frozenset({Outcome.RETRIED, Outcome.ABORTED, Outcome.SILENT})
 
 
@@ -60,9 +62,25 @@ def verdict_object(
     }
 
 
-def advice_text(explained: Explained) -> str:
-    """What helps, for people: the first of the options that do."""
-    return f"→ {explained.advice[0]}" if explained.advice else ""
+def advice_text(explained: Explained, syntax: Callable[[str], str] = str) -> str:
+    """The first of the options that help, in the syntax of the command in use."""
+    return f"→ {syntax(explained.advice[0])}" if explained.advice else ""
+
+
+def as_flags(options: str) -> str:
+    """Options of mitmdump as flags of `run`, `serve` and `check`."""
+    return _OPTION.sub(r"--\1 \2", options)
+
+
+def as_command(options: str) -> str:
+    """Options of mitmdump as a command that runs a client under them."""
+    flags, begins, remark = as_flags(options).partition(" (")
+    return f"toolstream run {flags} -- CMD{begins}{remark}"
+
+
+def as_marker(options: str) -> str:
+    """Options of mitmdump as arguments of the pytest marker."""
+    return ", ".join(f'{name}="{value}"' for name, value in _OPTION.findall(options))
 
 
 def verdict_text(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.report.layout import counted
+from toolstream_core.report.verdict import as_flags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -82,5 +83,5 @@ def passed_of(told: Mapping[str, Any]) -> Passed:
 def _listed(counts: Mapping[str, int], advice: Mapping[str, str] | None = None) -> str:
     """Names and numbers, the most frequent first."""
     ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
-    helped = {name: f" → {option}" for name, option in (advice or {}).items()}
+    helped = {name: f" → {as_flags(option)}" for name, option in (advice or {}).items()}
     return ", ".join(f"{name} {count}{helped.get(name, '')}" for name, count in ordered)

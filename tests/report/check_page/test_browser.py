@@ -174,7 +174,7 @@ def test_the_drawer(show: Show) -> None:
     assert browser.texts(".why p")[0] == 'takes every present id for a new call: "" at event 1'
     assert browser.texts(".copyable code") == [
         "toolstream check --only openai-chat/fault/empty-id -- python agent.py",
-        "--set toolstream_repair=empty-id",
+        "--repair empty-id",
     ]
     browser.run("document.querySelector('.why .link').click()")
     assert browser.run("document.activeElement.dataset.event") == "1"
@@ -190,10 +190,7 @@ def test_the_command_is_copied(show: Show) -> None:
     browser.run("navigator.clipboard.writeText = () => Promise.reject(new Error())")
     browser.run("document.execCommand = () => { window.copied = document.activeElement.value; return true; }")
     browser.run("document.querySelector('.why .copy').click()")
-    assert (
-        browser.run("new Promise((done) => setTimeout(() => done(window.copied)))")
-        == "--set toolstream_repair=empty-id"
-    )
+    assert browser.run("new Promise((done) => setTimeout(() => done(window.copied)))") == "--repair empty-id"
     assert browser.run("document.querySelectorAll('textarea').length") == 0
 
 

@@ -19,7 +19,7 @@ from toolstream_core.report.jsonform import record_object
 from toolstream_core.report.layout import Label
 from toolstream_core.report.paint import plain
 from toolstream_core.report.text import EndLines
-from toolstream_core.report.verdict import advice_text
+from toolstream_core.report.verdict import advice_text, as_marker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,7 +109,7 @@ class Ledger:
         entry.watch = watch
         exchange = watch.exchange
         label = Label(f"#{entry.request['number'] + 1}", exchange.host, status=exchange.status)
-        lines = EndLines(self.line, label, hide=watch.hide)
+        lines = EndLines(self.line, label, hide=watch.hide, syntax=as_marker)
         return (lines, Answer(entry, watch))
 
     def judged(self, told: ToldVerdict) -> None:
@@ -118,7 +118,7 @@ class Ledger:
         if entry is not None:
             entry.answer["verdict"] = self.verdict(told)
             label = Label(f"#{entry.request['number'] + 1}")
-            for line in told.text.lines(label.begin(), label.tag, plain, advice_text(told.explained)):
+            for line in told.text.lines(label.begin(), label.tag, plain, advice_text(told.explained, as_marker)):
                 self.line(line)
 
     def verdict(self, told: ToldVerdict) -> dict[str, Any]:

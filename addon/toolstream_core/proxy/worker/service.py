@@ -21,6 +21,7 @@ from toolstream_core.proxy.worker.forward import Forward
 from toolstream_core.proxy.worker.guard import Guard, Network
 from toolstream_core.proxy.worker.ledger import Ledger, LogKeeper
 from toolstream_core.proxy.worker.tally import Tally
+from toolstream_core.report.verdict import as_flags
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -187,7 +188,9 @@ class Service:
 
     def _add_ours(self) -> None:
         told = self._ledger if self._keep else self._tally
-        addon = self._addon = ToolstreamAddon(told.listeners, told.judged, ids_kept=self._keep, gated=True)
+        addon = self._addon = ToolstreamAddon(
+            told.listeners, told.judged, syntax=as_flags, ids_kept=self._keep, gated=True
+        )
         first: list[object] = [self._ledger] if self._keep else []
         last: list[object] = [self._ledger.last if self._keep else self._tally]
         self._guard = Guard(self._network)

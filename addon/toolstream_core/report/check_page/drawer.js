@@ -101,7 +101,7 @@ function explanation(verdict) {
     problems.length > 0 && el("ul", {}, problems.map((one) => el("li", {}, el("b", {}, one.verdict), `${typeof one.call === "number" ? ` (call ${one.call})` : ""}: ${one.message}`))),
     why && el("p", {}, why),
     typeof verdict.event === "number" && verdict.understood === false && el("p", {}, "It shows at ", button({ class: "link", click: (clicked) => showEvent(clicked.target, verdict.event) }, `event ${verdict.event}`), "."),
-    list(verdict.advice).map((one) => commandBlock("What helps", one)));
+    list(verdict.advice).map((one) => commandBlock("What helps", one.replaceAll(/--set toolstream_(\w+)=/g, "--$1 "))));
 }
 
 function showEvent(from, number) {
