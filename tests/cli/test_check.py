@@ -244,9 +244,10 @@ def test_a_healthy_run_whose_call_fails_is_no_baseline(
     """The client's own words are reported, and every other case is skipped."""
     found, words = tmp_path / "r.json", "failed to parse function arguments: expected u64"
     monkeypatch.setenv("RESULT", words)
-    assert check("--faults", "empty-id", "--json", found, "--", *agent("right")) == 1
+    assert check("--faults", "empty-id,two-calls,repeated-index", "--json", found, "--", *agent("right")) == 1
     [grades] = graded(json.loads(found.read_text())).values()
-    assert grades == {"healthy": "harness-failure", "empty-id": "its baseline did not pass"}
+    others = ["empty-id", "two-calls", "repeated-index"]
+    assert grades == {"healthy": "harness-failure", **dict.fromkeys(others, "its baseline did not pass")}
     assert f"get_weather failed: '{words}'" in capsys.readouterr().out
 
 

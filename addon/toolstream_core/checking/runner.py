@@ -110,7 +110,9 @@ class ClientCheck:
         if request is not None:
             self.protocol = request.protocol
             first = healthy(request.protocol)
-        fitting = None if request is None else Fitting(request, calls=self._plan.calls, seed=self._plan.seed)
+        fitting = None
+        if request is not None and result.grade in _PASSED:
+            fitting = Fitting(request, calls=self._plan.calls, seed=self._plan.seed)
         fitted = self._fitted(fitting)
         left = list(self._left_out({first.id, *(case.id for case in fitted)}, fitting))
         self._cases = [first, *fitted, *(case for case, _ in left)]
@@ -157,10 +159,10 @@ class ClientCheck:
                 yield left, self._why_not(left, have, fitting)
 
     def _why_not(self, case: Case, have: set[str], fitting: Fitting | None) -> Result:
-        if self.protocol is None:
-            return Result(Grade.SKIPPED, Skip.NO_BASELINE, "the protocol of the client is unknown")
         if case.id in have and fitting is not None:
             return fitting.why_not(case)
+        if case.id in have or self.protocol is None:
+            return Result(Grade.SKIPPED, Skip.NO_BASELINE, "the healthy case did not pass")
         return Result(Grade.SKIPPED, Skip.IMPOSSIBLE, f"it is not possible in {self.protocol}")
 
     def _run_all(self, cases: Sequence[Case]) -> None:
@@ -205,7 +207,7 @@ class ClientCheck:
         result = graded(case, run)
         if result.message == NOTHING_PLANTED and not self._plan.makes_calls:
             return Result(Grade.SKIPPED, Skip.NOTHING_TO_CHANGE, NOTHING_PLANTED)
-        if case.kind is Kind.HEALTHY and result.grade in _PASSED:
+        if case.kind is Kind.HEALTHY and result.grade not in {Grade.FAILED, Grade.HARNESS_FAILURE}:
             failed = failed_call([one for one in run.exchanges if one.request.protocol is not None])
             return result if failed is None else Result(Grade.HARNESS_FAILURE, None, failed)
         return result
