@@ -26,7 +26,7 @@ FAILED = [
     "Error: File not found: /tmp/none/a.txt",
     "Traceback (most recent call last):\n  File",
     '{"error": "no such city"}',
-    "NotFound: FileSystem.access (/home/me/first light)",
+    "NotFound: FileSystem.access (first light)",
     "Permission denied: /etc/shadow",
     "Unknown tool: now",
     "Invalid arguments for tool now",
