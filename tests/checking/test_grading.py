@@ -13,6 +13,7 @@ from toolstream_core.checking.grading import REASONS, Grade, Reason, Result, gra
 from toolstream_core.checking.run import Run
 from toolstream_core.testing.exchanges import Exchange, exchange_of
 from toolstream_core.verdict import Outcome
+from toolstream_core.verdict.evidence import KnownResult
 
 CALL = {
     "choice": 0, "position": 0, "kind": "function", "id": "c1", "name": "ls", "arguments": "{}", "complete": True,
@@ -61,15 +62,24 @@ def run_of(*exchanges: Exchange, exit_code: int | None = 0, **more: Any) -> Run:
 
 THROUGH = (exchange(0, verdict("ok")), exchange(1))
 AGAIN = exchange(0, verdict("retried", "retried"))
+BY_RESULTS = {
+    Outcome.RAN_INCOMPLETE_CALL: (Grade.FAILED, Reason.RAN_INCOMPLETE),
+    Outcome.RETURNED_INCOMPLETE_CALL: (Grade.UNKNOWN, Reason.INCOMPLETE),
+    Outcome.CALL_REJECTED: (Grade.CALL_REJECTED, Reason.INCOMPLETE),
+    Outcome.AS_TEXT: (Grade.UNKNOWN, Reason.INCOMPLETE),
+}
 
 
 def test_every_verdict_has_its_words() -> None:
     """Or is right."""
     assert REASONS.keys() == set(Outcome)
-    assert {reason for reason in REASONS.values() if reason} == set(Reason) - {Reason.CRASHED}
+    assert {reason for reason in REASONS.values() if reason} == set(Reason) - {Reason.CRASHED, Reason.TWICE}
 
 
-@pytest.mark.parametrize("outcome", [one for one in Outcome if REASONS[one] not in {None, *list(Reason)[-3:]}])
+@pytest.mark.parametrize(
+    "outcome",
+    [one for one in Outcome if one not in BY_RESULTS and REASONS[one] not in {None, *list(Reason)[-3:]}],
+)
 def test_what_was_run_wrongly_fails(outcome: Outcome) -> None:
     """However the rest went, and where nothing had to be run too, but for a call that is rightly not run."""
     wrong = (exchange(0, verdict(outcome, outcome)), exchange(1))
@@ -78,12 +88,83 @@ def test_what_was_run_wrongly_fails(outcome: Outcome) -> None:
     assert graded(LOSSY, run_of(*wrong)).grade is expected
 
 
+@pytest.mark.parametrize("outcome", BY_RESULTS)
+def test_an_incomplete_call_fails_only_where_a_result_shows_that_it_ran(outcome: Outcome) -> None:
+    """The verdict on the next request alone may have seen it."""
+    returned = (exchange(0, verdict(outcome, outcome), call=HALF), exchange(1))
+    assert graded(LOSSY, run_of(*returned))[:2] == BY_RESULTS[outcome]
+
+
+HEALTHY = KnownResult("ls", '{"p":"x"}', "a.txt\nb.txt")
+
+
+def result(text: str, identity: str = "c1") -> dict[str, Any]:
+    """The result of a call, as a message."""
+    return {"role": "tool", "tool_call_id": identity, "content": text}
+
+
+def echo(*ids: str) -> dict[str, Any]:
+    """Calls that came back, as a message."""
+    function = {"name": "ls", "arguments": "{}"}
+    return {"role": "assistant", "tool_calls": [{"id": identity, "function": function} for identity in ids]}
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "grade", "reason"),
+    [
+        ("a.txt\nb.txt", [HEALTHY], Grade.FAILED, Reason.RAN_INCOMPLETE),
+        ("failed to parse function arguments: EOF", [HEALTHY], Grade.CALL_REJECTED, Reason.INCOMPLETE),
+        ("failed to parse function arguments: EOF", [], Grade.UNKNOWN, Reason.INCOMPLETE),
+        ("failed to parse", [HEALTHY._replace(name="cat")], Grade.UNKNOWN, Reason.INCOMPLETE),
+        ('{"error":"no"}', [], Grade.CALL_REJECTED, Reason.INCOMPLETE),
+        ("Exit code: 2\nOutput:\n", [], Grade.CALL_REJECTED, Reason.INCOMPLETE),
+        ("Exit code: 0\nOutput:\nx", [], Grade.FAILED, Reason.RAN_INCOMPLETE),
+    ],
+)
+def test_what_the_result_of_an_incomplete_call_shows(
+    text: str, known: list[KnownResult], grade: Grade, reason: Reason
+) -> None:
+    """A rejection passes."""
+    broken = exchange(0, verdict("returned-incomplete-call", "returned-incomplete-call"), call=HALF)
+    run = run_of(broken, exchange(1, messages=[echo("c1"), result(text)]))
+    assert graded(LOSSY, run, known)[:2] == (grade, reason)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "known", "grade", "reason"),
+    [
+        ("a.txt\nb.txt", "a.txt\nb.txt", [HEALTHY], Grade.FAILED, Reason.RAN_TWICE),
+        ("a.txt\nb.txt", "duplicate call", [HEALTHY], Grade.CALL_REJECTED, Reason.TWICE),
+        ("a.txt\nb.txt", '{"error":"duplicate"}', [], Grade.CALL_REJECTED, Reason.TWICE),
+        ("a.txt\nb.txt", "duplicate call", [], Grade.UNKNOWN, Reason.TWICE),
+    ],
+)
+def test_a_call_that_came_back_under_two_ids_ran_twice_only_by_two_results(
+    first: str, second: str, known: list[KnownResult], grade: Grade, reason: Reason
+) -> None:
+    """One of them may be a rejection."""
+    problem = {"verdict": "duplicate-call", "call": None, "message": "m"}
+    judged = {**verdict("duplicate-call"), "problems": [problem], "understood": False}
+    messages = [{"role": "user", "content": "x"}, echo("c1", "c2"), result(first), result(second, "c2")]
+    assert graded(PLAIN, run_of(exchange(0, judged), exchange(1, messages=messages)), known)[:2] == (grade, reason)
+
+
+def test_a_rejected_complete_call_is_not_ok() -> None:
+    """It came back right, and its tool did not run."""
+    run = run_of(exchange(0, verdict("ok")), exchange(1, messages=[echo("c1"), result("Exit code: 1")]))
+    assert graded(PLAIN, run).grade is Grade.CALL_REJECTED
+    twice = run_of(exchange(0, verdict("call-rejected", "call-rejected")), exchange(1))
+    assert graded(PLAIN, twice) == (Grade.CALL_REJECTED, Reason.TWICE, "m")
+    run = run_of(exchange(0, verdict("ok")), exchange(1, messages=[echo("c1"), result("SchemaError")]))
+    assert (graded(PLAIN, run, [HEALTHY]).grade, graded(PLAIN, run).grade) == (Grade.CALL_REJECTED, Grade.OK)
+
+
 def test_the_worst_reason_is_told() -> None:
     """Of all problems of all answers, with why the client read so."""
     first = verdict("wrong-id", "wrong-id")
     second = {**verdict("duplicate-call", "duplicate-call"), "explanation": "runs it twice"}
     result = graded(PLAIN, run_of(exchange(0, first), exchange(1, second)))
-    assert result == (Grade.FAILED, Reason.TWICE, "call 0 ls: m (runs it twice)")
+    assert result == (Grade.FAILED, Reason.RAN_TWICE, "call 0 ls: m (runs it twice)")
 
 
 @pytest.mark.parametrize(
@@ -133,8 +214,9 @@ def test_half_a_call_may_come_back_late() -> None:
     echo = {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "ls", "arguments": "{}"}}]}
     late = exchange(2, messages=[echo, {"role": "tool", "tool_call_id": "c1", "content": "r"}])
     broken = exchange(0, verdict("retried"), call=HALF)
-    result = graded(LOSSY, run_of(broken, exchange(1, verdict("ok", None, 2), call={**CALL, "id": "c2"}), late))
-    assert result == (Grade.FAILED, Reason.INCOMPLETE, "ls never came whole; the call came back in a later request")
+    run = run_of(broken, exchange(1, verdict("ok", None, 2), call={**CALL, "id": "c2"}), late)
+    assert graded(LOSSY, run, [KnownResult("ls", "{}", "r")])[:2] == (Grade.FAILED, Reason.RAN_INCOMPLETE)
+    assert graded(LOSSY, run)[:2] == (Grade.UNKNOWN, Reason.INCOMPLETE)
     assert graded(LOSSY, run_of(broken, exchange(1, verdict("ok", None, 2)), late)).grade is Grade.OK
 
 
@@ -180,8 +262,8 @@ def test_what_a_half_call_lacks_is_told() -> None:
     ]
     lost = exchange(0, verdict("returned-incomplete-call"), call={**HALF, "arguments": ""}, findings=findings)
     result = graded(LOSSY, run_of(lost, exchange(1, messages=[echo])))
-    told = "ls has required parameters and got no arguments; the call came back in a later request"
-    assert result == (Grade.FAILED, Reason.INCOMPLETE, told)
+    told = "ls has required parameters and got no arguments; the client returned it"
+    assert result == (Grade.UNKNOWN, Reason.INCOMPLETE, told)
 
 
 def test_the_worst_comes_first() -> None:

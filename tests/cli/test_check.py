@@ -45,8 +45,8 @@ def unhealthy(reason: str) -> dict[str, str]:
 
 GRADES = {
     "right": RIGHT,
-    "by-id": {"healthy": "ok", "empty-id": "returned without arguments", "cut-off-call": "returned an incomplete call"},
-    "twice": unhealthy("returned a call twice"),
+    "by-id": {"healthy": "ok", "empty-id": "returned without arguments", "cut-off-call": "ran an incomplete call"},
+    "twice": unhealthy("ran a call twice"),
     "endless": unhealthy("asked again and again"),
     "missing": unhealthy("harness-failure"),
     "idle": unhealthy("harness-failure"),
@@ -133,8 +133,8 @@ def check_texts(told: str) -> None:
     """What a person reads."""
     assert "right (openai-chat): 3 cases: 3 ok\n" in told
     assert "\n    ran get_weather, get_weather\n" in told
-    assert "  skipped         2 cases: openai-chat/healthy is not right: returned a call twice\n" in told
-    assert "::error title=by-id%3A openai-chat/fault/cut-off-call::returned an incomplete call" in told
+    assert "  skipped         2 cases: openai-chat/healthy is not right: ran a call twice\n" in told
+    assert "::error title=by-id%3A openai-chat/fault/cut-off-call::ran an incomplete call" in told
     assert "harness-failure required  unknown/healthy  no-such-command cannot be run" in told
     assert "no request to an LLM came before the command ended with 0" in told
     assert "\n    hello\n" in told

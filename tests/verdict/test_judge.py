@@ -97,6 +97,29 @@ def test_outcomes(sent: list[Call], calls: list[Any], results: list[Any], outcom
     assert (judged.outcome, judged.understood) == (outcome, outcome is Outcome.OK)
 
 
+REJECTION, RAN = '{"error":"bad arguments"}', "Exit code: 0\nOutput:\nx"
+
+
+@pytest.mark.parametrize(
+    ("sent", "calls", "results", "outcome"),
+    [
+        ([HALF], [said("c1", "ls", "{}")], [gave("c1", REJECTION)], Outcome.CALL_REJECTED),
+        ([HALF], [said("c1", "ls", "{}")], [gave("c1", RAN)], Outcome.RAN_INCOMPLETE_CALL),
+        ([HALF], [said("c1", "ls", "{}")], [gave("c1", "Error: bad arguments")], Outcome.RETURNED_INCOMPLETE_CALL),
+        ([HALF], [said("c1", "ls", "{}")], [], Outcome.RETURNED_INCOMPLETE_CALL),
+        ([A], [A_], [gave("c1"), gave("c1", REJECTION)], Outcome.CALL_REJECTED),
+        ([A], [A_, said("c9", "ls", '{"p":1}')], [gave("c1"), gave("c9", REJECTION)], Outcome.CALL_REJECTED),
+        ([A], [A_, said("c9", "ls", '{"p":1}')], [gave("c1"), gave("c9")], Outcome.DUPLICATE_CALL),
+    ],
+)
+def test_a_result_shows_whether_a_call_ran(
+    sent: list[Call], calls: list[Any], results: list[Any], outcome: Outcome
+) -> None:
+    """A rejected call is understood."""
+    judged = verdict(sent, calls, results)
+    assert (judged.outcome, judged.understood) == (outcome, outcome is Outcome.CALL_REJECTED)
+
+
 def test_a_half_call_is_rightly_dropped() -> None:
     """By asking again, and by not asking again."""
     assert verdict([HALF], [], []).understood

@@ -25,6 +25,16 @@ VERSION: Final = 2
 """2: verdicts and reasons were renamed."""
 
 
+_RENAMED: Final = {
+    "ran a half call": "returned an incomplete call",
+    "ran a call twice": "returned a call twice",
+    "ran a call that was not made": "returned a call that was not sent",
+    "lost arguments": "returned without arguments",
+    "merged calls": "returned merged calls",
+}
+"""Reasons of version 1."""
+
+
 def document(clients: Iterable[dict[str, Any]], *, started: str, seconds: float, seed: int) -> dict[str, Any]:
     """The whole report; `started` is a time in ISO 8601."""
     return {
@@ -86,7 +96,8 @@ def current(report: dict[str, Any]) -> dict[str, Any] | None:
     if report.get("version") not in {1, VERSION} or not isinstance(report.get("clients"), list):
         return None
     for case in (case for client in report["clients"] for case in client["cases"]):
-        case["reason"] = _reason(case["reason"])
+        if report["version"] == 1:
+            case["reason"] = _RENAMED.get(case["reason"], case["reason"])
         for verdict in (turn["verdict"] for turn in case["turns"] if turn["verdict"] is not None):
             for one in (verdict, *verdict["problems"]):
                 one["verdict"] = Outcome(one["verdict"]).value

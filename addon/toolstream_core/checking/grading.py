@@ -6,15 +6,16 @@ import enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.checking.case import Case, Kind
-from toolstream_core.model import Severity
+from toolstream_core.checking.effects import Effect, effects, known_results
 from toolstream_core.verdict import Outcome
+from toolstream_core.verdict.evidence import KnownResult, Sign
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from toolstream_core.checking.run import Run
     from toolstream_core.checking.skip import Skip
-    from toolstream_core.testing.exchanges import Exchange, SentCall
+    from toolstream_core.testing.exchanges import Exchange
     from toolstream_core.testing.found import FoundProblem
 
 
@@ -26,6 +27,10 @@ class Grade(enum.StrEnum):
     """It got through in a weaker way that is permitted."""
     INFO = "info"
     """No behaviour is required."""
+    CALL_REJECTED = "call-rejected"
+    """The client returned a call, and its result shows that the tool did not run."""
+    UNKNOWN = "unknown"
+    """The client returned a call that must not run, and nothing shows whether it ran."""
     FAILED = "failed"
     HARNESS_FAILURE = "harness-failure"
     """The case could not be tried."""
@@ -35,6 +40,8 @@ class Grade(enum.StrEnum):
 class Reason(enum.StrEnum):
     """Why a client failed, the worst first."""
 
+    RAN_INCOMPLETE = "ran an incomplete call"
+    RAN_TWICE = "ran a call twice"
     INCOMPLETE = "returned an incomplete call"
     TWICE = "returned a call twice"
     PHANTOM = "returned a call that was not sent"
@@ -49,32 +56,20 @@ class Reason(enum.StrEnum):
     GAVE_UP = "gave up"
     CRASHED = "crashed"
 
-    @classmethod
-    def _missing_(cls, value: object) -> Reason | None:
-        """Accept the words of version 1 of the report."""
-        return cls(_RENAMED[value]) if isinstance(value, str) and value in _RENAMED else None
-
-
-_RENAMED: Final = {
-    "ran a half call": "returned an incomplete call",
-    "ran a call twice": "returned a call twice",
-    "ran a call that was not made": "returned a call that was not sent",
-    "lost arguments": "returned without arguments",
-    "merged calls": "returned merged calls",
-}
-
 
 REASONS: Final = {
+    Outcome.RAN_INCOMPLETE_CALL: Reason.RAN_INCOMPLETE,
     Outcome.RETURNED_INCOMPLETE_CALL: Reason.INCOMPLETE,
     Outcome.SPLIT_CALL: Reason.SPLIT,
     Outcome.RETURNED_MERGED: Reason.MERGED,
     Outcome.WRONG_NAME: Reason.WRONG_NAME,
     Outcome.LOST_CALL: Reason.LOST,
     Outcome.PHANTOM_CALL: Reason.PHANTOM,
-    Outcome.DUPLICATE_CALL: Reason.TWICE,
+    Outcome.DUPLICATE_CALL: Reason.RAN_TWICE,
     Outcome.WRONG_ARGUMENTS: Reason.WRONG_ARGUMENTS,
     Outcome.RETURNED_WITHOUT_ARGUMENTS: Reason.WITHOUT_ARGUMENTS,
     Outcome.WRONG_ID: Reason.WRONG_ID,
+    Outcome.CALL_REJECTED: None,
     Outcome.RETRIED: Reason.AGAIN,
     Outcome.ABORTED: Reason.GAVE_UP,
     Outcome.SILENT: Reason.GAVE_UP,
@@ -82,7 +77,16 @@ REASONS: Final = {
     Outcome.AS_TEXT: Reason.INCOMPLETE,
     Outcome.OK: None,
 }
-"""What each verdict means as a reason. `as-text` is a problem only where the text says that half a call was run."""
+"""What each verdict means as a reason. `as-text` is a problem only where the text has an incomplete call."""
+_RETURNED: Final = {
+    Outcome.RETURNED_INCOMPLETE_CALL: Reason.INCOMPLETE,
+    Outcome.DUPLICATE_CALL: Reason.TWICE,
+}
+"""Reasons where no result shows that the call ran."""
+_BY_RESULTS: Final = frozenset(
+    {Outcome.RAN_INCOMPLETE_CALL, Outcome.RETURNED_INCOMPLETE_CALL, Outcome.CALL_REJECTED, Outcome.AS_TEXT}
+)
+"""Verdicts that the results in the whole run decide on (`effects`)."""
 _NOT_RUN: Final = frozenset({Outcome.RETRIED, Outcome.ABORTED, Outcome.SILENT})
 """Verdicts on a client that did not run the call."""
 NOTHING_PLANTED: Final = "nothing was planted: no answer could be broken so"
@@ -98,22 +102,50 @@ class Result(NamedTuple):
     message: str | None = None
 
 
+_RANKS: Final = (
+    Grade.FAILED, Grade.HARNESS_FAILURE, Grade.UNKNOWN, Grade.CALL_REJECTED, Grade.NOT_STRICT, Grade.SKIPPED,
+    Grade.INFO, Grade.OK,
+)  # fmt: skip
+
+
 def rank(result: Result) -> tuple[int, int]:
     """The smaller, the worse."""
-    order = [Grade.FAILED, Grade.HARNESS_FAILURE, Grade.NOT_STRICT, Grade.SKIPPED, Grade.INFO, Grade.OK]
-    return order.index(result.grade), list(Reason).index(result.reason) if isinstance(result.reason, Reason) else 99
+    reason = list(Reason).index(result.reason) if isinstance(result.reason, Reason) else 99
+    return _RANKS.index(result.grade), reason
 
 
-def graded(case: Case, run: Run) -> Result:
-    """What the client did in one run of a case."""
+def graded(case: Case, run: Run, known: Sequence[KnownResult] = ()) -> Result:
+    """What the client did in one run of a case; `known` are the results of the tools in the healthy run."""
     asked = [one for one in run.exchanges if one.request.protocol is not None]
     untried = _untried(case, run, asked)
     if untried is not None:
         return Result(Grade.HARNESS_FAILURE, None, untried)
-    result = _judged(case, run, asked)
+    found = effects(asked, known_results(asked) if case.kind is Kind.HEALTHY else known)
+    result = _ran(found) or _judged(case, run, asked)
+    if result.grade in (Grade.OK, Grade.NOT_STRICT):
+        result = _not_shown(found) or result
     if case.informational and result.grade is not Grade.OK:
         return Result(Grade.INFO, result.reason, result.message)
     return result
+
+
+def _ran(found: Sequence[Effect]) -> Result | None:
+    """The worst of the calls that ran and must not have."""
+    return _worst((REASONS[one.outcome], one.text) for one in found if one.sign is Sign.ACCEPTED)
+
+
+def _worst(found: Iterable[tuple[Reason | None, str]]) -> Result | None:
+    """The failure with the worst reason; `None` where there is none."""
+    reasons = [Result(Grade.FAILED, reason, text) for reason, text in found if reason is not None]
+    return min(reasons, key=rank, default=None)
+
+
+def _not_shown(found: Sequence[Effect]) -> Result | None:
+    """The grade of returned calls that nothing shows to have run."""
+    for sign, grade in ((Sign.UNKNOWN, Grade.UNKNOWN), (Sign.REJECTED, Grade.CALL_REJECTED)):
+        if one := next((one for one in found if one.sign is sign), None):
+            return Result(grade, _RETURNED.get(one.outcome), one.text)
+    return None
 
 
 def _untried(case: Case, run: Run, asked: Sequence[Exchange]) -> str | None:
@@ -157,43 +189,20 @@ def _judged(case: Case, run: Run, asked: Sequence[Exchange]) -> Result:
 
 
 def _wrong(case: Case, asked: Sequence[Exchange]) -> Result | None:
-    """The worst of what the client did with calls that it ran otherwise than it should have."""
-    half = _half_call(asked)
-    if half is not None:
-        return Result(Grade.FAILED, Reason.INCOMPLETE, f"{half}; the call came back in a later request")
-    permitted = _NOT_RUN | ({Outcome.LOST_CALL} if case.lossy else frozenset())
-    found = [
-        (REASONS[Outcome(problem.verdict)] or Reason.INCOMPLETE, _text(one, problem))
+    """The worst of what the client did with calls that it returned otherwise than it should have."""
+    permitted = _NOT_RUN | _BY_RESULTS | ({Outcome.LOST_CALL} if case.lossy else frozenset())
+    return _worst(
+        (REASONS[Outcome(problem.verdict)], _text(one, problem))
         for one in asked
         if one.verdict is not None
         for problem in one.verdict.problems
-        if Outcome(problem.verdict) not in permitted
-    ]
-    if not found:
-        return None
-    reason, text = min(found, key=lambda pair: list(Reason).index(pair[0]))
-    return Result(Grade.FAILED, reason, text)
+        if Outcome(problem.verdict) not in permitted and not _is_repeated(problem)
+    )
 
 
-def _half_call(asked: Sequence[Exchange]) -> str | None:
-    """What a call lacks that never came whole under its id, and that any later request has.
-
-    The verdict on an answer goes by the next request alone.
-    """
-    whole = {call.id for one in asked for call in one.calls if call.complete}
-    for at, one in enumerate(asked):
-        half = {call.id: call for call in one.calls if call.id and call.id not in whole}
-        for later in asked[at + 1 :]:
-            back = {call.id for call in later.request.calls} | {result.id for result in later.request.results}
-            if found := [half[identity] for identity in half if identity in back]:
-                return _lack(one, found[0])
-    return None
-
-
-def _lack(exchange: Exchange, call: SentCall) -> str:
-    """Why a call is not whole, in the words of what was found there."""
-    errors = [one for one in exchange.findings if one.call == call.position and one.severity == Severity.ERROR]
-    return errors[-1].message if errors else f"{call.name} never came whole"
+def _is_repeated(problem: FoundProblem) -> bool:
+    """Whether a call came back once more under another id; two results for one id show that it ran twice."""
+    return problem.verdict == Outcome.DUPLICATE_CALL and problem.call is None
 
 
 def _text(exchange: Exchange, problem: FoundProblem) -> str:
@@ -205,8 +214,12 @@ def _text(exchange: Exchange, problem: FoundProblem) -> str:
 def _came_back(exchange: Exchange) -> bool:
     """Whether the client ran the calls of an answer as they were meant."""
     verdict = exchange.verdict
-    right = (Outcome.OK, Outcome.RESULTS_ONLY, Outcome.AS_TEXT)
-    return verdict is not None and verdict.understood and verdict.verdict in right and verdict.request is not None
+    if verdict is None or verdict.request is None:
+        return False
+    right = {Outcome.OK, Outcome.RESULTS_ONLY, Outcome.AS_TEXT, Outcome.CALL_REJECTED}
+    return all(problem.verdict == Outcome.CALL_REJECTED or _is_repeated(problem) for problem in verdict.problems) and (
+        verdict.verdict in right or bool(verdict.problems)
+    )
 
 
 def _not_run(again: int, *, through: bool) -> Result:

@@ -12,6 +12,7 @@ from toolstream_core.checking.baseline import failed_call
 from toolstream_core.checking.case import Kind, Transport
 from toolstream_core.checking.cases import all_cases, cases_of, healthy
 from toolstream_core.checking.document import case_object, client_object, result_of
+from toolstream_core.checking.effects import known_results
 from toolstream_core.checking.fitting import AskedRequest, Fitting
 from toolstream_core.checking.grading import NOTHING_PLANTED, Grade, Result, graded, rank
 from toolstream_core.checking.run import Client, Run, Seat
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from toolstream_core.checking.plan import Plan
     from toolstream_core.checking.state import CheckState
     from toolstream_core.testing.exchanges import Exchange
+    from toolstream_core.verdict.evidence import KnownResult
 
 _PASSED: Final = (Grade.OK, Grade.NOT_STRICT)
 _UNTRIED: Final = (Grade.SKIPPED, Grade.HARNESS_FAILURE)
@@ -101,11 +103,14 @@ class ClientCheck:
         """The one that the client speaks, once that is known."""
         self._results: dict[str, dict[str, Any]] = {}
         self._cases: list[Case] = []
+        self._known: Sequence[KnownResult] = ()
+        """The results of the tools in the healthy run."""
 
     def run(self) -> None:
         """Run everything. Raises `KeyboardInterrupt`; what was run before it is kept."""
         first = healthy(self._client.protocol or "")
         runs, run, result = self._tried(first)
+        self._known = known_results([one for one in run.exchanges if one.request.protocol is not None])
         request = _request(run.exchanges, first)
         if request is not None:
             self.protocol = request.protocol
@@ -204,7 +209,7 @@ class ClientCheck:
 
     def _graded(self, case: Case, run: Run) -> Result:
         """The grade of one run; answers that were not made for the case may hold nothing that can be broken so."""
-        result = graded(case, run)
+        result = graded(case, run, self._known)
         if result.message == NOTHING_PLANTED and not self._plan.makes_calls:
             return Result(Grade.SKIPPED, Skip.NOTHING_TO_CHANGE, NOTHING_PLANTED)
         if case.kind is Kind.HEALTHY and result.grade not in {Grade.FAILED, Grade.HARNESS_FAILURE}:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Self
 
+from toolstream_core.checking.document import VERSION
 from toolstream_core.state_file import StateFile
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class CheckState:
     @classmethod
     def open(cls, path: Path, about: Mapping[str, object]) -> Self:
         """As `StateFile`."""
-        return cls(StateFile(path, about, command="toolstream check", parts="command, calls"))
+        return cls(StateFile(path, {**about, "version": VERSION}, command="toolstream check", parts="command, calls"))
 
     def get(self, client: str, identity: str) -> dict[str, Any] | None:
         """A finished case; `None` where it was not run, or has to be run again."""

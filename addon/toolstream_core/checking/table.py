@@ -14,7 +14,7 @@ from toolstream_core.report.paint import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_TOLD: Final = (Grade.FAILED, Grade.HARNESS_FAILURE, Grade.NOT_STRICT, Grade.SKIPPED, Grade.INFO)
+_TOLD: Final = frozenset(Grade) - {Grade.OK}
 _LAST_WORDS: Final = 200
 """Columns of what a client printed last, on a terminal."""
 _BELOW: Final = " " * 6

@@ -64,14 +64,13 @@ def half_calls(exchanges: Sequence[Exchange]) -> list[str]:
     for at, one in enumerate(asked):
         for after in _until_whole(one, asked[at + 1 :]):
             verdict = judge(one.calls, added(history_of(one.request.history), after.request.history))
-            ran = Outcome.RETURNED_INCOMPLETE_CALL
             problems = [
-                FoundProblem(verdict=ran, call=problem.call, message=problem.text)
+                FoundProblem(verdict=problem.outcome, call=problem.call, message=problem.text)
                 for problem in verdict.problems
-                if problem.outcome is ran
+                if problem.outcome in (Outcome.RAN_INCOMPLETE_CALL, Outcome.RETURNED_INCOMPLETE_CALL)
             ]
             if problems:
-                lines += _lines(Judged(one, after.request, ran, problems))
+                lines += _lines(Judged(one, after.request, problems[0].verdict, problems))
                 break
     return lines
 
@@ -88,7 +87,8 @@ def _judged(asked: Sequence[Exchange]) -> Iterator[Judged]:
             continue
         after = None if one.verdict.request is None else requests.get(one.verdict.request)
         if after is not None or one.source not in told:
-            yield Judged(one, after, one.verdict.verdict, one.verdict.problems)
+            wrong = [problem for problem in one.verdict.problems if problem.verdict != Outcome.CALL_REJECTED]
+            yield Judged(one, after, one.verdict.verdict, wrong)
         told.update([one.source] if one.source else [])
 
 

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.verdict.alignment import is_merged, is_piece, paired
 from toolstream_core.verdict.compare import same, value_of
+from toolstream_core.verdict.evidence import Sign, evidence
 from toolstream_core.verdict.in_text import half_stands_in, stands_in
 from toolstream_core.verdict.outcome import Outcome, Problem, Verdict
-from toolstream_core.verdict.results import changed_ids, judge_ids, judge_results
+from toolstream_core.verdict.results import changed_ids, judge_ids, judge_incomplete, judge_results
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall
+    from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall, ToolResult
     from toolstream_core.verdict.alignment import Pair
     from toolstream_core.verdict.outcome import Meant
 
@@ -77,7 +78,7 @@ def _judge(meant: Sequence[Meant], new: Conversation, *, ids_kept: bool, dropped
         return _verdict(judge_results(meant, kept, new.results), Outcome.RESULTS_ONLY)
     pairs = paired(meant, new.calls)
     changed = changed_ids(meant, pairs) if ids_kept else ()
-    problems = [*_judge_calls(meant, new.calls, pairs, dropped), *judge_ids(meant, pairs, new), *changed]
+    problems = [*_judge_calls(meant, new, pairs, dropped), *judge_ids(meant, pairs, new), *changed]
     return _verdict(_graded(meant, pairs, problems))
 
 
@@ -100,24 +101,32 @@ def _without_calls(meant: Sequence[Meant], new: Conversation, dropped: Collectio
 
 
 def _judge_calls(
-    meant: Sequence[Meant], echoed: Sequence[EchoedCall], pairs: Sequence[Pair], dropped: Collection[int]
+    meant: Sequence[Meant], new: Conversation, pairs: Sequence[Pair], dropped: Collection[int]
 ) -> Iterator[Problem]:
     matched = {pair.place for pair in pairs}
     for place, one in pairs:
-        yield from _judge_call(place, meant[place], one)
+        if meant[place].complete:
+            yield from _judge_call(place, meant[place], one)
+        else:
+            yield judge_incomplete(place, _results_of(one, new))
     for place, call in enumerate(meant):
         if place not in matched and call.complete:
             yield from _judge_lost(place, meant, pairs, may_be_dropped=place in dropped)
     taken = {id(pair.echoed) for pair in pairs}
-    for one in echoed:
+    for one in new.calls:
         if id(one) not in taken:
-            yield _judge_more(meant, pairs, one)
+            yield _judge_more(meant, pairs, one, new)
+
+
+def _results_of(call: EchoedCall, new: Conversation) -> list[ToolResult]:
+    """The results of a call that came back: by its id; by the tool's name, where the protocol has no ids."""
+    if call.id:
+        return [one for one in new.results if one.id == call.id]
+    alone = sum(other.name == call.name for other in new.calls) == 1
+    return [one for one in new.results if alone and not one.id and one.name in ("", call.name)]
 
 
 def _judge_call(place: int, call: Meant, one: EchoedCall) -> Iterator[Problem]:
-    if not call.complete:
-        yield Problem(Outcome.RETURNED_INCOMPLETE_CALL, place, "the call never came whole, and came back all the same")
-        return
     if one.name != call.name:
         yield Problem(Outcome.WRONG_NAME, place, f"came back as {one.name!r}")
     if same(call.arguments, one.arguments):
@@ -142,14 +151,16 @@ def _judge_lost(
         yield Problem(Outcome.LOST_CALL, place, "the call did not come back")
 
 
-def _judge_more(meant: Sequence[Meant], pairs: Sequence[Pair], one: EchoedCall) -> Problem:
+def _judge_more(meant: Sequence[Meant], pairs: Sequence[Pair], one: EchoedCall, new: Conversation) -> Problem:
     """A call that came back beyond those that were sent."""
     what = f"{one.name or 'a call without a name'} id={one.id!r}"
     for pair in pairs:
         if is_piece(meant[pair.place], pair, one):
             return Problem(Outcome.SPLIT_CALL, pair.place, f"came back in pieces; {what} is one of them")
     if any(call.name == one.name and same(call.arguments, one.arguments) for call in meant):
-        return Problem(Outcome.DUPLICATE_CALL, None, f"{what} came back once more")
+        rejected = any(evidence(result).sign is Sign.REJECTED for result in _results_of(one, new))
+        outcome, how = (Outcome.CALL_REJECTED, ", and was rejected") if rejected else (Outcome.DUPLICATE_CALL, "")
+        return Problem(outcome, None, f"{what} came back once more{how}")
     return Problem(Outcome.PHANTOM_CALL, None, f"{what} was never sent")
 
 

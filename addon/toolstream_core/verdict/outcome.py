@@ -28,6 +28,7 @@ class Outcome(enum.StrEnum):
         """Accept the names that verdicts had before."""
         return cls(RENAMED[value]) if isinstance(value, str) and value in RENAMED else None
 
+    RAN_INCOMPLETE_CALL = "ran-incomplete-call", "the client ran an incomplete call: its result shows that the tool ran"
     RETURNED_INCOMPLETE_CALL = (
         "returned-incomplete-call",
         "the client returned a call that is truncated, without arguments or invalid JSON, or a result for it",
@@ -47,6 +48,7 @@ class Outcome(enum.StrEnum):
         "the client returned the calls with `{}` or nothing in place of their arguments",
     )
     WRONG_ID = "wrong-id", "a result belongs to no call or to two, or a call has none"
+    CALL_REJECTED = "call-rejected", "the client returned an incomplete or repeated call with an error as its result"
     RETRIED = "retried", "the same was asked again; `count` says how often"
     ABORTED = "aborted", "the client left in mid-stream"
     SILENT = "silent", "no request came: the live proxy says so after ten minutes, and when it ends"
@@ -87,8 +89,8 @@ class Verdict:
 
     @property
     def understood(self) -> bool:
-        """Whether the client did what the answer meant; a call that must not be run is rightly dropped."""
-        return not self.problems
+        """Whether the client did what the answer meant; a call that must not be run is rightly dropped or rejected."""
+        return all(one.outcome is Outcome.CALL_REJECTED for one in self.problems)
 
     @property
     def call(self) -> int | None:

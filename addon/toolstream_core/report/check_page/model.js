@@ -1,11 +1,13 @@
 // What the page shows, worked out from the report. Nothing here touches the document.
 
 // The worst first.
-const GRADES = ["failed", "harness-failure", "not-strict", "skipped", "info", "ok"];
-const MARKS = { failed: "✗", "harness-failure": "!", "not-strict": "~", skipped: "–", info: "i", ok: "✓" };
+const GRADES = ["failed", "harness-failure", "unknown", "call-rejected", "not-strict", "skipped", "info", "ok"];
+const MARKS = { failed: "✗", "harness-failure": "!", unknown: "?", "call-rejected": "×", "not-strict": "~", skipped: "–", info: "i", ok: "✓" };
 const MEANINGS = {
   failed: "The client did something wrong.",
   "harness-failure": "The case could not be run: no client, no request, or nothing was changed in the answer.",
+  unknown: "The client returned a call that must not run, and nothing shows whether it ran.",
+  "call-rejected": "The client returned a call, and its result shows that the tool rejected it.",
   "not-strict": "Right in the end, in a weaker way, such as after one retry.",
   skipped: "Not run, for the reason that is given.",
   info: "No behaviour is required here; what happened is shown.",
@@ -13,6 +15,8 @@ const MEANINGS = {
 };
 // The worst first. A reason that is not here ranks behind them.
 const REASONS = [
+  "ran an incomplete call",
+  "ran a call twice",
   "returned an incomplete call",
   "returned a call twice",
   "returned a call that was not sent",
@@ -254,6 +258,7 @@ function parseReport(text) {
   if (![1, 2].includes(report?.version) || !Array.isArray(report.clients)) {
     throw new Error("This file is not the JSON of toolstream check (version 1 or 2).");
   }
-  for (const one of report.clients.flatMap((client) => list(client.cases))) one.reason = RENAMED[one.reason] ?? one.reason;
+  const cases = report.version === 1 ? report.clients.flatMap((client) => list(client.cases)) : [];
+  for (const one of cases) one.reason = RENAMED[one.reason] ?? one.reason;
   return report;
 }
