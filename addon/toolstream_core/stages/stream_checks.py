@@ -100,12 +100,27 @@ def check(record: Record, unread: str | None, half: Sequence[OpenCall] = ()) -> 
         message = f"everything was said, then the connection broke ({record.broken})"
         findings.append(UNTERMINATED_BODY.found(last, message))
     reported = {finding.call for finding in record.findings if finding.code in _SAY_WHY}
+    findings += _too_long(record.calls)
     for position, call in enumerate(record.calls):
-        if not call.complete and call.kind is not Kind.SERVER and not unread and position not in reported:
+        known = call.complete or call.truncated or call.kind is Kind.SERVER
+        if not (known or unread or position in reported):
             row, lack = (CUT_OFF_CALL, _NOT_WHOLE) if (call.choice, call.position) in denied else _lack(call)
             message = f"the arguments of {call.name or 'a call'} are {lack}"
             findings.append(row.found(max(call.events, default=last), message, position))
     return findings
+
+
+def _too_long(calls: Sequence[Call]) -> list[Finding]:
+    """One finding for all calls whose arguments were too long to keep."""
+    long = [position for position, call in enumerate(calls) if call.truncated]
+    if not long:
+        return []
+    more = f" and of {len(long) - 1} more" if len(long) > 1 else ""
+    name = calls[long[0]].name or "a call"
+    message = (
+        f"the arguments of {name}{more} are longer than toolstream keeps; they were forwarded and not read to the end"
+    )
+    return [CUT_OFF_CALL.found(max(calls[long[0]].events, default=0), message, long[0])]
 
 
 def _lack(call: Call) -> tuple[Row, str]:

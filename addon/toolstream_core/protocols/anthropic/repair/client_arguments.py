@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.arguments import ENDLESS
 from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.calls.json_text import meaning
 from toolstream_core.defects.arguments import LOST_ARGUMENTS, OBJECT_ARGUMENTS
@@ -57,12 +58,13 @@ class ClientArguments:
         self._judge = judge
         self._call = call
         self._client_runs = client_runs
-        self.repair = ArgumentRepair(on)
+        self._room = ENDLESS if call is None else call.arguments.room
+        self.repair = ArgumentRepair(on, self._room)
 
     def begin_anew(self) -> None:
         """The block's start is sent once more: clients forget the arguments that they had."""
         self._anew, self.given, self.prefilled = True, False, None
-        self.repair = ArgumentRepair(self._on)
+        self.repair = ArgumentRepair(self._on, self._room)
 
     @property
     def whole(self) -> bool:

@@ -43,7 +43,9 @@ class Arguments:
             emitted = self._in_message(fragment, choice, client_call)
         else:
             if forms.message_size and not (client_call.streamed or client_call.has_header):
-                client_call.spelling = ArgumentRepair(client_call.reporter.on)  # the message waits, and goes as it came
+                client_call.spelling = ArgumentRepair(
+                    client_call.reporter.on, client_call.call.arguments.room
+                )  # the message waits, and goes as it came
             client_call.streamed = True
             given = fragment.arguments if isinstance(fragment.arguments, str) else ""
             if given and _is_nobodys(fragment, given, client_call):

@@ -64,7 +64,7 @@ class ClientCall:
         self._takes_none: tuple[str | None, bool] = (None, False)
         self.resolved_as = ("", "")
         """Its id and name, as far as they have come."""
-        self.spelling, self.forms = ArgumentRepair(reporter.on), Forms()
+        self.spelling, self.forms = ArgumentRepair(reporter.on, call.arguments.room), Forms()
         self.streamed = False
         """Whether deltas carry it, whether or not a final message repeats it."""
         self.has_header = self.has_arguments = False
@@ -90,7 +90,7 @@ class ClientCall:
     def is_apart(self, fragment: Fragment, form: Form) -> bool:
         """Whether a fragment's arguments are to stay as they came; those before it may be, so that it begins anew."""
         if self.forms.take(fragment, form):
-            self.spelling = ArgumentRepair(self.reporter.on)
+            self.spelling = ArgumentRepair(self.reporter.on, self.call.arguments.room)
         return self.forms.mixed and form is not Form.PLAIN
 
     def judge(self, row: Row, message: str) -> bool:

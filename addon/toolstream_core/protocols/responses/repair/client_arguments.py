@@ -40,10 +40,12 @@ class ClientArguments:
         self._state = state
         self._call = call
         self._given: list[str] = []
-        """The deltas that the client got, up to `MAX_TEXT` characters."""
+        """The deltas that the client got, as far as they are kept."""
         self._size = 0
         """Characters of all deltas that the client got."""
-        self.repair = ArgumentRepair(state.on)
+        self._keeps = True
+        """Whether all of them are kept."""
+        self.repair = ArgumentRepair(state.on, call.arguments.room)
         self._dropped = False
         """Whether text that was held back is left out, because an event behind it has the whole arguments."""
         self.prefilled = ""
@@ -104,7 +106,7 @@ class ClientArguments:
 
     def begin_anew(self) -> None:
         """Deltas under no index are no part of what the client has."""
-        self.repair, self.joins = ArgumentRepair(self._state.on), False
+        self.repair, self.joins = ArgumentRepair(self._state.on, self._call.arguments.room), False
 
     def joins_with(self, delta: Json) -> bool:
         """Whether a delta under no index goes on with those that came; the first of them decides for all."""
@@ -150,7 +152,7 @@ class ClientArguments:
     def rest(self, whole: str | None = None) -> str:
         """What was held back; nothing if `whole`, the arguments in the event at hand, stands for it."""
         rest = self.repair.rest()
-        if whole is None or not rest:
+        if whole is None or not rest or not self._keeps:
             return rest
         given = "".join(self._given)
         self._dropped = whole.startswith(given) and given + rest != whole
@@ -158,8 +160,11 @@ class ClientArguments:
 
     def give(self, text: str) -> None:
         """The client gets a delta."""
-        self._size += len(text)
-        if self._size <= MAX_TEXT:
+        count, room = len(text), self._call.arguments.room
+        self._size += count
+        self._keeps = self._keeps and self._size <= MAX_TEXT and count <= room.left
+        if self._keeps:
+            room.left -= count
             self._given.append(text)
 
     def on_skipped(self, text: str, last: str) -> None:
@@ -175,7 +180,7 @@ class ClientArguments:
     def missing(self, whole: str) -> str:
         """What the deltas lack of the whole arguments, and the client is to get."""
         given = "".join(self._given)
-        if given == whole or not whole or self._size > MAX_TEXT:
+        if given == whole or not whole or not self._keeps:
             return ""
         if whole.startswith(given):
             row, message = SHORT_DELTAS, "the deltas lack the end of the arguments"
@@ -201,7 +206,7 @@ class ClientArguments:
 
     def as_meant(self, arguments: Json) -> str | None:
         """Whole arguments as an event is to have them; `None` where it has none."""
-        given = "".join(self._given) if self._size <= MAX_TEXT else ""
+        given = "".join(self._given) if self._keeps else ""
         text = "" if arguments is None else self.as_text(arguments)
         if text is None or text == given or self._has_gap:
             return None if arguments is None else text

@@ -133,6 +133,8 @@ class ClientItem(Identity):
 
     def _close_as(self, content: dict[str, Json]) -> None:
         self.closed = True
+        if self.call.arguments.truncated:
+            content = {**content, "arguments": ""}
         self._last = content
         self._state.places.closed[self.place] = content
 

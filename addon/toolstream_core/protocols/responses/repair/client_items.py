@@ -59,7 +59,8 @@ class ClientItems:
 
     def outdated(self, item: ClientItem) -> bool:
         """Whether an item was closed with other arguments than those that are known by now, and whole."""
-        if not item.closed or item.in_pieces or not item.call.arguments.whole:
+        arguments = item.call.arguments
+        if not item.closed or item.in_pieces or arguments.truncated or not arguments.whole:
             return False
         closed_with = json_access.get(self._state.places.closed.get(item.place), "arguments")
         return not same_arguments(item.arguments.meant, closed_with if isinstance(closed_with, str) else "")

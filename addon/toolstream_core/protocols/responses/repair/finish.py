@@ -107,7 +107,7 @@ class FinishRepair:
             return False
         if not all(item.added and item.whole and not self._items.outdated(item) for item in self._items):
             return False
-        if not state.report(MISSING_FINISH, f"the stream ended without {state.form.completed}"):
+        if not (state.report(MISSING_FINISH, f"the stream ended without {state.form.completed}") and self._has_all):
             return False
         self._close_open()
         response = {"object": "response", **state.created, "status": "completed", "output": state.places.output}
@@ -115,6 +115,11 @@ class FinishRepair:
         response["usage"] = usage_of(state.created)
         state.output.put({"type": state.form.completed, "response": response})
         return True
+
+    @property
+    def _has_all(self) -> bool:
+        """Whether the arguments of every call were kept."""
+        return not any(item.call.arguments.truncated for item in self._items)
 
     def _response_id(self, response: dict[str, Json]) -> Json:
         """The response's own id, or a made-up one: clients want one."""
@@ -163,7 +168,7 @@ class FinishRepair:
         items, seen = self._as_streamed(output, resolved)
         missing = [item for item in self._items if id(item.call) not in seen and (item.closed or item.custom)]
         message = "the completed response lacks calls that were streamed"
-        if missing and self._state.report(EMPTY_OUTPUT, message, missing[0].call):
+        if missing and self._state.report(EMPTY_OUTPUT, message, missing[0].call) and self._has_all:
             items = self._filled(items, [self._state.places.closed[item.place] for item in missing if item.closed])
         return payload if items == output else {**payload, "response": {**response, "output": items}}
 
