@@ -58,7 +58,10 @@ class Arrivals:
         """The entries of an event."""
         parts: list[Part] = []
         places: dict[tuple[int, Phase], int] = {}
-        for fragment, call in () if self._stream.speaks_legacy else resolved:
+        if self._stream.speaks_legacy:
+            self._stream.legacy_calls.update(call.choice for _, call in resolved)
+            return parts
+        for fragment, call in resolved:
             if call.kind is not Kind.FUNCTION:
                 continue
             client_call = self._stream.calls.get(id(call)) or self._opened(fragment, call)

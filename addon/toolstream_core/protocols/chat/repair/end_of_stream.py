@@ -166,7 +166,7 @@ class EndOfStream:
     def _without_calls(self, choice: Choice) -> None:
         """Tell a finish that says calls where none came."""
         reasons = {OURS.get(reason, reason) for reason in choice.reasons}
-        if CALLS not in reasons or choice.calls:
+        if CALLS not in reasons or choice.calls or choice.number in self._stream.legacy_calls:
             return
         elsewhere = any(other.calls for other in self._stream.choices.values())
         if elsewhere:

@@ -44,6 +44,8 @@ class ChatStream:
         """Whether a delta had text, or may have had."""
         self.done = self.failed = False
         """Whether `[DONE]` came; whether the provider reported an error."""
+        self.legacy_calls: set[int] = set()
+        """The choices with a call, where the client wants `function_call`."""
         self.unread_at = -1
         """Number of the last event with arguments where nobody reads them, or that nobody can read; -1 for none."""
         self.ending = self.ending_clean = False
