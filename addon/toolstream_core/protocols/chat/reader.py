@@ -182,4 +182,4 @@ def _is_choice(choice: Json) -> bool:
         return False
     delta = choice.get("delta")
     typed = isinstance(delta, dict) and ("type" in delta or not delta)
-    return "finish_reason" in choice or "message" in choice or ("delta" in choice and not typed)
+    return "message" in choice or ("delta" in choice and ("finish_reason" in choice or not typed))
