@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -119,7 +120,8 @@ def _check() -> str:
         environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
         asked = [sys.executable, "-m", "toolstream_core.cli.main", "check", "--json", "-", *words, *client]
         done = subprocess.run(asked, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    shown = table.lines(json.loads(done.stdout), COLUMNS)
+    called = next(line for line in done.stderr.splitlines() if ": calls " in line)
+    shown = [*textwrap.wrap(called, COLUMNS, subsequent_indent="  "), *table.lines(json.loads(done.stdout), COLUMNS)]
     return "\n".join([f"$ toolstream check {' '.join([*words, *client])}", *map(_stable, shown)])
 
 

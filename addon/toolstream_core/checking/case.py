@@ -53,7 +53,7 @@ class Case:
     may_refuse: bool = False
     """Whether reporting it, instead of running the call, is permitted."""
     calls: tuple[str, ...] = ()
-    """The calls that the provider makes, `TOOL {JSON}` each; none: the first tool on offer is called."""
+    """The calls that the provider makes, `TOOL {JSON}` each; none: a harmless tool on offer is called."""
     over: frozenset[Transport] = EVERYWHERE
     """Where it can be planted."""
     needs: str | None = None

@@ -22,6 +22,7 @@ from toolstream_core.settings import Words, settings
 from toolstream_core.synthetic.answers import SyntheticProvider
 from toolstream_core.synthetic.call_specs import CallSpec, parse_calls, spec_text
 from toolstream_core.synthetic.distinct import distinct_arguments
+from toolstream_core.synthetic.harmless import may_be_called, required
 from toolstream_core.wire.form import CONTENT_TYPES, Form
 from toolstream_core.wire.frame import parse
 
@@ -58,10 +59,13 @@ class _Planted(NamedTuple):
 class Fitting:
     """Fits the cases of one protocol to the request of one client."""
 
-    def __init__(self, request: AskedRequest, *, calls: Sequence[str] = (), seed: int = 0) -> None:
-        """`calls` are those that the user wants; without any they are made of the tools on offer."""
+    def __init__(
+        self, request: AskedRequest, *, calls: Sequence[str] = (), tools: Sequence[str] = (), seed: int = 0
+    ) -> None:
+        """`calls` are those that the user wants; without any they are made of `tools`, or of the harmless ones."""
         self._request = request
         self._given = tuple(calls)
+        self._tools = tuple(tools)
         self._seed = seed
         self._json = parse(request.body)
         self._protocol = named(request.protocol)
@@ -80,7 +84,8 @@ class Fitting:
         if pair is None or self._given:
             return found
         first = two_calls(self._protocol.name, pair)
-        resting = [replace(case, needs=first.id) if len(parse_calls(case.calls)) > 1 else case for case in found]
+        tool = parse_calls(pair)[0].tool
+        resting = [replace(case, needs=first.id) if _has_other(case, tool) else case for case in found]
         return [first, *resting] if resting != found or wants(first) else found
 
     def aimed(self, cases: Iterable[Case]) -> list[Case]:
@@ -174,22 +179,21 @@ class Fitting:
         """Calls of which the first that fit are made; those that suffice for most cases stand first."""
         if self._given:
             return [self._given]
-        return [(), *(tuple(map(spec_text, specs)) for specs in self._made())]
+        return [self._tools[:1], *(tuple(map(spec_text, specs)) for specs in self._made())]
 
     def _made(self) -> Iterator[list[CallSpec]]:
         choice = self._reader.tool_choice(self._json)
-        tools = [
-            tool
-            for tool in self._reader.offered(self._json)
-            if (choice.names is None or tool.name in choice.names) and not tool.custom
-        ]
+        offered = self._reader.offered(self._json)
+        tools = [tool for tool in may_be_called(offered, choice, self._tools) if not tool.custom]
         if not tools:
             return
         first = self._call(tools[0])
         yield [first]
         if not choice.single and (second := self._second(first, tools)) is not None:
             yield [first, second]
-        empty = [tool for tool in tools if not _required(tool)]
+            if not first.arguments and second.arguments:
+                yield [second]
+        empty = [tool for tool in tools if not required(tool.schema)]
         yield from ([CallSpec(tool.name, {})] for tool in empty[:1])
         if empty and not choice.single and (without := CallSpec(empty[0].name, {})) != first:
             yield [first, without]
@@ -204,11 +208,12 @@ class Fitting:
     def _call(self, tool: OfferedTool, *, place: int = 0, taken: Sequence[Json] = ()) -> CallSpec:
         """A call whose arguments have wide characters, end with a text and are none of those `taken`, if they can."""
         seed = f"{self._seed}|{tool.name}|{place}"
-        made = distinct_arguments(tool.schema, seed, taken, wide_characters=True) or {}
+        made = distinct_arguments(tool, seed, taken, wide_characters=True) or {}
         last = sorted(made, key=lambda name: isinstance(made[name], str))
         return CallSpec(tool.name, {name: made[name] for name in last})
 
 
-def _required(tool: OfferedTool) -> bool:
-    schema = tool.schema
-    return isinstance(schema, dict) and bool(schema.get("required"))
+def _has_other(case: Case, tool: str) -> bool:
+    """Whether a case has another call than the one that the healthy case tries."""
+    calls = parse_calls(case.calls)
+    return len(calls) > 1 or any(call.tool != tool for call in calls)

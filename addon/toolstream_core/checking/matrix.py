@@ -58,6 +58,7 @@ def _client(name: str, table: Any, usual: Client) -> Client:
         environment=environment,
         prompt=str(given.get("prompt", usual.prompt)),
         timeout=float(seconds),
+        workdir=usual.workdir,
     )
 
 

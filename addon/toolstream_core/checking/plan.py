@@ -32,6 +32,8 @@ class Plan:
     """Each has to take a case."""
     calls: tuple[str, ...] = ()
     """The calls to make, `TOOL {JSON}` each; without any they are made of the tools on offer."""
+    tools: tuple[str, ...] = ()
+    """The tools to call with generated arguments; without any, harmless ones are."""
     flows: tuple[Path, ...] = ()
     """Saved flows that answer instead."""
     upstream: bool = False
@@ -61,11 +63,16 @@ class Plan:
         """Whether the answers are made here."""
         return not self.flows and not self.upstream
 
+    @property
+    def chooses(self) -> bool:
+        """Whether the tools to call are chosen here."""
+        return self.makes_calls and not self.calls and not self.tools
+
     def setup(self, case: Case) -> Setup:
         """What the proxy does in a case."""
         return Setup(
             flows=self.flows,
-            calls=(case.calls or self.calls) if self.makes_calls else None,
+            calls=(case.calls or self.calls or self.tools[:1]) if self.makes_calls else None,
             repair=self.repair,
             shape=self.shape,
             fault=(case.spec,) if case.spec else (),

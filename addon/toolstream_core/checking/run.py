@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from toolstream_core.agents import Upstream, launch
@@ -22,6 +23,7 @@ from toolstream_core.testing import ProxySession, ProxySessionError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from toolstream_core.checking.workdir import Workdir
     from toolstream_core.testing import Setup
     from toolstream_core.testing.exchanges import Exchange
 
@@ -74,6 +76,8 @@ class Client:
     """Seconds after which it is stopped."""
     output: int = _OUTPUT
     """Characters of the end of its output that are kept."""
+    workdir: Workdir | None = None
+    """Run it in a copy of this directory."""
 
 
 class Seat:
@@ -91,10 +95,13 @@ class Seat:
         began = time.monotonic()
         try:
             self._session.reset(setup)
-            with tempfile.TemporaryFile() as output:
-                run = self._run(client, output)
+            copied = contextlib.nullcontext() if client.workdir is None else client.workdir.copied()
+            with tempfile.TemporaryFile() as output, copied as folder:
+                run = self._run(client, output, folder)
         except ProxySessionError as error:
             run = Run(failure=str(error))
+        except OSError as error:
+            run = Run(failure=f"the working directory cannot be copied: {error}")
         return replace(run, seconds=time.monotonic() - began, timeout=client.timeout)
 
     def stop(self) -> None:
@@ -109,7 +116,7 @@ class Seat:
         self.stop()
         self._session.stop()
 
-    def _run(self, client: Client, output: IO[bytes]) -> Run:
+    def _run(self, client: Client, output: IO[bytes], folder: Path | None) -> Run:
         launched = launch(
             [self._text(client, word) for word in client.command],
             self._session.child_environment(),
@@ -118,8 +125,12 @@ class Seat:
             upstream=Upstream.PROXIED if self._session.setup.network == "all" else Upstream.SAVED,
         )
         environment = {**launched.environment, **self._filled(client, client.environment)}
+        words = list(launched.command)
+        if folder is not None:
+            environment["PWD"] = str(folder)
+            words[0] = str(Path(words[0]).absolute()) if os.sep in words[0] else words[0]  # perhaps it is not copied
         try:
-            process = self._started(launched.command, environment, output)
+            process = self._started(words, environment, output, folder)
         except OSError as error:
             return Run(failure=f"{client.command[0]} cannot be run: {error.strerror}")
         if process is None:
@@ -140,7 +151,7 @@ class Seat:
         return Run(exchanges=exchanges, exit_code=code, timed_out=code is None, output=text, failure=failure)
 
     def _started(
-        self, words: Sequence[str], environment: Mapping[str, str], output: IO[bytes]
+        self, words: Sequence[str], environment: Mapping[str, str], output: IO[bytes], folder: Path | None
     ) -> subprocess.Popen[bytes] | None:
         """The process, in a group of its own; `None` where none may begin any more."""
         with self._lock:
@@ -149,6 +160,7 @@ class Seat:
             self._process = subprocess.Popen(
                 words,
                 env=dict(environment),
+                cwd=folder,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import queue
+import shlex
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
@@ -18,6 +19,10 @@ from toolstream_core.checking.grading import NOTHING_PLANTED, Grade, Result, gra
 from toolstream_core.checking.run import Client, Run, Seat
 from toolstream_core.checking.skip import Skip
 from toolstream_core.protocols.registry import named
+from toolstream_core.redact import redacted
+from toolstream_core.synthetic import places
+from toolstream_core.synthetic.answers import withheld
+from toolstream_core.synthetic.call_specs import parse_calls, spec_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -88,10 +93,11 @@ class ClientCheck:
         state: CheckState,
         rerun: Callable[[str], str],
         tell: Callable[[dict[str, Any], int, int], None],
+        announce: Callable[[str], None],
     ) -> None:
         """`rerun` gives the command line that runs the case of an id; `tell` is told of each case that is over.
 
-        It is given the case, how many cases are over, and how many there are.
+        It is given the case, how many cases are over, and how many there are. `announce` gets one line with the calls.
         """
         self._client = client
         self._plan = plan
@@ -99,8 +105,11 @@ class ClientCheck:
         self._state = state
         self._rerun = rerun
         self._tell = tell
+        self._announce = announce
         self.protocol: str | None = client.protocol
         """The one that the client speaks, once that is known."""
+        self.withheld: tuple[str, ...] = ()
+        """The tools of the client, if none was called because each may have effects."""
         self._results: dict[str, dict[str, Any]] = {}
         self._cases: list[Case] = []
         self._known: Sequence[KnownResult] = ()
@@ -115,12 +124,18 @@ class ClientCheck:
         if request is not None:
             self.protocol = request.protocol
             first = healthy(request.protocol)
+        plan = self._plan
         fitting = None
         if request is not None and result.grade in _PASSED:
-            fitting = Fitting(request, calls=self._plan.calls, seed=self._plan.seed)
+            fitting = Fitting(request, calls=plan.calls, tools=plan.tools, seed=plan.seed)
         fitted = self._fitted(fitting)
         left = list(self._left_out({first.id, *(case.id for case in fitted)}, fitting))
         self._cases = [first, *fitted, *(case for case, _ in left)]
+        if self._plan.chooses:
+            self.withheld = _withheld(run.exchanges)
+        if self.withheld:
+            result = Result(Grade.HARNESS_FAILURE, None, withheld_text(self.withheld))
+        self._announce(self._calls_text(run.exchanges))
         self._over(first, case_object(first, result, self._rerun(first.id), runs=runs, run=run))
         for case, why in left:
             self._over(case, case_object(case, why, self._rerun(case.id)))
@@ -170,6 +185,14 @@ class ClientCheck:
             return Result(Grade.SKIPPED, Skip.NO_BASELINE, "the healthy case did not pass")
         return Result(Grade.SKIPPED, Skip.IMPOSSIBLE, f"it is not possible in {self.protocol}")
 
+    def _calls_text(self, exchanges: Sequence[Exchange]) -> str:
+        """Which tools are called, with which arguments."""
+        first = dict.fromkeys(f"{call.name} {call.arguments or '{}'}" for one in exchanges for call in one.calls)
+        other = dict.fromkeys(spec_text(spec) for case in self._cases for spec in parse_calls(case.calls))
+        more = [text for text in other if text not in first]
+        some = f"; some cases call {'; '.join(more)}" if more else ""
+        return redacted(f"{self._client.name}: calls {'; '.join(first) or 'no tool'}{some}")
+
     def _run_all(self, cases: Sequence[Case]) -> None:
         waiting: list[Case] = []
         for case in cases:
@@ -201,6 +224,7 @@ class ClientCheck:
         """Run a case as often as it is to be."""
         found: list[tuple[Run, Result]] = []
         for _ in range(self._plan.repeat):
+            places.clear()
             with self._seats.taken() as seat:
                 run = seat.run(self._client, self._plan.setup(case))
             found.append((run, self._graded(case, run)))
@@ -236,6 +260,21 @@ class ClientCheck:
 
 def _is_needed(case: Case, others: Iterable[Case]) -> bool:
     return any(other.needs == case.id for other in others)
+
+
+def withheld_text(tools: Sequence[str]) -> str:
+    """Why none of these tools is called, and what would call one."""
+    listed = ", ".join(tools)
+    return f"no tool on offer is known to be harmless: {listed}. To call one, name it: --tool {shlex.quote(tools[0])}"
+
+
+def _withheld(exchanges: Sequence[Exchange]) -> tuple[str, ...]:
+    """The tools that were offered, if none was called because each may have effects."""
+    asked = [one for one in exchanges if one.request.protocol is not None]
+    if any(one.calls for one in asked):
+        return ()
+    offered = (withheld(named(str(one.request.protocol)).requests, one.request.json) for one in asked)
+    return next(filter(None, offered), ())
 
 
 def _request(exchanges: Sequence[Exchange], case: Case) -> AskedRequest | None:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 from toolstream_core.checking.case import SelectionError
 from toolstream_core.checking.document import document
 from toolstream_core.checking.matrix import MatrixError
-from toolstream_core.checking.runner import ClientCheck, Seats
+from toolstream_core.checking.runner import ClientCheck, Seats, withheld_text
 from toolstream_core.checking.state import CheckState
+from toolstream_core.checking.workdir import WorkdirError
 from toolstream_core.cli.check_plan import PROMPT, TIMEOUT, UsageError, about, clients_asked, plan_asked, rerun_of
 from toolstream_core.cli.check_reports import ReportError, Reports
 from toolstream_core.cli.output import OutputError
@@ -38,6 +39,7 @@ DONE, FAILED, CANNOT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes."""
 _WRONG: Final = (
     SelectionError, MatrixError, StateError, OutputError, ReportError, SettingsError, CallSpecError, UsageError,
+    WorkdirError,
 )  # fmt: skip
 _EVERY: Final = 0.1
 """Seconds between two lines of progress on a terminal."""
@@ -51,9 +53,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="run a client once for each fault, and grade what it makes of it",
         usage="toolstream check [options] -- CMD…",
         description="Run a client once for each case (healthy, faults, shapes, transit faults, presets of providers), "
-        "behind a proxy that answers with calls of the tools that it offers, and grade what it makes of it.",
+        "behind a proxy that answers with calls of the tools that it offers, and grade what it makes of it. The client "
+        "runs the tools that are called. Without --tool and --call, only tools that read are called.",
         epilog="Exit code: 0 every required case passed, 1 one failed or could not be tried, 2 usage, or no named case "
-        "could run.",
+        "could run, or no tool is harmless and none is named.",
     )
     told = "the protocol that the client speaks (without it, the one of its first request)"
     parser.add_argument("--protocol", choices=[one.name for one in PROTOCOLS], help=told)
@@ -68,8 +71,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     told = "run each case K times; the worst run counts (default 1)"
     parser.add_argument("--repeat", type=positive, default=1, metavar="K", help=told)
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="arguments and faults are drawn from it")
-    told = "a call to make: 'TOOL {JSON}'; may be repeated (without it, the first tool, with arguments by its schema)"
+    told = "call this tool with generated arguments; may be repeated (default: harmless tools, chosen by their names)"
+    parser.add_argument("--tool", action="append", default=[], metavar="NAME", help=told)
+    told = "make this call: 'TOOL {JSON}'; may be repeated"
     parser.add_argument("--call", action="append", default=[], metavar="CALL", help=told)
+    told = "run the client in the working directory itself (default), or in a copy that is removed afterwards"
+    parser.add_argument("--workdir", choices=("here", "copy"), default="here", help=told)
     parser.add_argument(
         "--flow", action="append", default=[], type=Path, metavar="FLOW", help="answer from saved flows"
     )
@@ -129,7 +136,15 @@ def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], repo
         try:
             for client in clients:
                 rerun = rerun_of(args, client)
-                check = ClientCheck(client, plan, seats=seats, state=state, rerun=rerun, tell=progress.tell)
+                check = ClientCheck(
+                    client,
+                    plan,
+                    seats=seats,
+                    state=state,
+                    rerun=rerun,
+                    tell=progress.tell,
+                    announce=reports.announce,
+                )
                 checks.append(check)
                 check.run()
         except KeyboardInterrupt:
@@ -145,6 +160,9 @@ def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], repo
     if interrupted:
         print(f"toolstream check: stopped; {_how_to_go_on(args)}", file=sys.stderr)
         return INTERRUPTED
+    if refused := [check.withheld for check in checks if check.withheld]:
+        print(f"toolstream check: {withheld_text(refused[0])}", file=sys.stderr)
+        return CANNOT
     if _has_failed(report):
         return FAILED
     if plan.names_cases and not any(check.ran_wanted for check in checks):

@@ -11,6 +11,7 @@ from toolstream_core.checking.cases import all_cases
 from toolstream_core.checking.matrix import clients_of
 from toolstream_core.checking.plan import Plan
 from toolstream_core.checking.run import Client
+from toolstream_core.checking.workdir import Workdir
 from toolstream_core.proxy.option_table import REPEATS
 from toolstream_core.settings import Words, settings
 from toolstream_core.synthetic.call_specs import parse_calls, spec_text
@@ -47,6 +48,7 @@ def plan_asked(args: argparse.Namespace) -> Plan:
     return Plan(
         selections=selections,
         calls=tuple(map(spec_text, parse_calls(args.call))),
+        tools=tuple(args.tool),
         flows=tuple(args.flow),
         upstream=args.upstream,
         repair=tuple(args.repair),
@@ -83,6 +85,7 @@ def clients_asked(args: argparse.Namespace) -> list[Client]:
         protocol=args.protocol,
         prompt=args.prompt,
         timeout=args.timeout,
+        workdir=Workdir.of(Path.cwd()) if args.workdir == "copy" else None,
     )
     found = [usual] if args.matrix is None else clients_of(args.matrix, usual)
     if unknown := [name for name in args.client if name not in {client.name for client in found}]:
@@ -108,6 +111,7 @@ def about(args: argparse.Namespace, plan: Plan, clients: Sequence[Client]) -> di
     return {
         "clients": {client.name: [client.command, client.protocol] for client in clients},
         "calls": plan.calls,
+        "tools": plan.tools,
         "flows": [str(path) for path in plan.flows],
         "upstream": plan.upstream,
         "repair": plan.repair,
@@ -125,6 +129,8 @@ def rerun_of(args: argparse.Namespace, client: Client) -> Callable[[str], str]:
     for option, values in (
         ("--protocol", [args.protocol] if args.protocol else []),
         ("--call", args.call),
+        ("--tool", args.tool),
+        ("--workdir", [args.workdir] if args.workdir != "here" else []),
         ("--flow", args.flow),
         ("--repair", args.repair),
         ("--shape", args.shape),

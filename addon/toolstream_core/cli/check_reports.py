@@ -17,6 +17,7 @@ from toolstream_core.checking.github import summary, workflow_commands
 from toolstream_core.checking.junit import junit
 from toolstream_core.checking.table import comparison, lines
 from toolstream_core.cli.output import Output, check_outputs
+from toolstream_core.report.paint import printable
 
 if TYPE_CHECKING:
     import argparse
@@ -61,6 +62,10 @@ class Reports:
         read = (args.compare, args.matrix)
         check_outputs(outputs, [*args.flow, *(path for path in read if path is not None)])
         return cls(args.json, args.junit, args.html, args.github, _earlier(args.compare))
+
+    def announce(self, line: str) -> None:
+        """Print a line before the report."""
+        print(printable(line), file=sys.stderr if self.json == "-" else sys.stdout, flush=True)
 
     def write(self, report: dict[str, Any]) -> None:
         """Write all of them. Raises `OSError`."""

@@ -23,7 +23,7 @@ FLAGS: Final = tuple(option for option in OPTIONS if option not in {LOG, PROVIDE
 _OF_SETUP: Final = frozenset(one.name for one in fields(Setup))
 
 
-FLOW_HELP: Final = "a flow file, a folder of such, or calls: for calls of the tools that a request offers"
+FLOW_HELP: Final = "a flow file, a folder of such, or calls: to call harmless tools of the client (any: calls:NAME)"
 
 
 class UsageError(ValueError):

@@ -13,7 +13,7 @@ from toolstream_core.synthetic.answers import MODEL, SyntheticProvider
 from toolstream_core.synthetic.call_specs import CallSpecError, parse_calls
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from mitmproxy import http
 
@@ -64,11 +64,20 @@ class CallProvider:
         if written.wanted.model:
             self._models.add(written.wanted.model)
         flow.comment = f"answered with {_counted(len(written.calls))}"
-        if written.not_offered and written.not_offered not in self._told:
-            self._told.add(written.not_offered)
-            logger.warning("toolstream answered with %s: %s", _counted(len(written.calls)), written.not_offered)
+        for why in filter(None, (written.not_offered, _withheld(written.withheld))):
+            if why not in self._told:
+                self._told.add(why)
+                logger.warning("toolstream answered with %s: %s", _counted(len(written.calls)), why)
         respond(flow, written)
         return True
+
+
+def _withheld(tools: Sequence[str]) -> str:
+    """Why no tool is called, and how to call one."""
+    if not tools:
+        return ""
+    listed = ", ".join(tools)
+    return f"no tool on offer is known to be harmless ({listed}); to call one, name it, as in calls:{tools[0]}"
 
 
 def _counted(count: int) -> str:

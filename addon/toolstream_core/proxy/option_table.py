@@ -48,7 +48,7 @@ PROVIDER: Final = AddonOption(
     name="toolstream_provider",
     default=(),
     help="What answers LLM requests in the provider's place: saved flows (files or folders), or, with calls:, healthy "
-    "calls of the tools on offer; calls:TOOL {JSON} makes that call.",
+    "calls of harmless tools on offer; calls:TOOL {JSON} makes that call. The client runs the tools.",
     metavar="FLOW",
 )
 OPTIONS: Final = (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from toolstream_core.synthetic.call_specs import PREFIX, CallSpecError, parse_calls
 from toolstream_core.testing import Setup
 
 if TYPE_CHECKING:
@@ -22,12 +23,11 @@ type Words = str | Iterable[str | None] | None
 
 def setup_of(item: pytest.Item) -> Setup:
     """What the markers of a test say together; where two say the same, the one nearest to the test counts."""
-    flows: tuple[Path, ...] = ()
     said: dict[str, Any] = {}
     for mark in item.iter_markers("toolstream"):
-        flows = flows or tuple(_found(path, item) for path in mark.args)
-        said = {**_checked(mark.kwargs), **said}
-    return Setup(flows=flows, **said)
+        answers = _answers(mark.args, item) if mark.args and not {"flows", "calls"} & {*said} else {}
+        said = {**_checked(mark.kwargs), **answers, **said}
+    return Setup(**said)
 
 
 def words(*given: Words) -> tuple[str, ...]:
@@ -44,6 +44,19 @@ def _checked(said: Mapping[str, Any]) -> dict[str, Any]:
         if name in _OTHERS and not isinstance(value, _OTHERS[name]):
             raise pytest.UsageError(f"the marker toolstream: {name}={value!r} is no {_OTHERS[name][0].__name__}")
     return {name: words(value) if name in _CHANGES else value for name, value in said.items()}
+
+
+def _answers(given: Iterable[str | Path], item: pytest.Item) -> dict[str, Any]:
+    """What answers: calls, written as `calls:…`, or saved flows."""
+    calls = [one for one in given if isinstance(one, str) and one.startswith(PREFIX)]
+    flows = tuple(_found(one, item) for one in given if one not in calls)
+    if calls and flows:
+        raise pytest.UsageError(f"the marker toolstream: {calls[0]!r} and {flows[0]}; give either calls: or flows")
+    try:
+        parse_calls(calls)
+    except CallSpecError as error:
+        raise pytest.UsageError(f"the marker toolstream: {error}") from error
+    return {"calls": tuple(filter(None, (one.removeprefix(PREFIX) for one in calls)))} if calls else {"flows": flows}
 
 
 def _found(given: str | Path, item: pytest.Item) -> Path:

@@ -32,7 +32,7 @@ class CallSpec(NamedTuple):
 
 
 def parse_calls(texts: Iterable[str]) -> tuple[CallSpec, ...]:
-    """The calls that the texts say, with or without `calls:` before them; none is the first tool on offer.
+    """The calls that the texts say, with or without `calls:` before them; none is a harmless tool on offer.
 
     Raises `CallSpecError`.
     """

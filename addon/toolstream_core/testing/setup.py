@@ -20,7 +20,7 @@ class Setup:
     """Flow files and folders that answer in the providers' place."""
     calls: tuple[str, ...] | None = None
     """Without flows: the calls that are made of the tools on offer, each `TOOL {JSON}`; none are made where `None`,
-    and the first tool is called where there are none."""
+    and a harmless tool is called where there are none."""
     repair: tuple[str, ...] = ()
     shape: tuple[str, ...] = ()
     fault: tuple[str, ...] = ()
@@ -52,8 +52,10 @@ class Setup:
         ]
 
     def _provider(self) -> list[str]:
-        made = [] if self.calls is None else [f"calls:{call}" for call in self.calls or ("",)]
-        return [*(str(path.absolute()) for path in self.flows), *made]
+        return [*(str(path.absolute()) for path in self.flows), *([] if self.calls is None else self._made())]
+
+    def _made(self) -> list[str]:
+        return [f"calls:{call}" for call in self.calls or ("",)]
 
     def changes(self) -> list[str]:
         """The options that say what is done to answers."""
@@ -65,7 +67,7 @@ class Setup:
 
     def arguments(self) -> list[str]:
         """The same for `toolstream serve` and `toolstream run`, the flows first, as they were given."""
-        words = [str(path) for path in self.flows]
+        words = [str(path) for path in self.flows] + ([] if self.calls is None else self._made())
         for name, values in (("repair", self.repair), ("shape", self.shape), ("fault", self.fault)):
             words += [word for value in values for word in (f"--{name}", value)]
         if self.seed:
