@@ -29,8 +29,8 @@ DONE, FAILED, USAGE = 0, 1, 2
 EPILOG = """\
 Everything that is installed, and every stream, is kept below ${XDG_CACHE_HOME:-~/.cache}/toolstream/clients. What was
 measured of a client is a file of scripts/matrixlib/measured; docs/clients.md is written anew from all of them, so
-clients may be run one after the other, and on other machines. The cases in which a client ran half a call are run once
-more: raw, behind repair, and with whole calls too.
+clients may be run one after the other, and on other machines. The cases that the results of tools decide on are run
+again: raw, behind repair, and with whole calls too.
 Examples:
   scripts/matrix --list
   scripts/matrix --only openai-loop pi-ai-old --faults fault,preset --jobs 2
@@ -70,7 +70,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--list", action="store_true", help="say which clients there are, and run none")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="run these clients")
     parser.add_argument("--resume", action="store_true", help="go on from what is kept, instead of running it anew")
-    parser.add_argument("--half-calls", action="store_true", help="run only the cases in which half a call was run")
+    parser.add_argument(
+        "--half-calls", action="store_true", help="run only the cases that the results of tools decide on"
+    )
     parser.add_argument("--faults", metavar="WORDS", help="which cases, as for toolstream check")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="run N clients at once (default 2)")
     parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds for one run (default 60)")
@@ -124,7 +126,7 @@ def _record(client: MatrixClient, cache: Path) -> Record | None:
     """What is known of a client: what is kept here, else what was measured elsewhere."""
     earlier, found, half = read_record(client.name), kept(client, cache), kept_half_calls(client, cache)
     record = earlier if found is None else record_of(client, _portable(found, cache))
-    return None if record is None else with_half_calls(record, client, half, earlier)
+    return None if record is None else with_half_calls(record, half, earlier)
 
 
 def _write(known: Sequence[MatrixClient]) -> None:

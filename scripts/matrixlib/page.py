@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from matrixlib.cells import Cell, badness
+from matrixlib.half_calls import RIGHT
 from matrixlib.half_page import half_calls
 from matrixlib.record import COUNTS, Record
 from matrixlib.table import table
@@ -19,10 +20,12 @@ HEAD: Final = """# Published clients under every fault
 Written by `scripts/matrix` from what `toolstream check` found; only the reasons in "why" are written by hand. Each
 client is a small agent loop with two tools (`tests/clients/drivers/`) on a published package at the version that
 `requirements/clients/` pins. A cell is one client under one fault, once raw and once behind `--repair safe`. `ok`: it
-ran the calls that were meant, or none where none may be run. `failed`: it did anything else.
+ran the intended calls, or none if none may run. `call-rejected`: it returned an incomplete or repeated call with an
+error as its result; this passes. `unknown`: it returned such a call, and no result shows whether it ran. `failed`: it
+did anything else.
 """
 NEVER: Final = "it was not run: `scripts/matrix --only {name}`"
-MARKS: Final = {True: "✗", False: "✓"}
+RIGHT_MARK, UNKNOWN_MARK, FAILED_MARK = "✓", "?", "✗"
 
 
 class Measured(NamedTuple):
@@ -51,10 +54,15 @@ def markdown(measured: Sequence[Measured]) -> str:
     notes = {client.name: client.notes for client, _ in ran}
     lines = [*HEAD.splitlines(), "", *_measurement([record for _, record in ran]), ""]
     lines += _totals(cells, sum(record.judged for _, record in ran))
-    lines += ["", "## Half calls", "", *half_calls([(client.name, record) for client, record in ran])]
+    lines += [
+        "",
+        "## Incomplete and repeated calls",
+        "",
+        *half_calls([(client.name, record) for client, record in ran]),
+    ]
     lines += _section("Failed, the worst first", _red(cells))
     lines += _section("Worse behind repair", _single((cell for cell in cells if cell.worse), notes))
-    unsaved = (cell for cell in cells if cell.raw is not None and cell.repairable and not cell.saved)
+    unsaved = (cell for cell in cells if cell.failed_raw and cell.repairable and not cell.saved)
     lines += _section("Not right behind a safe repair", _single(unsaved, notes))
     lines += _section("Clients", _clients(ran))
     lines += _section("Not run", _missing(measured))
@@ -76,7 +84,7 @@ def _measurement(records: Sequence[Record]) -> Iterator[str]:
 
 
 def _totals(cells: Sequence[Cell], judged: int) -> Iterator[str]:
-    failed = [cell for cell in cells if cell.raw is not None]
+    failed = [cell for cell in cells if cell.failed_raw]
     repairable = [cell for cell in failed if cell.repairable]
     saved = sum(cell.saved for cell in repairable)
     share = f" ({100 * saved / len(repairable):.1f} %)" if repairable else ""
@@ -98,7 +106,7 @@ def _red(cells: Iterable[Cell]) -> Iterator[Sequence[object]]:
     yield "what it did", "under", "raw", "behind repair", "clients"
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
-        if cell.raw is not None:
+        if cell.raw is not None and cell.failed_raw:
             groups.setdefault((cell.raw, cell.case), []).append(cell)
     for (reason, case), found in sorted(groups.items(), key=lambda item: (badness(item[0][0]), -len(item[1]), item[0])):
         names = ", ".join(cell.client for cell in found)
@@ -113,11 +121,11 @@ def _single(cells: Iterable[Cell], notes: Mapping[str, Mapping[str, str]]) -> It
 
 def _clients(ran: Iterable[tuple[MatrixClient, Record]]) -> Iterator[Sequence[object]]:
     """One row a client: its grades, raw and behind repair."""
-    columns = [f"{grade}, {how}" for how in ("raw", "repaired") for grade in COUNTS[:3]]
+    columns = [f"{grade}, {how}" for how in ("raw", "repaired") for grade in COUNTS[:5]]
     yield "client", "package", "version", "needs", "protocol", *columns, "not judged"
     for client, record in ran:
-        grades = [counts[grade] for counts in (record.raw, record.safe) for grade in COUNTS[:3]]
-        apart = sum(counts[grade] for counts in (record.raw, record.safe) for grade in COUNTS[3:])
+        grades = [counts[grade] for counts in (record.raw, record.safe) for grade in COUNTS[:5]]
+        apart = sum(counts[grade] for counts in (record.raw, record.safe) for grade in COUNTS[5:])
         yield *_named(client), record.protocol, *grades, apart
 
 
@@ -135,7 +143,7 @@ def _named(client: MatrixClient) -> Sequence[str]:
 def _grids(ran: Sequence[tuple[MatrixClient, Record]]) -> Iterator[str]:
     """A table a protocol: each fault that any client fails under, and each client, raw and behind repair."""
     yield from ("", "## Every fault and client", "")
-    yield f"Raw, then behind repair: {MARKS[False]} is right, {MARKS[True]} failed."
+    yield f"Raw, then behind repair: {RIGHT_MARK} is right, {FAILED_MARK} failed, {UNKNOWN_MARK} unknown or not judged."
     yield "An empty cell is right both times, or the fault does not apply there."
     for protocol in dict.fromkeys(record.protocol for _, record in ran):
         there = [(client, record) for client, record in ran if record.protocol == protocol]
@@ -151,4 +159,12 @@ def _cases(cells: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _marks(cell: Cell | None) -> str:
-    return "" if cell is None else f"{MARKS[cell.raw is not None]} {MARKS[cell.safe is not None]}"
+    if cell is None:
+        return ""
+    return f"{_mark(cell.raw, failed=cell.failed_raw)} {_mark(cell.safe, failed=cell.failed_safe)}"
+
+
+def _mark(value: str | None, *, failed: bool) -> str:
+    if failed:
+        return FAILED_MARK
+    return RIGHT_MARK if value in RIGHT else UNKNOWN_MARK

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 HOW: Final[dict[str, tuple[str, ...]]] = {"raw": (), "safe": ("--repair", "safe")}
 """The two runs of every client, and what `toolstream check` is told beside."""
 HALF_CALLS: Final = {**HOW, "whole_calls": ("--repair", "safe", "--shape", "whole-calls")}
-"""The three runs of the cases in which a client ran half a call."""
+"""The three runs of the cases that the results of tools decide on."""
 WRITTEN: Final = ("docs/clients.md", "scripts/matrixlib/measured")
 """What the measurement writes into the repository."""
 _USAGE: Final = 2
@@ -96,7 +96,7 @@ def kept(client: MatrixClient, cache: Path) -> dict[str, Any] | None:
 
 
 def kept_half_calls(client: MatrixClient, cache: Path) -> dict[str, Any] | None:
-    """The same of the cases in which it ran half a call."""
+    """The same of the cases that the results of tools decide on."""
     return _kept(_half_calls_of(client, cache), HALF_CALLS)
 
 

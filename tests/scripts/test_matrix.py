@@ -18,7 +18,7 @@ import pytest
 
 import matrix
 from matrixlib.clients import DRIVERS, MatrixClient, clients
-from matrixlib.half_calls import ERROR, HALF, HalfCell
+from matrixlib.half_calls import REJECTED, UNKNOWN, HalfCell
 from matrixlib.html import combined
 from matrixlib.install import command_of, installed
 from matrixlib.page import Measured, markdown
@@ -68,15 +68,6 @@ def measured(
     return Measured(client, record_of(client, found(raw, safe, reason=reason)))
 
 
-def half_case(name: str, grade: str, *results: str) -> dict[str, Any]:
-    """A case with a half call that came back with these results."""
-    turn = {
-        "calls": [{"id": "call_1", "complete": False}],
-        "request": {"results": [{"id": "call_1", "text": text} for text in results]},
-    }
-    return {**case(name, grade, HALF if grade == "failed" else None), "turns": [turn]}
-
-
 def half_found(**ways: list[dict[str, Any]]) -> dict[str, Any]:
     """What is kept of the runs of half calls."""
     about = {**found({}, {})["about"], "commit": "def, abc"}
@@ -86,24 +77,23 @@ def half_found(**ways: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+RAN = "ran an incomplete call"
+RETURNED = {"healthy": "ok", "lost-arguments": "unknown", "merged-calls": "call-rejected", UNSAFE: "unknown"}
+
+
 def record_with_half_calls() -> Record:
-    """One cell in which half a call was run, one in which it was answered with an error."""
-    grades = {"healthy": "ok", "lost-arguments": "failed", "merged-calls": "failed"}
-    record = record_of(CLIENT, found(grades, grades, reason=HALF))
+    """Three cells that results decide on: in the new runs one ran, one was rejected, and one is right."""
     half = half_found(
-        raw=[
-            half_case("lost-arguments", "failed", "Mild in Oslo"),
-            half_case("merged-calls", "failed", "invalid JSON"),
-        ],
-        safe=[half_case("lost-arguments", "failed", "bad", "Mild in Oslo"), half_case("merged-calls", "failed")],
-        whole_calls=[half_case("lost-arguments", "ok"), half_case("merged-calls", "skipped")],
+        raw=[case("lost-arguments", "failed", RAN), case("merged-calls", "call-rejected"), case(UNSAFE, "ok")],
+        safe=[case("lost-arguments", "unknown"), case("merged-calls", "call-rejected"), case(UNSAFE, "ok")],
+        whole_calls=[case("lost-arguments", "ok"), case("merged-calls", "skipped"), case(UNSAFE, "ok")],
     )
-    return with_half_calls(record, CLIENT, half, None)
+    return with_half_calls(record_of(CLIENT, found(RETURNED, RETURNED)), half, None)
 
 
 def matrix_grades() -> tuple[str, ...]:
     """Grades that a report counts."""
-    return ("ok", "not-strict", "failed", "harness-failure", "skipped")
+    return ("ok", "not-strict", "call-rejected", "failed", "unknown", "harness-failure", "skipped")
 
 
 def section(text: str, title: str) -> list[str]:
@@ -168,18 +158,18 @@ def test_the_page_counts_what_repair_saved_and_names_the_rest() -> None:
         text, "Failed, the worst first"
     )
     assert section(text, "Clients") == [
-        f"| openai-loop | openai | {CLIENT.version} |  | openai-chat | 2 | 0 | 3 | 2 | 0 | 3 | 0 |"
+        f"| openai-loop | openai | {CLIENT.version} |  | openai-chat | 2 | 0 | 0 | 3 | 0 | 2 | 0 | 0 | 3 | 0 | 0 |"
     ]
     assert section(text, "Not run")[:1] == ["None."]
 
 
 def test_failures_are_listed_by_the_worst_reason_first() -> None:
-    """Half a call that was run stands above one that was lost."""
+    """A call that ran twice stands above one that was lost."""
     grades = {"healthy": "ok", SAFE: "failed"}
-    other = measured(grades, grades, name="openai-stream", reason="returned an incomplete call")
+    other = measured(grades, grades, name="openai-stream", reason="ran a call twice")
     text = markdown([measured(grades, grades), other])
     reasons = [line.split("|")[1].strip() for line in section(text, "Failed, the worst first")]
-    assert reasons == ["returned an incomplete call", "lost a call"]
+    assert reasons == ["ran a call twice", "lost a call"]
 
 
 def test_a_client_that_stays_wrong_behind_repair_is_listed_with_the_reason() -> None:
@@ -211,35 +201,42 @@ def test_a_healthy_answer_that_is_not_understood_is_no_measurement() -> None:
     assert "--only openai-loop" in str(Measured(CLIENT, None).not_run)
 
 
-def test_half_calls_are_told_in_three_ways() -> None:
-    """An error that the client made up is no run; what only the next request tells counts as one."""
+def test_the_results_of_the_new_runs_decide() -> None:
+    """Each cell and each count is that of the new runs; only a call that ran is a failure."""
     record = record_with_half_calls()
-    assert with_half_calls(record, CLIENT, half_found(raw=[], safe=[], whole_calls=[]), None).half_cells[1:] == (
-        HalfCell("openai-chat/fault/merged-calls", "not judged", "not judged", "not judged"),
-    )
+    names = [f"openai-chat/fault/{name}" for name in ("lost-arguments", "merged-calls", UNSAFE)]
     assert record.half_cells == (
-        HalfCell("openai-chat/fault/lost-arguments", HALF, HALF, None),
-        HalfCell("openai-chat/fault/merged-calls", ERROR, HALF, "not judged"),
+        HalfCell(names[0], RAN, UNKNOWN, None),
+        HalfCell(names[1], REJECTED, REJECTED, "not judged"),
+        HalfCell(names[2], None, None, None),
     )
-    lines = section(markdown([Measured(CLIENT, record)]), "Half calls")
-    assert "- Commit: `def`, `abc`" in lines
-    assert "- Not run so: none" in lines
-    assert "In 2 cells, 1 half calls were run raw, 2 behind `safe`, 0 behind" in lines
-    assert "`whole-calls`; 1, 0 and 0 were answered with an error." in lines
-    assert lines[-2:] == [
-        "| `openai-chat/fault/lost-arguments` | 1 | 0 | 1 | 0 | 0 | 0 | 0 | 0 |",
-        "| `openai-chat/fault/merged-calls` | 0 | 1 | 1 | 0 | 0 | 0 | 0 | 1 |",
+    assert [(cell.case, cell.raw, cell.safe) for cell in record.cells] == [
+        (names[0], RAN, UNKNOWN),
+        (names[1], REJECTED, REJECTED),
     ]
+    assert record.raw == {**dict.fromkeys(matrix_grades(), 0), "ok": 2, "call-rejected": 1, "failed": 1}
+    assert record.safe == {**dict.fromkeys(matrix_grades(), 0), "ok": 2, "call-rejected": 1, "unknown": 1}
+    text = markdown([Measured(CLIENT, record)])
+    lines = section(text, "Incomplete and repeated calls")
+    assert "- Commit: `def`, `abc`" in lines
+    assert "- Graded from the results of an earlier run, not run again: none" in lines
+    assert f"- Unknown, raw or behind `safe`: openai-loop `{names[0]}`" in lines
+    assert "- raw: 1 ran, 1 rejected, 0 unknown, of 3 cells" in lines
+    assert lines[-3:-1] == [
+        f"| `{names[0]}` | 1 | 0 | 0 | 0 | 0 | 1 | 0 | 0 | 0 | 0 | 0 |",
+        f"| `{names[1]}` | 0 | 1 | 0 | 0 | 1 | 0 | 0 | 0 | 0 | 0 | 1 |",
+    ]
+    assert section(text, "Failed, the worst first") == [f"| {RAN} | `{names[0]}` | 1 | 0 | openai-loop |"]
+    assert section(text, "Every fault and client")[-2:] == [f"| `{names[0]}` | ✗ ? |", f"| `{names[1]}` | ✓ ✓ |"]
 
 
-def test_half_calls_that_were_not_run_again_are_named() -> None:
-    """And count nowhere."""
-    lines = section(
-        markdown([measured({"healthy": "ok", SAFE: "failed"}, {"healthy": "ok", SAFE: "ok"}, reason=HALF)]),
-        "Half calls",
-    )
-    assert "- Not run so: openai-loop" in lines
-    assert any(line.startswith("In 0 cells") for line in lines)
+def test_cells_that_were_not_run_again_are_named() -> None:
+    """What no result decides on is unknown, and no failure."""
+    text = markdown([Measured(CLIENT, record_of(CLIENT, found(RETURNED, RETURNED)))])
+    lines = section(text, "Incomplete and repeated calls")
+    assert "- Graded from the results of an earlier run, not run again: openai-loop (3)" in lines
+    assert "- raw: 0 ran, 0 rejected, 0 unknown, of 0 cells" in lines
+    assert section(text, "Failed, the worst first")[:1] == ["None."]
 
 
 def test_half_calls_stay_where_all_else_is_measured_anew(tmp_path: Path) -> None:
@@ -248,9 +245,9 @@ def test_half_calls_stay_where_all_else_is_measured_anew(tmp_path: Path) -> None
     write_record(CLIENT.name, record, tmp_path)
     assert read_record(CLIENT.name, tmp_path) == record
     anew = record_of(CLIENT, found({"healthy": "ok"}, {"healthy": "ok"}))
-    assert with_half_calls(anew, CLIENT, None, record).half_cells == record.half_cells
+    assert with_half_calls(anew, None, record).half_cells == record.half_cells
     other = replace(anew, version="0.1")
-    assert with_half_calls(other, CLIENT, half_found(raw=[], safe=[], whole_calls=[]), record) == other
+    assert with_half_calls(other, half_found(raw=[], safe=[], whole_calls=[]), record) == other
 
 
 def test_results_are_read_again(tmp_path: Path) -> None:
