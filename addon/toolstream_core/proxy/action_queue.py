@@ -11,6 +11,8 @@ from toolstream_core.sockets.saved import close_code
 from toolstream_core.transit import BreakKind, Cut, EventPlace, Hold, Send, repair_cut
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from toolstream_core.delivery.schedule import Schedule
     from toolstream_core.proxy.watch import Watch
     from toolstream_core.transit import Action
@@ -46,6 +48,12 @@ class ActionQueue:
         """Take an action before all others."""
         self._actions.appendleft(action)
 
+    def take_bytes(self) -> list[bytes]:
+        """What is still to be sent, without the faults, which are over."""
+        waiting, self._schedule = [one.raw for one in self._actions if isinstance(one, Send)], None
+        self._actions.clear()
+        return waiting
+
     def clear(self) -> None:
         """Nothing is to be done any more."""
         self._actions.clear()
@@ -63,8 +71,7 @@ class ActionQueue:
 
     def begin(self) -> None:
         """The headers are about to go."""
-        if self._schedule is not None:
-            self._actions.extend(self._schedule.begin())
+        self._schedule_all(lambda schedule: schedule.begin())
 
     def read(self, data: bytes) -> None:
         """Let bytes of a saved answer be read, and send what they become; `b""` is the end."""
@@ -73,16 +80,19 @@ class ActionQueue:
 
     def send(self, piece: bytes) -> None:
         """Send a piece, by way of the faults; `b""` is the end."""
-        if self._schedule is not None:
-            try:
-                self._actions.extend(self._schedule.feed(piece))
-            except Exception as error:  # noqa: BLE001 - mitmproxy would drop the connection
-                self._schedule = None
-                self._watch.failed(error)
-            else:
-                return
-        if piece:
+        if not self._schedule_all(lambda schedule: schedule.feed(piece)) and piece:
             self.add(Send(piece, NOWHERE))
+
+    def _schedule_all(self, actions: Callable[[Schedule], Iterable[Action]]) -> bool:
+        """Take the schedule's actions; whether there is a schedule. One that fails is used no more."""
+        if self._schedule is None:
+            return False
+        try:
+            self._actions.extend(actions(self._schedule))
+        except Exception as error:  # noqa: BLE001 - mitmproxy would drop the connection
+            self._schedule = None
+            self._watch.failed(error)
+        return self._schedule is not None
 
     def end(self) -> None:
         """End the body in order, or as a break where it stops in the middle of a call."""

@@ -10,7 +10,7 @@ from toolstream_core.proxy.action_queue import HEARTBEAT, NOWHERE, ActionQueue
 from toolstream_core.proxy.provided import Provided
 from toolstream_core.proxy.saved_chunks import SavedChunks
 from toolstream_core.proxy.steps import Break, Delivery, End
-from toolstream_core.transit import Ask, Cut, Finish, Hold, Send, Wait
+from toolstream_core.transit import Ask, BreakKind, Cut, Finish, Hold, Send, Wait
 from toolstream_core.wire.form import CONTENT_TYPES, Form
 
 if TYPE_CHECKING:
@@ -104,9 +104,13 @@ class WatchedDelivery(Delivery):
 
     @override
     def advance(self) -> bool:
-        ready = self._advance()
-        if self._told is not None and ready and isinstance(self.step, bytes) and self.step:
-            self._told(self.step)
+        try:
+            ready = self._advance()
+            if self._told is not None and ready and isinstance(self.step, bytes) and self.step:
+                self._told(self.step)
+        except Exception as error:  # noqa: BLE001 - raised inside mitmproxy's layer, it would leave the client waiting
+            self._give_up(error)
+            return True
         return ready
 
     def _advance(self) -> bool:
@@ -148,6 +152,16 @@ class WatchedDelivery(Delivery):
         if not self._gone.is_set():
             self._wake.clear()
             self._due = None
+
+    def _give_up(self, error: Exception) -> None:
+        """After an internal error: send what waits at once; a response that is made here breaks off."""
+        self._watch.failed(error)
+        self._told = self._due = None
+        waiting = [self.step] if isinstance(self.step, bytes) else []
+        self.step = b"".join(waiting + self._queue.take_bytes()) or None
+        if self.provided:
+            how = BreakKind.RESET if self._watch.flow.request.is_http2 else BreakKind.CLOSE
+            self.step = Break(how, "internal error of toolstream")
 
     @override
     def left(self) -> None:

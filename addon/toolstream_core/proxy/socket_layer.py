@@ -18,7 +18,7 @@ from toolstream_core.proxy.connections import reset_soon
 from toolstream_core.transit import BreakKind
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from mitmproxy.connection import Connection
     from mitmproxy.proxy.layers.websocket import WebsocketConnection
@@ -46,7 +46,7 @@ class RelayedSocket(WebsocketLayer):
         """As ever, and behind each message what it became, also where the socket is being closed."""
         if isinstance(event, events.Wakeup):
             self._wakes -= 1
-            self.relay.advance()
+            self._guarded(self.relay.advance)
             yield from self._deliver()
             return
         inner: Commands = super().relay_messages(event)
@@ -58,7 +58,7 @@ class RelayedSocket(WebsocketLayer):
                 return
             if not self._closing and self.flow.websocket is not None and self.flow.websocket.timestamp_end is not None:
                 self._closing = True
-                self.relay.close()
+                self._guarded(self.relay.close)
                 yield from self._deliver()
             if not self._goes(command):
                 reply = None
@@ -69,6 +69,13 @@ class RelayedSocket(WebsocketLayer):
                 if self.relay.broken is not None:
                     inner.close()
                     return
+
+    def _guarded(self, act: Callable[[], None]) -> None:
+        """Let the relay act; after an internal error, messages pass as they come."""
+        try:
+            act()
+        except Exception:  # noqa: BLE001 - raised inside mitmproxy's layer, it would stop the socket
+            self.relay.failed()
 
     def _goes(self, command: commands.Command | None) -> bool:
         """Whether a command is carried out: there may be no provider to send to."""

@@ -184,7 +184,9 @@ class Timing:
         path = protocol.requests.unstreamed_path(flow.request.path)
         try:
             answer = await resend(flow, wanted, FETCHING, path=path)
-        except (TimeoutError, ConnectionError) as error:
+        except Exception as error:  # noqa: BLE001 - the client waits for a response, whatever it is
+            if not isinstance(error, TimeoutError | ConnectionError):
+                watch.failed(error)
             why = watch.hide(_why(error, FETCHING))
             logger.warning("toolstream asked for flow %s without a stream, in vain: %s", flow.id, why)
             answer = http.Response.make(
@@ -194,7 +196,7 @@ class Timing:
         sent.content, sent.path = wanted, path
         watch.fetched(answer, sent)
         content = content_of(answer)
-        events = protocol.streamed(parse(content), watch.exchange.request)
+        events = _events(watch, protocol, content)
         if events:
             return [Chunk(0, event) for event in events]
         if answer.headers.get("content-type", "").startswith("text/event-stream"):
@@ -207,16 +209,15 @@ class Timing:
         if not delivery.heading:
             return [Chunk(0, protocol.error_event(ErrorKind.SERVER))]
         delivery.unread = True
-        flow.response.status_code = answer.status_code
-        flow.response.reason = answer.reason
-        for name in ("content-type", "retry-after"):
-            if name in answer.headers:
-                flow.response.headers[name] = answer.headers[name]
+        _answer_as(answer, flow.response)
         return [Chunk(0, content)]
 
     def _close(self, flow_id: str) -> None:
         self._deliveries.pop(flow_id, None)
-        self._closed(flow_id)
+        try:
+            self._closed(flow_id)
+        except Exception:  # raised inside mitmproxy's layer, it would leave the client waiting
+            logger.exception("toolstream cannot close flow %s", flow_id)
 
     def _install(self) -> None:
         """Have a gate while something needs it."""
@@ -239,6 +240,25 @@ class Timing:
             self._gate = None
 
 
+def _answer_as(answer: http.Response, response: http.Response) -> None:
+    """Give the client's response the head of upstream's."""
+    response.status_code, response.reason = answer.status_code, answer.reason
+    for name in ("content-type", "retry-after"):
+        if name in answer.headers:
+            response.headers[name] = answer.headers[name]
+
+
+def _events(watch: Watch, protocol: WireProtocol, content: bytes) -> Sequence[bytes]:
+    """A complete response as a stream; nothing where it has none, and goes on unchanged."""
+    try:
+        return protocol.streamed(parse(content), watch.exchange.request)
+    except Exception as error:  # noqa: BLE001 - the client waits for a response, whatever it is
+        watch.failed(error)
+        return ()
+
+
 def _why(error: Exception, patience: float) -> str:
     """Why no answer came that could be used."""
-    return f"timed out, nothing came within {patience:g} s" if isinstance(error, TimeoutError) else str(error)
+    if isinstance(error, TimeoutError):
+        return f"timed out, nothing came within {patience:g} s"
+    return str(error) if isinstance(error, ConnectionError) else f"internal error ({type(error).__name__})"

@@ -50,12 +50,13 @@ class SocketRelay:
         restore: Callable[[bytes], bytes],
         closed: Callable[[SocketAnswer], None],
         strayed: Callable[[str], None],
+        failed: Callable[[], None],
     ) -> None:
         """`host` is the server, where it has no other.
 
         `begin` makes an answer, none of one that the provider is still to begin.
         `restore` gives a client's message the provider's own ids; `strayed` is told of errors that belong to no answer.
-        `closed` is called with each answer of which nothing more goes.
+        `closed` is called with each answer of which nothing more goes, `failed` after an internal error.
         """
         self.flow = flow
         self.wire = wire
@@ -73,6 +74,7 @@ class SocketRelay:
         self._restore = restore
         self._closed = closed
         self._strayed = strayed
+        self.failed = failed
         self._going: dict[str, list[SocketAnswer]] = {}
         """Answers that have a part of them still to go, by lane, in order."""
 

@@ -130,8 +130,7 @@ class Sockets:
         try:
             relay.take(message)
         except Exception:  # noqa: BLE001 - the message goes on, whatever it is
-            logger.error("toolstream stopped reading the socket %s and passes it on as it is", flow.id)  # noqa: TRY400
-            self._stop(flow)
+            self._failed(flow)
         if not relay.kept:
             del flow.websocket.messages[:-1]
 
@@ -167,6 +166,7 @@ class Sockets:
             lambda content: with_own_ids(content, self._ids, place),
             self._close,
             lambda error: self._answers.strayed(flow, wire.dialect, error),
+            lambda: self._failed(flow),
         )
         self._relays[flow.id] = relay
         relay.kept = _wanted_by_user()
@@ -224,6 +224,10 @@ class Sockets:
         self._answers.take(flow.id)
         self._answers.close(flow, answer.watch)
         ctx.master.addons.trigger(ToolstreamSocketResponseHook(flow))
+
+    def _failed(self, flow: http.HTTPFlow) -> None:
+        logger.error("toolstream stopped reading the socket %s and passes it on as it is", flow.id)
+        self._stop(flow)
 
     def _stop(self, flow: http.HTTPFlow) -> None:
         relay = self._relays.pop(flow.id, None)
