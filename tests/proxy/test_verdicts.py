@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import threading
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
@@ -18,6 +19,7 @@ from tests.proxy.flows import DONE, SECRET, llm_flow
 from tests.test_schemas import LINE
 from toolstream_core.proxy import verdicts
 from toolstream_core.proxy.addon import ToolstreamAddon
+from toolstream_core.proxy.verdicts import EXPLAINED_AT_ONCE, EXPLAINED_BYTES, Verdicts
 from toolstream_core.report.layout import ID, shortened
 from toolstream_core.verdict.conversations import Conversations
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
     from toolstream_core.proxy.verdicts import ToldVerdict
+    from toolstream_core.report.verdict import Explained
 
 ARGUMENTS = '{"path":"/tmp"}'
 
@@ -275,3 +278,43 @@ def test_the_schema_knows_no_other_line() -> None:
     """A verdict without one of its keys is none."""
     with pytest.raises(jsonschema.ValidationError):
         LINE.validate({"type": "verdict", "flow": "f", "stream": 1, "host": "h", "dialect": "gemini", "verdict": {}})
+
+
+def misread(proxy: Proxy, number: int, arguments: str = ARGUMENTS) -> None:
+    """A conversation of its own whose client loses a call's arguments."""
+    flow = proxy.ask(user=f"go {number}")
+    proxy.answer(flow, *stream(f"c{number}", arguments))
+    proxy.ask(*back(f"c{number}", "{}"), user=f"go {number}")
+
+
+def test_explanations_that_wait_are_bounded(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Further verdicts are reported at once, unexplained; none is lost."""
+    busy = threading.Event()
+    why = Verdicts._why
+
+    def slow(self: Verdicts, told: ToldVerdict) -> Explained:
+        assert busy.wait(20)
+        return why(self, told)
+
+    monkeypatch.setattr(Verdicts, "_why", slow)
+
+    async def run() -> None:
+        for number in range(EXPLAINED_AT_ONCE + 3):
+            misread(proxy, number)
+        assert len(proxy.addon.verdicts.unexplained) == EXPLAINED_AT_ONCE
+        assert [line["verdict"]["explained"] for line in proxy.told()] == [[], [], []]
+        busy.set()
+        await asyncio.gather(*map(asyncio.wrap_future, proxy.addon.verdicts.unexplained))
+
+    asyncio.run(run())
+    explained = [bool(line["verdict"]["explained"]) for line in proxy.told()]
+    assert (len(explained), sum(explained)) == (EXPLAINED_AT_ONCE + 3, EXPLAINED_AT_ONCE)
+
+
+@pytest.mark.parametrize(("size", "explained"), [(1, True), (EXPLAINED_BYTES, False)])
+def test_long_responses_are_not_explained(proxy: Proxy, size: int, *, explained: bool) -> None:
+    """Their verdict is reported without."""
+    misread(proxy, 1, json.dumps({"path": "x" * size}))
+    [line] = proxy.told()
+    assert bool(line["verdict"]["explained"]) is explained
+    assert line["verdict"]["problems"]

@@ -46,7 +46,8 @@ class Listed:
     def too_slow(self) -> None:
         self.ends.append("too slow")
 
-    def submit(self, job: Callable[[], None], size: int = 0) -> bool:
+    def submit(self, job: Callable[[], None], size: int = 0, owner: object = None) -> bool:
+        del owner
         if size and not self._room:
             return False
         job()

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -36,15 +35,20 @@ def test_nothing_to_do() -> None:
 
 
 def test_what_finds_no_room_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a short wait, so that memory is bounded and no stream stands still for long; a job without bytes goes."""
+    """At once, because the caller's streams would stand still; a job without bytes goes."""
     monkeypatch.setattr(worker, "ROOM", 100)
-    monkeypatch.setattr(worker, "PATIENCE", 0.05)
-    gate, done = threading.Event(), list[int]()
+    running, gate, done = threading.Event(), threading.Event(), list[int]()
+
+    def wait() -> None:
+        running.set()
+        done.append(bool(gate.wait(20)))
+
     made = Worker()
-    assert made.submit(lambda: done.append(bool(gate.wait(20))), 100)
-    begun = time.monotonic()
-    assert not made.submit(lambda: done.append(2), 1)
-    assert 0.05 <= time.monotonic() - begun < 5
+    assert made.submit(wait, 100)
+    assert running.wait(20)
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Condition, "wait_for", None)
+        assert not made.submit(lambda: done.append(2), 1)
     assert made.submit(lambda: done.append(3))
     gate.set()
     made.close()
@@ -52,3 +56,23 @@ def test_what_finds_no_room_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert made.submit(lambda: done.append(4), 1)
     made.close()
     assert done == [1, 3, 4]
+
+
+def test_what_is_given_up_leaves_its_room_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own jobs that wait are dropped, and nobody else's."""
+    monkeypatch.setattr(worker, "ROOM", 100)
+    running, gate, done = threading.Event(), threading.Event(), list[int]()
+
+    def wait() -> None:
+        running.set()
+        gate.wait(20)
+
+    made, long, short = Worker(), object(), object()
+    assert made.submit(wait, 1, short)
+    assert running.wait(20)
+    assert made.submit(partial(done.append, 1), 99, long)
+    assert not made.submit(partial(done.append, 2), 99, long)
+    assert made.submit(partial(done.append, 3), 1, short)
+    gate.set()
+    made.close()
+    assert done == [3]

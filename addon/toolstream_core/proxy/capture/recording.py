@@ -96,7 +96,7 @@ class Recording:
         self._submit(lambda: self._draft.add_client(batch), size)
 
     def _submit(self, job: Callable[[], None], size: int) -> None:
-        if not self._lost and not self._worker.submit(job, size):
+        if not self._lost and not self._worker.submit(job, size, self):
             self._lost = True
             self._draft.too_slow()
 

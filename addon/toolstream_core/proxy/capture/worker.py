@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ROOM = 16 * 1024 * 1024
+ROOM = 32 * 1024 * 1024
 """Bytes that may wait to be worked on."""
-PATIENCE = 0.25
-"""Seconds that the proxy's loop waits for room at most."""
 
 
 class Worker:
@@ -20,18 +18,24 @@ class Worker:
 
     def __init__(self) -> None:
         """Nothing runs."""
-        self._jobs: deque[tuple[Callable[[], None], int]] = deque()
+        self._jobs: deque[tuple[Callable[[], None], int, object]] = deque()
         self._waiting = 0
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def submit(self, job: Callable[[], None], size: int = 0) -> bool:
-        """Let `job` run, which must not raise; `False`, and it does not, where the bytes find no room in time."""
+    def submit(self, job: Callable[[], None], size: int = 0, owner: object = None) -> bool:
+        """Let `job` run, which must not raise; `False`, and it does not, where there is no room for its bytes.
+
+        Never waits: all streams would stand still. What else waits of the same `owner` is dropped then.
+        """
         with self._changed:
-            if size and not self._changed.wait_for(self._has_room, PATIENCE):
+            if size and self._waiting >= ROOM:
+                dropped = [one for one in self._jobs if one[2] is owner]
+                self._jobs = deque(one for one in self._jobs if one[2] is not owner)
+                self._waiting -= sum(one[1] for one in dropped)
                 return False
-            self._jobs.append((job, size))
+            self._jobs.append((job, size, owner))
             self._waiting += size
             self._changed.notify_all()
         if self._thread is None:
@@ -49,16 +53,13 @@ class Worker:
             self._thread = None
         self._closed = False
 
-    def _has_room(self) -> bool:
-        return self._waiting < ROOM
-
     def _run(self) -> None:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: bool(self._jobs) or self._closed)
                 if not self._jobs:
                     return
-                job, size = self._jobs.popleft()
+                job, size, _ = self._jobs.popleft()
             job()
             with self._changed:
                 self._waiting -= size
