@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -157,6 +158,45 @@ def test_a_rejected_complete_call_is_not_ok() -> None:
     assert graded(PLAIN, twice) == (Grade.CALL_REJECTED, Reason.TWICE, "m")
     run = run_of(exchange(0, verdict("ok")), exchange(1, messages=[echo("c1"), result("SchemaError")]))
     assert (graded(PLAIN, run, [HEALTHY]).grade, graded(PLAIN, run).grade) == (Grade.CALL_REJECTED, Grade.OK)
+
+
+@pytest.mark.parametrize(
+    ("text", "grade"), [("unsupported call: functions.ls", Grade.CALL_REJECTED), ("a.txt\nb.txt", Grade.OK)]
+)
+@pytest.mark.parametrize("name", ["functions.ls", ""])
+def test_a_tool_that_is_not_offered_is_judged_by_all_known_results(name: str, text: str, grade: Grade) -> None:
+    """It has none of its own."""
+    sent = exchange(0, verdict("ok"), call={**CALL, "name": name}, tools=("ls",))
+    run = run_of(sent, exchange(1, messages=[echo("c1"), result(text)], tools=("ls",)))
+    assert graded(PLAIN, run, [HEALTHY]).grade is grade
+
+
+@pytest.mark.parametrize(("sent", "words"), [(PLANTED, "returned the call as it was sent"), ([], "asked again")])
+def test_a_call_that_came_back_is_not_said_to_be_retried(sent: list[dict[str, Any]], words: str) -> None:
+    """Unless the call is that of a later response, which was healthy."""
+    first = exchange(0, call=HALF)
+    run = run_of(first, exchange(1, verdict("ok"), faults=sent), exchange(2))
+    assert words in str(graded(LOSSY, run).message)
+
+
+@pytest.mark.parametrize("outcome", ["wrong-arguments", "returned-without-arguments", "wrong-name"])
+@pytest.mark.parametrize(
+    ("required", "text", "grade"),
+    [
+        (False, "Exit code: 1", Grade.CALL_REJECTED),
+        (False, "SchemaError", Grade.CALL_REJECTED),
+        (False, "a.txt\nb.txt", Grade.FAILED),
+        (True, "Exit code: 1", Grade.FAILED),
+    ],
+)
+def test_a_rejection_passes_where_no_client_has_to_read_the_stream(
+    outcome: str, required: bool, text: str, grade: Grade
+) -> None:
+    """The call that came back otherwise than sent has to be the one that was rejected."""
+    case = replace(PLAIN, required=required)
+    run = run_of(exchange(0, verdict(outcome, outcome)), exchange(1, messages=[echo("c1"), result(text)]))
+    assert graded(case, run, [HEALTHY]).grade is grade
+    assert graded(case, run_of(exchange(0, verdict(outcome, outcome)), exchange(1)), [HEALTHY]).grade is Grade.FAILED
 
 
 def test_the_worst_reason_is_told() -> None:

@@ -53,7 +53,7 @@ def effects(asked: Sequence[Exchange], known: Sequence[KnownResult]) -> list[Eff
         later = asked[at + 1 :]
         for place, call in enumerate(one.calls):
             if call.complete:
-                found += _rejected(one, call, later, known)
+                found += rejected(one, call, later, known)
             elif not call.id or call.id not in whole:
                 found += _incomplete(one, place, later, known)
         found += _repeated(one, later, known)
@@ -71,7 +71,7 @@ def _incomplete(one: Exchange, place: int, later: Sequence[Exchange], known: Seq
         signs[Sign.UNKNOWN] = ""
     if not signs:
         return
-    found = [evidence(result, _of(call.name, known)) for result in _results(one, call, later)]
+    found = [evidence(result, _of(one, call, known)) for result in _results(one, call, later)]
     signs.update({each.sign: each.why for each in found})
     sign = next(each for each in _ORDER if each in signs)
     ran = {Sign.ACCEPTED: "ran it", Sign.REJECTED: "rejected it", Sign.UNKNOWN: "returned it"}[sign]
@@ -85,12 +85,17 @@ def _ids(later: Exchange) -> set[str | None]:
     return {one.id for one in later.request.calls} | {one.id for one in later.request.results}
 
 
-def _rejected(
+def rejected(
     one: Exchange, call: SentCall, later: Sequence[Exchange], known: Sequence[KnownResult]
 ) -> Iterator[Effect]:
-    found = [evidence(result, _of(call.name, known)) for result in _results(one, call, later)]
+    """A call whose results are all rejections."""
+    found = [evidence(result, _of(one, call, known)) for result in _results(one, call, later)]
     if found and all(each.sign is Sign.REJECTED for each in found):
-        yield Effect(Sign.REJECTED, Outcome.CALL_REJECTED, f"the client rejected {call.name}: {found[0].why}")
+        yield Effect(
+            Sign.REJECTED,
+            Outcome.CALL_REJECTED,
+            f"the client rejected {call.name or 'a call without a name'}: {found[0].why}",
+        )
 
 
 def _repeated(one: Exchange, later: Sequence[Exchange], known: Sequence[KnownResult]) -> Iterator[Effect]:
@@ -125,7 +130,7 @@ def _new_calls(one: Exchange, after: Exchange) -> tuple[EchoedCall, ...]:
 
 def _sign(copy: EchoedCall, call: SentCall, after: Exchange, known: Sequence[KnownResult]) -> Sign:
     result = next((one for one in after.request.results if copy.id and one.id == copy.id), None)
-    return Sign.UNKNOWN if result is None else evidence(result, _of(call.name, known)).sign
+    return Sign.UNKNOWN if result is None else evidence(result, _of(after, call, known)).sign
 
 
 def _results(one: Exchange, call: SentCall, later: Sequence[Exchange]) -> list[ToolResult]:
@@ -140,8 +145,12 @@ def _results(one: Exchange, call: SentCall, later: Sequence[Exchange]) -> list[T
     return [result for result in new if alone or (not result.id and result.name == call.name)]
 
 
-def _of(name: str, known: Sequence[KnownResult]) -> list[KnownResult]:
-    return [one for one in known if one.name == name]
+def _of(one: Exchange, call: SentCall, known: Sequence[KnownResult]) -> Sequence[KnownResult]:
+    """The known results of a call's tool; of a tool that is not on offer, those of all tools."""
+    offered = one.request.tools
+    if offered and call.name not in offered:
+        return known
+    return [each for each in known if each.name == call.name]
 
 
 def _lack(exchange: Exchange, call: SentCall) -> str:

@@ -6,7 +6,7 @@ import enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.checking.case import Case, Kind
-from toolstream_core.checking.effects import Effect, effects, known_results
+from toolstream_core.checking.effects import Effect, effects, known_results, rejected
 from toolstream_core.verdict import Outcome
 from toolstream_core.verdict.evidence import KnownResult, Sign
 
@@ -87,6 +87,8 @@ _BY_RESULTS: Final = frozenset(
     {Outcome.RAN_INCOMPLETE_CALL, Outcome.RETURNED_INCOMPLETE_CALL, Outcome.CALL_REJECTED, Outcome.AS_TEXT}
 )
 """Verdicts that the results in the whole run decide on (`effects`)."""
+_MISREAD: Final = frozenset({Reason.WRONG_ARGUMENTS, Reason.WITHOUT_ARGUMENTS, Reason.WRONG_NAME})
+"""Reasons that a rejection excuses in a case that no client has to read."""
 _NOT_RUN: Final = frozenset({Outcome.RETRIED, Outcome.ABORTED, Outcome.SILENT})
 """Verdicts on a client that did not run the call."""
 NOTHING_PLANTED: Final = "nothing was planted: no answer could be broken so"
@@ -124,9 +126,22 @@ def graded(case: Case, run: Run, known: Sequence[KnownResult] = ()) -> Result:
     result = _ran(found) or _judged(case, run, asked)
     if result.grade in (Grade.OK, Grade.NOT_STRICT):
         result = _not_shown(found) or result
+    elif not case.required and result.reason in _MISREAD and _rejected_misread(asked, known):
+        result = Result(Grade.CALL_REJECTED, result.reason, f"{result.message}; the client rejected the call")
     if case.informational and result.grade is not Grade.OK:
         return Result(Grade.INFO, result.reason, result.message)
     return result
+
+
+def _rejected_misread(asked: Sequence[Exchange], known: Sequence[KnownResult]) -> bool:
+    """Whether the results of all calls that came back otherwise than sent are rejections."""
+    misread = [
+        (at, one, one.calls[problem.call])
+        for at, one in enumerate(asked)
+        for problem in (() if one.verdict is None else one.verdict.problems)
+        if REASONS[Outcome(problem.verdict)] in _MISREAD and problem.call is not None
+    ]
+    return bool(misread) and all(any(rejected(one, call, asked[at + 1 :], known)) for at, one, call in misread)
 
 
 def _ran(found: Sequence[Effect]) -> Result | None:
@@ -180,9 +195,9 @@ def _judged(case: Case, run: Run, asked: Sequence[Exchange]) -> Result:
     if run.exit_code is not None and run.exit_code < 0:
         return Result(Grade.FAILED, Reason.CRASHED, f"the command {run.ending}")
     again = sum(one.verdict is not None and one.verdict.verdict == Outcome.RETRIED for one in asked)
-    through = any(_came_back(one) for one in asked)
+    through = [one for one in asked if _came_back(one)]
     if case.lossy:
-        return _not_run(again, through=through)
+        return _not_run(again, through)
     if through:
         return _through(run, again)
     return _given_up(case, run, again)
@@ -222,10 +237,12 @@ def _came_back(exchange: Exchange) -> bool:
     )
 
 
-def _not_run(again: int, *, through: bool) -> Result:
-    """Nothing wrong was run of what must not be run."""
+def _not_run(again: int, through: Sequence[Exchange]) -> Result:
+    """Nothing wrong was run of what must not be run; `through` are the responses whose calls came back."""
     if again >= _LOOP:
         return Result(Grade.FAILED, Reason.AGAIN, f"the same was asked {again} times more")
+    if any(_is_planted(one) for one in through):
+        return Result(Grade.OK, None, "returned the call as it was sent")
     return Result(Grade.OK, None, "asked again, and ran the call that came then" if through else "ran nothing of it")
 
 

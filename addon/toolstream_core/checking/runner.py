@@ -113,13 +113,13 @@ class ClientCheck:
         self._results: dict[str, dict[str, Any]] = {}
         self._cases: list[Case] = []
         self._known: Sequence[KnownResult] = ()
-        """The results of the tools in the healthy run."""
+        """The results of the tools in the healthy runs."""
 
     def run(self) -> None:
         """Run everything. Raises `KeyboardInterrupt`; what was run before it is kept."""
         first = healthy(self._client.protocol or "")
         runs, run, result = self._tried(first)
-        self._known = known_results([one for one in run.exchanges if one.request.protocol is not None])
+        self._known = _known(run)
         request = _request(run.exchanges, first)
         if request is not None:
             self.protocol = request.protocol
@@ -218,6 +218,8 @@ class ClientCheck:
             for future in done:
                 case = running.pop(future)
                 runs, run, result = future.result()
+                if case.kind is Kind.HEALTHY and result.grade in _PASSED:
+                    self._known = [*self._known, *_known(run)]
                 self._over(case, case_object(case, result, self._rerun(case.id), runs=runs, run=run))
 
     def _tried(self, case: Case) -> _Tried:
@@ -256,6 +258,10 @@ class ClientCheck:
         if keep and found["grade"] != Grade.SKIPPED:
             self._state.add(self._client.name, found)
         self._tell(found, len(self._results), len(self._cases))
+
+
+def _known(run: Run) -> list[KnownResult]:
+    return known_results([one for one in run.exchanges if one.request.protocol is not None])
 
 
 def _is_needed(case: Case, others: Iterable[Case]) -> bool:
