@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 from typing import TYPE_CHECKING, override
 
@@ -23,10 +24,13 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.watch import Watch
     from toolstream_core.transit import Action
 
+logger = logging.getLogger(__name__)
+
 ASKING = 60.0
 """Seconds after which the client gets the stream as it was."""
 FETCHING = 600.0
 """Seconds after which an answer that is fetched whole counts as never coming."""
+OVERFLOW = "more than 16 MiB came while a fault held the response back; set a shorter ms= for it, or use HTTP/1.1"
 BEAT = 5.0
 """Seconds between comments while the client waits for a second answer."""
 
@@ -74,7 +78,7 @@ class WatchedDelivery(Delivery):
         self._gone = asyncio.Event()
         self._wake = asyncio.Event()
         """Set when there is no more reason to wait, or something has come that was waited for."""
-        self._waited = self._last = False
+        self._waited = self._last = self._overflown = False
 
     @override
     def offer_headers(self) -> None:
@@ -170,6 +174,17 @@ class WatchedDelivery(Delivery):
         for task in (self._asked, self._fetching):
             if task is not None:
                 task.cancel()
+
+    @override
+    def overflow(self) -> None:
+        if self._overflown:
+            return
+        self._overflown = True
+        logger.error("toolstream: flow %s ends with an error: %s", self._watch.flow.id, OVERFLOW)
+        self._queue.clear()
+        self._queue.add(Cut(BreakKind.RESET, OVERFLOW))
+        self._due = None
+        self._wake.set()
 
     @override
     def forgives(self, message: str) -> bool:
