@@ -136,7 +136,7 @@ def test_colour_on_a_terminal(proxies: Proxies, plain: Upstream, env: dict[str, 
 def test_jsonl_is_a_file_of_its_owner(proxies: Proxies, plain: Upstream, tmp_path: Path) -> None:
     """An ordinary file: appended to, whole when mitmdump has ended, and nobody else's to read."""
     path = tmp_path / "told.jsonl"
-    path.write_text('{"type":"before"}\n')
+    path.write_text('{"type":"before","flow":"x"}\n')
     with proxies.make({"toolstream_jsonl": str(path)}) as proxy:
         send(proxy, plain, openai_chat("call_1", "Bern"))
     told = [json.loads(line) for line in path.read_text().splitlines()]
