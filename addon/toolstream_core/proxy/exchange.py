@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.model import ABSENT, Exchange
+from toolstream_core.protocols.requests.asked import may_be_llm
 from toolstream_core.redact import request_secrets
 from toolstream_core.wire.frame import parse
 
@@ -30,13 +31,14 @@ def exchange_of(flow: http.HTTPFlow, request: Json) -> Exchange:
 
 
 def request_json(request: http.Request) -> Json:
-    """The request's body as JSON, or `ABSENT`."""
+    """The request's body as JSON, or `ABSENT`; also where it is long and none to an LLM."""
     if request.method != "POST" or "json" not in request.headers.get("content-type", "json"):
         return ABSENT
     try:
-        return parse(request.content)
+        body = request.content
     except ValueError:
         return ABSENT
+    return parse(body) if body and may_be_llm(request.path, body) else ABSENT
 
 
 def opens_socket(request: http.Request) -> bool:
