@@ -36,7 +36,6 @@ MADE_HERE = [
 ]
 ON_THE_WAY = [
     "toolstream_core.proxy.delivery_loop:WatchedDelivery._advance",
-    "toolstream_core.proxy.delivery_loop:WatchedDelivery._does",
     "toolstream_core.delivery.schedule:Schedule.begin",
     "toolstream_core.delivery.schedule:Schedule.feed",
     "toolstream_core.proxy.timing:Timing._close",

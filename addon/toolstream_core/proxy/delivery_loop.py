@@ -108,6 +108,7 @@ class WatchedDelivery(Delivery):
 
     @override
     def advance(self) -> bool:
+        self.step = None
         try:
             ready = self._advance()
             if self._told is not None and ready and isinstance(self.step, bytes) and self.step:
@@ -118,7 +119,6 @@ class WatchedDelivery(Delivery):
         return ready
 
     def _advance(self) -> bool:
-        self.step = None
         if self._gone.is_set():
             self._queue.clear()
             self._saved.clear()
