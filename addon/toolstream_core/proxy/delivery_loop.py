@@ -111,12 +111,16 @@ class WatchedDelivery(Delivery):
         self.step = None
         try:
             ready = self._advance()
-            if self._told is not None and ready and isinstance(self.step, bytes) and self.step:
-                self._told(self.step)
+            self._tell(self.step)
         except Exception as error:  # noqa: BLE001 - raised inside mitmproxy's layer, it would leave the client waiting
             self._give_up(error)
             return True
         return ready
+
+    def _tell(self, step: Step) -> None:
+        """Report what goes to the client."""
+        if self._told is not None and isinstance(step, bytes) and step:
+            self._told(step)
 
     def _advance(self) -> bool:
         if self._gone.is_set():
