@@ -130,6 +130,7 @@ SHAPES: Final = (
     SecretShape("sendinblue-key", "xkeysib-", rf"{_HEX}{{64}}-[A-Za-z0-9]{{16}}"),
     SecretShape("mailgun-key", "key-", rf"{_HEX}{{32}}(?![0-9A-Za-z])"),
     SecretShape("mailgun-key", "pubkey-", rf"{_HEX}{{32}}(?![0-9A-Za-z])"),
+    SecretShape("hubspot-token", "pat-", rf"(?:na|eu|ap)[0-9]-{_UUID}"),
     SecretShape("linear-key", "lin_api_", r"[A-Za-z0-9]{30,}"),
     SecretShape("notion-token", "ntn_", r"[A-Za-z0-9]{30,}"),
     SecretShape("notion-token", "secret_", r"[A-Za-z0-9]{32,}"),

@@ -57,7 +57,7 @@ def test_a_flow_says_what_the_addon_would_have_seen() -> None:
     assert (one.exchange.source, one.exchange.host) == ("a.flow#0", "api.example.com")
     assert (one.exchange.path, one.exchange.content_type) == ("/v1/chat/completions", "text/event-stream")
     assert one.exchange.request == REQUEST
-    assert one.secrets == ("hidden-value",)
+    assert one.secrets == ("Bearer hidden-value", "hidden-value")
     assert b"".join(one.chunks) == BODY
     assert (one.broken, one.missing, one.times) == (None, None, [])
 

@@ -25,7 +25,10 @@ _STEMS: Final = (
 )  # fmt: skip
 _SHORT_PARAMETER: Final = re.compile(rb"[?&](?i:sig|sid|pat|hmac|uid|otp)=")
 # Parameters of which a random value is a secret, and a word is none.
-_CODE_PARAMETER: Final = re.compile(rb"[?&](?i:code|appid)=")
+_CODE_PARAMETER: Final = re.compile(rb"[?&](?i:code|appid|state|ticket|nonce)=")
+_PLAIN_CODE: Final = re.compile(rb"(?:[A-Za-z0-9._~+/-]|%2[BF]|%3D)+", re.IGNORECASE)
+SIGNS: Final = (*_STEMS, *b"sig= sid= pat= uid= code= appid= state= ticket= nonce=".split())
+"""Of these, in lower case, a text has one where `assignments` finds something."""
 _BEFORE: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 """Characters of a name before the piece that counts."""
 _NAME_AFTER: Final = re.compile(rb"[A-Za-z0-9_\-]*")
@@ -51,22 +54,39 @@ _QUOTED: Final = re.compile(rb"""[^"'`\\\r\n]{1,8192}""")
 _QUOTING: Final = re.compile(rb"""(?:[^"'`\\\r\n]|\\["']){1,8192}""")
 _BARE: Final = re.compile(rb"""[^\s"'`<>&;,\\(){}\[\]|]{1,8192}""")
 _PLACEHOLDER: Final = re.compile(
-    rb"[^A-Za-z0-9\x80-\xff]{0,5}|(?:(?:bearer|basic|token|digest) )?\*+"
+    rb"[^A-Za-z0-9\x80-\xff]*|[^A-Za-z0-9]{0,5}|[,;)].*|[*&][\w.]+|abcd[a-z_]*|n/?a|pass(?:wd)?"
+    rb"|(?:fake|dummy|mock|test)[-_ ](?:[a-z]+[-_ ])*(?:key|token|secret|password|project)[-_0-9]*"
+    rb"|(?:(?:bearer|basic|token|digest) )?\*+"
     rb"|(?:[*x.\-_0]|\xe2\x80\xa2)+|1+|\$.*|<.*|\{.*|%\w+%"
     rb"|(?:your|my|the|some|insert|enter|replace|process\.env|os\.environ|getenv)\b.*"
-    rb"|your[_-].*|[A-Za-z_]*_(?:KEY|TOKEN|SECRET)|(?:null|none|true|false|string|str|undefined|changeme|redacted|\[redacted\]|placeholder|secret"
-    rb"|password|token|api[_-]?key|optional|required|object|number|integer|boolean|any|bytes|bearer|basic)[.,!]*",
+    rb"|https?://[^@\s]*|.*\.\.\.|0?12345[0-9]*[.]?|123|1234|[A-Z_]*ID|urn:.*|:.*|your[_-].*"
+    rb"|[A-Za-z_]*_(?:KEY|TOKEN|SECRET)|(?:null|none|true|false|string|str|undefined|changeme|redacted|\[redacted\]|placeholder|secret"
+    rb"|same-origin|include|omit|password|token|api[_-]?key|optional|required|object|number|integer|boolean|any|bytes|bearer|basic)[.,!]*",
     re.IGNORECASE,
 )
 _PHRASE: Final = re.compile(rb"(?:[a-z]{3,8} ){11,23}[a-z]{3,8}")
 """Words from which a wallet is made: https://github.com/bitcoin/bips/blob/master/bip-0039.mediawiki."""
 _MIXED: Final = re.compile(rb"[a-z][A-Z]")
-_CAMEL: Final = re.compile(rb"[a-z]*(?:[A-Z][a-z]+)+")
-"""`someOrdinaryName`."""
-_WORD_LENGTH: Final = 4
-_LOWER: Final = b"abcdefghijklmnopqrstuvwxyz"
+_PARTS: Final = re.compile(
+    rb"([A-Z][a-z]+|[a-z]{2,}|[A-Z]{2,}(?![a-z])|[A-Z]+(?=[A-Z][a-z]))"
+    rb"|(?:(?<![A-Za-z0-9])[A-Za-z])?[0-9]{1,4}(?![0-9])|(?<![A-Za-z0-9])[A-Za-z](?=[._:$-])|[._/:$#\[\]-]"
+)
+_TYPE_NAME: Final = re.compile(
+    rb"[A-Za-z]\w*?(?:[a-z0-9_])(?:Credentials?|Session|Key|Token|Cookie|Auth|_key|_token)[0-9]{0,4}"
+)
+"""The name of a type or of a field: `"session": "PipSession"`."""
+_ID: Final = re.compile(rb"[0-9@]")
+_STOP_WORDS: Final = frozenset(
+    b"a an and are be been by can cannot for from has have in is it its must of or"
+    b" should than that the this to used via was were will with your".split()
+)
+_WORD_LENGTH: Final = 3
+_MOSTLY: Final = 0.5
+"""Share of a name that is words of that length."""
 _RANDOM_LENGTH: Final = 12
 _SHORT_LENGTH: Final = 6
+_LEAST: Final = 3
+"""Characters below which nothing is a secret or an id."""
 _BITS: Final = 3.0
 
 
@@ -90,7 +110,7 @@ def assignments(text: bytes, sensitivity: Callable[[str], Sensitivity] = field_s
             yield span
     if b"?" not in text and b"&" not in text:
         return
-    for parameters, tells in ((_SHORT_PARAMETER, is_value), (_CODE_PARAMETER, looks_random)):
+    for parameters, tells in ((_SHORT_PARAMETER, is_value), (_CODE_PARAMETER, _is_code)):
         for found in parameters.finditer(text):
             if (value := _BARE.match(text, found.end())) and tells(value[0]):
                 yield value.span()
@@ -109,36 +129,47 @@ def _hits(text: bytes) -> list[int]:
 
 def _value(text: bytes, start: int, end: int, level: Sensitivity, *, in_query: bool) -> Span | None:
     """Where the value of such a name stands, which itself stands from `start` to `end`."""
-    between = _BETWEEN.match(text, end)
-    if between is None and text.startswith(b"--", start):
-        between = _FLAG.match(text, end)
-    in_prose = between is None
+    is_flag = text.startswith(b"--", start)
+    between = _BETWEEN.match(text, end) or (_FLAG.match(text, end) if is_flag else None)
     if between is None:
-        between = _PROSE.match(text, end)
-    if between is None or text.startswith(b"-----", end - 5):
+        return _in_prose(text, end)
+    if text.startswith(b"-----", end - 5) or (level is Sensitivity.IDENTITY and is_flag):
         return None
-    if in_prose:
-        level = Sensitivity.WEAK
-    quoted = _QUOTED if (between["open"] or b"").startswith(b"\\") else _QUOTING
-    value = (quoted if between["open"] else _BARE).match(text, between.end())
-    # What may be any word comes often: mostly its length alone tells that it is no secret.
-    if value is None or (in_prose and len(value[0]) < _RANDOM_LENGTH):
-        return None
-    if is_placeholder(value[0]) or (in_query and b" " in value[0]):
+    value = _after(text, between)
+    if value is None or is_placeholder(value[0]) or (in_query and b" " in value[0]):
         return None
     sign = between.groupdict().get("sign")
     if sign == b">" and between["open"]:
         # The end of a tag and of the text around it: `<a class=\"password\">"}`.
         return None
-    is_flag = sign == b"," and text.startswith(b"--", start) and not value[0].startswith(b"-")
-    if sign in {b",", b"|"} and not is_flag:
+    if sign in {b",", b"|"} and not (sign == b"," and is_flag and not value[0].startswith(b"-")):
         # Two words of a list or a table, such as `"role": "user", "content"`, unless the second one is none.
         return value.span() if looks_random(value[0]) else None
     is_number = sign == b":" and between["quote"] and value[0].isdigit()
     sure = in_query or bool(between["open"] or is_number)
-    if not counts_as_secret(value[0], level, sure=sure):
+    return _span(value, between) if counts_as_secret(value[0], level, sure=sure) else None
+
+
+def _in_prose(text: bytes, end: int) -> Span | None:
+    """Where the value stands that a sentence names, after a name that ends at `end`."""
+    between = _PROSE.match(text, end)
+    value = _after(text, between) if between and not text.startswith(b"-----", end - 5) else None
+    # Any word may stand here: most are too short for a secret.
+    if between is None or value is None or len(value[0]) < _RANDOM_LENGTH or not _has_digit(value[0]):
         return None
-    # Where a sentence ends, its full stop is no part of what it names.
+    return _span(value, between) if counts_as_secret(value[0], Sensitivity.WEAK, sure=bool(between["open"])) else None
+
+
+def _after(text: bytes, between: re.Match[bytes]) -> re.Match[bytes] | None:
+    """The value, up to its closing quote where it has one."""
+    opening = between["open"]
+    if opening in {None, b"("}:
+        return _BARE.match(text, between.end())
+    return (_QUOTED if opening.startswith(b"\\") else _QUOTING).match(text, between.end())
+
+
+def _span(value: re.Match[bytes], between: re.Match[bytes]) -> Span:
+    """Without the full stop of a sentence."""
     return value.start(), value.end() if between["open"] else value.start() + len(value[0].rstrip(b".,:!?"))
 
 
@@ -147,20 +178,25 @@ def counts_as_secret(value: bytes, level: Sensitivity, *, sure: bool) -> bool:
     if is_placeholder(value):
         return False
     if level is Sensitivity.STRONG and sure:
-        return True
+        return len(value) >= _LEAST and not (_TYPE_NAME.fullmatch(value) and _is_words(value)) and not _is_prose(value)
     if b" " in value:
         return _PHRASE.fullmatch(value) is not None
     if level is Sensitivity.IDENTITY:
-        return sure and len(value) >= _SHORT_LENGTH // 2
+        return sure and len(value) >= _LEAST and _ID.search(value) is not None and b"/" not in value
     if level is Sensitivity.STRONG:
         mixed = _has_digit(value) or _MIXED.search(value) is not None
-        return len(value) >= _SHORT_LENGTH and (mixed or looks_random(value))
+        return len(value) >= _SHORT_LENGTH and (mixed or looks_random(value)) and not is_code_name(value)
     return looks_random(value)
 
 
 def is_placeholder(value: bytes) -> bool:
     """Whether a value only stands where a secret would: `$API_KEY`, `<token>`, `****`, `Bearer ****`."""
     return _PLACEHOLDER.fullmatch(value.strip()) is not None
+
+
+def _is_code(value: bytes) -> bool:
+    """Whether the value of an ordinary parameter is drawn by chance, and no text that was percent-encoded."""
+    return _PLAIN_CODE.fullmatch(value) is not None and looks_random(value)
 
 
 def is_value(value: bytes) -> bool:
@@ -174,14 +210,33 @@ def looks_random(value: bytes) -> bool:
         return False
     if value.isdigit():
         return True
+    if _is_words(value):
+        return False
     if _has_digit(value) and any(65 <= byte | 32 <= 122 for byte in value):  # noqa: PLR2004
         return True
-    return _entropy(value) >= _BITS + 1 and not _is_name(value)
+    return _entropy(value) >= _BITS + 1
 
 
-def _is_name(value: bytes) -> bool:
-    """Whether it is words, each with a capital letter; in what is drawn by chance these are half of all."""
-    return _CAMEL.fullmatch(value) is not None and len(value.translate(None, _LOWER)) * _WORD_LENGTH <= len(value)
+def _is_prose(value: bytes) -> bool:
+    """Whether it is a part of a sentence, which no passphrase is."""
+    return value[:1] == b" " or (value.count(b" ") > 1 and not _STOP_WORDS.isdisjoint(value.lower().split()))
+
+
+def is_code_name(value: bytes) -> bool:
+    """Whether what is assigned is a name in a program: `key := config.key2`, `PrivateKey = testRSAKey`."""
+    return (b"." in value or not _has_digit(value)) and _is_words(value)
+
+
+def _is_words(value: bytes) -> bool:
+    """Whether it is a name or a path made of words: `someOrdinaryName`, `testRSAKey`, `config.s3_bucket`."""
+    letters = at = 0
+    while at < len(value):
+        part = _PARTS.match(value, at)
+        if part is None:
+            return False
+        letters += len(part[1] or b"") if part.end() - at >= _WORD_LENGTH else 0
+        at = part.end()
+    return letters >= _MOSTLY * len(value)
 
 
 def _has_digit(value: bytes) -> bool:

@@ -6,10 +6,10 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.redaction.assignments import assignments, is_placeholder, looks_random
+from toolstream_core.redaction import assignments, marked, sentences
+from toolstream_core.redaction.assignments import is_placeholder, looks_random
 from toolstream_core.redaction.escapes import Edit, Unescaped, Unquoted, beside_escapes, has_quoted
 from toolstream_core.redaction.known import forms
-from toolstream_core.redaction.marked import marked
 from toolstream_core.redaction.names import Sensitivity, field_sensitivity, normal
 from toolstream_core.secret_shapes import ANY_SHAPE, MODEL_WORDS, SHAPES, WORDS
 
@@ -76,7 +76,20 @@ _HARMLESS: Final[set[bytes]] = set()
 """What was looked at once and is no secret by its shape, as names and ids come again in every event and every flow."""
 _AWS_SECRET: Final = re.compile(rb"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 _NEAR: Final = 400
+_DATA: Final = 200
+"""Characters in a row that are data, and no key."""
 _DEEPEST: Final = 4
+
+_SHORT: Final = 1024
+
+
+def _fewest(signs: Iterable[bytes]) -> tuple[str, ...]:
+    """Without those that hold another one, and those that no ASCII text has."""
+    words = {sign.decode() for sign in signs if sign.isascii()}
+    return tuple(sorted(word for word in words if not any(other in word for other in words - {word})))
+
+
+_SIGNS: Final = _fewest((*assignments.SIGNS, *marked.SIGNS, *sentences.SIGNS))
 
 type Span = tuple[int, int]
 
@@ -122,14 +135,15 @@ class SecretFinder:
     def find(self, text: bytes) -> Iterator[Found]:
         """The secrets that stand in a text as they are."""
         yield from self.find_by_themselves(text)
-        if text.isalnum():
+        if text.isalnum() or (len(text) <= _SHORT and not self._names and not _may_name(text)):
             return  # what names a secret stands apart from it: each expression for that needs a sign or a space
         yield from (
-            Found(*span, "named") for span in assignments(text, self.sensitivity if self._names else field_sensitivity)
+            Found(*span, "named")
+            for span in assignments.assignments(text, self.sensitivity if self._names else field_sensitivity)
         )
         for span in self._named_by_user(text):
             yield Found(*span, "named")
-        for span in marked(text, self.sensitivity):
+        for span in marked.marked(text, self.sensitivity):
             yield Found(*span, "credentials")
 
     def find_by_themselves(self, text: bytes) -> Iterator[Found]:
@@ -170,6 +184,17 @@ class SecretFinder:
                     yield found.span(group)
 
 
+def _may_name(text: bytes) -> bool:
+    """Whether something in a text may say of something else that it is a secret; said of many lines, so quick."""
+    if not text.isascii():
+        return True
+    lowered = text.decode().lower()
+    for sign in _SIGNS:
+        if sign in lowered:
+            return True
+    return any(sentences.seeds(text, text))
+
+
 def _remember(text: bytes) -> None:
     if len(_HARMLESS) >= _REMEMBERED:
         _HARMLESS.clear()
@@ -180,13 +205,22 @@ def _shapes(text: bytes, start: int, end: int) -> Iterator[Found]:
     at = start
     while prefix := _PREFIX.search(text, at, end):
         if found := _SHAPE.match(text, prefix.start()):
-            if b"*" not in found[0]:
+            if (
+                b"*" not in found[0]
+                and b"EXAMPLE" not in found[0]
+                and not _is_within_base64(text, start, end, found.start())
+            ):
                 yield Found(found.start(), found.end(), _kind(found[0]))
                 if found[0][:4] in {b"AKIA", b"ASIA"}:
                     yield from _aws_secrets(text, found.start())
             at = found.end()
         else:
             at = prefix.start() + 1
+
+
+def _is_within_base64(text: bytes, start: int, end: int, at: int) -> bool:
+    """Whether what begins at `at` is only a part of long data in base64, such as an image or a model's signature."""
+    return end - start >= _DATA and at > start + _BEFORE and text[at - 1 : at] in {b"/", b"+"}
 
 
 def _of_services(text: bytes, start: int, end: int) -> Iterator[Found]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.redaction.assignments import counts_as_secret, is_placeholder, is_value, looks_random
+from toolstream_core.redaction.assignments import counts_as_secret, is_code_name, is_placeholder, is_value, looks_random
+from toolstream_core.redaction.sentences import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,12 +21,23 @@ _LONG: Final = 16
 
 def _is_credential(word: bytes) -> bool:
     """Whether what follows `Bearer` is no ordinary word."""
-    return not is_placeholder(word) and (re.search(rb"[0-9_~+/=]|[a-z][A-Z]", word) is not None or len(word) >= _LONG)
+    if is_placeholder(word) or is_code_name(word):
+        return False
+    return re.search(rb"[0-9_~+/=]|[a-z][A-Z]", word) is not None or len(word) >= _LONG
+
+
+def _is_userinfo(user: bytes) -> bool:
+    """Whether what a URL says before the host is more than a user's name or the words of an example."""
+    name, colon, password = user.partition(b":")
+    return is_value(password) and password.lower() not in _EXAMPLES if colon else looks_random(name)
 
 
 def _is_login(pair: bytes) -> bool:
     """Whether it is a user with a password, and not two numbers."""
     return not pair.replace(b":", b"").isdigit()
+
+
+_EXAMPLES: Final = frozenset(b"pass passwd pw pwd password secret x xxx token".split())
 
 
 class Mark(NamedTuple):
@@ -53,8 +65,13 @@ _HASH: Final = (
     rb"|argon2(?:id|i|d)\$(?:[a-z0-9=,]{1,40}\$){0,3}[^$\s:]{0,64}\$)([A-Za-z0-9./+]{20,128})"
 )
 MARKS: Final = (
-    _mark("bearer basic", rb"(?:bearer|basic)(?:\s|%20|\+|\\t)+([A-Za-z0-9._~+/=%-]{8,})", _is_credential),
-    _mark("://", rb"://([^\s/?#@\"'<>\\]{1,256})@"),
+    _mark("bearer basic ssws", rb"(?:bearer|basic|ssws)(?:\s|%20|\+|\\t)+([A-Za-z0-9._~+/=%-]{8,})", _is_credential),
+    _mark(
+        "authorization",
+        rb"""authorization\\*["']?\s{0,4}[:=]\s{0,4}\\*["']?[A-Za-z0-9_-]{2,20}\s{1,4}([^\s"'\\,;*]{6,4096})""",
+        lambda word: is_value(word) and b"=" not in word.rstrip(b"="),
+    ),
+    _mark("://", rb"://([^\s/?#@\"'<>\\]{1,256})@", _is_userinfo),
     # A password with a slash: what follows the colon is no port.
     _mark("://", rb"://[^\s/?#@:\"'<>\\]{0,64}:(?![0-9]{1,5}(?:[/?#]|\b))([^\s@\"'<>\\]{1,256})@"),
     _mark(
@@ -64,16 +81,16 @@ MARKS: Final = (
         + rb"""[\s=]{1,4}\\*["']?([^\s"':*]{1,64}:[^\s"'\\*]{3,128})""",
         _is_login,
     ),
-    _mark("arn:aws", rb"arn:aws[a-z-]{0,12}:[a-z0-9-]{0,40}:[a-z0-9-]{0,30}:([0-9]{12})(?![0-9])"),
     _mark("/subscriptions/", rb"/subscriptions/([0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12})"),
     # Passwords on the command line, which one letter says.
     _mark("login", rb"\blogin\b[^\r\n|;]{0,160}?[\s\"']-p" + _OPEN + _WORD),
     _mark("sshpass", rb"\bsshpass" + _OPEN + rb"-p" + _OPEN + _WORD),
-    _mark("mysql mariadb", rb"\b(?:mysql|mariadb)[a-z-]{0,12}\b[^\r\n|;]{0,160}?[\s\"']-p" + _WORD),
+    _mark("mysql mariadb", rb"\b(?:mysql|mariadb)[a-z-]{0,12}\b[^\r\n|;]{0,160}?[\s\"']-p\\*[\"']?" + _WORD),
     _mark("redis-cli", rb"\bredis-cli\b[^\r\n|;]{0,160}?[\s\"']-a" + _OPEN + _WORD),
     _mark("ldap", rb"\bldap[a-z]{1,12}\b[^\r\n|;]{0,160}?[\s\"']-w" + _OPEN + _WORD),
     _mark("-stdin --with-token", rb"\becho(?:\s{1,4}-n)?\s{1,4}\\*[\"']?" + _WORD + _CLOSE + rb"\|[^\r\n|]{0,99}\s--"),
-    _mark("auth", rb"\b(?-i:AUTH)\s{1,4}(?:[\w-]{1,32}\s{1,4})?" + _WORD, looks_random),
+    _mark("auth", rb"\b(?-i:AUTH)\s{1,4}(?:[\w-]{1,32}\s{1,4})?(?!\*)" + _WORD, looks_random),
+    _mark("machine", rb"\bmachine\s+\S{1,128}\s+login\s+\S{1,128}\s+password\s+" + _WORD),
     _mark("requirepass masterauth bindpw", rb"\b(?:requirepass|masterauth|bindpw)\s{1,4}\\*[\"']?" + _WORD),
     _mark("identified", rb"\bidentified\s(?:with\s\S{1,40}\s)?by\s\\*[\"']([^\"'\\\r\n]{1,128})"),
     _mark(":543", rb"(?<![\w.*-])[\w.*-]{1,128}:543[0-9]:[\w*-]{1,64}:[\w*-]{1,64}:([^\s:&\"'\\]{4,128})(?![:\w])"),
@@ -117,6 +134,10 @@ _KEY_BLOCKS: Final = (
 _KEY_LINE: Final = re.compile(rb"[A-Za-z0-9+/=]+")
 
 
+SIGNS: Final = (*(sign for sign, _ in _BY_SIGN), b"private key", b"private-lines", b"cookie", b"curl", *_PAIRED)
+"""Of these, in lower case, a text has one where a mark finds something."""
+
+
 def marked(text: bytes, sensitivity: Callable[[str], Sensitivity]) -> Iterator[Span]:
     """Where such credentials stand; `sensitivity` is that of the name in a pair."""
     lowered = text.lower()
@@ -124,6 +145,7 @@ def marked(text: bytes, sensitivity: Callable[[str], Sensitivity]) -> Iterator[S
         if sign in lowered:
             last = mark.pattern.groups
             yield from (found.span(last) for found in mark.pattern.finditer(text) if mark.counts(found[last]))
+    yield from sentences(text, lowered)
     if b"private key" in lowered or b"private-lines" in lowered:
         yield from _key_lines(text)
     if b"cookie" in lowered or b"curl" in lowered:

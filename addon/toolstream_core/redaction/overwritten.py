@@ -39,7 +39,7 @@ class Overwritten(NamedTuple):
 def overwritten(data: bytes, clean: bytes) -> Iterator[Overwritten]:
     """The differences between a text and the same one redacted; pieces of one secret are told as one."""
     pieces: list[tuple[int, int]] = []
-    for start, end in _spans(data, clean):
+    for start, end in spans(data, clean):
         if end - start >= _PIECE:
             yield from _joined(data, pieces)
             pieces = []
@@ -49,7 +49,8 @@ def overwritten(data: bytes, clean: bytes) -> Iterator[Overwritten]:
     yield from _joined(data, pieces)
 
 
-def _spans(data: bytes, clean: bytes) -> Iterator[tuple[int, int]]:
+def spans(data: bytes, clean: bytes) -> Iterator[tuple[int, int]]:
+    """Where a text and the same one redacted differ."""
     at, size = 0, min(len(data), len(clean))
     while at < size:
         step = 1 << 16
