@@ -80,3 +80,13 @@ def test_a_protocol_marks_errors(protocol: str, request_body: dict[str, Any], *,
     """What is marked is rejected; without a mark the text decides."""
     [result] = named(protocol).requests.conversation(request_body).results
     assert (evidence(result).sign is Sign.REJECTED) == marked
+
+
+@pytest.mark.parametrize(
+    "text", ["{" * 5000, "[" * 100_000 + "]" * 100_000, '{"a":' * 900 + "1" + "}" * 900, "a" * 10**6]
+)
+def test_any_text_is_read(text: str) -> None:
+    """Also where it is nested deeply or long; a result that is known is compared with it."""
+    assert evidence(ToolResult("c1", "", text)).sign is Sign.UNKNOWN
+    assert evidence(ToolResult("c1", "", text), [KnownResult("t", '{"p":"x"}', "x is done")]).sign is Sign.REJECTED
+    assert evidence(ToolResult("c1", "", text), [KnownResult("t", "{}", text)]).sign is Sign.ACCEPTED

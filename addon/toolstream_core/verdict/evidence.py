@@ -55,8 +55,9 @@ _INNER: Final = ("output", "result", "content", "value", "text", "document", "da
 _WRAPPERS: Final = {*_INNER, "type", "metadata", "structuredContent", "isError", "is_error", "success"}
 _DEPTH: Final = 6
 """Wrappers that are opened: JSON in strings, lists of contents."""
-_VOLATILE: Final = re.compile(r"[\w.+~\\/-]*[\d\\/][\w.+~\\/-]*(?::\d+[\w.+-]*)*")
-"""Numbers, times, ids and paths."""
+_WORD: Final = re.compile(r"[\w.+~\\/-]+(?::\d[\w.+-]*)*")
+_VOLATILE: Final = re.compile(r"[\d\\/]")
+"""What makes a word a number, a time, an id or a path."""
 _ARGUMENT: Final = "\0"
 """Stands for the value of an argument in a known result."""
 _VALUES: Final = re.compile("[#\0]*\0[#\0]*")
@@ -152,9 +153,9 @@ def _text_signs(text: str) -> Iterator[Evidence]:
 
 
 def _header(lines: list[str]) -> Iterator[str]:
-    """The lines before a command's output: the first, and the fields after it."""
-    for at, line in enumerate(lines):
-        if line.lower() in {"output:", "output"} or (at and not _FIELD.fullmatch(line) and not _EXIT.fullmatch(line)):
+    """The fields before a command's output."""
+    for line in lines:
+        if line.lower() in {"output:", "output"} or not (_FIELD.fullmatch(line) or _EXIT.fullmatch(line)):
             return
         yield line
 
@@ -211,4 +212,5 @@ def _canonical(text: str) -> str:
 
 
 def _normal(text: str) -> str:
-    return " ".join(_VOLATILE.sub("#", text).split())
+    """The text with one sign in the place of each number, time, id and path, and without superfluous spaces."""
+    return " ".join(_WORD.sub(lambda word: "#" if _VOLATILE.search(word[0]) else word[0], text).split())
