@@ -28,6 +28,7 @@ FAILED = [
     '{"error": "no such city"}',
     "NotFound: FileSystem.access (first light)",
     "Permission denied: /etc/shadow",
+    "ripgrep execution failed",
     "Unknown tool: now",
     "Invalid arguments for tool now",
 ]
@@ -38,6 +39,7 @@ SUCCEEDED = [
     "Errors: 0, warnings: 2",
     "Error rate 0.2 %",
     "0 failed, 12 passed",
+    "tests failed: 0",
     "the log says: Error: disk full",
     "Exit code: 0\nOutput:\nError: printed by a program",
     "Unknown",

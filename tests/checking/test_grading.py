@@ -179,6 +179,35 @@ def test_a_call_that_came_back_is_not_said_to_be_retried(sent: list[dict[str, An
     assert words in str(graded(LOSSY, run).message)
 
 
+@pytest.mark.parametrize(
+    ("sent", "grade"),
+    [({**CALL, "complete": True}, Grade.CALL_REJECTED), (HALF, Grade.CALL_REJECTED), (None, Grade.FAILED)],
+)
+def test_a_call_of_an_earlier_response_was_sent(sent: dict[str, Any] | None, grade: Grade) -> None:
+    """A client may return it, with a rejection, when the request was retried."""
+    problem = {"verdict": "phantom-call", "call": None, "message": "ls id='c1' was never sent"}
+    judged = {**verdict("phantom-call", request=2), "problems": [problem], "understood": False}
+    messages = [
+        {"role": "user", "content": "x"},
+        echo("c1", "c2"),
+        result("Tool execution aborted"),
+        result("a.txt\nb.txt", "c2"),
+    ]
+    first = exchange(0, verdict("retried", "retried") if sent else None, call=sent)
+    run = run_of(first, exchange(1, judged, call={**CALL, "id": "c2"}, faults=[]), exchange(2, messages=messages))
+    assert graded(LOSSY, run, [HEALTHY]).grade is grade
+
+
+def test_the_name_is_the_reason_where_name_and_arguments_differ() -> None:
+    """A client may refuse a tool that it does not offer under the name of another one."""
+    problems = [{"verdict": name, "call": 0, "message": name} for name in ("wrong-name", "wrong-arguments")]
+    judged = {**verdict("wrong-name"), "problems": problems, "understood": False}
+    for name, grade in (("ls", Grade.FAILED), ("functions.ls", Grade.CALL_REJECTED)):
+        sent = exchange(0, judged, call={**CALL, "name": name}, tools=("ls",))
+        run = run_of(sent, exchange(1, messages=[echo("c1"), result("Unavailable tool")], tools=("ls",)))
+        assert graded(PLAIN, run, [HEALTHY])[:2] == (grade, Reason.WRONG_NAME)
+
+
 @pytest.mark.parametrize("outcome", ["wrong-arguments", "returned-without-arguments", "wrong-name"])
 @pytest.mark.parametrize(
     ("required", "text", "grade"),

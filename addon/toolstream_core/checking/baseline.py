@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _FAILURE: Final = re.compile(
     r"\W*([\w .-]{0,40}(error|exception|not ?found|denied)\b ?[:(]|traceback\b|(failed|unable) to\b"
-    r"|[a-z_][\w.-]* failed\b"
+    r"|[a-z_][\w.-]*( [\w.-]+)? failed\b(?!:? *\d)"
     r"|(invalid|missing) (tool |function )?(argument|parameter|input)"
     r"|(unsupported|unknown|invalid|no such) (tool|function|call)\b"
     r"|(the )?([\w.-]+ )?(tool|function)\b.{0,80}\b(not found|does not exist|called with invalid))",

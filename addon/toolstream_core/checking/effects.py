@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.model import Severity
@@ -22,6 +23,8 @@ _SIGNS: Final = {
     Outcome.AS_TEXT: Sign.UNKNOWN,
 }
 """What a verdict on an incomplete call means."""
+_OF_MORE: Final = frozenset({Outcome.PHANTOM_CALL, Outcome.DUPLICATE_CALL, Outcome.CALL_REJECTED})
+"""Verdicts on a call beyond those that a response sent."""
 _ORDER: Final = (Sign.ACCEPTED, Sign.REJECTED, Sign.UNKNOWN)
 
 
@@ -43,6 +46,25 @@ def known_results(asked: Sequence[Exchange]) -> list[KnownResult]:
         for result in _results(one, call, asked[at + 1 :])
         if evidence(result).sign is not Sign.REJECTED
     ]
+
+
+def without_earlier_calls(asked: Sequence[Exchange]) -> list[Exchange]:
+    """The exchanges without verdicts against calls that an earlier response sent: a client may return them later."""
+    return [_without(one, asked[:at], asked[at + 1 :]) for at, one in enumerate(asked)]
+
+
+def _without(one: Exchange, earlier: Sequence[Exchange], later: Sequence[Exchange]) -> Exchange:
+    verdict = one.verdict
+    after = next((other for other in later if verdict and other.request.number == verdict.request), None)
+    if verdict is None or after is None or verdict.understood:
+        return one
+    sent = {call.id for other in earlier for call in other.calls if call.id}
+    more = {copy.id for copy in _new_calls(one, after)} - {call.id for call in one.calls}
+    if not more or not more <= sent:
+        return one
+    problems = tuple(each for each in verdict.problems if each.call is not None or each.verdict not in _OF_MORE)
+    outcome = problems[0].verdict if problems else Outcome.OK
+    return replace(one, verdict=replace(verdict, problems=problems, verdict=outcome, understood=not problems))
 
 
 def effects(asked: Sequence[Exchange], known: Sequence[KnownResult]) -> list[Effect]:

@@ -6,7 +6,7 @@ import enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.checking.case import Case, Kind
-from toolstream_core.checking.effects import Effect, effects, known_results, rejected
+from toolstream_core.checking.effects import Effect, effects, known_results, rejected, without_earlier_calls
 from toolstream_core.verdict import Outcome
 from toolstream_core.verdict.evidence import KnownResult, Sign
 
@@ -118,7 +118,7 @@ def rank(result: Result) -> tuple[int, int]:
 
 def graded(case: Case, run: Run, known: Sequence[KnownResult] = ()) -> Result:
     """What the client did in one run of a case; `known` are the results of the tools in the healthy run."""
-    asked = [one for one in run.exchanges if one.request.protocol is not None]
+    asked = without_earlier_calls([one for one in run.exchanges if one.request.protocol is not None])
     untried = _untried(case, run, asked)
     if untried is not None:
         return Result(Grade.HARNESS_FAILURE, None, untried)
@@ -126,22 +126,29 @@ def graded(case: Case, run: Run, known: Sequence[KnownResult] = ()) -> Result:
     result = _ran(found) or _judged(case, run, asked)
     if result.grade in (Grade.OK, Grade.NOT_STRICT):
         result = _not_shown(found) or result
-    elif not case.required and result.reason in _MISREAD and _rejected_misread(asked, known):
+    elif result.reason in _MISREAD and _rejected_misread(case, asked, known):
         result = Result(Grade.CALL_REJECTED, result.reason, f"{result.message}; the client rejected the call")
     if case.informational and result.grade is not Grade.OK:
         return Result(Grade.INFO, result.reason, result.message)
     return result
 
 
-def _rejected_misread(asked: Sequence[Exchange], known: Sequence[KnownResult]) -> bool:
-    """Whether the results of all calls that came back otherwise than sent are rejections."""
+def _rejected_misread(case: Case, asked: Sequence[Exchange], known: Sequence[KnownResult]) -> bool:
+    """Whether the client rightly rejected all calls that came back otherwise than sent.
+
+    It may reject what no client has to read, and a tool that it did not offer.
+    """
     misread = [
         (at, one, one.calls[problem.call])
         for at, one in enumerate(asked)
         for problem in (() if one.verdict is None else one.verdict.problems)
         if REASONS[Outcome(problem.verdict)] in _MISREAD and problem.call is not None
     ]
-    return bool(misread) and all(any(rejected(one, call, asked[at + 1 :], known)) for at, one, call in misread)
+    return bool(misread) and all(
+        (not case.required or (one.request.tools and call.name not in one.request.tools))
+        and any(rejected(one, call, asked[at + 1 :], known))
+        for at, one, call in misread
+    )
 
 
 def _ran(found: Sequence[Effect]) -> Result | None:
@@ -211,13 +218,20 @@ def _wrong(case: Case, asked: Sequence[Exchange]) -> Result | None:
         for one in asked
         if one.verdict is not None
         for problem in one.verdict.problems
-        if Outcome(problem.verdict) not in permitted and not _is_repeated(problem)
+        if Outcome(problem.verdict) not in permitted and not _is_repeated(problem) and not _is_renamed(one, problem)
     )
 
 
 def _is_repeated(problem: FoundProblem) -> bool:
     """Whether a call came back once more under another id; two results for one id show that it ran twice."""
     return problem.verdict == Outcome.DUPLICATE_CALL and problem.call is None
+
+
+def _is_renamed(exchange: Exchange, problem: FoundProblem) -> bool:
+    """Whether these are the arguments of a call that came back under another name: the name is the reason."""
+    problems = () if exchange.verdict is None else exchange.verdict.problems
+    names = {each.call for each in problems if each.verdict == Outcome.WRONG_NAME}
+    return problem.verdict == Outcome.WRONG_ARGUMENTS and problem.call in names
 
 
 def _text(exchange: Exchange, problem: FoundProblem) -> str:
