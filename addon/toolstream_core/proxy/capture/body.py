@@ -35,13 +35,21 @@ class Shared:
 class KeptBody:
     """One body. Used by the writer's thread alone."""
 
-    def __init__(self, shared: Shared, known: Sequence[str], coding: str = "", *, compared: bool = False) -> None:
+    def __init__(
+        self,
+        shared: Shared,
+        known: Sequence[str],
+        coding: str = "",
+        *,
+        compared: bool = False,
+        head: Callable[[], bytes] | None = None,
+    ) -> None:
         """`known` are secrets of the request; `coding` is the content coding that is undone.
 
-        `compared`: whether the `digest` will be asked for.
+        `compared`: whether the `digest` will be asked for. `head`: as for `Spool`.
         """
         self._redactor = QuickRedactor(shared.redaction, known, shared.seen)
-        self._bytes, self._cuts = (Spool(shared.folder, shared.memory) for _ in range(2))
+        self._bytes, self._cuts = Spool(shared.folder, shared.memory, head), Spool(shared.folder, shared.memory)
         self._begun: float | None = None
         self._digest = hashlib.sha256() if compared else None
         self._decode: Callable[[bytes], bytes] | None = None

@@ -14,6 +14,7 @@ from toolstream_core.proxy.capture.body import Shared
 from toolstream_core.proxy.capture.draft import Draft, Ending, SlowDiskError, Store
 from toolstream_core.proxy.capture.folder import Folder, QuotaError
 from toolstream_core.proxy.capture.recording import Recording
+from toolstream_core.proxy.capture.recovery import recover
 from toolstream_core.proxy.capture.when import When, is_kept
 from toolstream_core.proxy.capture.worker import Worker
 from toolstream_core.redaction import TextMode, redaction_of
@@ -59,6 +60,10 @@ class Capture:
         self._store = None
         if options.toolstream_capture:
             folder = _folder(options.toolstream_capture, limit)
+            for path in recover(folder):
+                logger.warning(
+                    "toolstream_capture: recovered a response that was cut off by a kill of the proxy: %s", path
+                )
             self._store = Store(folder, Shared(folder.path, redaction), self._failed, self._wrote)
 
     def begin(self, flow: http.HTTPFlow) -> Recording | None:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.capture.batch import Batch
     from toolstream_core.proxy.capture.folder import Folder
 
+KILLED = "the proxy was killed"
+"""How a response ended that was recovered from its spool."""
 VERSION = 1
 """Of `flow.metadata["toolstream"]`."""
 
@@ -73,13 +75,15 @@ class Draft:
         self._upstream: KeptBody | None = None
         self._client: KeptBody | None = None
         self._failed = False
+        self.state: Callable[[], dict[str, Any]] | None = None
+        """Gives the flow as mitmproxy saves it, while it goes on."""
         self.compares = False
         """Whether what the client gets is taken too; known before anything comes."""
 
     def add_upstream(self, batch: Batch, coding: str) -> None:
         """Take chunks that upstream said."""
         if self._upstream is None:
-            self._upstream = self._body(coding)
+            self._upstream = self._body(coding, self._opening if self.state is not None else None)
         self._add(self._upstream, batch)
 
     def add_client(self, batch: Batch) -> None:
@@ -108,8 +112,23 @@ class Draft:
             if body is not None:
                 body.close()
 
-    def _body(self, coding: str = "") -> KeptBody:
-        return KeptBody(self._store.bodies, self._known, coding, compared=self.compares)
+    def _body(self, coding: str = "", head: Callable[[], bytes] | None = None) -> KeptBody:
+        return KeptBody(self._store.bodies, self._known, coding, compared=self.compares, head=head)
+
+    def _opening(self) -> bytes:
+        """The flow before its body, for `recover`."""
+        assert self.state is not None
+        ending = Ending(self.state(), None, KILLED, differs=False)
+        clean = self._clean(ending)
+        noted = {"version": VERSION, "text": self._store.bodies.redaction.text.value, "broken": KILLED}
+        clean["metadata"] = {"toolstream": noted}
+        if clean["response"] is not None:
+            clean["response"]["headers"] = [
+                [name, value]
+                for name, value in clean["response"]["headers"]
+                if name.lower() not in {b"content-encoding", b"content-length"}
+            ]
+        return b"".join(pack({"flow": clean, "name": self._name(ending)}).pieces())
 
     def _add(self, body: KeptBody, batch: Batch) -> None:
         if self._failed:

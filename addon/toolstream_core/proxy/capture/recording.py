@@ -36,6 +36,7 @@ class Recording:
         """`kept` decides, when the flow is over, whether it is written."""
         self._draft, self._worker, self._kept = draft, worker, kept
         self._head = _head(flow.response)
+        draft.state = lambda: self._state(flow)
         if self._head is not None and provided(flow) is not None:
             # The provider has set a length so that the answer can go in any case; none was recorded.
             self._head["headers"] = [field for field in self._head["headers"] if field[0].lower() != b"content-length"]

@@ -1,0 +1,50 @@
+"""Captures that a killed proxy left in their spools, written as flows that broke off."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from typing import IO, TYPE_CHECKING, Any
+
+from mitmproxy.io import tnetstring
+
+from toolstream_core.proxy.capture import locks
+from toolstream_core.proxy.capture.folder import QuotaError
+from toolstream_core.proxy.capture.packing import BYTES, Streamed, pack
+from toolstream_core.proxy.capture.spool import HIDDEN, PIECE, SPOOL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from toolstream_core.proxy.capture.folder import Folder
+
+
+def recover(folder: Folder) -> Iterator[Path]:
+    """Write each spool whose owner is gone as a flow, once, and give the flow's file. Others are not touched."""
+    for path in sorted(folder.path.glob(f"{HIDDEN}*{SPOOL}")):
+        with contextlib.suppress(OSError, QuotaError), path.open("rb") as file:
+            locks.lock(file)
+            said = os.fstat(file.fileno())
+            if not said.st_nlink or (not said.st_size and time.time() - said.st_mtime < locks.YOUNG):
+                continue  # recovered by another start; just made
+            written = _written(folder, file, said.st_size)
+            path.unlink()
+            if written is not None:
+                yield written
+
+
+def _written(folder: Folder, file: IO[bytes], size: int) -> Path | None:
+    """The flow's file; `None` where even the head of the spool is incomplete."""
+    try:
+        head: Any = tnetstring.load(file)
+        flow, name = head["flow"], head["name"]
+        begin = file.tell()
+        body = Streamed(BYTES, size - begin, lambda: iter(lambda: file.read(PIECE), b""))
+        flow["response"]["content"] = body
+        flow["metadata"]["toolstream"]["chunks"] = [[0, body.size]] if body.size else []
+        packed = pack(flow)
+    except (ValueError, KeyError, TypeError):
+        return None
+    return folder.write(name, packed.size, packed.pieces())
