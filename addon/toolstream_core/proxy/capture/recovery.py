@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from mitmproxy.io import tnetstring
 
@@ -35,7 +35,7 @@ def recover(folder: Folder) -> Iterator[Path]:
                 yield written
 
 
-def _written(folder: Folder, file: IO[bytes], size: int) -> Path | None:
+def _written(folder: Folder, file: BinaryIO, size: int) -> Path | None:
     """The flow's file; `None` where even the head of the spool is incomplete."""
     try:
         head: Any = tnetstring.load(file)
