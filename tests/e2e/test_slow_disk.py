@@ -12,7 +12,6 @@ from tests.e2e.harness.changes import fetched, streamed
 from tests.e2e.harness.proxies import HERE, client, way
 from tests.e2e.harness.samples import openai_chat
 from tests.e2e.harness.script import Answer, Send
-from tests.e2e.harness.slow_disk import PIPE
 from toolstream_core.cli.launch import door_path
 
 if TYPE_CHECKING:
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
+PIPE = "SLOW_DISK_PIPE"
+"""As in harness/slow_disk.py, which replaces the spool of any process that imports it."""
 MIB = 1024 * 1024
 LONG = 40 * MIB
 """More than may wait for the disk."""

@@ -261,4 +261,5 @@ def _why(error: Exception, patience: float) -> str:
     """Why no answer came that could be used."""
     if isinstance(error, TimeoutError):
         return f"timed out, nothing came within {patience:g} s"
-    return str(error) if isinstance(error, ConnectionError) else f"internal error ({type(error).__name__})"
+    told = isinstance(error, ConnectionError | second_request.NothingRecoveredError)
+    return str(error) if told else f"internal error ({type(error).__name__})"
