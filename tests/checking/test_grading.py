@@ -208,6 +208,15 @@ def test_the_name_is_the_reason_where_name_and_arguments_differ() -> None:
         assert graded(PLAIN, run, [HEALTHY])[:2] == (grade, Reason.WRONG_NAME)
 
 
+@pytest.mark.parametrize(("times", "reason"), [(4, Reason.AGAIN), (1, Reason.GAVE_UP)])
+def test_a_client_that_is_stopped_while_it_retries_asked_again_and_again(times: int, reason: Reason) -> None:
+    """It did not give up."""
+    run = run_of(
+        *[exchange(number, verdict("retried", "retried")) for number in range(times)], exit_code=None, timed_out=True
+    )
+    assert graded(PLAIN, run)[:2] == (Grade.FAILED, reason)
+
+
 @pytest.mark.parametrize("outcome", ["wrong-arguments", "returned-without-arguments", "wrong-name"])
 @pytest.mark.parametrize(
     ("required", "text", "grade"),

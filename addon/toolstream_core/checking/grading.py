@@ -197,11 +197,15 @@ def _judged(case: Case, run: Run, asked: Sequence[Exchange]) -> Result:
     wrong = _wrong(case, asked)
     if wrong is not None:
         return wrong
+    again = sum(one.verdict is not None and one.verdict.verdict == Outcome.RETRIED for one in asked)
+    if run.timed_out and again >= _LOOP:
+        return Result(
+            Grade.FAILED, Reason.AGAIN, f"the same was asked {again} times more, and the command {run.ending}"
+        )
     if run.timed_out:
         return Result(Grade.FAILED, Reason.GAVE_UP, f"the command {run.ending}")
     if run.exit_code is not None and run.exit_code < 0:
         return Result(Grade.FAILED, Reason.CRASHED, f"the command {run.ending}")
-    again = sum(one.verdict is not None and one.verdict.verdict == Outcome.RETRIED for one in asked)
     through = [one for one in asked if _came_back(one)]
     if case.lossy:
         return _not_run(again, through)
