@@ -1,4 +1,4 @@
-"""Writes docs/defects/: the table of defects, shapes, presets and clients, and a page for each defect.
+"""Writes docs/defects/README.md, and the head of each defect's page. What follows the first heading is written by hand.
 
 `--check` writes nothing and fails where a file is not what it would be.
 """
@@ -18,7 +18,10 @@ from toolstream_core.defects.table import ROWS  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from toolstream_core.defects.row import Row
+
 FOLDER = ROOT / "docs" / "defects"
+HEADING = "## "
 
 
 HEAD = """# Defects, shapes, presets, clients
@@ -86,9 +89,32 @@ def _rows(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     yield ""
 
 
+def head(row: Row) -> str:
+    """What the table says of a defect."""
+    caused = ", ".join(catalogue.injected(row)) or "not by editing events"
+    changed = f"{row.repair}" if row.repair else "none"
+    also = f"Also shows as: {', '.join(f'[{name}]({name}.md)' for name in row.also)}.\n\n" if row.also else ""
+    return (
+        f"# {row.code} {row.name}\n\n"
+        f"{row.meaning[0].upper()}{row.meaning[1:]}.\n\n"
+        f"| severity | family | dialects | repair | can be caused in |\n"
+        f"|---|---|---|---|---|\n"
+        f"| {row.severity} | {row.family} | {', '.join(row.dialects)} | {changed} | {caused} |\n\n"
+        f"A correct client {row.must}.\n\n"
+        f"{also}"
+    )
+
+
+def prose(row: Row) -> str:
+    """What is written by hand: the page from its first heading on; nothing where there is no page yet."""
+    path = FOLDER / f"{row.name}.md"
+    _, heading, text = path.read_text(encoding="utf-8").partition(HEADING) if path.exists() else ("", "", "")
+    return heading + text
+
+
 def pages() -> dict[Path, str]:
     """Every file and what is in it."""
-    files = {FOLDER / f"{row.name}.md": catalogue.page(row) for row in ROWS}
+    files = {FOLDER / f"{row.name}.md": head(row) + prose(row) for row in ROWS}
     files[FOLDER / "README.md"] = "\n".join(table()).rstrip() + "\n"
     return files
 

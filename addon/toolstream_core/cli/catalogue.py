@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.defects.table import ROWS
 from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.presets import PRESETS
+from toolstream_core.packaged import packaged
 from toolstream_core.protocols.registry import OVER_HTTP, PROTOCOLS
 from toolstream_core.settings import DESTREAM
 from toolstream_core.transit.rows import TRANSIT, TransitRow
@@ -90,18 +90,5 @@ def meaning(shape: str) -> str:
 
 
 def page(row: Row) -> str:
-    """The page of a defect, as Markdown: what its row says, and what was written about it."""
-    prose = (files("toolstream_core.defects") / "pages" / f"{row.name}.md").read_text(encoding="utf-8")
-    caused = ", ".join(injected(row)) or "not by editing events"
-    changed = f"{row.repair}" if row.repair else "none"
-    also = f"Also shows as: {', '.join(f'[{name}]({name}.md)' for name in row.also)}.\n\n" if row.also else ""
-    return (
-        f"# {row.code} {row.name}\n\n"
-        f"{row.meaning[0].upper()}{row.meaning[1:]}.\n\n"
-        f"| severity | family | dialects | repair | can be caused in |\n"
-        f"|---|---|---|---|---|\n"
-        f"| {row.severity} | {row.family} | {', '.join(row.dialects)} | {changed} | {caused} |\n\n"
-        f"A correct client {row.must}.\n\n"
-        f"{also}"
-        f"{prose.strip()}\n"
-    )
+    """The page of a defect, as Markdown."""
+    return (packaged("docs/defects") / f"{row.name}.md").read_text(encoding="utf-8")

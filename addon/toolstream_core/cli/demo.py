@@ -7,16 +7,17 @@ import os
 import ssl
 import sys
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.cli.launch import Mitmdump, MitmdumpError
 from toolstream_core.fixtures import load
+from toolstream_core.packaged import packaged
 from toolstream_core.report.paint import colour, plain, wants_colour
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
+    from pathlib import Path
 
     from toolstream_core.report.paint import Paint
 
@@ -88,9 +89,9 @@ def _acts(scenes: list[Scene]) -> list[Act]:
 
 def _perform(act: Act, paint: Paint) -> list[str]:
     """Play an act; the titles of the scenes that went otherwise than they should."""
-    options = {"toolstream_provider": str(flows_dir()), **act.options}
+    options = {"toolstream_provider": str(packaged("flows")), **act.options}
     env = {} if paint is colour else {"NO_COLOR": "1"}
-    said = {**options, "toolstream_provider": flows_dir().name}
+    said = {**options, "toolstream_provider": packaged("flows").name}
     print(paint("dim", f"$ mitmdump -s addon/toolstream.py {' '.join(f'--set {k}={v}' for k, v in said.items())}"))
     with Mitmdump({**options, "flow_detail": "0"}, env=env, terminal=paint is colour) as proxy:
         failed = [scene.title for scene in act.scenes if _play(scene, proxy, paint) != act.works]
@@ -98,17 +99,10 @@ def _perform(act: Act, paint: Paint) -> list[str]:
     return failed
 
 
-def flows_dir() -> Path:
-    """The saved flows: in a checkout beside `addon/`, else inside the installed package."""
-    here = Path(__file__).resolve()
-    checkout = here.parents[3] / "flows"
-    return checkout if checkout.is_dir() else here.parents[1] / "flows"
-
-
 def _play(scene: Scene, proxy: Mitmdump, paint: Paint) -> bool:
     seen = len(proxy.output)
     print(f"\n{paint('name', scene.title)}")
-    saved = load(flows_dir() / f"{scene.flow}.flow")[0]
+    saved = load(packaged("flows") / f"{scene.flow}.flow")[0]
     understood = scene.talk(saved.request, proxy.url, proxy.ca)
     for line in _told(proxy, seen):
         print(f"  {line}")
@@ -124,7 +118,7 @@ def _play(scene: Scene, proxy: Mitmdump, paint: Paint) -> bool:
 def _expected(flow: str) -> list[tuple[str, Any]]:
     from toolstream_core.fixtures.expectation import read_expectation
 
-    first = read_expectation(flows_dir() / f"{flow}.expect.json").answers[0]
+    first = read_expectation(packaged("flows") / f"{flow}.expect.json").answers[0]
     return [(call.name, json.loads(call.arguments)) for call in first.calls]
 
 
