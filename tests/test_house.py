@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 FUNCTION_LINES = 50
+PINS = ("requirements", "tests/clients/locks")
 RECORDED = {"flows", "flowsrc", "streams"}
 MACHINE_PATH = re.compile(r"(?<![\w.}])/(?:root|work|(?:home|Users)/(?!user\b|you\b)\w+)(?:/|\b)")
 
@@ -89,11 +90,11 @@ def test_an_address_or_anybodys_path_is_not_told(path: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    sorted(path.relative_to(ROOT / "requirements").as_posix() for path in (ROOT / "requirements").rglob("*.txt")),
+    sorted(path.relative_to(ROOT).as_posix() for folder in PINS for path in (ROOT / folder).glob("*.txt")),
 )
 def test_requirements_pin_everything_by_hash_and_name_no_address(name: str) -> None:
     """They install the same from any index or mirror, and never anything else than what was tested."""
-    text = (ROOT / "requirements" / name).read_text()
+    text = (ROOT / name).read_text()
     entries = re.split(r"\n(?=\S)", re.sub(r"^ *#.*\n", "", text, flags=re.MULTILINE).strip())
     assert len(entries) > 1
     for entry in entries:

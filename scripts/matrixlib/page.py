@@ -19,7 +19,7 @@ HEAD: Final = """# Published clients under every fault
 
 Written by `scripts/matrix` from what `toolstream check` found; only the reasons in "why" are written by hand. Each
 client is a small agent loop with two tools (`tests/clients/drivers/`) on a published package at the version that
-`requirements/clients/` pins. A cell is one client under one fault, once raw and once behind `--repair safe`. `ok`: it
+`tests/clients/locks/` pins. A cell is one client under one fault, once raw and once behind `--repair safe`. `ok`: it
 ran the intended calls, or none if none may run. `call-rejected`: it returned an incomplete or repeated call with an
 error as its result; this passes. `unknown`: it returned such a call, and no result shows whether it ran. `failed`: it
 did anything else.

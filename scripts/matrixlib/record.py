@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from matrixlib.clients import MatrixClient
 
-MEASURED: Final = Path(__file__).parent / "measured"
+MEASURED: Final = Path(__file__).resolve().parents[2] / "tests" / "clients" / "measured"
 """A file for each client: cells that were right need no line of their own."""
 COUNTS: Final = ("ok", "not-strict", "call-rejected", "failed", "unknown", "harness-failure", "skipped")
 """Grades that are counted."""

@@ -389,7 +389,7 @@ def test_a_jar_is_named_as_its_repository_names_it(classifier: str) -> None:
 
 def test_a_commit_is_dirty_by_what_is_measured_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the measurement writes says nothing of what was measured."""
-    written, code = tmp_path / "scripts" / "matrixlib" / "measured" / "one.json", tmp_path / "code.py"
+    written, code = tmp_path / "tests" / "clients" / "measured" / "one.json", tmp_path / "code.py"
     written.parent.mkdir(parents=True)
     for path in (written, code):
         path.write_text("old")
