@@ -1,0 +1,120 @@
+"""Texts for users are in plain English: README, docs, help, log lines, findings, verdicts and errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from tests.texts.collected import ROOT, packages, pages, prose, sentences, texts
+from tests.texts.patterns import ANYWHERE, HELP
+from toolstream_core.cli.main import COMMANDS, main
+
+if TYPE_CHECKING:
+    from tests.texts.patterns import Pattern
+
+REPLACED: Final = frozenset({"protocols", "stages"})
+"""These packages are rewritten as a whole; their messages then."""
+NOT_REWRITTEN: Final[frozenset[str]] = frozenset(
+    {
+        "agents",
+        "checking",
+        "cli",
+        "clients",
+        "defects",
+        "delivery",
+        "faults",
+        "fixtures",
+        "probing",
+        "proxy",
+        "pytest_plugin",
+        "report",
+        "settings",
+        "sources",
+        "state_file",
+        "synthetic",
+        "testing",
+        "transit",
+        "verdict",
+        "wire",
+    }
+)
+"""Packages whose messages are still to be rewritten. Take out what you rewrite; nothing is added here."""
+PAGES_NOT_REWRITTEN: Final[tuple[str, ...]] = (
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "README.md",
+    "addon/toolstream_core/defects/pages/",
+    "docs/adding-a-defect.md",
+    "docs/adding-a-protocol.md",
+    "docs/agents.md",
+    "docs/architecture.md",
+    "docs/cli.md",
+    "docs/client-models.md",
+    "docs/clients.md",
+    "docs/embedding.md",
+    "docs/fixtures.md",
+    "docs/reports.md",
+    "docs/websockets.md",
+)
+"""Pages, and folders of pages, that are still to be rewritten. Take out what you rewrite; nothing is added here."""
+GENERATED: Final = "docs/defects/"
+"""Written from the pages in the core and the tables of the code, which are read where they stand."""
+
+
+def found(text: str, patterns: tuple[Pattern, ...] = ANYWHERE) -> list[str]:
+    """What has to be put otherwise."""
+    return [f"{phrase!r}, better: {one.instead}" for one in patterns for phrase in one.found(text)]
+
+
+@pytest.mark.parametrize("pattern", [*ANYWHERE, *HELP], ids=lambda pattern: pattern.instead)
+def test_patterns(pattern: Pattern) -> None:
+    """Each catches its phrase, and lets other uses of the same words pass."""
+    assert found(pattern.caught, (pattern,))
+    assert found(pattern.passes, (*ANYWHERE, *HELP)) == []
+
+
+@pytest.mark.parametrize("page", [page for page in pages() if not page.startswith((*PAGES_NOT_REWRITTEN, GENERATED))])
+def test_pages(page: str) -> None:
+    """README, docs and defect pages."""
+    assert found(prose((ROOT / page).read_text(encoding="utf-8"))) == []
+
+
+@pytest.mark.parametrize("package", [one for one in packages() if one not in REPLACED | NOT_REWRITTEN])
+def test_messages(package: str) -> None:
+    """The sentences in the code."""
+    wrong = [
+        f"{where}: {one}"
+        for where, text, is_help in sentences(package)
+        for one in found(text, (*ANYWHERE, *HELP) if is_help else ANYWHERE)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.skipif("cli" in NOT_REWRITTEN, reason="the commands' texts are still to be rewritten")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help(command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `--help` prints it, with what the commands take from the addon's options."""
+    monkeypatch.setenv("COLUMNS", "1000")
+    assert main([command, "--help"]) == 0
+    assert found(prose(capsys.readouterr().out)) == []
+
+
+def test_lists_name_what_is_there() -> None:
+    """A name that was misspelt would exempt nothing, and one that is gone hides nothing."""
+    assert set(packages()) >= NOT_REWRITTEN | REPLACED
+    assert [one for one in PAGES_NOT_REWRITTEN if not any(page.startswith(one) for page in pages())] == []
+
+
+def test_code_and_names_are_not_read() -> None:
+    """Nor are addresses; what stands around them is."""
+    assert (
+        found(prose("`is told` whole-calls [x](https://a.example/is told) https://a.example/\n```\nis told\n```")) == []
+    )
+    assert found(prose("A `call` is told.")) != []
+
+
+def test_strings_of_a_program() -> None:
+    """Docstrings and comments are for contributors; an option's help is known as one."""
+    source = '"""Is told."""\nadd(f"the {call} is told", "word", help="Whether it is so")  # is told\n'
+    assert list(texts(source)) == [(2, "the X is told", False), (2, "Whether it is so", True)]
