@@ -28,7 +28,7 @@ def packages() -> list[str]:
 
 def pages() -> list[str]:
     """The pages of the documentation, as paths from the root."""
-    found = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(CORE / "defects" / "pages").glob("*.md")]
+    found = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     return sorted(path.relative_to(ROOT).as_posix() for path in found)
 
 
