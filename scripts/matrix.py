@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -22,6 +23,7 @@ from matrixlib.shell import InstallError  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from matrixlib.cells import Cell
     from matrixlib.clients import MatrixClient
 
 DONE, FAILED, USAGE = 0, 1, 2
@@ -36,6 +38,7 @@ Examples:
   scripts/matrix --only openai-loop pi-ai-old --faults fault,preset --jobs 2
   scripts/matrix --resume                go on where an interrupted run stopped
   scripts/matrix --only pi --half-calls  run those cases alone
+  scripts/matrix --half-calls --reason "gave up"  run the cases alone in which a client gave up
   scripts/matrix --lock openai-js        pin the newest openai for JavaScript
 """
 
@@ -73,6 +76,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--half-calls", action="store_true", help="run only the cases that the results of tools decide on"
     )
+    parser.add_argument(
+        "--reason", nargs="+", metavar="REASON", help="with --half-calls: run the cells that failed for it instead"
+    )
     parser.add_argument("--faults", metavar="WORDS", help="which cases, as for toolstream check")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="run N clients at once (default 2)")
     parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds for one run (default 60)")
@@ -109,15 +115,21 @@ def _run(asked: Sequence[MatrixClient], options: argparse.Namespace) -> bool:
         )
         why = None if options.half_calls else run(client, each)
         if why is None and (record := _record(client, each.cache)) is not None:
-            why = run_half_calls(client, each, [cell.case for cell in record.cells if cell.half])
+            why = run_half_calls(client, each, [cell.case for cell in record.cells if _again(cell, options.reason)])
         failed = failed or why is not None
         print(f"{client.name}: {why or 'run'}", flush=True)
     return failed
 
 
+def _again(cell: Cell, reasons: Sequence[str] | None) -> bool:
+    """Whether a cell is run again: results decide on it, or the client failed it raw for one of the reasons."""
+    return cell.half if reasons is None else cell.raw in reasons
+
+
 def _told(options: argparse.Namespace) -> str:
     """The command as a page says it: without the clients, which its table names."""
     words = ["scripts/matrix", *(["--half-calls"] if options.half_calls else [])]
+    words += ["--reason", *map(shlex.quote, options.reason)] if options.reason else []
     words += ["--faults", options.faults] if options.faults else []
     return " ".join([*words, "--jobs", str(options.jobs), "--timeout", f"{options.timeout:g}"])
 

@@ -22,6 +22,7 @@ BY_RESULTS: Final = RAN | {REJECTED, UNKNOWN}
 PASSED: Final = frozenset({Grade.OK.value, Grade.NOT_STRICT.value})
 RIGHT: Final = frozenset({None, REJECTED})
 """Cells in which the client did nothing wrong."""
+GAVE_UP: Final = Reason.GAVE_UP.value
 NOT_JUDGED: Final = "not judged"
 """In the place of what a client did wrong, if the run says nothing of it."""
 
@@ -49,6 +50,12 @@ def half_call_run(found: dict[str, Any]) -> HalfCallRun:
     """The run of what was found (`run.kept`)."""
     about = found["about"]
     return HalfCallRun(date=about["date"], commits=tuple(about["commit"].split(", ")), command=about["command"])
+
+
+def joined(new: HalfCallRun, earlier: HalfCallRun | None) -> HalfCallRun:
+    """A run with the commits of the earlier runs of other cells."""
+    commits = (*(() if earlier is None else earlier.commits), *new.commits)
+    return HalfCallRun(date=new.date, commits=tuple(dict.fromkeys(commits)), command=new.command)
 
 
 def half_cells(cases: Iterable[str], found: dict[str, Any]) -> Iterator[HalfCell]:

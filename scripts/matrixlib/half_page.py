@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from matrixlib.half_calls import BY_RESULTS, NOT_JUDGED, RAN, REJECTED, UNKNOWN, HalfCell
+from matrixlib.half_calls import BY_RESULTS, GAVE_UP, NOT_JUDGED, RAN, REJECTED, UNKNOWN, HalfCell
 from matrixlib.table import table
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from matrixlib.cells import Cell
     from matrixlib.record import Record
 
 RULE: Final = """\
-The cells in which a client returned an incomplete call, or a call twice, were run again in three ways: raw, behind
-`--repair safe`, and behind `--repair safe --shape whole-calls`. The result that the client sent with the call decides.
-`ran`: it equals the known result of the healthy run, so the tool ran. `rejected`: it is marked as an error, or differs
-from that result; the client is right. `unknown`: no result shows either.
+The cells in which a client returned an incomplete call, returned a call twice, or gave up were run again in three ways:
+raw, behind `--repair safe`, and behind `--repair safe --shape whole-calls`. The result that the client sent with the
+call decides. `ran`: it equals the known result of the healthy run, so the tool ran. `rejected`: it is marked as an
+error, or differs from that result; the client is right. `unknown`: no result shows either. A client that is stopped
+while it retries "asked again and again"; it did not give up.
 """
 _WAYS: Final = ("raw", "safe", "whole_calls")
 _SIGNS: Final = {"ran": RAN, "rejected": {REJECTED}, "unknown": {UNKNOWN}}
@@ -32,8 +33,7 @@ def half_calls(records: Sequence[tuple[str, Record]]) -> Iterator[str]:
     yield "- Date: " + _told(run.date for run in runs)
     yield "- Commit: " + _told(f"`{commit}`" for run in runs for commit in run.commits)
     yield "- Command: " + _told(f"`{run.command}`" for run in runs)
-    kept = [_kept(name, record) for name, record in records if record.half_calls is None and record.half]
-    yield "- Graded from the results of an earlier run, not run again: " + (", ".join(kept) or "none")
+    yield "- Graded from the results of an earlier run, not run again: " + _told(_kept(records), "none")
     unknown = (f"{name} `{cell.case}`" for name, record in records for cell in record.cells if _is_unknown(cell))
     yield "- Unknown, raw or behind `safe`: " + _told(unknown, "none")
     yield ""
@@ -44,8 +44,13 @@ def half_calls(records: Sequence[tuple[str, Record]]) -> Iterator[str]:
     yield from ("", *table(["under", *heads, "else wrong, `whole-calls`", "not judged"], _rows(cells)))
 
 
-def _kept(name: str, record: Record) -> str:
-    return f"{name} ({sum(cell.half for cell in record.cells)})"
+def _kept(records: Iterable[tuple[str, Record]]) -> Iterator[str]:
+    """The cells of each client that rest on results, or in which it gave up, and that were not run again."""
+    for name, record in records:
+        again = {cell.case for cell in record.half_cells}
+        kept = [cell for cell in record.cells if (cell.half or cell.raw == GAVE_UP) and cell.case not in again]
+        if kept:
+            yield f"{name} {record.version} ({len(kept)}, {record.date})"
 
 
 def _is_unknown(cell: Cell) -> bool:
@@ -53,7 +58,7 @@ def _is_unknown(cell: Cell) -> bool:
 
 
 def _rows(cells: Sequence[HalfCell]) -> Iterator[Sequence[object]]:
-    for case in sorted({cell.case for cell in cells}):
+    for case in sorted({cell.case for cell in cells if not BY_RESULTS.isdisjoint(cell)}):
         here = [cell for cell in cells if cell.case == case]
         counts = [_count(here, way, signs) for way in _WAYS for signs in _SIGNS.values()]
         wrong = sum(cell.whole_calls not in BY_RESULTS | {None, NOT_JUDGED} for cell in here)

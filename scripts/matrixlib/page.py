@@ -122,11 +122,12 @@ def _single(cells: Iterable[Cell], notes: Mapping[str, Mapping[str, str]]) -> It
 def _clients(ran: Iterable[tuple[MatrixClient, Record]]) -> Iterator[Sequence[object]]:
     """One row a client: its grades, raw and behind repair."""
     columns = [f"{grade}, {how}" for how in ("raw", "repaired") for grade in COUNTS[:5]]
-    yield "client", "package", "version", "needs", "protocol", *columns, "not judged"
+    yield "client", "package", "version", "needs", "protocol", "run", "cells run again", *columns, "not judged"
     for client, record in ran:
         grades = [counts[grade] for counts in (record.raw, record.safe) for grade in COUNTS[:5]]
         apart = sum(counts[grade] for counts in (record.raw, record.safe) for grade in COUNTS[5:])
-        yield *_named(client), record.protocol, *grades, apart
+        again = f"{len(record.half_cells)}, {record.half_calls.date}" if record.half_calls else ""
+        yield *_named(client), record.protocol, record.date, again, *grades, apart
 
 
 def _missing(measured: Iterable[Measured]) -> Iterator[Sequence[object]]:

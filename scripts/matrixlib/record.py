@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from matrixlib.cells import JUDGED, Cell, failed_cells
-from matrixlib.half_calls import NOT_JUDGED, PASSED, HalfCallRun, HalfCell, half_call_run, half_cells
+from matrixlib.half_calls import NOT_JUDGED, PASSED, HalfCallRun, HalfCell, half_call_run, half_cells, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -77,15 +77,16 @@ def record_of(client: MatrixClient, found: dict[str, Any]) -> Record:
 def with_half_calls(record: Record, found: dict[str, Any] | None, earlier: Record | None) -> Record:
     """The record with what was found of the cells that results decide on (`run.kept`), else with an earlier record's.
 
-    Only what was found of the same version counts.
+    Only what was found of the same version counts. Cells that this run does not have keep what an earlier one found.
     """
-    about = None if found is None else found["about"]
-    if found is not None and about is not None and (about["not_run"], about["version"]) == (None, record.version):
-        cases = [cell.case for cell in record.cells if cell.half]
-        return _regraded(replace(record, half_calls=half_call_run(found)), tuple(half_cells(cases, found)))
     if earlier is not None and earlier.version == record.version:
-        return replace(record, half_calls=earlier.half_calls, half_cells=earlier.half_cells)
-    return record
+        record = replace(record, half_calls=earlier.half_calls, half_cells=earlier.half_cells)
+    about = None if found is None else found["about"]
+    if found is None or about is None or (about["not_run"], about["version"]) != (None, record.version):
+        return record
+    ran = {case["id"] for case in found["raw"]["clients"][0]["cases"]}
+    new = half_cells((cell.case for cell in record.cells if cell.case in ran), found)
+    return _regraded(replace(record, half_calls=joined(half_call_run(found), record.half_calls)), tuple(new))
 
 
 def _regraded(record: Record, half: tuple[HalfCell, ...]) -> Record:
@@ -101,7 +102,8 @@ def _regraded(record: Record, half: tuple[HalfCell, ...]) -> Record:
             cell = cell._replace(**{how: value})  # noqa: PLW2901 - the cell of this client anew
         cells.append(cell)
     kept = tuple(cell for cell in cells if (cell.raw, cell.safe) != (None, None))
-    return replace(record, half_cells=half, cells=kept, raw=counts["raw"], safe=counts["safe"])
+    every = {one.case: one for one in record.half_cells} | anew
+    return replace(record, half_cells=tuple(every.values()), cells=kept, raw=counts["raw"], safe=counts["safe"])
 
 
 def _grade(value: str | None) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import matrix
+from matrixlib.cells import Cell
 from matrixlib.clients import DRIVERS, MatrixClient, clients
 from matrixlib.half_calls import REJECTED, UNKNOWN, HalfCell
 from matrixlib.html import combined
@@ -36,6 +37,7 @@ CLIENTS = {client.name: client for client in clients()}
 CLIENT = CLIENTS["openai-loop"]
 SAFE, UNSAFE = "empty-id", "odd-id"
 """Faults with and without a safe repair."""
+DAY = "2026-01-01"
 
 
 def case(name: str, grade: str, reason: str | None = None) -> dict[str, Any]:
@@ -56,7 +58,7 @@ def found(raw: dict[str, str], safe: dict[str, str], *, reason: str = "lost a ca
         counts = {grade: list(grades.values()).count(grade) for grade in (*grades.values(), *matrix_grades())}
         client = {"name": CLIENT.name, "protocol": "openai-chat", "counts": counts, "cases": cases}
         documents[how] = {"seconds": 1.0, "clients": [client]}
-    about = {"version": CLIENT.version, "not_run": None, "commit": "abc", "date": "2026-01-01"}
+    about = {"version": CLIENT.version, "not_run": None, "commit": "abc", "date": DAY}
     return {"about": {**about, "command": "scripts/matrix", "faults": None}, **documents}
 
 
@@ -157,9 +159,8 @@ def test_the_page_counts_what_repair_saved_and_names_the_rest() -> None:
     assert f"| lost a call | `openai-chat/fault/{SAFE}` | 1 | 0 | openai-loop |" in section(
         text, "Failed, the worst first"
     )
-    assert section(text, "Clients") == [
-        f"| openai-loop | openai | {CLIENT.version} |  | openai-chat | 2 | 0 | 0 | 3 | 0 | 2 | 0 | 0 | 3 | 0 | 0 |"
-    ]
+    row = f"| openai-loop | openai | {CLIENT.version} |  | openai-chat | {DAY} |  "
+    assert section(text, "Clients") == [f"{row}| 2 | 0 | 0 | 3 | 0 | 2 | 0 | 0 | 3 | 0 | 0 |"]
     assert section(text, "Not run")[:1] == ["None."]
 
 
@@ -222,7 +223,7 @@ def test_the_results_of_the_new_runs_decide() -> None:
     assert "- Graded from the results of an earlier run, not run again: none" in lines
     assert f"- Unknown, raw or behind `safe`: openai-loop `{names[0]}`" in lines
     assert "- raw: 1 ran, 1 rejected, 0 unknown, of 3 cells" in lines
-    assert lines[-3:-1] == [
+    assert lines[-2:] == [
         f"| `{names[0]}` | 1 | 0 | 0 | 0 | 0 | 1 | 0 | 0 | 0 | 0 | 0 |",
         f"| `{names[1]}` | 0 | 1 | 0 | 0 | 1 | 0 | 0 | 0 | 0 | 0 | 1 |",
     ]
@@ -230,11 +231,29 @@ def test_the_results_of_the_new_runs_decide() -> None:
     assert section(text, "Every fault and client")[-2:] == [f"| `{names[0]}` | ✗ ? |", f"| `{names[1]}` | ✓ ✓ |"]
 
 
+def test_a_run_of_other_cells_keeps_the_earlier_ones() -> None:
+    """A client that asked again and again did not give up."""
+    first = record_with_half_calls()
+    gave_up = Cell(CLIENT.name, "openai-chat/fault/missing-id", "gave up", None)
+    before = replace(first, cells=(*first.cells, gave_up), raw={**first.raw, "failed": 2})
+    again = {"raw": [case("missing-id", "failed", "asked again and again")], "safe": [case("missing-id", "ok")]}
+    after = with_half_calls(before, half_found(**again, whole_calls=[case("missing-id", "ok")]), before)
+    new = HalfCell(gave_up.case, "asked again and again", None, None)
+    assert after.half_cells == (*first.half_cells, new)
+    assert after.cells == (*first.cells, gave_up._replace(raw="asked again and again"))
+    assert (after.raw, after.safe) == (before.raw, before.safe)
+    lines = section(markdown([Measured(CLIENT, before)]), "Incomplete and repeated calls")
+    left = f"{CLIENT.name} {CLIENT.version} (1, {DAY})"
+    assert f"- Graded from the results of an earlier run, not run again: {left}" in lines
+
+
 def test_cells_that_were_not_run_again_are_named() -> None:
     """What no result decides on is unknown, and no failure."""
     text = markdown([Measured(CLIENT, record_of(CLIENT, found(RETURNED, RETURNED)))])
     lines = section(text, "Incomplete and repeated calls")
-    assert "- Graded from the results of an earlier run, not run again: openai-loop (3)" in lines
+    assert (
+        f"- Graded from the results of an earlier run, not run again: openai-loop {CLIENT.version} (3, {DAY})" in lines
+    )
     assert "- raw: 0 ran, 0 rejected, 0 unknown, of 0 cells" in lines
     assert section(text, "Failed, the worst first")[:1] == ["None."]
 
