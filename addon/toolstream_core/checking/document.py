@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.checking.grading import Grade, Reason, Result
@@ -12,6 +12,7 @@ from toolstream_core.checking.skip import Skip
 from toolstream_core.redact import redacted
 from toolstream_core.redaction import Redaction, redacted_text
 from toolstream_core.verdict import Outcome
+from toolstream_core.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,8 +40,8 @@ def document(clients: Iterable[dict[str, Any]], *, started: str, seconds: float,
     """The whole report; `started` is a time in ISO 8601."""
     return {
         "version": VERSION,
-        "toolstream": _version("toolstream"),
-        "mitmproxy": _version("mitmproxy"),
+        "toolstream": __version__,
+        "mitmproxy": version("mitmproxy"),
         "started": started,
         "seconds": round(seconds, 1),
         "seed": seed,
@@ -152,10 +153,3 @@ def _listed(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _listed(inner) for key, inner in value.items()}
     return [_listed(inner) for inner in value] if isinstance(value, list | tuple) else value
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "(not installed)"

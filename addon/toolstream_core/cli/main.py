@@ -6,11 +6,12 @@ import argparse
 import contextlib
 import difflib
 import importlib
-import importlib.metadata
 import io
 import os
 import sys
 from typing import TYPE_CHECKING, Final
+
+from toolstream_core.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -94,21 +95,13 @@ def _parser(words: Sequence[str]) -> tuple[argparse.ArgumentParser, Mapping[str,
         description="Show how LLM providers' streams say their tool calls.",
         epilog='The live view is a mitmproxy addon: mitmdump -s "$(toolstream addon-path)"',
     )
-    parser.add_argument("--version", action="version", version=f"toolstream {version()}")
+    parser.add_argument("--version", action="version", version=f"toolstream {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     # Only the module of the command that is asked for is loaded: one of them takes mitmproxy along.
     asked = [words[0]] if words and words[0] in COMMANDS else COMMANDS
     for name in asked:
         importlib.import_module(f"toolstream_core.cli.{COMMANDS[name]}").add_parser(subparsers)
     return parser, subparsers.choices
-
-
-def version() -> str:
-    """The installed version of toolstream."""
-    try:
-        return importlib.metadata.version("toolstream")
-    except importlib.metadata.PackageNotFoundError:
-        return "(not installed)"
 
 
 def _encode_anything() -> None:

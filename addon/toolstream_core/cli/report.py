@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolstream_core.cli.main import version
 from toolstream_core.cli.output import Output, OutputError, check_outputs
 from toolstream_core.cli.reproduction import turn_of
 from toolstream_core.defects.table import ROWS, UnknownDefectError, named
@@ -16,6 +15,7 @@ from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
 from toolstream_core.sources.files import Kind, begun
 from toolstream_core.sources.saved import UnreadableError
+from toolstream_core.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
             return _cannot(
                 f"{args.flow} does not show {_names(args.finding)}; `toolstream inspect` tells what it shows"
             )
-    report = bug_report(answers, args.flow.name, version())
+    report = bug_report(answers, args.flow.name, __version__)
     if args.output is None:
         print(report, end="")
     else:

@@ -26,12 +26,12 @@ def write_report(report: Path, captured: Sequence[Path], *, replace: bool) -> li
 
     Raises `OSError`.
     """
-    from toolstream_core.cli.main import version
     from toolstream_core.cli.report import reported
     from toolstream_core.fixtures import FixtureError
     from toolstream_core.fixtures.atomic import write_atomic
     from toolstream_core.report.markdown import bug_report
     from toolstream_core.sources.saved import UnreadableError
+    from toolstream_core.version import __version__
 
     try:
         answers = reported(captured)
@@ -43,6 +43,6 @@ def write_report(report: Path, captured: Sequence[Path], *, replace: bool) -> li
         return ["no answer of an LLM passed, so there is no report"]
     flows = report.with_suffix(".flow")
     write_atomic(flows, b"".join(path.read_bytes() for path in shown), replace=replace)
-    text = bug_report([answer for path in shown for answer in answers[path]], flows.name, version())
+    text = bug_report([answer for path in shown for answer in answers[path]], flows.name, __version__)
     write_atomic(report, text.encode(), replace=replace)
     return [f"report: {report}, with {flows}"]
