@@ -111,7 +111,7 @@ def settings(words: Words) -> Settings:
             shapes.append(word)
         else:
             likely = nearest(word, {*shape_names(), DESTREAM})
-            raise SettingsError(f"{likely}{word!r} names no shape; known are {_shapes()}")
+            raise SettingsError(f"{likely}unknown shape {word!r}; known are {_shapes()}")
     try:
         codes = frozenset(row.code for row in repairs(asked))
     except UnknownDefectError as error:
@@ -146,7 +146,7 @@ def faults_of(texts: Iterable[str]) -> Iterable[str]:
             elif ":" in specs[-1]:
                 specs[-1] += f",{part}"
             else:
-                raise SettingsError(f"{part!r} in {text!r}: keys stand behind a colon, as in {specs[-1]}:{part}")
+                raise SettingsError(f"{text!r}: put {part!r} after a colon, as in {specs[-1]}:{part}")
         yield from specs
 
 
@@ -169,7 +169,7 @@ def _client(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if row.name == name:
             return row.shapes, row.repairs
     likely = nearest(f"{FOR}{name}", [f"{FOR}{row.name}" for row in CLIENTS])
-    raise SettingsError(f"{likely}{FOR}{name} names no client; known are {_clients()}")
+    raise SettingsError(f"{likely}unknown client {FOR}{name}; known are {_clients()}")
 
 
 def _shapes() -> str:

@@ -41,7 +41,7 @@ def test_another_check_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StateError, match="belongs to another command"):
         CheckState.open(path, {**ABOUT, "calls": ()})
     path.write_text("hello\n")
-    with pytest.raises(StateError, match="is no state of"):
+    with pytest.raises(StateError, match="is not a state file of"):
         CheckState.open(path, ABOUT)
 
 

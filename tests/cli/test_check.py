@@ -363,7 +363,7 @@ def test_the_file_with_clients_on_the_page(tmp_path: Path) -> None:
         (["--repair", "saef", "--", "x"], "did you mean safe"),
         (["--shape", "whole-call", "--", "x"], "did you mean whole-calls"),
         (["--flow", "no-such.flow", "--", "x"], "no such file or directory: no-such.flow"),
-        (["--flow", __file__, "--", "x"], "test_check.py holds no LLM response"),
+        (["--flow", __file__, "--", "x"], "test_check.py contains no LLM response"),
         (["--flow", "flows", "--upstream", "--", "x"], "either saved flows answer"),
         (["--flow", "flows", "--call", "ls", "--", "x"], "calls are made only where"),
         (["--client", "a", "--", "x"], "--client names one of the clients of --matrix"),

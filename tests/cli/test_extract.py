@@ -72,7 +72,7 @@ def test_a_dump_becomes_a_fixture(extract: Extract, tmp_path: Path) -> None:
     [line] = extract(dump)
     stem = "20260322-140500-openai-chat-z-ai-glm-5-0001"
     assert line == f"wrote {extract.folder / stem}.flow: 2 answers, 0 findings ({dump}#1, {dump}#2)"
-    assert f"left out {dump}#0: is no LLM's answer" in extract.err
+    assert f"left out {dump}#0: is not an LLM response" in extract.err
     assert extract.files == [f"{stem}.expect.json", f"{stem}.flow"]
     path = extract.folder / f"{stem}.flow"
     assert KEY.encode() not in path.read_bytes()
@@ -223,4 +223,4 @@ def test_what_cannot_be_read_or_written(extract: Extract, tmp_path: Path) -> Non
     nothing = tmp_path / "x.txt"
     nothing.write_text("hello")
     assert extract(nothing, code=1) == []
-    assert "holds no LLM stream" in extract.err
+    assert "contains no LLM stream" in extract.err

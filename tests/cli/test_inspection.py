@@ -102,8 +102,8 @@ def test_findings_that_nobody_wants_are_neither_told_nor_counted() -> None:
 @pytest.mark.parametrize(
     ("answers", "told"),
     [
-        ((), f"x holds no LLM response. Expected {READABLE}"),
-        ((answer(b"data: {}\n\n"),), f"x holds no LLM response. Expected {READABLE}"),
+        ((), f"x contains no LLM response. Expected {READABLE}"),
+        ((answer(b"data: {}\n\n"),), f"x contains no LLM response. Expected {READABLE}"),
         ((UnreadableError("is corrupt"),), "x is corrupt"),
         ((answer(missing="its body is away"),), "x#0 cannot be read: its body is away"),
         ((answer(GOOD),), None),
@@ -120,7 +120,7 @@ def test_standard_error_tells_what_is_not_there(
 def test_standard_input_has_a_name(capsys: pytest.CaptureFixture[str]) -> None:
     """A hyphen alone would tell nobody."""
     inspected(path="-")
-    assert capsys.readouterr().err == f"toolstream: standard input holds no LLM response. Expected {READABLE}\n"
+    assert capsys.readouterr().err == f"toolstream: standard input contains no LLM response. Expected {READABLE}\n"
 
 
 def test_files_of_a_folder_without_a_response_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

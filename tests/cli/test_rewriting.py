@@ -141,7 +141,7 @@ def test_shapes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "right"),
     [
-        (["repair", "--repair", "nonsense", "a", "-o", "b"], "those that can are"),
+        (["repair", "--repair", "nonsense", "a", "-o", "b"], "known repairs are"),
         (["repair", "--shape", "nonsense", "a", "-o", "b"], "known are"),
         (["fault", "nonsense", "a", "-o", "b"], "toolstream list"),
         (["repair", "missing.sse", "-o", "b"], "missing.sse"),

@@ -99,7 +99,7 @@ def test_the_command_gets_its_environment_signals_and_exit_code(tmp_path: Path) 
     first, *rest = done.stderr.decode().splitlines()
     assert "set HTTPS_PROXY, SSL_CERT_FILE, OPENAI_BASE_URL, OPENAI_API_KEY and " in first
     assert rest == [
-        "toolstream run: 1 request, 1 answer, 1 call sent",
+        "toolstream run: 1 request, 1 response, 1 call sent",
         "toolstream run: findings: empty-id 1",
         "toolstream run: verdicts: silent 1",
         f"toolstream run: captured: 1 flow in {kept}",
@@ -139,7 +139,7 @@ def test_a_terminal_program_keeps_its_terminal(tmp_path: Path) -> None:
     assert interrupted
     assert "call 0 get_weather" not in before
     assert "call 0 get_weather" in behind
-    assert "call 0 get_weather" in behind.partition("toolstream run: 1 request, 1 answer, 1 call sent\n")[0]
+    assert "call 0 get_weather" in behind.partition("toolstream run: 1 request, 1 response, 1 call sent\n")[0]
     assert behind.endswith("toolstream run: verdicts: silent 1\n")
 
 
@@ -208,7 +208,7 @@ def _listens(port: int) -> bool:
         (["run", str(FLOW), "--fault", "glm5", "--", "true"], "did you mean glm-5"),
         (["run", str(FLOW), "--base-url", "https://a.example", "--", "true"], "asks a real provider"),
         (["run", "--base-url", str(FLOW), "--", "true"], "flows stand before the options"),
-        (["run", "--base-url", "ftp://a.example", "--", "true"], "--base-url is no http or https URL"),
+        (["run", "--base-url", "ftp://a.example", "--", "true"], "--base-url is not an http or https URL"),
         (["run", "--report", "/no/such/folder/a.md", "--", "true"], "there is no folder"),
         (["run", "--report", "a.flow", "--", "true"], "go beside it"),
     ],

@@ -61,7 +61,7 @@ def test_calls_stand_in_the_place_of_flows() -> None:
     [
         (["serve", "no-such.flow"], 2, "no such file or directory: no-such.flow"),
         (["serve", str(FLOW), "--speed", "-1"], 2, "--speed"),
-        (["serve", "calls:get_weather {"], 2, "right would be get_weather"),
+        (["serve", "calls:get_weather {"], 2, "Expected get_weather"),
     ],
 )
 def test_what_is_asked_wrongly(words: list[str], code: int, right: str, capsys: pytest.CaptureFixture[str]) -> None:

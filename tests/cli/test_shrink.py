@@ -227,10 +227,10 @@ def test_what_the_client_got_is_said_where_nothing_shows_the_bug(
         ([FLOW, "--verdict", "nonsense"], "is no verdict; there are "),
         ([FLOW, "--provider-repeats", "-1", "--", "true"], "is no number of requests"),
         ([FLOW, "--finding", "empty-name"], "does not show empty-name"),
-        ([FLOW, "--finding", "nonsense"], "names no defect"),
-        ([FLOW, "--finding", "empty-id", "--jobs", "0"], "is not a whole number from 1 on"),
+        ([FLOW, "--finding", "nonsense"], "unknown defect"),
+        ([FLOW, "--finding", "empty-id", "--jobs", "0"], "is not must be an integer, at least 1"),
         (["none.flow", "--finding", "empty-id"], "cannot be read"),
-        ([Path(__file__), "--finding", "empty-id"], "holds no LLM stream; give a file"),
+        ([Path(__file__), "--finding", "empty-id"], "contains no LLM stream. Expected a file"),
     ],
 )
 def test_what_cannot_be_done_is_told(
@@ -250,7 +250,7 @@ def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path, capsys: pytest.
     assert "exists already" in capsys.readouterr().err
     assert there.read_text() == "mine"
     assert run(FLOW, "--finding", "empty-id", "-o", tmp_path / "new.flow", "--state", there) == 2
-    assert "is no state of" in capsys.readouterr().err
+    assert "is not a state file of" in capsys.readouterr().err
 
 
 @pytest.mark.e2e

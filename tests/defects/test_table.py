@@ -106,7 +106,7 @@ def test_words_switch_repairs_on(words: list[str], wanted: set[Row]) -> None:
 @pytest.mark.parametrize("word", ["truncated-stream", "leak", "nonsense", "TS000"])
 def test_what_cannot_be_repaired_is_refused(word: str) -> None:
     """With a word on what can."""
-    with pytest.raises(UnknownDefectError, match=r"those that can are .*empty-id"):
+    with pytest.raises(UnknownDefectError, match=r"known repairs are .*empty-id"):
         repairs([word])
 
 

@@ -33,7 +33,7 @@ WANTED = '{"city":"Lisbon","unit":"celsius"}'
 @pytest.mark.parametrize(
     ("option", "value", "right"),
     [
-        ("toolstream_repair", "empty-di", r"'empty-di' names no defect that can be repaired; .*empty-id.*safe"),
+        ("toolstream_repair", "empty-di", r"'empty-di' unknown defect that can be repaired; .*empty-id.*safe"),
         ("toolstream_repair", "lost-arguments", r"lost-arguments cannot be repaired; .*missing-finish"),
         ("toolstream_shape", "tiny", r"'tiny' names no shape; known are .*tiny-fragments.*for:aichat"),
         ("toolstream_shape", "for:nobody", r"for:nobody names no client; known are .*for:aichat"),

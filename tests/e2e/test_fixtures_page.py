@@ -146,7 +146,7 @@ def test_a_client_that_misreads_fails(user: User) -> None:
         check=False,
     )
     assert done.returncode == 1, done.stdout
-    assert "the client did not understand what it was sent" in done.stdout
+    assert "the client misread the response" in done.stdout
 
 
 def test_the_wheel_has_the_files_of_the_page(user: User) -> None:

@@ -107,9 +107,9 @@ def test_it_happens_only_where_it_is_named(proxies: Proxies, secure: Upstream, v
 @pytest.mark.parametrize(
     ("second", "why"),
     [
-        (Answer((Send(b'{"choices": []}'),), content_type=JSON), "the answer has no calls"),
-        (Answer((Send(b"overloaded"),), status=529, content_type="text/plain"), "the answer has status 529"),
-        (Answer((Send(b"{"), Break.CLOSE), content_type=JSON), "the answer is not JSON"),
+        (Answer((Send(b'{"choices": []}'),), content_type=JSON), "the response has no calls"),
+        (Answer((Send(b"overloaded"),), status=529, content_type="text/plain"), "the response has status 529"),
+        (Answer((Send(b"{"), Break.CLOSE), content_type=JSON), "the response is not JSON"),
     ],
 )
 def test_in_vain(mending: Mitmdump, secure: Upstream, second: Answer, why: str) -> None:

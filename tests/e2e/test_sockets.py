@@ -280,7 +280,7 @@ def test_what_is_told(proxies: Proxies, sockets: SocketServer) -> None:
     [verdict] = tap.wait_for(lambda one: one["type"] == "verdict" and one["flow"].endswith(".1"))
     assert (verdict["verdict"]["verdict"], verdict["verdict"]["results"]) == ("results-only", ids)
     [end] = tap.wait_for(lambda one: one["type"] == "end" and one["flow"] == f"{verdict['flow'][:-2]}.2")
-    assert end["record"]["broken"] == "the server closed the socket with code 1011"
+    assert end["record"]["broken"] == "the server closed the WebSocket with code 1011"
 
 
 @pytest.mark.parametrize("mode", ["pass", "refuse"])

@@ -192,7 +192,7 @@ def test_a_saved_answer_comes_in_its_time_and_breaks_as_it_did(session: ProxySes
     assert time.monotonic() - begun >= 2 * 0.04
     assert [str(one).encode() for one in got] == [one.data for one in conversation.two_answers()[1:6]]
     [exchange] = (one for one in session.exchanges() if one.request.protocol)
-    assert exchange.broken == "the server closed the socket with code 1011"
+    assert exchange.broken == "the server closed the WebSocket with code 1011"
 
 
 def test_what_the_client_got_is_kept_beside_what_the_provider_said(proxies: Proxies, tmp_path: Path) -> None:

@@ -125,8 +125,8 @@ def test_recovered_calls_are_calls(proxies: Proxies, plain: Upstream) -> None:
 @pytest.mark.parametrize(
     ("second", "why"),
     [
-        (Answer((Send(b"{}"),), status=529, content_type=JSON), "the answer has status 529"),
-        (Answer((Send(b"<html>"),), content_type="text/html"), "the answer is not JSON"),
+        (Answer((Send(b"{}"),), status=529, content_type=JSON), "the response has status 529"),
+        (Answer((Send(b"<html>"),), content_type="text/html"), "the response is not JSON"),
     ],
 )
 def test_a_second_request_that_fails_says_why(proxies: Proxies, plain: Upstream, second: Answer, why: str) -> None:

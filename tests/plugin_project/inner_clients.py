@@ -36,7 +36,7 @@ def test_clients(agent: Callable[[], None], flow: str, toolstream: Toolstream) -
     """Each official client understands a saved answer; what it asked and got is at hand."""
     agent()
     toolstream.assert_understood()
-    toolstream.assert_no_half_call()
+    toolstream.assert_no_incomplete_call()
     assert [call.name for call in toolstream.calls] == [call.name for call in toolstream.requests[1].calls]
     assert len(toolstream.calls) == len(toolstream.requests[1].results) > 1
     assert toolstream.requests[0].protocol is not None

@@ -55,7 +55,7 @@ def test_a_misunderstanding_is_shown_side_by_side(told: str) -> None:
     assert outcome(told, "test_fails_lost_arguments") == "FAILED"
     failure = told.partition("_ test_fails_lost_arguments _")[2].partition("_ test_fails_silent _")[0]
     for wanted in (
-        "the client did not understand what it was sent",
+        "the client misread the response",
         "returned-without-arguments: answer 0 from flows/openai-chat-single.flow#0 (openai-chat)",
         'get_weather id=\'call_4ksakq2vlkgILn6mEyWUwfiB\' {"city":"Lisbon","unit":"celsius"} events ',
         "get_weather id='call_4ksakq2vlkgILn6mEyWUwfiB' {} → sunny",
@@ -69,7 +69,7 @@ def test_a_misunderstanding_is_shown_side_by_side(told: str) -> None:
 def test_a_client_that_never_asks_again(told: str) -> None:
     """Is not understood to have understood."""
     assert outcome(told, "test_fails_silent") == "FAILED"
-    assert "no request came after it" in told.partition("_ test_fails_silent _")[2]
+    assert "no later request" in told.partition("_ test_fails_silent _")[2]
 
 
 def test_nothing_answers_without_flows(told: str) -> None:

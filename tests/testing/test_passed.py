@@ -33,12 +33,12 @@ def test_all_of_it() -> None:
         }
     )
     assert [*told.lines()] == [
-        "3 requests, 1 answered with an HTTP error, 2 answers, 1 call sent, 4 requests to others",
+        "3 requests, 1 rejected with an HTTP error, 2 responses, 1 call sent, 4 other requests",
         "1 WebSocket to an LLM",
         "findings: empty-id 4, absent-id 1, empty-name 1",
         "answers changed: empty-id 2",
-        "broken on purpose: cut:at=end 1",
-        "found nothing to act on: reused-index",
+        "injected: cut:at=end 1",
+        "injected nothing (no matching event): reused-index",
         "verdicts: ok 1, returned-without-arguments 1 → --repair empty-id",
         f"captured: 2 flows in {Path('kept')}",
     ]
@@ -47,14 +47,14 @@ def test_all_of_it() -> None:
 def test_where_nothing_came() -> None:
     """What may be the reason."""
     assert [*passed_of(NOTHING).lines()] == [
-        "0 requests, 0 answers, 0 calls sent",
-        "no request of an LLM came; --base-url is for clients that ignore proxy variables",
+        "0 requests, 0 responses, 0 calls sent",
+        "no LLM request seen; use --base-url for clients that ignore proxy variables",
     ]
 
 
 def test_a_socket_that_was_refused() -> None:
     """A request for it came, so no base URL is missing."""
     assert [*passed_of({**NOTHING, "unopened": 1}).lines()] == [
-        "0 requests, 0 answers, 0 calls sent",
+        "0 requests, 0 responses, 0 calls sent",
         "1 WebSocket to an LLM refused with an HTTP error",
     ]

@@ -13,7 +13,7 @@ from toolstream_core.model.call import Runs
 from toolstream_core.report.verdict import verdict_object
 from toolstream_core.testing.exchanges import Exchange, exchange_of
 from toolstream_core.testing.found import FoundVerdict, verdict_of
-from toolstream_core.testing.understanding import half_calls, misunderstood, sources
+from toolstream_core.testing.understanding import incomplete_calls, misunderstood, sources
 from toolstream_core.verdict.answer import SentAnswer
 from toolstream_core.verdict.conversations import Conversations, Judged
 
@@ -71,7 +71,7 @@ def test_two_conversations_with_the_same_flow() -> None:
 def test_nothing_was_asked_or_answered() -> None:
     """That is no understanding either."""
     assert misunderstood([]) == ["the client sent no request to an LLM"]
-    assert half_calls([]) == ["the client sent no request to an LLM"]
+    assert incomplete_calls([]) == ["the client sent no request to an LLM"]
     [line] = misunderstood([exchange(0, status=404, comment="")])
     assert line == "the client got no answer: HTTP 404"
     [line] = misunderstood(
@@ -108,10 +108,10 @@ def test_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_half_a_call() -> None:
     """Is told where it came back, but not where a second try had brought it whole."""
     half = {"arguments": '{"p', "complete": False}
-    [head, *_] = half_calls([exchange(0, call=half), exchange(1, SAID, RESULT)])
+    [head, *_] = incomplete_calls([exchange(0, call=half), exchange(1, SAID, RESULT)])
     assert head.startswith("returned-incomplete-call: answer 0")
-    assert half_calls([exchange(0, call=half), exchange(1, call={}), exchange(2, SAID, RESULT)]) == []
-    assert half_calls([exchange(0, call=half), exchange(1, call=half)]) == []
+    assert incomplete_calls([exchange(0, call=half), exchange(1, call={}), exchange(2, SAID, RESULT)]) == []
+    assert incomplete_calls([exchange(0, call=half), exchange(1, call=half)]) == []
 
 
 def test_sources() -> None:

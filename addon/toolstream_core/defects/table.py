@@ -41,7 +41,7 @@ def repairs(words: Iterable[str]) -> frozenset[Row]:
             row for row in ROWS if row.repair is Safety.SAFE and bare in {row.family, ALL, Safety.SAFE.value}
         ]
         if not meant:
-            raise UnknownDefectError(f"{bare!r} names no defect that can be repaired; {_repairable()}")
+            raise UnknownDefectError(f"unknown repair {bare!r}; {_repairable()}")
         if single and single[0].repair is None:
             raise UnknownDefectError(f"{bare} cannot be repaired; {_repairable()}")
         if word.startswith("-"):
@@ -57,7 +57,7 @@ def _named(words: Iterable[str], rows: Iterable[Row]) -> set[Row]:
         bare = word.removeprefix("-")
         meant = {row for row in rows if bare in {row.code, row.name, row.family, ALL}}
         if not meant:
-            raise UnknownDefectError(f"{bare!r} names no defect; known are {_known()}")
+            raise UnknownDefectError(f"unknown defect {bare!r}; known are {_known()}")
         chosen = chosen - meant if word.startswith("-") else chosen | meant
     return chosen
 
@@ -70,4 +70,4 @@ def _known() -> str:
 def _repairable() -> str:
     families = sorted({row.family for row in ROWS if row.repair is Safety.SAFE})
     names = [row.name for row in ROWS if row.repair]
-    return "those that can are " + ", ".join([*names, *families, Safety.SAFE.value, ALL])
+    return "known repairs are " + ", ".join([*names, *families, Safety.SAFE.value, ALL])

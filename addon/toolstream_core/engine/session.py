@@ -140,7 +140,7 @@ class Session:
         if writer is None:
             wanted = self.exchange.path and asked.wants_stream(self.exchange.path, self.exchange.request)
             if wanted and self.exchange.status < _FAILED:
-                reader.found(BODY_NOT_STREAM.found(0, "a stream was asked for, and a whole JSON body came"))
+                reader.found(BODY_NOT_STREAM.found(0, "a stream was requested, but the response is one JSON body"))
             return StageSet([reader])
         chains = ChainFactory(self.exchange, self.settings, dialect, writer, reader, self.ids, self.number)
         stages = chains.stages()

@@ -76,17 +76,17 @@ def parse_fault(text: str, known: Container[str], own: Callable[[str], Sequence[
     """
     name, colon, rest = text.strip().partition(":")
     if name not in known:
-        raise FaultError(f"{name!r} names no fault; `toolstream list` shows those that there are")
+        raise FaultError(f"unknown fault {name!r}; see `toolstream list`")
     own_keys = own(name)
     keys = ", ".join((*own_keys, *KEYS))
     if colon and not rest:
-        raise FaultError(f"{text!r}: after the colon come key=value pairs, of the keys {keys}")
+        raise FaultError(f"{text!r}: expected key=value pairs after the colon; keys are {keys}")
     values: dict[str, object] = {}
     own_values: dict[str, str] = {}
     for part in rest.split(",") if rest else ():
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or not value:
-            raise FaultError(f"{part.strip()!r} in {text!r} is no key=value pair; keys are {keys}")
+            raise FaultError(f"{text!r}: {part.strip()!r} is not a key=value pair; keys are {keys}")
         if key not in (*own_keys, *KEYS):
             raise FaultError(f"{text!r}: {name} has no key {key}; keys are {keys}")
         if key in own_keys:
@@ -103,7 +103,7 @@ def _value(key: str, value: str, text: str) -> object:
         return value
     least = _COUNTS[key]
     if not value.isascii() or not value.isdigit() or int(value) < least:
-        raise FaultError(f"{key}={value} in {text!r}: {key} is a whole number from {least} on")
+        raise FaultError(f"{key}={value} in {text!r}: {key} must be an integer, at least {least}")
     return int(value)
 
 
@@ -113,7 +113,7 @@ def _number(value: str, text: str) -> float:
     except ValueError:
         number = -1.0
     if not 0 <= number <= 1:
-        raise FaultError(f"p={value} in {text!r}: p is a number from 0 to 1")
+        raise FaultError(f"p={value} in {text!r}: p must be a number from 0 to 1")
     return number
 
 

@@ -40,9 +40,11 @@ def _checked(said: Mapping[str, Any]) -> dict[str, Any]:
     known = {*_CHANGES, *_OTHERS} & {field.name for field in fields(Setup)}
     for name, value in said.items():
         if name not in known:
-            raise pytest.UsageError(f"the marker toolstream has no {name!r}; it has {', '.join(sorted(known))}")
+            raise pytest.UsageError(
+                f"marker toolstream: unknown argument {name!r}; expected {', '.join(sorted(known))}"
+            )
         if name in _OTHERS and not isinstance(value, _OTHERS[name]):
-            raise pytest.UsageError(f"the marker toolstream: {name}={value!r} is no {_OTHERS[name][0].__name__}")
+            raise pytest.UsageError(f"marker toolstream: {name}={value!r} must be a {_OTHERS[name][0].__name__}")
     return {name: words(value) if name in _CHANGES else value for name, value in said.items()}
 
 
@@ -51,11 +53,11 @@ def _answers(given: Iterable[str | Path], item: pytest.Item) -> dict[str, Any]:
     calls = [one for one in given if isinstance(one, str) and one.startswith(PREFIX)]
     flows = tuple(_found(one, item) for one in given if one not in calls)
     if calls and flows:
-        raise pytest.UsageError(f"the marker toolstream: {calls[0]!r} and {flows[0]}; give either calls: or flows")
+        raise pytest.UsageError(f"marker toolstream: give either calls: or flows, not {calls[0]!r} and {flows[0]}")
     try:
         parse_calls(calls)
     except CallSpecError as error:
-        raise pytest.UsageError(f"the marker toolstream: {error}") from error
+        raise pytest.UsageError(f"marker toolstream: {error}") from error
     return {"calls": tuple(filter(None, (one.removeprefix(PREFIX) for one in calls)))} if calls else {"flows": flows}
 
 
@@ -66,5 +68,5 @@ def _found(given: str | Path, item: pytest.Item) -> Path:
     for path in tried:
         if path.exists():
             return path
-    places = " and no ".join(str(path) for path in dict.fromkeys(tried))
-    raise pytest.UsageError(f"the marker toolstream names {str(given)!r}, and there is no {places}")
+    places = " and ".join(str(path) for path in dict.fromkeys(tried))
+    raise pytest.UsageError(f"marker toolstream: no such file: {str(given)!r}; tried {places}")

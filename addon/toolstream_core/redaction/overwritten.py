@@ -32,7 +32,7 @@ class Overwritten(NamedTuple):
     def message(self) -> str:
         """The finding for people, without the secret itself."""
         if not self.size:
-            return f"cannot be looked through: {self.kind}"
+            return f"cannot be searched: {self.kind}"
         return f"{self.kind}: {self.begin.decode('ascii', 'replace')}… ({self.size} bytes)"
 
 
@@ -74,7 +74,7 @@ def _secret(data: bytes, pieces: list[tuple[int, int]]) -> Overwritten:
     secret = b"".join(data[start:end] for start, end in pieces)
     text = secret.decode("latin-1")
     kind = next((shape.kind for shape in SHAPES if shape.prefix and text.startswith(shape.prefix)), "credential")
-    cut = f", cut into {len(pieces)} pieces" if len(pieces) > 1 else ""
+    cut = f", split over {len(pieces)} places" if len(pieces) > 1 else ""
     shown = secret[: min(_SHOWN, len(secret) // 3)]
     return Overwritten(pieces[0][0], shown, len(secret), kind + cut)
 

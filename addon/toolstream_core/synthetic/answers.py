@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 MODEL: Final = "toolstream"
 """The name of a model that is asked for without one, and of the one in lists."""
-DONE: Final = "The tools have answered, and the task is done."
-PLAIN: Final = "There is no tool to call for this, so here is a plain answer."
+DONE: Final = "The tool results are here, and the task is done."
+PLAIN: Final = "No tool fits this request, so this is a plain response."
 _REMEMBERED: Final = 256
 """Calls that may come back in the text of messages."""
 _MARK: Final = 8
@@ -95,7 +95,7 @@ class SyntheticProvider:
         """As `Written` has it. A request without tools, such as one for a title, lacks none."""
         offered = dict.fromkeys(tool.name for tool in reader.offered(request))
         missing = dict.fromkeys(spec.tool for spec in self._specs if offered and spec.tool not in offered)
-        return f"{', '.join(missing)} is not among the tools on offer: {', '.join(offered)}" if missing else ""
+        return f"{', '.join(missing)} is not an offered tool; available tools: {', '.join(offered)}" if missing else ""
 
     def _token(self, wanted: Asked, body: bytes) -> str:
         key = f"{self._seed}|{wanted.dialect}|{hashlib.sha256(body).hexdigest()}"

@@ -47,17 +47,17 @@ class Passed:
         if self.websockets:
             yield f"{counted(self.websockets, 'WebSocket')} to an LLM"
         if self.unopened:
-            yield f"{counted(self.unopened, 'WebSocket')} to an LLM refused with an HTTP error"
+            yield f"{counted(self.unopened, 'WebSocket')} to an LLM rejected with an HTTP error"
         if not self.requests and not self.websockets and not self.unopened:
-            yield "no request of an LLM came; --base-url is for clients that ignore proxy variables"
+            yield "no LLM request seen; use --base-url for clients that ignore proxy variables"
         if self.findings:
             yield f"findings: {_listed(self.findings)}"
         if self.changes:
-            yield f"answers changed: {_listed(self.changes)}"
+            yield f"responses changed: {_listed(self.changes)}"
         if acted := {spec: count for spec, count in self.faults.items() if count}:
-            yield f"broken on purpose: {_listed(acted)}"
+            yield f"injected: {_listed(acted)}"
         if idle := [spec for spec, count in self.faults.items() if not count]:
-            yield f"found nothing to act on: {', '.join(idle)}"
+            yield f"injected nothing (no matching event): {', '.join(idle)}"
         if self.verdicts:
             yield f"verdicts: {_listed(self.verdicts, self.advice)}"
         if self.captured:
@@ -67,11 +67,11 @@ class Passed:
     def _counts(self) -> Iterator[str]:
         yield counted(self.requests, "request")
         if self.refused:
-            yield f"{self.refused} answered with an HTTP error"
-        yield counted(self.answers, "answer")
+            yield f"{self.refused} rejected with an HTTP error"
+        yield counted(self.answers, "response")
         yield f"{counted(self.calls, 'call')} sent"
         if self.others:
-            yield f"{counted(self.others, 'request')} to others"
+            yield counted(self.others, "other request")
 
 
 def passed_of(told: Mapping[str, Any]) -> Passed:

@@ -47,16 +47,16 @@ def misunderstood(exchanges: Sequence[Exchange]) -> list[str]:
     """What the clients did not understand, as lines for people; empty where everything was understood."""
     asked = [one for one in exchanges if one.request.protocol is not None]
     if not asked:
-        others = "".join(f"; it asked for {one.request.method} {one.request.url}" for one in exchanges[:1])
+        others = "".join(f"; it requested {one.request.method} {one.request.url}" for one in exchanges[:1])
         return [f"the client sent no request to an LLM{others}"]
     if all((one.status or _BAD_STATUS) >= _BAD_STATUS for one in asked):
-        return [f"the client got no answer: {_status(asked[-1])}"]
+        return [f"the client got no response: {_status(asked[-1])}"]
     bad = [*(one for one in _judged(asked) if one.problems), *_taken_for_an_end(asked)]
     return [line for one in bad for line in _lines(one)]
 
 
-def half_calls(exchanges: Sequence[Exchange]) -> list[str]:
-    """Calls that never came whole and that the client said again or ran, as lines for people."""
+def incomplete_calls(exchanges: Sequence[Exchange]) -> list[str]:
+    """Calls that never completed and that the client returned or ran, as lines for people."""
     asked = [one for one in exchanges if one.request.protocol is not None]
     if not asked:
         return ["the client sent no request to an LLM"]
@@ -98,7 +98,9 @@ def _taken_for_an_end(asked: Sequence[Exchange]) -> Iterator[Judged]:
         later = {other.request.protocol for other in asked[at + 1 :]}
         missing = any(finding.code == MISSING_CALLS.code for finding in one.findings) and not one.calls
         if missing and one.request.protocol not in later and wants_stream(one.request.path, one.request.json):
-            problem = FoundProblem(verdict=MISSING_CALLS.name, call=None, message="the client treats it as the last")
+            problem = FoundProblem(
+                verdict=MISSING_CALLS.name, call=None, message="the client treats it as the final response"
+            )
             yield Judged(one, None, MISSING_CALLS.name, [problem])
 
 
@@ -116,7 +118,7 @@ def _lines(judged: Judged) -> list[str]:
     """One answer: what was sent beside what came back, then what is wrong with it."""
     exchange, after = judged.exchange, judged.after
     source = f" from {_here(exchange.source)}" if exchange.source else ""
-    where = "no request came after it" if after is None else f"request {after.number}"
+    where = "no later request" if after is None else f"request {after.number}"
     rows = _beside([_sent(call) for call in to_run(exchange.calls)], [*_came_back(exchange, after)], where)
     whys = [
         f"  {problem.verdict}: {'' if problem.call is None else f'call {problem.call} '}{problem.message}"
@@ -126,14 +128,14 @@ def _lines(judged: Judged) -> list[str]:
         f"  finding: {one.name} ({one.code}, {one.severity}) at event {one.event}: {one.message}"
         for one in exchange.findings
     ]
-    broken = [f"  the answer broke: {exchange.broken}"] if exchange.broken else []
-    head = f"{judged.verdict}: answer {exchange.request.number}{source} ({exchange.request.protocol})"
+    broken = [f"  truncated response: {exchange.broken}"] if exchange.broken else []
+    head = f"{judged.verdict}: response {exchange.request.number}{source} ({exchange.request.protocol})"
     return [head, *rows, *whys, *found, *broken]
 
 
 def _beside(sent: Sequence[str], back: Sequence[str], where: str) -> list[str]:
     """What was sent and what came back in two columns, or one below the other where the terminal is too narrow."""
-    left, right = ["sent", *sent], [f"came back ({where})", *back]
+    left, right = ["sent", *sent], [f"returned ({where})", *back]
     width, room = max(map(len, left)), shutil.get_terminal_size((_WIDTH, 0)).columns - _MARGIN
     pairs = list(zip_longest(left, right, fillvalue=""))
     if width + max(map(len, right)) + len(" | ") <= room:
@@ -151,7 +153,7 @@ def _here(text: str) -> str:
 
 
 def _sent(call: SentCall) -> str:
-    half = "" if call.complete else " (cut off)"
+    half = "" if call.complete else " (incomplete)"
     return f"{call.name} id={call.id!r} {_clip(call.arguments)}{half} {_events(call.events)}"
 
 
@@ -187,7 +189,7 @@ def _clip(text: str, shown: int = _SHOWN) -> str:
 
 def _status(exchange: Exchange) -> str:
     if exchange.status is None:
-        return exchange.broken or "the proxy has not answered"
+        return exchange.broken or "the proxy sent no response"
     return f"HTTP {exchange.status} {_clip(_here(exchange.comment), _WHY)}".rstrip()
 
 

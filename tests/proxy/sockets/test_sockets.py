@@ -158,7 +158,7 @@ def test_a_socket_that_ends_amid_an_answer(driven: Driven) -> None:
     for event in EVENTS[:2]:
         driven.say(event)
     driven.close()
-    assert [record.broken for record in driven.records] == ["the server closed the socket with code 1000"]
+    assert [record.broken for record in driven.records] == ["the server closed the WebSocket with code 1000"]
 
 
 def test_destream_on_a_socket_is_told(driven: Driven, caplog: pytest.LogCaptureFixture) -> None:
