@@ -228,7 +228,7 @@ def test_what_the_client_got_is_said_where_nothing_shows_the_bug(
         ([FLOW, "--provider-repeats", "-1", "--", "true"], "is no number of requests"),
         ([FLOW, "--finding", "empty-name"], "does not show empty-name"),
         ([FLOW, "--finding", "nonsense"], "unknown defect"),
-        ([FLOW, "--finding", "empty-id", "--jobs", "0"], "is not must be an integer, at least 1"),
+        ([FLOW, "--finding", "empty-id", "--jobs", "0"], "is not a whole number from 1 on"),
         (["none.flow", "--finding", "empty-id"], "cannot be read"),
         ([Path(__file__), "--finding", "empty-id"], "contains no LLM stream. Expected a file"),
     ],

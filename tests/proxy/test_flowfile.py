@@ -157,7 +157,7 @@ def test_what_came_before_the_damage_is_read() -> None:
 def test_a_file_from_a_newer_mitmproxy_is_told() -> None:
     """In mitmproxy's words: it says what to do."""
     data = saved(made()).replace(b"7:version;2:21#", b"7:version;2:99#")
-    with pytest.raises(UnreadableError, match=r"from its beginning.*version"):
+    with pytest.raises(UnreadableError, match=r"from the beginning.*version"):
         list(flowfile.answers(io.BytesIO(data), "a.flow"))
 
 

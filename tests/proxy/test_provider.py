@@ -133,9 +133,9 @@ def test_a_loop_gets_an_error_in_the_form_of_the_api(protocol: str, streamed: bo
     assert statuses == [200, 200, 404]
     flow = flow_for(request, path)
     body = answered(provider, flow).content or b""
-    why = f"{fixture.source} has answered 2 equal requests, which is the limit (toolstream_provider_repeats)"
+    why = f"{fixture.source} reached the limit of 2 equal requests (toolstream_provider_repeats)"
     assert json.loads(body) == named(protocol).not_saved(
-        f"toolstream_provider has no saved answer to this {protocol} request. Near: {why}"
+        f"toolstream_provider has no saved response for this {protocol} request. Near: {why}"
     )
     assert flow.comment == f"refused: {why}"
 
@@ -211,7 +211,7 @@ def test_a_strict_provider_refuses_what_was_not_recorded() -> None:
     response = answered(Provider([fixture], strict=True), flow)
     assert response.status_code == 404
     told = json.loads(response.content or b"")["error"]["message"]
-    assert f"no saved answer to this openai-chat request. Near: {fixture.source} parts at messages[0].content" in told
+    assert f"no saved response for this openai-chat request. Near: {fixture.source} differs at messages[0].content" in told
     assert key not in f"{told}{flow.comment}{flow.metadata}"
     assert flow.metadata[REPLAY]["answer"] == "refused"
     assert answered(Provider([fixture], strict=True), flow_for(fixture.request)).content == fixture.body

@@ -53,7 +53,7 @@ def test_a_request_that_is_refused_says_what_is_near() -> None:
     line, document, comment = told({**GLM.request, "tools": []}, strict=True)
     assert (document["answer"], document["source"]) == ("refused", None)
     assert [near["source"] for near in document["near"]] == [GLM.source]
-    assert f"refused: {GLM.source} parts at tools[0]: recorded" in line
+    assert f"refused: {GLM.source} differs at tools[0]: recorded" in line
     assert comment.startswith("refused: ")
 
 

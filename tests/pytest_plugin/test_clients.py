@@ -56,7 +56,7 @@ def test_a_misunderstanding_is_shown_side_by_side(told: str) -> None:
     failure = told.partition("_ test_fails_lost_arguments _")[2].partition("_ test_fails_silent _")[0]
     for wanted in (
         "the client misread the response",
-        "returned-without-arguments: answer 0 from flows/openai-chat-single.flow#0 (openai-chat)",
+        "returned-without-arguments: response 0 from flows/openai-chat-single.flow#0 (openai-chat)",
         'get_weather id=\'call_4ksakq2vlkgILn6mEyWUwfiB\' {"city":"Lisbon","unit":"celsius"} events ',
         "get_weather id='call_4ksakq2vlkgILn6mEyWUwfiB' {} → sunny",
         "toolstream serve flows/openai-chat-single.flow --fault glm-5 --speed 0 --port 8765",
@@ -84,5 +84,5 @@ def test_a_flow_that_there_is_not(told: str) -> None:
     """An error at the test's setup that names the places that were looked at."""
     assert outcome(told, "test_errors_without_the_file") == "ERROR"
     error = told.partition("ERROR at setup of test_errors_without_the_file")[2].partition("=== FAILURES")[0]
-    assert "the marker toolstream names 'flows/no-such.flow'" in error
+    assert "marker toolstream: no such file: 'flows/no-such.flow'" in error
     assert "provider.py" not in error

@@ -36,7 +36,7 @@ def test_all_of_it() -> None:
         "3 requests, 1 rejected with an HTTP error, 2 responses, 1 call sent, 4 other requests",
         "1 WebSocket to an LLM",
         "findings: empty-id 4, absent-id 1, empty-name 1",
-        "answers changed: empty-id 2",
+        "responses changed: empty-id 2",
         "injected: cut:at=end 1",
         "injected nothing (no matching event): reused-index",
         "verdicts: ok 1, returned-without-arguments 1 → --repair empty-id",
@@ -56,5 +56,5 @@ def test_a_socket_that_was_refused() -> None:
     """A request for it came, so no base URL is missing."""
     assert [*passed_of({**NOTHING, "unopened": 1}).lines()] == [
         "0 requests, 0 responses, 0 calls sent",
-        "1 WebSocket to an LLM refused with an HTTP error",
+        "1 WebSocket to an LLM rejected with an HTTP error",
     ]

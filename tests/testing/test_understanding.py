@@ -73,11 +73,11 @@ def test_nothing_was_asked_or_answered() -> None:
     assert misunderstood([]) == ["the client sent no request to an LLM"]
     assert incomplete_calls([]) == ["the client sent no request to an LLM"]
     [line] = misunderstood([exchange(0, status=404, comment="")])
-    assert line == "the client got no answer: HTTP 404"
+    assert line == "the client got no response: HTTP 404"
     [line] = misunderstood(
-        [exchange(0, status=404, comment=f"refused: {Path.cwd() / 'a.flow'}#0 parts at x " + "y" * 80)]
+        [exchange(0, status=404, comment=f"refused: {Path.cwd() / 'a.flow'}#0 differs at x " + "y" * 80)]
     )
-    assert line.startswith("the client got no answer: HTTP 404 refused: a.flow#0 parts at x yyyy")
+    assert line.startswith("the client got no response: HTTP 404 refused: a.flow#0 differs at x yyyy")
     assert line.endswith("y" * 80)
 
 
@@ -86,7 +86,7 @@ def test_what_was_sent_stands_beside_what_came_back(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("COLUMNS", "160")
     spoilt = json.loads(json.dumps(SAID).replace("p", "q"))
     lines = misunderstood(judged([exchange(0, call={}), exchange(1, spoilt, RESULT)]))
-    assert lines[0] == "wrong-arguments: answer 0 from flows/a.flow#2 (openai-chat)"
+    assert lines[0] == "wrong-arguments: response 0 from flows/a.flow#2 (openai-chat)"
     assert "ls id='c1' {\"p\":1} event 0" in lines[2]
     assert "ls id='c1' {\"q\":1} → " in lines[2]
     assert "0123456789abcdef" not in "".join(lines)
@@ -100,7 +100,7 @@ def test_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = misunderstood(judged([exchange(0, call=long), exchange(1, spoilt, RESULT)]))
     assert lines[1] == "  sent"
     assert lines[2].startswith('    ls id=\'c1\' {"p": "some words some')
-    at = lines.index("  came back (request 1)")
+    at = lines.index("  returned (request 1)")
     assert lines[at + 1].startswith("    ls id='c1' {\"q\":1} → ")
     assert max(map(len, lines[1 : at + 2])) <= 60 - 4
 
@@ -109,7 +109,7 @@ def test_half_a_call() -> None:
     """Is told where it came back, but not where a second try had brought it whole."""
     half = {"arguments": '{"p', "complete": False}
     [head, *_] = incomplete_calls([exchange(0, call=half), exchange(1, SAID, RESULT)])
-    assert head.startswith("returned-incomplete-call: answer 0")
+    assert head.startswith("returned-incomplete-call: response 0")
     assert incomplete_calls([exchange(0, call=half), exchange(1, call={}), exchange(2, SAID, RESULT)]) == []
     assert incomplete_calls([exchange(0, call=half), exchange(1, call=half)]) == []
 
@@ -131,7 +131,7 @@ def test_calls_that_were_announced_and_never_came() -> None:
 
     first, again = lacking(0, streamed), lacking(1, {**streamed, "stream": False})
     lines = misunderstood(judged([first]))
-    assert lines[0].startswith("missing-calls: answer 0")
-    assert "  missing-calls: the client treats it as the last" in lines
+    assert lines[0].startswith("missing-calls: response 0")
+    assert "  missing-calls: the client treats it as the final response" in lines
     assert misunderstood(judged([first, again])) == []
-    assert misunderstood(judged([first, lacking(1, streamed)]))[0].startswith("missing-calls: answer 1")
+    assert misunderstood(judged([first, lacking(1, streamed)]))[0].startswith("missing-calls: response 1")

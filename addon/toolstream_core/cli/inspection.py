@@ -64,7 +64,7 @@ class Inspection:
         without = [file for file in files(path) if not self._file(file)]
         if path == STDIN or not Path(path).is_dir():
             for file in without:
-                self._cannot(f"{_name(file)} holds no LLM response. Expected {READABLE}")
+                self._cannot(f"{_name(file)} contains no LLM response. Expected {READABLE}")
         elif without:
             shown = [word(str(Path(file).relative_to(path))) for file in without[:_LISTED]]
             more = f" and {len(without) - _LISTED} more" if len(without) > _LISTED else ""
