@@ -172,4 +172,4 @@ def test_foreign_bytes_are_told(data: st.DataObject) -> None:
         for one in flowfile.answers(io.BytesIO(damaged), "a.flow"):
             read_body(one.chunks, one.exchange)
     except UnreadableError as error:
-        assert str(error).startswith("is not a whole mitmproxy flow file: damaged or cut off ")  # noqa: PT017 - either is right
+        assert str(error).startswith("is a damaged or truncated mitmproxy flow file: unreadable ")  # noqa: PT017 - either is right

@@ -211,7 +211,7 @@ def test_a_strict_provider_refuses_what_was_not_recorded() -> None:
     response = answered(Provider([fixture], strict=True), flow)
     assert response.status_code == 404
     told = json.loads(response.content or b"")["error"]["message"]
-    assert f"no saved response for this openai-chat request. Near: {fixture.source} differs at messages[0].content" in told
+    assert f"for this openai-chat request. Near: {fixture.source} differs at messages[0].content" in told
     assert key not in f"{told}{flow.comment}{flow.metadata}"
     assert flow.metadata[REPLAY]["answer"] == "refused"
     assert answered(Provider([fixture], strict=True), flow_for(fixture.request)).content == fixture.body

@@ -54,7 +54,7 @@ MISSING_FINISH: Final = Row(
 )  # fmt: skip
 WRONG_FINISH: Final = Row(
     "TS306", "wrong-finish", "ending", NOTE, SAFE, (CHAT, ANTHROPIC, COHERE, BEDROCK),
-    "the finish reason says that the turn is over although there are tool calls",
+    "the finish reason marks the end of the turn although there are tool calls",
     _RUNS,
 )  # fmt: skip
 MISSING_CALLS: Final = Row(
