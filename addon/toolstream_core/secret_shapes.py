@@ -28,7 +28,7 @@ _AUTHRESS: Final = r"[A-Za-z0-9]{5,30}\.[A-Za-z0-9]{4,6}\.acc[_-][A-Za-z0-9-]{10
 SHAPES: Final = (
     # Providers of language models and what stands around them.
     SecretShape("letta-key", "sk-let-", r"[A-Za-z0-9+/]{40,}={0,2}"),
-    SecretShape("openai-key", "sk-", rf"{_RANDOM}{_WORD}{{12,}}"),
+    SecretShape("openai-key", "sk-", rf"(?!ecdsa-|ssh-){_RANDOM}{_WORD}{{12,}}"),
     SecretShape("openai-session", "sess-", r"[A-Za-z0-9]{24,}"),
     SecretShape("key", "rk-", rf"{_RANDOM}{_WORD}{{16,}}"),
     SecretShape("key", "pk-", rf"{_RANDOM}{_WORD}{{16,}}"),
@@ -121,7 +121,7 @@ SHAPES: Final = (
     SecretShape("stripe-webhook-secret", "whsec_", r"[A-Za-z0-9+/=]{24,}"),
     SecretShape("clickhouse-key", "4b1d", r"[A-Za-z0-9]{38}(?![A-Za-z0-9])"),
     SecretShape("square-token", "sq0", r"(?:atp|csp|idp)-[A-Za-z0-9_-]{20,}"),
-    SecretShape("square-token", "EAAA", rf"{_WORD}{{20,}}"),
+    SecretShape("square-token", "EAAA", rf"(?!A){_WORD}{{22,60}}(?![A-Za-z0-9_+/=-])"),
     SecretShape("facebook-token", "EAA", r"(?:M|C)[A-Za-z0-9]{60,}"),
     SecretShape("shopify-token", "shp", rf"(?:at|ca|pa|ss)_{_HEX}{{32}}"),
     SecretShape("twilio-key", "SK", r"[0-9a-fA-F]{32}(?![0-9A-Za-z])"),

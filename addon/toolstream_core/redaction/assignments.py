@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote_to_bytes
 
 from toolstream_core.redaction.names import Sensitivity, field_sensitivity, parameter_sensitivity
 
@@ -53,8 +54,19 @@ _FLAG: Final = re.compile(rb"""\s{1,4}(?P<open>\\*["'])?""")
 _QUOTED: Final = re.compile(rb"""[^"'`\\\r\n]{1,8192}""")
 _QUOTING: Final = re.compile(rb"""(?:[^"'`\\\r\n]|\\["']){1,8192}""")
 _BARE: Final = re.compile(rb"""[^\s"'`<>&;,\\(){}\[\]|]{1,8192}""")
+_IN_QUERY: Final = re.compile(rb"""[^\s"'`<>&;,\\(){}\[\]|#]{1,8192}""")
+_ARGUMENT: Final = re.compile(rb"-{0,2}[A-Za-z_][\w.-]*=[^=]")
+"""The next argument or option: `key, default=None`, `my-project --location=us-east1`."""
+_COOKIE_NAME: Final = re.compile(rb"cookies?(?:[-_]?[0-9]+)?\Z", re.IGNORECASE)
+_COOKIE_PARTS: Final = re.compile(rb"[=;,\s]+")
+_CALLED: Final = re.compile(rb"[A-Za-z_][\w.:]*")
 _PLACEHOLDER: Final = re.compile(
-    rb"[^A-Za-z0-9\x80-\xff]*|[^A-Za-z0-9]{0,5}|[,;)].*|[*&][\w.]+|abcd[a-z_]*|n/?a|pass(?:wd)?"
+    rb"[^A-Za-z0-9\x80-\xff]*|[^A-Za-z0-9]{0,5}|[,;)].*|[0-9]?[*&][\w./=]+|abcd[a-z_]*|n/?a|pass(?:wd)?|pwd"
+    rb"|(?:(?:foo|bar|baz)+|name|data)[0-9]{0,2}|val(?:ue)?s?(?:[0-9]{0,2}|[0-9]{1,2}[a-z:;,|/].*)"
+    rb"|\.[a-z_]+|\[[a-z_ -]+\].*|%\(\w+\)s|\+ ?[a-z_.]+\)*"
+    rb"|v?[0-9]{1,4}(?:\.[0-9]{1,5}){1,3}(?:[-+.]?(?:a|b|rc|dev|alpha|beta|post)[.0-9]*)?|0x[0-9a-f_]{1,16}"
+    rb"|[^.\s]{0,12}(?:\.{3}|\xe2\x80\xa6)[^.\s]{0,12}"
+    rb"|(?:bearer|basic|token|digest) [<{$%\[].*|(?:cram|digest|scram)-(?:md5|sha-?[0-9]{1,3})(?:-plus)?"
     rb"|(?:fake|dummy|mock|test)[-_ ](?:[a-z]+[-_ ])*(?:key|token|secret|password|project)[-_0-9]*"
     rb"|(?:(?:bearer|basic|token|digest) )?\*+"
     rb"|(?:[*x.\-_0]|\xe2\x80\xa2)+|1+|\$.*|<.*|\{.*|%\w+%"
@@ -64,18 +76,32 @@ _PLACEHOLDER: Final = re.compile(
     rb"|same-origin|include|omit|password|token|api[_-]?key|optional|required|object|number|integer|boolean|any|bytes|bearer|basic)[.,!]*",
     re.IGNORECASE,
 )
+_TEMPLATE: Final = re.compile(rb"\$?\{{1,2}[^{}]*\}{1,2}")
 _PHRASE: Final = re.compile(rb"(?:[a-z]{3,8} ){11,23}[a-z]{3,8}")
 """Words from which a wallet is made: https://github.com/bitcoin/bips/blob/master/bip-0039.mediawiki."""
+_NAMED: Final = re.compile(rb"[._:]|[a-z0-9][A-Z]")
+"""Between the words of a name in a program."""
 _MIXED: Final = re.compile(rb"[a-z][A-Z]")
 _PARTS: Final = re.compile(
     rb"([A-Z][a-z]+|[a-z]{2,}|[A-Z]{2,}(?![a-z])|[A-Z]+(?=[A-Z][a-z]))"
-    rb"|(?:(?<![A-Za-z0-9])[A-Za-z])?[0-9]{1,4}(?![0-9])|(?<![A-Za-z0-9])[A-Za-z](?=[._:$-])|[._/:$#\[\]-]"
+    rb"|[A-Z][0-9]{1,2}(?=[A-Z][a-z]|[^A-Za-z0-9]|\Z)"
+    rb"|(?:(?<![A-Za-z0-9])[A-Za-z])?[0-9]{1,4}(?![0-9])|(?<![A-Za-z0-9])(?:[A-Za-z](?=[._:$-])|[a-z](?=[A-Z][a-z]))"
+    rb"|[._/:$#=,@*\[\]-]"
 )
+_NUMBERS: Final = re.compile(
+    rb"25519|(?<=[Pp])-?(?:256|384|521)|(?<=secp)[0-9]{3}[kr]1|(?i:(?<=int)(?:8|16|32|64)|(?<=sha)-?[0-9]{1,3}|(?<=base)(?:32|64))"
+)
+"""Numbers that belong to a name: `Ed25519PrivateKey`, `sha256`."""
 _TYPE_NAME: Final = re.compile(
-    rb"[A-Za-z]\w*?(?:[a-z0-9_])(?:Credentials?|Session|Key|Token|Cookie|Auth|_key|_token)[0-9]{0,4}"
+    rb"_?[A-Za-z]\w*?(?:[a-z0-9_])(?:Credentials?|Session|Key|Token|Cookie|Auth|_key|_token)[0-9]{0,4}"
 )
 """The name of a type or of a field: `"session": "PipSession"`."""
 _ID: Final = re.compile(rb"[0-9@]")
+_DATED: Final = re.compile(rb"[a-z0-9.-]*[a-z][a-z0-9.-]*-[12][0-9]{3}-[01][0-9]-[0-3][0-9]")
+"""A name with its version: `monitoring-2010-08-01`."""
+_FILE: Final = re.compile(
+    rb"[^\s@?&=]{1,200}\.(?:pem|key|crt|cer|pub|json|ya?ml|toml|txt|env|ini|conf|cfg|py|js|ts|go|rs|java|c|h)"
+)
 _STOP_WORDS: Final = frozenset(
     b"a an and are be been by can cannot for from has have in is it its must of or"
     b" should than that the this to used via was were will with your".split()
@@ -83,6 +109,9 @@ _STOP_WORDS: Final = frozenset(
 _WORD_LENGTH: Final = 3
 _MOSTLY: Final = 0.5
 """Share of a name that is words of that length."""
+_WORD_AND_NUMBER: Final = 6
+"""Characters for each change between letters and digits: more changes are no name's."""
+_VOWEL: Final = re.compile(rb"[aeiouyAEIOUY]")
 _RANDOM_LENGTH: Final = 12
 _SHORT_LENGTH: Final = 6
 _LEAST: Final = 3
@@ -132,11 +161,15 @@ def _value(text: bytes, start: int, end: int, level: Sensitivity, *, in_query: b
     is_flag = text.startswith(b"--", start)
     between = _BETWEEN.match(text, end) or (_FLAG.match(text, end) if is_flag else None)
     if between is None:
-        return _in_prose(text, end)
+        return None if looks_random(text[start:end]) else _in_prose(text, end)
     if text.startswith(b"-----", end - 5) or (level is Sensitivity.IDENTITY and is_flag):
         return None
-    value = _after(text, between)
+    value = _IN_QUERY.match(text, between.end()) if in_query and not between["open"] else _after(text, between)
     if value is None or is_placeholder(value[0]) or (in_query and b" " in value[0]):
+        return None
+    if not in_query and _is_code_of(text, start, end, value, quoted=bool(between["open"])):
+        return None
+    if _COOKIE_NAME.search(text[start:end]) and not any(map(looks_random, _COOKIE_PARTS.split(value[0]))):
         return None
     sign = between.groupdict().get("sign")
     if sign == b">" and between["open"]:
@@ -144,7 +177,7 @@ def _value(text: bytes, start: int, end: int, level: Sensitivity, *, in_query: b
         return None
     if sign in {b",", b"|"} and not (sign == b"," and is_flag and not value[0].startswith(b"-")):
         # Two words of a list or a table, such as `"role": "user", "content"`, unless the second one is none.
-        return value.span() if looks_random(value[0]) else None
+        return value.span() if looks_random(value[0]) and not _ARGUMENT.match(value[0]) else None
     is_number = sign == b":" and between["quote"] and value[0].isdigit()
     sure = in_query or bool(between["open"] or is_number)
     return _span(value, between) if counts_as_secret(value[0], level, sure=sure) else None
@@ -157,7 +190,20 @@ def _in_prose(text: bytes, end: int) -> Span | None:
     # Any word may stand here: most are too short for a secret.
     if between is None or value is None or len(value[0]) < _RANDOM_LENGTH or not _has_digit(value[0]):
         return None
+    if _ARGUMENT.match(value[0]) or text.startswith(b"(", value.end()):
+        return None
     return _span(value, between) if counts_as_secret(value[0], Sensitivity.WEAK, sure=bool(between["open"])) else None
+
+
+def _is_code_of(text: bytes, start: int, end: int, value: re.Match[bytes], *, quoted: bool) -> bool:
+    """Whether the value of a name in a program is a call, or a name as well: `auth = SomeAuth2()`, `KEY = "key"`."""
+    if not quoted and text.startswith(b"(", value.end()) and _CALLED.fullmatch(value[0]):
+        return True
+    name, plain = (re.sub(rb"[^a-z0-9]", b"", word.lower()) for word in (text[start:end], value[0]))
+    if plain and plain in name:
+        return True
+    last = re.sub(rb"[^a-z0-9]", b"", text[start:end].rpartition(b".")[2].lower())
+    return not quoted and plain.endswith(last) and _NAMED.search(value[0]) is not None and len(last) > _SHORT_LENGTH
 
 
 def _after(text: bytes, between: re.Match[bytes]) -> re.Match[bytes] | None:
@@ -175,14 +221,15 @@ def _span(value: re.Match[bytes], between: re.Match[bytes]) -> Span:
 
 def counts_as_secret(value: bytes, level: Sensitivity, *, sure: bool) -> bool:
     """Whether the value of such a name is hidden; `sure` where it is known to be a value, as in JSON or a query."""
-    if is_placeholder(value):
+    if is_placeholder(value) or _FILE.fullmatch(value):
         return False
     if level is Sensitivity.STRONG and sure:
-        return len(value) >= _LEAST and not (_TYPE_NAME.fullmatch(value) and _is_words(value)) and not _is_prose(value)
+        return len(value) >= _LEAST and not _is_of_program(value) and not _is_prose(value)
     if b" " in value:
         return _PHRASE.fullmatch(value) is not None
     if level is Sensitivity.IDENTITY:
-        return sure and len(value) >= _LEAST and _ID.search(value) is not None and b"/" not in value
+        is_id = _ID.search(value) is not None and b"/" not in value and not _DATED.fullmatch(value)
+        return sure and len(value) >= _LEAST and is_id
     if level is Sensitivity.STRONG:
         mixed = _has_digit(value) or _MIXED.search(value) is not None
         return len(value) >= _SHORT_LENGTH and (mixed or looks_random(value)) and not is_code_name(value)
@@ -191,7 +238,9 @@ def counts_as_secret(value: bytes, level: Sensitivity, *, sure: bool) -> bool:
 
 def is_placeholder(value: bytes) -> bool:
     """Whether a value only stands where a secret would: `$API_KEY`, `<token>`, `****`, `Bearer ****`."""
-    return _PLACEHOLDER.fullmatch(value.strip()) is not None
+    if b"EXAMPLE" in value or _PLACEHOLDER.fullmatch(value.strip()) is not None:
+        return True
+    return b"{" in value and not looks_random(_TEMPLATE.sub(b"", value))
 
 
 def _is_code(value: bytes) -> bool:
@@ -206,6 +255,8 @@ def is_value(value: bytes) -> bool:
 
 def looks_random(value: bytes) -> bool:
     """Whether a word looks drawn by chance: long, with a digit or with as many different characters as that needs."""
+    if b"%" in value:
+        value = unquote_to_bytes(value)
     if len(value) < _RANDOM_LENGTH or b" " in value:
         return False
     if value.isdigit():
@@ -217,6 +268,12 @@ def looks_random(value: bytes) -> bool:
     return _entropy(value) >= _BITS + 1
 
 
+def _is_of_program(value: bytes) -> bool:
+    """Whether a value in quotes is a type, a path, a file or a member: `"PrivateKey"`, `"/home/me"`, `"a.getKey"`."""
+    named = _TYPE_NAME.fullmatch(value) or value.startswith(b"/") or b"::" in value
+    return bool(named or (b"." in value and _MIXED.search(value))) and _is_words(value)
+
+
 def _is_prose(value: bytes) -> bool:
     """Whether it is a part of a sentence, which no passphrase is."""
     return value[:1] == b" " or (value.count(b" ") > 1 and not _STOP_WORDS.isdisjoint(value.lower().split()))
@@ -224,19 +281,28 @@ def _is_prose(value: bytes) -> bool:
 
 def is_code_name(value: bytes) -> bool:
     """Whether what is assigned is a name in a program: `key := config.key2`, `PrivateKey = testRSAKey`."""
-    return (b"." in value or not _has_digit(value)) and _is_words(value)
+    named = b"." in value or b"::" in value or value.count(b"_") > 2  # noqa: PLR2004 - of more parts than a password
+    return (named or not _has_digit(_NUMBERS.sub(b"", value))) and _is_words(value)
 
 
 def _is_words(value: bytes) -> bool:
     """Whether it is a name or a path made of words: `someOrdinaryName`, `testRSAKey`, `config.s3_bucket`."""
-    letters = at = 0
+    value = _NUMBERS.sub(b"", value)
+    letters = signs = joints = at = 0
+    was_word: bool | None = None
     while at < len(value):
         part = _PARTS.match(value, at)
         if part is None:
             return False
-        letters += len(part[1] or b"") if part.end() - at >= _WORD_LENGTH else 0
-        at = part.end()
-    return letters >= _MOSTLY * len(value)
+        word, at = part[1], part.end()
+        if part[0].isalnum():
+            joints += was_word is not None and was_word != bool(word)
+            was_word = bool(word)
+            letters += len(word) if word and len(word) >= _WORD_LENGTH and _VOWEL.search(word) else 0
+        else:
+            signs += 1
+            was_word = None
+    return letters >= _MOSTLY * (len(value) - signs) and joints * _WORD_AND_NUMBER <= max(len(value), _RANDOM_LENGTH)
 
 
 def _has_digit(value: bytes) -> bool:

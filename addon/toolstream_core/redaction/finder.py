@@ -39,7 +39,7 @@ _BEFORE: Final = 32
 _OF_SERVICE: Final = re.compile(
     rb"(?i)(?<![a-z0-9])(?:"
     + WORDS.encode()
-    + rb""")(?:[ \t\w.-]{0,20})[\s'"`\\]{0,4}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)"""
+    + rb""")(?:(?:(?! --)[ \t\w.-]){0,20})[\s'"`\\]{0,4}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)"""
     rb"""[\x60'"\s=\\]{0,6}([\w.=+/~%:-]{10,256})"""
 )
 _OF_MODELS: Final = re.compile(
@@ -76,8 +76,10 @@ _HARMLESS: Final[set[bytes]] = set()
 """What was looked at once and is no secret by its shape, as names and ids come again in every event and every flow."""
 _AWS_SECRET: Final = re.compile(rb"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 _NEAR: Final = 400
-_DATA: Final = 200
-"""Characters in a row that are data, and no key."""
+_BASE64_SIGN: Final = re.compile(rb"[/+]")
+_NO_BASE64: Final = re.compile(rb"[^A-Za-z0-9+/=]")
+_LOOKED_AT: Final = 256
+"""Characters before a key that tell whether it is a part of base64."""
 _DEEPEST: Final = 4
 
 _SHORT: Final = 1024
@@ -205,11 +207,7 @@ def _shapes(text: bytes, start: int, end: int) -> Iterator[Found]:
     at = start
     while prefix := _PREFIX.search(text, at, end):
         if found := _SHAPE.match(text, prefix.start()):
-            if (
-                b"*" not in found[0]
-                and b"EXAMPLE" not in found[0]
-                and not _is_within_base64(text, start, end, found.start())
-            ):
+            if b"*" not in found[0] and b"EXAMPLE" not in found[0] and not _is_within_base64(text, found):
                 yield Found(found.start(), found.end(), _kind(found[0]))
                 if found[0][:4] in {b"AKIA", b"ASIA"}:
                     yield from _aws_secrets(text, found.start())
@@ -218,9 +216,13 @@ def _shapes(text: bytes, start: int, end: int) -> Iterator[Found]:
             at = prefix.start() + 1
 
 
-def _is_within_base64(text: bytes, start: int, end: int, at: int) -> bool:
-    """Whether what begins at `at` is only a part of long data in base64, such as an image or a model's signature."""
-    return end - start >= _DATA and at > start + _BEFORE and text[at - 1 : at] in {b"/", b"+"}
+def _is_within_base64(text: bytes, found: re.Match[bytes]) -> bool:
+    """Whether what was found is a part of data in base64, such as an image or a model's signature, or of a name."""
+    at = found.start()
+    if text[at - 1 : at] in {b"/", b"+"} and not _NO_BASE64.search(found[0]):
+        before = text[max(0, at - _LOOKED_AT) : at - 1]
+        return any(map(looks_random, _BASE64_SIGN.split(before[len(before.rstrip(_RUN_BYTES)) :])))
+    return found[0].startswith(b"s.") and not looks_random(found[0][2:])
 
 
 def _of_services(text: bytes, start: int, end: int) -> Iterator[Found]:

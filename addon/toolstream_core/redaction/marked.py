@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import unquote_to_bytes
 
 from toolstream_core.redaction.assignments import counts_as_secret, is_code_name, is_placeholder, is_value, looks_random
 from toolstream_core.redaction.sentences import sentences
@@ -29,7 +30,15 @@ def _is_credential(word: bytes) -> bool:
 def _is_userinfo(user: bytes) -> bool:
     """Whether what a URL says before the host is more than a user's name or the words of an example."""
     name, colon, password = user.partition(b":")
-    return is_value(password) and password.lower() not in _EXAMPLES if colon else looks_random(name)
+    return _is_url_password(password) if colon else looks_random(name)
+
+
+def _is_url_password(password: bytes) -> bool:
+    """Whether what stands between a URL's user and host is none of the words that examples have there."""
+    plain = unquote_to_bytes(password)
+    if (plain.isalpha() and len(plain) <= _SHORT) or plain.endswith(b"]"):
+        return False
+    return is_value(plain) and not _EXAMPLES.issuperset(plain.lower().split())
 
 
 def _is_login(pair: bytes) -> bool:
@@ -37,7 +46,9 @@ def _is_login(pair: bytes) -> bool:
     return not pair.replace(b":", b"").isdigit()
 
 
-_EXAMPLES: Final = frozenset(b"pass passwd pw pwd password secret x xxx token".split())
+_SHORT: Final = 6
+"""Letters up to which a password in a URL is a word of an example: `user:pass`, `a:b`, `evil:thing`."""
+_EXAMPLES: Final = frozenset(b"pass passwd pw pwd password secret x xxx token opensesame".split())
 
 
 class Mark(NamedTuple):
@@ -73,7 +84,7 @@ MARKS: Final = (
     ),
     _mark("://", rb"://([^\s/?#@\"'<>\\]{1,256})@", _is_userinfo),
     # A password with a slash: what follows the colon is no port.
-    _mark("://", rb"://[^\s/?#@:\"'<>\\]{0,64}:(?![0-9]{1,5}(?:[/?#]|\b))([^\s@\"'<>\\]{1,256})@"),
+    _mark("://", rb"://[^\s/?#@:\"'<>\\]{0,64}:(?![0-9]{1,5}(?:[/?#]|\b))([^\s@\"'<>\\]{1,256})@", _is_url_password),
     _mark(
         "curl",
         rb"""\bcurl(?=[\s\\"'])[^|;\x01]{0,600}?[\s"'](?:-u|--user)"""
@@ -131,6 +142,7 @@ _KEY_BLOCKS: Final = (
     ),
     re.compile(rb"Private-Lines: [0-9]{1,3}\s([^\x01]{0,16384}?)(?:Private-MAC|\n\x01|\Z)"),
 )
+_KEY_BEGINS: Final = re.compile(rb"[ \t]*(?:\r?\n|\\+[nr])(?:\s|\\+[nr])*[A-Za-z0-9+/=]{4,}[ \t]*(?:[\\\r\n\"-]|\Z)")
 _KEY_LINE: Final = re.compile(rb"[A-Za-z0-9+/=]+")
 
 
@@ -157,8 +169,10 @@ def marked(text: bytes, sensitivity: Callable[[str], Sensitivity]) -> Iterator[S
 def _key_lines(text: bytes) -> Iterator[Span]:
     for pattern in _KEY_BLOCKS:
         for block in pattern.finditer(text):
-            lines = _KEY_LINE.finditer(text, *block.span(1))
-            yield from (line.span() for line in lines if not is_placeholder(line[0]))
+            lines = [*_KEY_LINE.finditer(text, *block.span(1))]
+            # Else a program or a sentence only names how a key begins.
+            if _KEY_BEGINS.match(block[1]) or any(looks_random(line[0]) for line in lines):
+                yield from (line.span() for line in lines if not is_placeholder(line[0]))
 
 
 def _cookies(text: bytes) -> Iterator[Span]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.redaction.assignments import is_placeholder
+from toolstream_core.redaction.assignments import is_placeholder, looks_random
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,7 +129,8 @@ def _is_password(value: bytes, *, sure: bool) -> bool:
 
 def _is_token(word: bytes) -> bool:
     """Whether a part of a path is drawn by chance, and no title in small letters."""
-    return not is_placeholder(word) and _TOKEN.search(word) is not None
+    found = _TOKEN.search(word)
+    return found is not None and looks_random(found[0]) and not is_placeholder(word)
 
 
 def seeds(text: bytes, lowered: bytes) -> Iterator[Span]:
