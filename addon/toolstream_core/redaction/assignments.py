@@ -269,7 +269,7 @@ def looks_random(value: bytes) -> bool:
 
 
 def _is_of_program(value: bytes) -> bool:
-    """Whether a value in quotes is a type, a path, a file or a member: `"PrivateKey"`, `"/home/me"`, `"a.getKey"`."""
+    """Whether a value in quotes is a type, a path, a file or a member: `"PrivateKey"`, `"/srv/app"`, `"a.getKey"`."""
     named = _TYPE_NAME.fullmatch(value) or value.startswith(b"/") or b"::" in value
     return bool(named or (b"." in value and _MIXED.search(value))) and _is_words(value)
 
