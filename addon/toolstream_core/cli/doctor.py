@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.report.layout import counted
+from toolstream_core.sources import demo
 
 if TYPE_CHECKING:
     import argparse
@@ -43,16 +44,17 @@ def run(args: argparse.Namespace) -> int:
     from toolstream_core.fixtures.examination import examine
     from toolstream_core.redaction import redaction_of
 
-    missing = [path for path in args.paths if not path.exists()]
+    named = [demo.located(path) for path in args.paths]
+    missing = [path for path, place in zip(args.paths, named, strict=True) if not place.exists()]
     if missing:
-        print(f"toolstream: there is no {missing[0]}", file=sys.stderr)
+        print(f"toolstream: {demo.unknown(missing[0]) or f'there is no {missing[0]}'}", file=sys.stderr)
         return USAGE
     try:
         redaction = redaction_of(args.secret)
     except ValueError as error:
         print(f"toolstream: --secret: {error}", file=sys.stderr)
         return USAGE
-    paths = list(_files(args.paths))
+    paths = list(_files(named))
     problems = [problem for path in paths for problem in examine(path, redaction)]
     fixed = _fixed(problems, redaction) if args.fix else []
     problems = [problem for problem in problems if problem.kind != "secret" or problem.file not in fixed]

@@ -13,6 +13,7 @@ from toolstream_core.protocols.requests import asked
 from toolstream_core.redact import redacted
 from toolstream_core.report.explaining import Explaining
 from toolstream_core.report.verdict import UNEXPLAINED, Explained, verdict_object, verdict_text
+from toolstream_core.sources.files import answers
 from toolstream_core.stages.stream_checks import BY_CLIENT
 from toolstream_core.verdict.answer import SentAnswer, dropped
 from toolstream_core.verdict.conversations import Conversations, Judged
@@ -124,16 +125,15 @@ class Judging:
 def verdicts_in(flows: Iterable[Path]) -> dict[str, SavedVerdict]:
     """The verdicts on the answers in flow files of one run, by their sources, the last one on each.
 
-    Raises `UnreadableError` and `OSError`.
+    Raises `UnreadableError`.
     """
     from toolstream_core.proxy import flowfile
 
     verdicts: list[SavedVerdict] = []
     judging = Judging(verdicts.append)
     for flow in flows:
-        with flow.open("rb") as stream:
-            for saved in flowfile.answers(stream, str(flow)):
-                judging.take(saved, read_body(saved.chunks, saved.exchange, broken=saved.broken))
+        for saved in answers(str(flow), flowfile.answers):
+            judging.take(saved, read_body(saved.chunks, saved.exchange, broken=saved.broken))
     return {one.source: one for one in verdicts}
 
 

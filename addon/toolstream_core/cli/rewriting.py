@@ -21,6 +21,7 @@ from toolstream_core.redact import redacted
 from toolstream_core.report.layout import counted
 from toolstream_core.report.paint import printable, word
 from toolstream_core.report.summary import fault_line
+from toolstream_core.sources.demo import located
 from toolstream_core.sources.files import STDIN
 from toolstream_core.sources.rewrite import NewBody, pairs, rewritten
 from toolstream_core.sources.saved import UnreadableError
@@ -88,7 +89,7 @@ def _targets(args: argparse.Namespace) -> Sequence[tuple[str, str]]:
     """Each file to read and where it goes. Raises `OutputError`."""
     found = list(pairs(args.source, args.output))
     outputs = [Output(Path(target), force=args.force) for _, target in found if target != STDIN]
-    inputs = [] if args.source == STDIN else [Path(args.source)]
+    inputs = [] if args.source == STDIN else [located(args.source)]
     check_outputs(outputs, inputs, makes_folders=bool(inputs) and inputs[0].is_dir())
     return found
 

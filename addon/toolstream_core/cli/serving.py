@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.proxy.option_table import LOG, OPTIONS, PROVIDER
 from toolstream_core.report.jsonl import may_append
+from toolstream_core.sources import demo
 from toolstream_core.sources.files import READABLE
 from toolstream_core.synthetic.call_specs import PREFIX, CallSpecError, parse_calls
 from toolstream_core.testing import Setup
@@ -69,7 +70,9 @@ def setup_of(args: argparse.Namespace, *, network: str, log: str) -> Setup:
     except CallSpecError as error:
         raise UsageError(str(error)) from error
     for path in flows:
-        if not path.exists():
+        if unknown := demo.unknown(path):
+            raise UsageError(unknown)
+        if not demo.located(path).exists():
             raise UsageError(f"no such file or directory: {path}. Expected {READABLE}, a folder of them, or `calls:`")
     mine: dict[str, Any] = {}
     options: dict[str, list[str]] = {}

@@ -21,6 +21,7 @@ from toolstream_core.shrinking.passes import passes
 from toolstream_core.shrinking.search import Search
 from toolstream_core.shrinking.tried import TriedCandidates
 from toolstream_core.shrinking.verdicts import has_verdict, verdicts, worst
+from toolstream_core.sources.demo import beside
 from toolstream_core.state_file import StateError
 from toolstream_core.verdict import Outcome
 
@@ -122,7 +123,7 @@ def _run(args: argparse.Namespace) -> int:
 def _output(args: argparse.Namespace) -> Path:
     from toolstream_core.fixtures.expectation import expect_path
 
-    output: Path = args.output or args.flow.with_suffix(".min.flow")
+    output: Path = args.output or beside(args.flow).with_suffix(".min.flow")
     outputs = [Output(path, "-o", args.force) for path in (output, expect_path(output))]
     if args.state is not None:
         outputs.append(Output(args.state, "--state", force=None, is_own=Path.is_file))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from toolstream_core.sources import demo
 from toolstream_core.synthetic.call_specs import PREFIX, CallSpecError, parse_calls
 from toolstream_core.testing import Setup
 
@@ -63,6 +64,10 @@ def _answers(given: Iterable[str | Path], item: pytest.Item) -> dict[str, Any]:
 
 def _found(given: str | Path, item: pytest.Item) -> Path:
     """The path as it is, in the folder of the test's file, or in the root."""
+    if demo.is_demo(given):
+        if unknown := demo.unknown(given):
+            raise pytest.UsageError(f"the marker toolstream: {unknown}")
+        return Path(given)
     wanted = Path(given).expanduser()
     tried = [folder / wanted for folder in (item.path.parent, item.config.rootpath)]
     for path in tried:

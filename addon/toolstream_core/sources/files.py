@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from toolstream_core.model import ABSENT
-from toolstream_core.sources import cassettes, har, layout, raw
+from toolstream_core.sources import cassettes, demo, har, layout, raw
 from toolstream_core.sources.interaction import saved_of
 from toolstream_core.sources.saved import UnreadableError
 
@@ -51,6 +51,9 @@ _RIGHT[".mitm"] = _RIGHT[".flow"]
 
 def files(path: str) -> Iterator[str]:
     """`path` itself, or where it is a folder all files below it, sorted, but for hidden ones."""
+    if path == demo.PREFIX:
+        yield from (f"{demo.PREFIX}{name}" for name in demo.names())
+        return
     if path == STDIN or not os.path.isdir(path):  # noqa: PTH112 - stays as the user wrote it, `./` too
         yield path
         return
@@ -101,8 +104,11 @@ def _opened(path: str) -> Iterator[io.BufferedReader]:
             raise UnreadableError("is closed")
         yield cast("io.BufferedReader", sys.stdin.buffer)
         return
+    if unknown := demo.unknown(path):
+        raise UnreadableError(f"cannot be read: {unknown}")
     try:
-        stream = open(path, "rb")  # noqa: PTH123, SIM115 - stays as the user wrote it; closed below
+        place = demo.located(path) if demo.is_demo(path) else path
+        stream = open(place, "rb")  # noqa: PTH123, SIM115 - stays as the user wrote it; closed below
     except ValueError as error:
         raise UnreadableError(f"cannot be read: {error}") from error
     with stream:

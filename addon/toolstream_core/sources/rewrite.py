@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from toolstream_core.model import ABSENT
 from toolstream_core.sources import cassettes, har, har_socket, raw
+from toolstream_core.sources.demo import located
 from toolstream_core.sources.files import STDIN, Kind, begun, files
 from toolstream_core.sources.interaction import saved_of
 from toolstream_core.sources.saved import UnreadableError
@@ -44,11 +45,12 @@ type RewriteFlows = Callable[[BinaryIO, str, Change], bytes]
 
 def pairs(source: str, target: str) -> Iterator[tuple[str, str]]:
     """Each file that `source` means and where it goes: `target` itself, or, for a folder, its place below it."""
-    if source == STDIN or not Path(source).is_dir():
+    folder = located(source)
+    if source == STDIN or not folder.is_dir():
         yield source, target
         return
     for file in files(source):
-        yield file, str(Path(target) / Path(file).relative_to(source))
+        yield file, str(Path(target) / located(file).relative_to(folder))
 
 
 def rewritten(path: str, change: Change, flows: RewriteFlows, request: Json = ABSENT) -> bytes:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from toolstream_core.proxy.option_table import REPEATS
+from toolstream_core.sources.demo import is_demo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -52,7 +53,10 @@ class Setup:
         ]
 
     def _provider(self) -> list[str]:
-        return [*(str(path.absolute()) for path in self.flows), *([] if self.calls is None else self._made())]
+        return [
+            *(str(path if is_demo(path) else path.absolute()) for path in self.flows),
+            *([] if self.calls is None else self._made()),
+        ]
 
     def _made(self) -> list[str]:
         return [f"calls:{call}" for call in self.calls or ("",)]
