@@ -11,6 +11,7 @@ from toolstream_core.redaction.finder import SecretFinder
 from toolstream_core.redaction.leaves import leaves
 from toolstream_core.redaction.names import Sensitivity, header_sensitivity
 from toolstream_core.redaction.overwritten import spans
+from toolstream_core.redaction.signatures import Signatures, without
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,9 +35,12 @@ def redacted(text: str, secrets: tuple[str, ...] = ()) -> str:
     if len(text) < MIN_SECRET:
         return text
     finder, data = _finder(secrets), text.encode("utf-8", "surrogatepass")
-    edits = [*finder.edits(data)]
-    if '"' in text:
-        edits += Fields(finder).edits(data, list(leaves(data)))
+    found = list(leaves(data)) if '"' in text else []
+    signatures = Signatures(finder).among(data, found, len(data))
+    plain = without(data, signatures)
+    edits = [*finder.edits(plain), *Fields(finder).edits(plain, found)]
+    if signatures and finder.sure:
+        edits += finder.sure.edits(data)
     if not edits:
         return text
     clean = bytearray(data)

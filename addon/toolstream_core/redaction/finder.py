@@ -108,13 +108,18 @@ class Found(NamedTuple):
 class SecretFinder:
     """Finds secrets in texts of any kind."""
 
-    def __init__(self, redaction: Redaction, known: Sequence[str] = ()) -> None:
-        """`known` are values that are secret wherever they show."""
+    def __init__(self, redaction: Redaction, known: Sequence[str] = (), *, guesses: bool = True) -> None:
+        """`known` are values that are secret wherever they show; without `guesses`, only these and patterns are."""
         self._known = forms(tuple(known))
         self._patterns = [re.compile(pattern.encode()) for pattern in redaction.patterns]
         self._names = frozenset(map(normal, redaction.names))
         self.has_patterns = bool(self._patterns)
         """Whether expressions of the user, which may be any, are looked for."""
+        self._guesses = guesses
+        self.sure: SecretFinder | None = None
+        """Finds known secrets and patterns alone; `None` where there are none."""
+        if guesses and (self._known or self._patterns):
+            self.sure = SecretFinder(redaction, known, guesses=False)
 
     def sensitivity(self, name: str) -> Sensitivity:
         """Of a JSON field or a variable, with the names of the user."""
@@ -137,7 +142,7 @@ class SecretFinder:
     def find(self, text: bytes) -> Iterator[Found]:
         """The secrets that stand in a text as they are."""
         yield from self.find_by_themselves(text)
-        if text.isalnum() or (len(text) <= _SHORT and not self._names and not _may_name(text)):
+        if not self._guesses or text.isalnum() or (len(text) <= _SHORT and not self._names and not _may_name(text)):
             return  # what names a secret stands apart from it: each expression for that needs a sign or a space
         yield from (
             Found(*span, "named")
@@ -150,7 +155,8 @@ class SecretFinder:
 
     def find_by_themselves(self, text: bytes) -> Iterator[Found]:
         """Those that need no word before them: known ones, patterns, shapes of keys."""
-        yield from self._runs(text)
+        if self._guesses:
+            yield from self._runs(text)
         for form in self._known:
             if form in text:
                 yield from (Found(at, at + len(form), "known") for at in _all(text, form))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from toolstream_core.redaction.body import redacted_body
 from toolstream_core.redaction.escapes import beside_escapes
 from toolstream_core.redaction.finder import SecretFinder, filled
+from toolstream_core.redaction.leaves import leaves
+from toolstream_core.redaction.signatures import Signatures, without
 from toolstream_core.secret_shapes import SHAPES
 
 if TYPE_CHECKING:
@@ -82,7 +84,9 @@ def _secret(data: bytes, pieces: list[tuple[int, int]]) -> Overwritten:
 def secrets_of_text(data: bytes, redaction: Redaction) -> Iterator[Overwritten]:
     """The secrets in a file of any text."""
     clean = bytearray(redacted_body(data, redaction))
-    for found in SecretFinder(redaction).find(data):
+    finder = SecretFinder(redaction)
+    signatures = Signatures(finder).among(data, list(leaves(data)), len(data))
+    for found in finder.find(without(data, signatures)):
         for start, end in beside_escapes(data, found.start, found.end):
             clean[start:end] = filled(data[start:end])
     yield from overwritten(data, bytes(clean))
