@@ -49,7 +49,7 @@ def test_a_crash_shows_what_was_printed_last() -> None:
     assert failed(Reason.GAVE_UP, "bye\n") == f"{row}  gave up: {ran}  {helps}"
 
 
-LONG = "call 0 get_weather: came back without its arguments " + "and the reason goes on " * 12
+LONG = "call 0 get_weather: returned without its arguments " + "and the reason goes on " * 12
 
 
 def test_without_a_width_nothing_is_cut() -> None:

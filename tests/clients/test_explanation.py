@@ -47,7 +47,7 @@ def test_the_words_name_the_bug_and_where_the_readings_part() -> None:
     assert found is not None
     assert found.names == ["by-present-id"]
     assert found.event == 1
-    assert found.text == 'takes every present id for a new call: "" at event 1'
+    assert found.text == 'starts a new call for every id, also an empty one; first at event 1 ("")'
     assert "Spring AI" in found.projects
     assert [one.key for one in found.others] == [Key.ENTRY]
 
@@ -69,7 +69,7 @@ def test_a_client_that_reads_as_the_protocol_says_has_no_deviation() -> None:
     found = explain(FORM, events, echoed(("call_1", "get_weather", '{"x": 1}{"y": 2}')))
     assert found is not None
     assert (found.names, found.event, found.projects) == ([], None, {})
-    assert found.text.startswith("reads the stream as the protocol says")
+    assert found.text.startswith("followed the protocol")
 
 
 def test_what_no_small_set_of_deviations_gives_is_not_explained() -> None:

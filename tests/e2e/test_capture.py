@@ -221,7 +221,7 @@ def test_what_the_client_got(changing: Captures, plain: Upstream) -> None:
 
 
 def test_an_answer_without_a_stream_that_was_streamed(destreaming: Captures, plain: Upstream) -> None:
-    """Upstream's is the whole one, to the request that it got; the client got events."""
+    """Upstream's is the whole one, to the request that it got; the client received events."""
     whole = Answer((Send(CHAT.whole_body),), content_type="application/json")
     got = fetch(destreaming, plain, whole)
     flow = destreaming.last()

@@ -125,9 +125,7 @@ def test_lost_arguments(proxy: Proxy, capsys: pytest.CaptureFixture[str]) -> Non
         "event": 1,
         "explained": ["by-index-and-id", "nameless-dropped"],
         "advice": ["--set toolstream_shape=whole-calls", "--set toolstream_shape=header-with-first-fragment"],
-        "problems": [
-            {"verdict": "returned-without-arguments", "call": 0, "message": "came back without its arguments"}
-        ],
+        "problems": [{"verdict": "returned-without-arguments", "call": 0, "message": "returned without its arguments"}],
         "count": 0,
         "request": second.id,
     }
@@ -135,7 +133,7 @@ def test_lost_arguments(proxy: Proxy, capsys: pytest.CaptureFixture[str]) -> Non
     lines = capsys.readouterr().out.splitlines()
     shown = lines[next(place for place, line in enumerate(lines) if "verdict" in line) :]
     assert shown[0].startswith(
-        "#1         verdict returned-without-arguments: call 0 ls: came back without its arguments (takes "
+        "#1         verdict returned-without-arguments: call 0 ls: returned without its arguments (takes "
     )
     assert shown[-1].endswith("→ --set toolstream_shape=whole-calls")
     assert all(line.startswith("#1 ") and len(line) <= 120 for line in shown)
@@ -176,7 +174,7 @@ def test_the_calls_as_the_client_got_them(proxy: Proxy, capsys: pytest.CaptureFi
     proxy.addon.done()
     lines = capsys.readouterr().out.splitlines()
     meant = lines.index(f'#2         call 0 ls id="" {ARGUMENTS}')
-    got = lines.index(f"#2         client got call 0 ls id={shortened(call['id'], ID)} {ARGUMENTS}")
+    got = lines.index(f"#2         client received call 0 ls id={shortened(call['id'], ID)} {ARGUMENTS}")
     assert got > meant
 
 

@@ -33,7 +33,7 @@ def test_lines() -> None:
         f"{note} TS115 missing-index at event 4 call 0: a continuation has no index",
         "#1    +7ms event 5    finish tool_calls",
         "#1    +7ms event 6    end",
-        '#1         call 0 ls id="c1" "{\\"p\\":\\"\\u001b[31m\\"}"  not whole',
+        '#1         call 0 ls id="c1" "{\\"p\\":\\"\\u001b[31m\\"}"  incomplete',
         "#1         error TS210 invalid-arguments at event 4 call 0: the arguments of ls are no valid JSON",
         "#1         7 events, 1 call, finish tool_calls, 1 error, 3 notes",
     ]
@@ -112,19 +112,19 @@ def test_errors_and_breaks() -> None:
     report([Lines(told.append, Label("#1", "h"))], [BODY[1], b'data: {"error":{"code":502,"message":"gone"}}\n\n'])
     assert told[2] == '#1         event 1    error "502: gone"'
     assert told[3] == "#1         error TS313 in-band-error at event 1: the provider reports an error: 502: gone"
-    assert told[-1] == "#1         2 events, 0 calls, no finish reason, 1 error, never ended"
+    assert told[-1] == "#1         2 events, 0 calls, no finish reason, 1 error, unfinished"
 
 
 FATES = {
     ("empty-id", 1, 2): "2 changes",
-    ("empty-id", 1, 0): "drawn, but this answer has nothing that it could change",
-    ("empty-id", 0, 0): "not drawn: this answer has no call that it is meant for",
+    ("empty-id", 1, 0): "selected, but nothing in this response matches",
+    ("empty-id", 0, 0): "not applied: no matching call",
     (
         "late-id:p=0.5",
         0,
         0,
-    ): "not drawn: chance (p) or its number (times) spared it, or it has no call that is meant",
-    ("cut:at=event:9,times=1", 1, 0): "drawn, but this answer has nothing that it could change",
+    ): "not applied: skipped by p or times, or no matching call",
+    ("cut:at=event:9,times=1", 1, 0): "selected, but nothing in this response matches",
 }
 
 
@@ -137,5 +137,5 @@ def test_what_became_of_a_fault(fault: tuple[str, int, int]) -> None:
 def test_a_fault_that_cannot_be_caused() -> None:
     """The protocols in which it can are named; of a preset, those in which any part of it can."""
     assert fault_line(Injected("kimi:p=1", 0, 0), "anthropic") == (
-        "fault kimi:p=1: cannot be caused in anthropic, only in openai-chat, cohere-v2"
+        "fault kimi:p=1: not possible in anthropic, only in openai-chat, cohere-v2"
     )

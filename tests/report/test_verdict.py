@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 CALL = Call(0, 0, Kind.FUNCTION, "c1", "ls", '{"p":"secret"}', complete=True)
 CALL.events.extend(3, 2)
-LOST = Problem(Outcome.RETURNED_WITHOUT_ARGUMENTS, 0, "came back without its arguments")
+LOST = Problem(Outcome.RETURNED_WITHOUT_ARGUMENTS, 0, "returned without its arguments")
 
 
 def hide(text: str) -> str:
@@ -58,11 +58,11 @@ def test_an_event_is_known_where_a_call_is() -> None:
 def test_lines() -> None:
     """The verdict, why, and by which request."""
     lost = Verdict(Outcome.RETURNED_WITHOUT_ARGUMENTS, (LOST,))
-    why = Explained(text="takes every present id for a new call")
+    why = Explained(text="starts a new call for every id, also an empty one")
     assert verdict_text(Verdict(Outcome.OK), [CALL], request="r").text == "verdict ok, request r"
     assert verdict_text(lost, [CALL], request="r", explained=why).text == (
-        "verdict returned-without-arguments: call 0 ls: came back without its arguments "
-        "(takes every present id for a new call), request r"
+        "verdict returned-without-arguments: call 0 ls: returned without its arguments "
+        "(starts a new call for every id, also an empty one), request r"
     )
     again = Verdict(Outcome.RETRIED, (Problem(Outcome.RETRIED, 0, "the secret\n"),), count=3)
     marked = verdict_text(again, [CALL], request="r", hide=hide)
@@ -76,7 +76,7 @@ def test_what_is_alike_is_said_once() -> None:
     more = [Problem(Outcome.PHANTOM_CALL, None, text) for text in ("a was never sent", "b was never sent")]
     split = Verdict(Outcome.SPLIT_CALL, (LOST, piece, piece, *more, piece, more[1]))
     assert verdict_text(split, [CALL], request=None).text == (
-        "verdict split-call: call 0 ls: came back without its arguments; call 0 ls: came back in pieces (and 2 more); "
+        "verdict split-call: call 0 ls: returned without its arguments; call 0 ls: came back in pieces (and 2 more); "
         "a was never sent; b was never sent (and 1 more)"
     )
 

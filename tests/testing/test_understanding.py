@@ -73,11 +73,11 @@ def test_nothing_was_asked_or_answered() -> None:
     assert misunderstood([]) == ["the client sent no request to an LLM"]
     assert incomplete_calls([]) == ["the client sent no request to an LLM"]
     [line] = misunderstood([exchange(0, status=404, comment="")])
-    assert line == "the client got no response: HTTP 404"
+    assert line == "the client received no response: HTTP 404"
     [line] = misunderstood(
         [exchange(0, status=404, comment=f"refused: {Path.cwd() / 'a.flow'}#0 differs at x " + "y" * 80)]
     )
-    assert line.startswith("the client got no response: HTTP 404 refused: a.flow#0 differs at x yyyy")
+    assert line.startswith("the client received no response: HTTP 404 refused: a.flow#0 differs at x yyyy")
     assert line.endswith("y" * 80)
 
 

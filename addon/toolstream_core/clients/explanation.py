@@ -56,9 +56,9 @@ class Explanation:
         where = (
             ""
             if self.event is None
-            else f": {self.seen} at event {self.event}"
+            else f"; first at event {self.event} ({self.seen})"
             if self.seen
-            else f": event {self.event}"
+            else f"; first at event {self.event}"
         )
         return f"{words}{where}"
 

@@ -50,7 +50,7 @@ def misunderstood(exchanges: Sequence[Exchange]) -> list[str]:
         others = "".join(f"; it requested {one.request.method} {one.request.url}" for one in exchanges[:1])
         return [f"the client sent no request to an LLM{others}"]
     if all((one.status or _BAD_STATUS) >= _BAD_STATUS for one in asked):
-        return [f"the client got no response: {_status(asked[-1])}"]
+        return [f"the client received no response: {_status(asked[-1])}"]
     bad = [*(one for one in _judged(asked) if one.problems), *_taken_for_an_end(asked)]
     return [line for one in bad for line in _lines(one)]
 

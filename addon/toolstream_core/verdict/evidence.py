@@ -79,7 +79,7 @@ def evidence(result: ToolResult, known: Iterable[KnownResult] = ()) -> Evidence:
         return found
     judged = [sign for one in known if (sign := _compared(result.text, one)) is not None]
     if True in judged:
-        return Evidence(Sign.ACCEPTED, "equals the result of the healthy run in kind")
+        return Evidence(Sign.ACCEPTED, "matches the result of the healthy run")
     if found is not None:
         return found
     if judged:

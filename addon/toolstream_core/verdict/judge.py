@@ -45,7 +45,7 @@ def judge(
 
 def without_request(outcome: Outcome, calls: Sequence[Meant], dropped: Collection[int] = ()) -> Verdict:
     """The verdict on an answer after which no request came: `SILENT`, or `ABORTED`."""
-    text = "the client left" if outcome is Outcome.ABORTED else "no request came after it"
+    text = "the client disconnected" if outcome is Outcome.ABORTED else "no later request"
     lost = [Problem(outcome, place, text) for place, _ in _wanted(calls, dropped)]
     nothing = outcome is Outcome.SILENT and not to_run(calls)
     return Verdict(Outcome.OK if nothing else outcome, tuple(lost))
@@ -89,12 +89,12 @@ def _has_result(call: Meant, new: Conversation) -> bool:
 def _without_calls(meant: Sequence[Meant], new: Conversation, dropped: Collection[int]) -> Verdict:
     """Neither calls nor results: they may stand in the text, or the client tried again."""
     text = "\n".join(new.texts)
-    run = "the call never came whole, and the text says that it was run"
+    run = "the call is incomplete, and a text message shows its result"
     half = [Problem(Outcome.AS_TEXT, at, run) for at, call in enumerate(meant) if half_stands_in(call, text)]
     whole = list(_wanted(meant, dropped))
-    outcome, why = Outcome.LOST_CALL, "the client went on, and neither the call nor a result came back"
+    outcome, why = Outcome.LOST_CALL, "the client continued without returning the call or a result"
     if not new.texts:
-        outcome, why = Outcome.RETRIED, "the same was asked again, and neither the call nor a result came back"
+        outcome, why = Outcome.RETRIED, "the client repeated the request without the call or a result"
     missing = [Problem(outcome, at, why) for at, call in whole if not stands_in(call, text)]
     otherwise = Outcome.AS_TEXT if whole else Outcome.RETRIED if meant else Outcome.OK
     return _verdict([*half, *missing], otherwise)
@@ -128,15 +128,15 @@ def _results_of(call: EchoedCall, new: Conversation) -> list[ToolResult]:
 
 def _judge_call(place: int, call: Meant, one: EchoedCall) -> Iterator[Problem]:
     if one.name != call.name:
-        yield Problem(Outcome.WRONG_NAME, place, f"came back as {one.name!r}")
+        yield Problem(Outcome.WRONG_NAME, place, f"returned under the name {one.name!r}")
     if same(call.arguments, one.arguments):
         return
     if value_of(one.arguments) == {}:
-        yield Problem(Outcome.RETURNED_WITHOUT_ARGUMENTS, place, "came back without its arguments")
+        yield Problem(Outcome.RETURNED_WITHOUT_ARGUMENTS, place, "returned without its arguments")
     elif call.kind != "custom" and not isinstance(value_of(one.arguments), dict):
-        yield Problem(Outcome.WRONG_ARGUMENTS, place, "its arguments came back as no JSON object")
+        yield Problem(Outcome.WRONG_ARGUMENTS, place, "its arguments were not returned as a JSON object")
     else:
-        yield Problem(Outcome.WRONG_ARGUMENTS, place, "came back with other arguments")
+        yield Problem(Outcome.WRONG_ARGUMENTS, place, "returned with other arguments")
 
 
 def _judge_lost(
@@ -145,10 +145,10 @@ def _judge_lost(
     """A call that came back as none; perhaps as part of another."""
     for pair in pairs:
         if is_merged(meant[place], meant[pair.place], pair.echoed):
-            yield Problem(Outcome.RETURNED_MERGED, place, f"came back as one call with call {pair.place}")
+            yield Problem(Outcome.RETURNED_MERGED, place, f"returned as one call with call {pair.place}")
             return
     if not may_be_dropped:
-        yield Problem(Outcome.LOST_CALL, place, "the call did not come back")
+        yield Problem(Outcome.LOST_CALL, place, "the call was not returned")
 
 
 def _judge_more(meant: Sequence[Meant], pairs: Sequence[Pair], one: EchoedCall, new: Conversation) -> Problem:
@@ -156,11 +156,11 @@ def _judge_more(meant: Sequence[Meant], pairs: Sequence[Pair], one: EchoedCall, 
     what = f"{one.name or 'a call without a name'} id={one.id!r}"
     for pair in pairs:
         if is_piece(meant[pair.place], pair, one):
-            return Problem(Outcome.SPLIT_CALL, pair.place, f"came back in pieces; {what} is one of them")
+            return Problem(Outcome.SPLIT_CALL, pair.place, f"returned in parts; {what} is one of them")
     if any(call.name == one.name and same(call.arguments, one.arguments) for call in meant):
         rejected = any(evidence(result).sign is Sign.REJECTED for result in _results_of(one, new))
-        outcome, how = (Outcome.CALL_REJECTED, ", and was rejected") if rejected else (Outcome.DUPLICATE_CALL, "")
-        return Problem(outcome, None, f"{what} came back once more{how}")
+        outcome, how = (Outcome.CALL_REJECTED, ", and rejected") if rejected else (Outcome.DUPLICATE_CALL, "")
+        return Problem(outcome, None, f"{what} was returned again{how}")
     return Problem(Outcome.PHANTOM_CALL, None, f"{what} was never sent")
 
 

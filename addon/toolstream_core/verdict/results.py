@@ -23,7 +23,7 @@ def judge_ids(meant: Sequence[Meant], pairs: Sequence[Pair], new: Conversation) 
     for pair in said:
         if pair.echoed.id is not None and ids[pair.echoed.id] > 1:
             yield Problem(
-                Outcome.WRONG_ID, pair.place, f"id {pair.echoed.id!r} came back for {ids[pair.echoed.id]} calls"
+                Outcome.WRONG_ID, pair.place, f"id {pair.echoed.id!r} was returned for {ids[pair.echoed.id]} calls"
             )
     alone = [(pair.place, pair.echoed) for pair in said if pair.echoed.id is None or ids[pair.echoed.id] <= 1]
     yield from judge_results(meant, alone, new.results)
@@ -34,7 +34,7 @@ def changed_ids(meant: Sequence[Meant], pairs: Sequence[Pair]) -> Iterable[Probl
     sent = Counter(call.id for call in meant)
     for place, one in pairs:
         if sent[meant[place].id] == 1 and meant[place].id and one.id is not None and one.id != meant[place].id:
-            yield Problem(Outcome.WRONG_ID, place, f"came back with id {one.id!r}, sent with {meant[place].id!r}")
+            yield Problem(Outcome.WRONG_ID, place, f"returned with id {one.id!r}, sent with {meant[place].id!r}")
 
 
 class _Answered(Protocol):
@@ -77,7 +77,7 @@ def judge_incomplete(place: int, results: Sequence[ToolResult]) -> Problem:
     for sign, outcome, text in _INCOMPLETE:
         if why := next((one.why for one in found if one.sign is sign), ""):
             return Problem(outcome, place, f"{text}: {why}")
-    lacking = "its result does not show whether it ran" if results else "it has no result"
+    lacking = "its result does not show whether it ran" if results else "without a result"
     return Problem(Outcome.RETURNED_INCOMPLETE_CALL, place, f"the client returned the incomplete call; {lacking}")
 
 
@@ -92,7 +92,7 @@ def _judge_several(place: int, results: Sequence[ToolResult]) -> Problem:
     rejected = sum(evidence(one).sign is Sign.REJECTED for one in results)
     if len(results) - rejected > 1:
         return Problem(Outcome.DUPLICATE_CALL, place, f"got {len(results)} results")
-    return Problem(Outcome.CALL_REJECTED, place, f"got {len(results)} results, {rejected} of them rejections")
+    return Problem(Outcome.CALL_REJECTED, place, f"got {len(results)} results, {rejected} of them rejected")
 
 
 def _kept(call: Meant, loose: Sequence[ToolResult]) -> ToolResult | None:
@@ -104,6 +104,6 @@ def _kept(call: Meant, loose: Sequence[ToolResult]) -> ToolResult | None:
 
 def _missing(place: int, call: _Answered, results: Sequence[ToolResult]) -> Problem:
     if not results:
-        return Problem(Outcome.WRONG_ID, place, "came back without a result")
+        return Problem(Outcome.WRONG_ID, place, "returned without a result")
     others = ", ".join(sorted({repr(one.id) for one in results}))
-    return Problem(Outcome.WRONG_ID, place, f"no result has its id {call.id!r}; there is {others}")
+    return Problem(Outcome.WRONG_ID, place, f"no result has its id {call.id!r}; results have {others}")
