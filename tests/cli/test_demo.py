@@ -33,7 +33,7 @@ def test_demo() -> None:
     assert re.search(r'id="" +name=absent +index=0', done.stdout)
     assert 'and was told to run get_weather with {"city"' in done.stdout
     assert "error TS205 cumulative-arguments" in done.stdout
-    assert "9 mended" in done.stdout
+    assert "9 events repaired" in done.stdout
     assert "\x1b" not in done.stdout
 
 

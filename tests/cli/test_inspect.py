@@ -25,7 +25,7 @@ def test_one_stream_is_told_chunk_by_chunk() -> None:
     )
     assert re.fullmatch(r"#1 +\+\d+ms event 1    call 0  id=absent +name=absent +index=0  args=.*", lines[2])
     assert any(line.startswith("#1         call 0 web_search ") for line in lines)
-    assert "#1         7 events, 1 call, finish tool_calls, answered by z-ai/glm-5-20260211" in lines
+    assert "#1         7 events, 1 call, finish tool_calls, model z-ai/glm-5-20260211" in lines
     assert all(len(line) <= 120 for line in lines)
 
 

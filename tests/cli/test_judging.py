@@ -117,9 +117,10 @@ def test_printed() -> None:
     for printer in printers:
         printer.close()
     assert lines[0].startswith(
-        "#1         verdict returned-without-arguments: call 0 ls: returned without its arguments (loses "
+        "#1         verdict returned-without-arguments: call 0 ls: returned without its arguments (drops "
     )
-    assert lines[1].endswith("request a.flow#1  → toolstream run --shape split-header -- CMD")
+    assert lines[1].endswith(", request a.flow#1")
+    assert lines[2].endswith("→ toolstream run --shape split-header -- CMD")
     first, second = json.loads(documents[0])["streams"]
     assert (first["verdict"]["request"], second["verdict"]) == ("a.flow#1", None)
 

@@ -57,8 +57,8 @@ def test_a_report_on_a_stream_that_a_fault_broke(tmp_path: Path, capsys: pytest.
     ran("--fault", "deepseek:p=1", "--report", report, "--capture", kept, "--quiet")
     text = report.read_text()
     assert text.startswith("# empty-id, injected by fault deepseek: openai-chat from 127.0.0.1\n")
-    assert "toolstream broke this stream on purpose, by fault `deepseek`" in text
-    assert "What the provider sent was healthy." in text
+    assert "toolstream injected fault `deepseek` into this stream" in text
+    assert "The provider's own response was healthy." in text
     assert "**empty-id** (TS102" in text
     assert "## How the client interpreted it\n\n- split-call: " in text
     assert "toolstream serve r.flow --port 8642 --fault deepseek &" in text

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 FLOW = FLOWS / "deepseek-empty-id.flow"
 HEALTHY = FLOWS / "openai-chat-single.flow"
-CLIENT_GOT = "what the client received is shrunk"
+CLIENT_GOT = "what the client got is shrunk"
 PROVIDER_SAID = "what the provider said is shrunk, as the bug shows in that alone"
 
 CLIENT = """
