@@ -65,11 +65,11 @@ _SERVICE_STEM: Final = re.compile(
 _MIDDLE: Final = re.compile(
     rb"(?<![0-9])[0-9]{5,16}:A[A-Za-z0-9_-]{34}(?![A-Za-z0-9_-])|[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}"
     rb"|[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70}|[0-9]{15,16}(?:\||%7[Cc])[A-Za-z0-9_-]{27,40}"
-    rb"|(?<![A-Za-z0-9])[0-9a-f]{32}(?:\.[A-Za-z0-9]{16}|-us[0-9]{1,2})(?![A-Za-z0-9_.])"
+    rb"|(?<![A-Za-z0-9])[0-9a-f]{32}(?:\.[A-Za-z0-9]{16}|-us[0-9]{1,2}|-[0-9a-f]{8}-[0-9a-f]{8})(?![A-Za-z0-9_.-])"
     rb"|(?<![A-Za-z0-9])[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}"
     rb"|[A-Za-z0-9]{52}(?:[A-Za-z0-9]{24}AZDO[A-Za-z0-9]{4}|JQQJ99[A-Za-z0-9]{26})"
 )
-_MIDDLE_MARKS: Final = (b":A", b"Q~", b".", b"-us", b"AZDO", b"JQQJ99", b"|", b"%7")
+_MIDDLE_MARKS: Final = (b":A", b"Q~", b".", b"-", b"AZDO", b"JQQJ99", b"|", b"%7")
 _REMEMBERED: Final = 4096
 _LONGEST_REMEMBERED: Final = 256
 _HARMLESS: Final[set[bytes]] = set()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from toolstream_core.redaction.assignments import counts_as_secret, is_code_name, is_placeholder, is_value, looks_random
-from toolstream_core.redaction.sentences import sentences
+from toolstream_core.redaction.sentences import is_token, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,6 +51,11 @@ _SHORT: Final = 6
 _EXAMPLES: Final = frozenset(b"pass passwd pw pwd password secret x xxx token opensesame".split())
 
 
+def _is_drawn_up(word: bytes) -> bool:
+    """Whether a word has a digit or a sign, as passwords do and the words of a manual do not."""
+    return is_value(word) and re.search(rb"[0-9!#$%^&+?~]|[a-z][A-Z]", word) is not None
+
+
 class Mark(NamedTuple):
     """A way to say that something is a credential."""
 
@@ -75,6 +80,8 @@ _HASH: Final = (
     rb"\$(?:2[abxy]\$[0-9]{2}\$|(?:1|5|6|apr1|y)\$(?:rounds=[0-9]{1,9}\$)?[^$\s:]{0,32}\$"
     rb"|argon2(?:id|i|d)\$(?:[a-z0-9=,]{1,40}\$){0,3}[^$\s:]{0,64}\$)([A-Za-z0-9./+]{20,128})"
 )
+_PIPED: Final = rb"\b(?:echo|printf)(?:\s{1,4}-n|\s{1,4}\\*[\"']%s(?:\\+n)?\\*[\"'])?\s{1,4}\\*[\"']?" + _WORD + _CLOSE
+"""What a command writes into the next one."""
 MARKS: Final = (
     _mark("bearer basic ssws", rb"(?:bearer|basic|ssws)(?:\s|%20|\+|\\t)+([A-Za-z0-9._~+/=%-]{8,})", _is_credential),
     _mark(
@@ -100,6 +107,39 @@ MARKS: Final = (
     _mark("redis-cli", rb"\bredis-cli\b[^\r\n|;]{0,160}?[\s\"']-a" + _OPEN + _WORD),
     _mark("ldap", rb"\bldap[a-z]{1,12}\b[^\r\n|;]{0,160}?[\s\"']-w" + _OPEN + _WORD),
     _mark("-stdin --with-token", rb"\becho(?:\s{1,4}-n)?\s{1,4}\\*[\"']?" + _WORD + _CLOSE + rb"\|[^\r\n|]{0,99}\s--"),
+    _mark("sudo", _PIPED + rb"\|\s{0,4}sudo\b[^\r\n|]{0,99}\s-[a-z]*(?-i:S)\b"),
+    _mark(
+        "chpasswd",
+        rb"\becho\s[^\r\n|]{0,64}?[\w.-]{1,64}:" + _WORD + _CLOSE + rb"\|\s{0,4}(?:sudo\s+)?chpasswd",
+    ),
+    _mark("<<<", rb"(?:-stdin|--with-token|\bsudo\s[^\r\n|<]{0,40}-(?-i:S)\b)[^\r\n|<]{0,99}<<<" + _OPEN + _WORD),
+    _mark("pass:", rb"-pass(?:in|out)?" + _OPEN + rb"pass:" + _WORD),
+    _mark(
+        "htpasswd",
+        rb"\bhtpasswd(?=[^\r\n|;&]{0,99}\s-[a-z]*b)[^\r\n|;&<>]{0,256}?\s\\*[\"']?"
+        + _WORD
+        + _CLOSE
+        + rb"(?:\Z|[\r\n|;&<>)`},])",
+    ),
+    _mark("/user:", rb"\bnet\s+use\s[^\r\n]{0,160}?/user:\S{1,99}\s{1,4}\\*[\"']?(?!/)" + _WORD),
+    _mark("/user:", rb"\bnet\s+use\s[^\r\n]{0,80}?\\\\\S{1,160}\s{1,4}\\*[\"']?(?!/)" + _WORD + _CLOSE + rb"\s/user:"),
+    _mark("rclone", rb"\brclone\s+obscure\s{1,4}\\*[\"']?(?!-)" + _WORD),
+    _mark(
+        "alias config",
+        rb"\bmc\s+(?:alias\s+set|config\s+host\s+add)\s+\S{1,99}\s+\S{1,256}"
+        rb"\s+\S{3,128}\s{1,4}\\*[\"']?" + _WORD,
+        _is_drawn_up,
+    ),
+    # Headers that only a text's line names.
+    _mark(
+        "dpop device machine installation hardware",
+        rb"\b(?:dpop|x-(?:device|machine|installation|hardware)-u?u?id)\\*[\"']?\s?:\s?\\*[\"']?([A-Za-z0-9._~+/=-]{12,8192})",
+        looks_random,
+    ),
+    # Addresses that whoever knows them may send to.
+    _mark("hooks.zapier.com", rb"hooks\.zapier\.com/hooks/catch/[0-9]{1,12}/([a-z0-9]{5,64})"),
+    _mark("hook.", rb"\bhook\.(?:[a-z0-9-]{1,12}\.)?(?:make|integromat)\.com/([a-z0-9]{20,64})"),
+    _mark("/with/key/", rb"ifttt\.com/trigger/[^\s/]{1,64}/(?:json/)?with/key/([\w-]{12,64})"),
     _mark("auth", rb"\b(?-i:AUTH)\s{1,4}(?:[\w-]{1,32}\s{1,4})?(?!\*)" + _WORD, looks_random),
     _mark("machine", rb"\bmachine\s+\S{1,128}\s+login\s+\S{1,128}\s+password\s+" + _WORD),
     _mark("requirepass masterauth bindpw", rb"\b(?:requirepass|masterauth|bindpw)\s{1,4}\\*[\"']?" + _WORD),
@@ -143,10 +183,34 @@ _KEY_BLOCKS: Final = (
     re.compile(rb"Private-Lines: [0-9]{1,3}\s([^\x01]{0,16384}?)(?:Private-MAC|\n\x01|\Z)"),
 )
 _KEY_BEGINS: Final = re.compile(rb"[ \t]*(?:\r?\n|\\+[nr])(?:\s|\\+[nr])*[A-Za-z0-9+/=]{4,}[ \t]*(?:[\\\r\n\"-]|\Z)")
+# Where secrets stand in a row: an address, a command; of each a part.
+_ROWS: Final = (
+    (
+        (b"hook",),
+        re.compile(rb"(?<![a-z.])(?:[\w-]*hooks?(?:b2)?/)([^\s\"'<>?#\\]{8,512})", re.IGNORECASE),
+        re.compile(rb"(?:^|(?<=/))([A-Za-z0-9_@=-]{16,})(?=/|$)"),
+        is_token,
+    ),
+    (
+        (b"--from-literal",),
+        re.compile(rb"\bsecret\s((?:\\+r?\\*n?\s|[^\r\n|;]){1,4096})", re.IGNORECASE),
+        re.compile(rb"""--from-literal[=\s]\s{0,4}\\*["']?[\w.-]{1,64}=""" + _OPEN + _WORD),
+        is_value,
+    ),
+)
 _KEY_LINE: Final = re.compile(rb"[A-Za-z0-9+/=]+")
 
 
-SIGNS: Final = (*(sign for sign, _ in _BY_SIGN), b"private key", b"private-lines", b"cookie", b"curl", *_PAIRED)
+SIGNS: Final = (
+    *(sign for sign, _ in _BY_SIGN),
+    b"private key",
+    b"private-lines",
+    b"cookie",
+    b"curl",
+    b"hook",
+    b"--from-literal",
+    *_PAIRED,
+)
 """Of these, in lower case, a text has one where a mark finds something."""
 
 
@@ -157,6 +221,11 @@ def marked(text: bytes, sensitivity: Callable[[str], Sensitivity]) -> Iterator[S
         if sign in lowered:
             last = mark.pattern.groups
             yield from (found.span(last) for found in mark.pattern.finditer(text) if mark.counts(found[last]))
+    for signs, row, part, counts in _ROWS:
+        if any(sign in lowered for sign in signs):
+            for outer in row.finditer(text):
+                at = outer.start(1)
+                yield from ((at + one.start(1), at + one.end(1)) for one in part.finditer(outer[1]) if counts(one[1]))
     yield from sentences(text, lowered)
     if b"private key" in lowered or b"private-lines" in lowered:
         yield from _key_lines(text)

@@ -68,7 +68,14 @@ _TOKEN: Final = re.compile(
 )
 
 _WORDS: Final = rb"[a-z]{3,8}+(?: {1,2}+[a-z]{3,8}+){11,23}+(?![ ]?[a-z'-])"
-_SEED: Final = re.compile(rb"(?<![a-z'-])" + _WORDS)
+_SEED: Final = re.compile(rb"(?<![A-Za-z'-])([a-z]{2,10}+(?:,? {1,2}+[a-z]{2,10}+){11,39}+)(?![a-z'-])")
+"""With the words of the sentence around it."""
+_LEADS: Final = frozenset(b"are is was here seed mnemonic recovery wallet backup phrase words key these bip".split())
+"""The word before the first one of a wallet."""
+_APART: Final = frozenset((b"", b":", b"=", b">", b"(", b"\n", b'"', b"'", b"`"))
+"""What stands before the words of a wallet that no sentence is around."""
+_LEADING: Final = 64
+"""Characters of a sentence in which such a word stands."""
 _SEED_LINE: Final = re.compile(rb'["\n](' + _WORDS + rb')(?=["\r\n]|\Z)')
 _NUMBERED: Final = re.compile(
     rb"1[.):](?<![0-9]1.)[ ]?[a-z]{3,8}+(?:[\s,;]{1,3}+[0-9]{1,2}[.):][ ]?[a-z]{3,8}+){11,23}+(?![a-z])"
@@ -80,10 +87,12 @@ _SEED_NAMES: Final = (b"seed", b"mnemonic", b"recovery", b"wallet", b"bip39", b"
 _NEAR: Final = 80
 _STOP_WORDS: Final = frozenset(
     b"the and for are was were not but his her has had from into been our their its she him who how why did does than"
-    b" them these those would could should being per via etc nor yet let got put".split()
+    b" them these those would could should being per via etc nor yet let got put"
+    b" which every anything until since though whose words".split()
 )
 """Words of a sentence that no wallet has."""
 _PIECE: Final = re.compile(rb"[a-z]{3,8}")
+_ENDS: Final = re.compile(rb"[a-z]{2}|" + rb"|".join(sorted(_STOP_WORDS)))
 SIGNS: Final = (*_SIGNS, *_FOREIGN_SIGNS, *_LINK_SIGNS, *_SEED_NAMES)
 """Of these, in lower case, a text has one where `sentences` finds something, except for `seeds`."""
 
@@ -93,7 +102,7 @@ def sentences(text: bytes, lowered: bytes) -> Iterator[Span]:
     if _has(lowered, _SIGNS) or (not lowered.isascii() and _has(lowered, _FOREIGN_SIGNS)):
         yield from _spoken(text)
     if b"/" in text and _has(lowered, _LINK_SIGNS):
-        yield from (found.span(1) for found in _LINK.finditer(text) if _is_token(found[1]))
+        yield from (found.span(1) for found in _LINK.finditer(text) if is_token(found[1]))
     yield from seeds(text, lowered)
 
 
@@ -127,7 +136,7 @@ def _is_password(value: bytes, *, sure: bool) -> bool:
     return len(value) >= _LONG and digits and (signs or changes > 1) and b"-" not in value
 
 
-def _is_token(word: bytes) -> bool:
+def is_token(word: bytes) -> bool:
     """Whether a part of a path is drawn by chance, and no title in small letters."""
     found = _TOKEN.search(word)
     return found is not None and looks_random(found[0]) and not is_placeholder(word)
@@ -140,12 +149,28 @@ def seeds(text: bytes, lowered: bytes) -> Iterator[Span]:
     found = [match.span(1) for match in _SEED_LINE.finditer(b"\n" + text)]
     spans = [(start - 1, end - 1) for start, end in found]
     if _has(lowered, _SEED_NAMES):
-        named = (match.span() for match in _SEED.finditer(text))
-        spans += [span for span in named if _is_named(lowered, span[0])]
-    yield from (span for span in spans if _are_of_wallet(text[slice(*span)].split()))
+        named = (match for match in _SEED.finditer(text) if _is_named(lowered, match.start(1) + _LEADING))
+        spans += [span for match in named if (span := _without_sentence(match))]
+    yield from (span for span in spans if _are_of_wallet(_PIECE.findall(text[slice(*span)])))
     for numbered in _NUMBERED.finditer(text):
         if _are_of_wallet(_PIECE.findall(numbered[0])):
             yield from (piece.span() for piece in _PIECE.finditer(text, *numbered.span()))
+
+
+def _without_sentence(found: re.Match[bytes]) -> Span | None:
+    """The part of a sentence that is the words of a wallet, from the word that leads to them up to a stop word."""
+    pieces = [(piece[0], *piece.span()) for piece in re.finditer(rb"[a-z]+", found[1])]
+    is_apart = found.string[: found.start()].rstrip(b" ")[-1:] in _APART
+    begins = [
+        *([0] if is_apart else []),
+        *(at + 1 for at, (word, start, _) in enumerate(pieces) if word in _LEADS and start < _LEADING),
+    ]
+    for begin in begins:
+        ends = (at for at, (word, *_) in enumerate(pieces) if at >= begin and _ENDS.fullmatch(word))
+        end = next(ends, len(pieces))
+        if end - begin in _SEED_LENGTHS and all(_PIECE.fullmatch(word) for word, *_ in pieces[begin:end]):
+            return found.start(1) + pieces[begin][1], found.start(1) + pieces[end - 1][2]
+    return None
 
 
 def _is_named(lowered: bytes, start: int) -> bool:
