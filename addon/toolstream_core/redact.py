@@ -34,11 +34,11 @@ def redacted(text: str, secrets: tuple[str, ...] = ()) -> str:
     """
     if len(text) < MIN_SECRET:
         return text
-    finder, data = _finder(secrets), text.encode("utf-8", "surrogatepass")
+    (finder, fields), data = _finder(secrets), text.encode("utf-8", "surrogatepass")
     found = list(leaves(data)) if '"' in text else []
     signatures = Signatures(finder).among(data, found, len(data))
     plain = without(data, signatures)
-    edits = [*finder.edits(plain), *Fields(finder).edits(plain, found)]
+    edits = [*finder.edits(plain), *fields.edits(plain, found)]
     if signatures and finder.sure:
         edits += finder.sure.edits(data)
     if not edits:
@@ -61,5 +61,6 @@ def request_secrets(headers: Iterable[tuple[str, str]], path: str) -> tuple[str,
 
 
 @lru_cache(maxsize=64)
-def _finder(secrets: tuple[str, ...]) -> SecretFinder:
-    return SecretFinder(_PLAIN, secrets)
+def _finder(secrets: tuple[str, ...]) -> tuple[SecretFinder, Fields]:
+    finder = SecretFinder(_PLAIN, secrets)
+    return finder, Fields(finder)

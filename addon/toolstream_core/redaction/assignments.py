@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote_to_bytes
 
 from toolstream_core.redaction.names import Sensitivity, field_sensitivity, parameter_sensitivity
+from toolstream_core.redaction.vocabulary import vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -148,7 +149,8 @@ def assignments(text: bytes, sensitivity: Callable[[str], Sensitivity] = field_s
 def _hits(text: bytes) -> list[int]:
     """Where pieces of names stand, in order."""
     found: set[int] = set()
-    for stem in _STEMS:
+    words = vocabulary(text)
+    for stem in [stem for stem in _STEMS if stem in words]:
         at = text.find(stem)
         while at >= 0:
             found.add(at)

@@ -8,6 +8,7 @@ from urllib.parse import unquote_to_bytes
 
 from toolstream_core.redaction.assignments import counts_as_secret, is_code_name, is_placeholder, is_value, looks_random
 from toolstream_core.redaction.sentences import is_token, sentences
+from toolstream_core.redaction.vocabulary import has, vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -125,14 +126,14 @@ MARKS: Final = (
     _mark("/user:", rb"\bnet\s+use\s[^\r\n]{0,80}?\\\\\S{1,160}\s{1,4}\\*[\"']?(?!/)" + _WORD + _CLOSE + rb"\s/user:"),
     _mark("rclone", rb"\brclone\s+obscure\s{1,4}\\*[\"']?(?!-)" + _WORD),
     _mark(
-        "alias config",
+        "mc",
         rb"\bmc\s+(?:alias\s+set|config\s+host\s+add)\s+\S{1,99}\s+\S{1,256}"
         rb"\s+\S{3,128}\s{1,4}\\*[\"']?" + _WORD,
         _is_drawn_up,
     ),
     # Headers that only a text's line names.
     _mark(
-        "dpop device machine installation hardware",
+        "dpop x-device x-machine x-installation x-hardware",
         rb"\b(?:dpop|x-(?:device|machine|installation|hardware)-u?u?id)\\*[\"']?\s?:\s?\\*[\"']?([A-Za-z0-9._~+/=-]{12,8192})",
         looks_random,
     ),
@@ -174,7 +175,7 @@ _PAIRS: Final = (
     ),
     re.compile(rb"""<key>([\w.-]{1,64})</key>[\s"',]{0,40}<string>([^<>]{1,8192})"""),
 )
-_PAIRED: Final = (b"value", b"content=", b"<key>")
+_PAIRED: Final = (b"value=", b"value:", b"content=", b"<key>")
 _KEY_BLOCKS: Final = (
     re.compile(
         rb"-----BEGIN[ A-Z0-9_-]{0,60}PRIVATE KEY(?: BLOCK)?-----([^\x01]{0,16384}?)"
@@ -203,8 +204,7 @@ _KEY_LINE: Final = re.compile(rb"[A-Za-z0-9+/=]+")
 
 SIGNS: Final = (
     *(sign for sign, _ in _BY_SIGN),
-    b"private key",
-    b"private-lines",
+    b"private",
     b"cookie",
     b"curl",
     b"hook",
@@ -217,21 +217,22 @@ SIGNS: Final = (
 def marked(text: bytes, sensitivity: Callable[[str], Sensitivity]) -> Iterator[Span]:
     """Where such credentials stand; `sensitivity` is that of the name in a pair."""
     lowered = text.lower()
+    words = vocabulary(lowered)
     for sign, mark in _BY_SIGN:
-        if sign in lowered:
+        if sign in words:
             last = mark.pattern.groups
             yield from (found.span(last) for found in mark.pattern.finditer(text) if mark.counts(found[last]))
     for signs, row, part, counts in _ROWS:
-        if any(sign in lowered for sign in signs):
+        if has(words, signs):
             for outer in row.finditer(text):
                 at = outer.start(1)
                 yield from ((at + one.start(1), at + one.end(1)) for one in part.finditer(outer[1]) if counts(one[1]))
-    yield from sentences(text, lowered)
-    if b"private key" in lowered or b"private-lines" in lowered:
+    yield from sentences(text, lowered, words)
+    if b"private" in words:
         yield from _key_lines(text)
-    if b"cookie" in lowered or b"curl" in lowered:
+    if has(words, (b"cookie", b"curl")):
         yield from _cookies(text)
-    if any(sign in lowered for sign in _PAIRED):
+    if has(words, _PAIRED):
         yield from _paired(text, sensitivity)
 
 

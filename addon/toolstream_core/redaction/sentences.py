@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.redaction.assignments import is_placeholder, looks_random
+from toolstream_core.redaction.vocabulary import has
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +60,7 @@ _LINK: Final = re.compile(
     rb"/[a-z_-]{0,24}(?:reset|magic|verif|confirm|invit|activat|recover|unlock|passwordless|one-?time|sign-?in|log-?in)[a-z_-]{0,24}"
     rb"/(?:[a-z_-]{1,24}/){0,2}([A-Za-z0-9_.~=-]{16,512})(?![A-Za-z0-9_.~=/-])"
 )
-_LINK_SIGNS: Final = (
+LINK_SIGNS: Final = (
     b"reset", b"magic", b"verif", b"confirm", b"invit", b"activat", b"recover", b"unlock", b"passwordless",
     b"onetime", b"one-time", b"signin", b"sign-in", b"login", b"log-in",
 )  # fmt: skip
@@ -80,10 +81,11 @@ _SEED_LINE: Final = re.compile(rb'["\n](' + _WORDS + rb')(?=["\r\n]|\Z)')
 _NUMBERED: Final = re.compile(
     rb"1[.):](?<![0-9]1.)[ ]?[a-z]{3,8}+(?:[\s,;]{1,3}+[0-9]{1,2}[.):][ ]?[a-z]{3,8}+){11,23}+(?![a-z])"
 )
-_SPACES: Final = 11
+SPACES: Final = 11
+"""A text with fewer holds no seed phrase."""
 _SEED_LENGTHS: Final = frozenset({12, 15, 18, 21, 24})
 """https://github.com/bitcoin/bips/blob/master/bip-0039.mediawiki"""
-_SEED_NAMES: Final = (b"seed", b"mnemonic", b"recovery", b"wallet", b"bip39", b"bip-39", b"passphrase", b"secret ")
+_SEED_NAMES: Final = (b"seed", b"mnemonic", b"recovery", b"wallet", b"bip39", b"bip-39", b"passphrase", b"secret")
 _NEAR: Final = 80
 _STOP_WORDS: Final = frozenset(
     b"the and for are was were not but his her has had from into been our their its she him who how why did does than"
@@ -93,24 +95,17 @@ _STOP_WORDS: Final = frozenset(
 """Words of a sentence that no wallet has."""
 _PIECE: Final = re.compile(rb"[a-z]{3,8}")
 _ENDS: Final = re.compile(rb"[a-z]{2}|" + rb"|".join(sorted(_STOP_WORDS)))
-SIGNS: Final = (*_SIGNS, *_FOREIGN_SIGNS, *_LINK_SIGNS, *_SEED_NAMES)
-"""Of these, in lower case, a text has one where `sentences` finds something, except for `seeds`."""
+SIGNS: Final = (*_SIGNS, *_FOREIGN_SIGNS, *_SEED_NAMES)
+"""Of these, in lower case, a text has one where `sentences` finds something; `LINK_SIGNS` apart."""
 
 
-def sentences(text: bytes, lowered: bytes) -> Iterator[Span]:
-    """Where such secrets stand in a text; `lowered` is the same in lower case."""
-    if _has(lowered, _SIGNS) or (not lowered.isascii() and _has(lowered, _FOREIGN_SIGNS)):
+def sentences(text: bytes, lowered: bytes, words: bytes) -> Iterator[Span]:
+    """Where such secrets stand in a text; `lowered` is the same in lower case, `words` its vocabulary."""
+    if has(words, _SIGNS) or (not words.isascii() and has(lowered, _FOREIGN_SIGNS)):
         yield from _spoken(text)
-    if b"/" in text and _has(lowered, _LINK_SIGNS):
+    if b"/" in text and has(words, LINK_SIGNS):
         yield from (found.span(1) for found in _LINK.finditer(text) if is_token(found[1]))
-    yield from seeds(text, lowered)
-
-
-def _has(text: bytes, signs: tuple[bytes, ...]) -> bool:
-    for sign in signs:  # noqa: SIM110 - a generator costs more than the search itself
-        if sign in text:
-            return True
-    return False
+    yield from seeds(text, lowered, words)
 
 
 def _spoken(text: bytes) -> Iterator[Span]:
@@ -142,13 +137,13 @@ def is_token(word: bytes) -> bool:
     return found is not None and looks_random(found[0]) and not is_placeholder(word)
 
 
-def seeds(text: bytes, lowered: bytes) -> Iterator[Span]:
+def seeds(text: bytes, lowered: bytes, words: bytes) -> Iterator[Span]:
     """The words of a wallet: named shortly before, alone in a line or a string, or numbered."""
-    if text.count(b" ") < _SPACES:
+    if text.count(b" ") < SPACES:
         return
     found = [match.span(1) for match in _SEED_LINE.finditer(b"\n" + text)]
     spans = [(start - 1, end - 1) for start, end in found]
-    if _has(lowered, _SEED_NAMES):
+    if has(words, _SEED_NAMES):
         named = (match for match in _SEED.finditer(text) if _is_named(lowered, match.start(1) + _LEADING))
         spans += [span for match in named if (span := _without_sentence(match))]
     yield from (span for span in spans if _are_of_wallet(_PIECE.findall(text[slice(*span)])))
@@ -174,7 +169,7 @@ def _without_sentence(found: re.Match[bytes]) -> Span | None:
 
 
 def _is_named(lowered: bytes, start: int) -> bool:
-    return _has(lowered[max(0, start - _NEAR) : start], _SEED_NAMES)
+    return has(lowered[max(0, start - _NEAR) : start], _SEED_NAMES)
 
 
 def _are_of_wallet(words: list[bytes]) -> bool:
