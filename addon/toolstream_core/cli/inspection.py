@@ -18,7 +18,7 @@ from toolstream_core.report.layout import counted
 from toolstream_core.report.paint import word
 from toolstream_core.sources.files import READABLE, STDIN, files
 from toolstream_core.sources.layout import belongs
-from toolstream_core.sources.saved import UnreadableError
+from toolstream_core.sources.saved import RefusedError, UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -61,8 +61,9 @@ class Inspection:
 
         A named file without an LLM response is an error; in a folder such files are only listed.
         """
-        without = [file for file in files(path) if not self._file(file)]
-        if path == STDIN or not Path(path).is_dir():
+        named = path == STDIN or not Path(path).is_dir()
+        without = [file for file in files(path) if not self._file(file, named=named)]
+        if named:
             for file in without:
                 self._cannot(f"{_name(file)} contains no LLM response. Expected {READABLE}")
         elif without:
@@ -78,7 +79,7 @@ class Inspection:
             return UNREADABLE
         return FOUND if self._found and not exit_zero else CLEAN
 
-    def _file(self, file: str) -> bool:
+    def _file(self, file: str, *, named: bool) -> bool:
         """Read one file; whether anything was told of it."""
         told = False
         try:
@@ -86,6 +87,8 @@ class Inspection:
                 told = self._answer(saved) or told
                 del saved  # a flow may be large, and the next one is read before this name is bound again
         except UnreadableError as error:
+            if isinstance(error, RefusedError) and not named:
+                return False
             self._cannot(f"{_name(file)} {error}")
             return True
         return told or belongs(Path(file))
@@ -115,7 +118,7 @@ class Inspection:
             clock.chunks(),
             saved.exchange,
             broken=saved.broken,
-            sinks=[_Sieve(self._keeps), _Faults(saved), *sinks],
+            sinks=[_AsSaved(saved), _Sieve(self._keeps), *sinks],
             dialects=self._dialects,
         )
         if record is not None:
@@ -167,14 +170,16 @@ class _Clock:
             yield chunk
 
 
-class _Faults(Sink):
-    """Puts the faults that stood in an answer's way into its record; stands before the sinks that tell it."""
+class _AsSaved(Sink):
+    """Puts what the file says of a response into its record; stands before the sinks that print it."""
 
     def __init__(self, saved: Saved) -> None:
         self._saved = saved
 
     def ended(self, record: Record) -> None:
         saved = self._saved
+        record.unwrapped = [*saved.unwrapped]
+        record.findings = sorted([*saved.findings, *record.findings], key=lambda one: one.event)
         record.faults = [*saved.faults]
         specs = ", ".join(one.spec for one in saved.faults if one.changes)
         if specs and saved.sent is not None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Sequence
 
-    from toolstream_core.model import Change, Exchange, Json, Record
+    from toolstream_core.model import Change, Exchange, Json, Note, Record
     from toolstream_core.settings import Settings
     from toolstream_core.sources.saved import Saved
 
@@ -69,16 +69,18 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
         try:
             data = rewritten(source, work.body, _flows, args.request)
         except UnreadableError as error:
-            return _cannot(f"{word(source)} {error}")
+            return _cannot(f"{_name(source)} {error}")
         if work.met == before:
             left_out += 1
-        elif target == STDIN:
+            continue
+        work.say_unwrapped(source)
+        if target == STDIN:
             sys.stdout.buffer.write(data)
         else:
             Path(target).parent.mkdir(parents=True, exist_ok=True)
             write_atomic(Path(target), data, replace=args.force)
     if not work.met:
-        return _cannot(f"no LLM stream in {'standard input' if args.source == STDIN else word(args.source)}")
+        return _cannot(f"no LLM stream in {_name(args.source)}")
     if left_out:
         print(f"left out {counted(left_out, 'file')} without an LLM stream", file=sys.stderr)
     work.sum_up()
@@ -111,13 +113,15 @@ class Rewriting(Sink):
     """Events that faults of time and of the connection took away."""
     _put: int = 0
     """Events that they put in."""
+    _unwrapped: Sequence[Note] = ()
+    """What stood around the response that was read last."""
     _hide: Callable[[str], str] = str
 
     live = True
 
     def body(self, saved: Saved) -> NewBody:
         """The answer's new body."""
-        self._hide = lambda text: redacted(text, saved.secrets)
+        self._hide, self._unwrapped = (lambda text: redacted(text, saved.secrets)), saved.unwrapped
         faults = drawn(self.settings, saved.exchange, self._answers + 1)
         picks = [pick for _, pick in faults]
         chunks = list(saved.chunks)
@@ -169,6 +173,12 @@ class Rewriting(Sink):
     def ended(self, record: Record) -> None:
         """Nothing more is shown of the end."""
 
+    def say_unwrapped(self, source: str) -> None:
+        """Say that the bare stream is written, where the file had something around it."""
+        if self._unwrapped:
+            removed = "; ".join(printable(self._hide(one.message)) for one in self._unwrapped)
+            print(f"{_name(source)}: wrote the bare stream, without {removed}", file=sys.stderr)
+
     def sum_up(self) -> None:
         """Say what was done."""
         for line in (*self._faults, *self._broken):
@@ -177,6 +187,10 @@ class Rewriting(Sink):
         moved = "".join(f", {number} {what}" for number, what in counts if number)
         changed = f"{counted(len(self._changed), 'event')} changed{moved}"
         print(f"{counted(self._answers, 'stream')}, {changed}", file=sys.stderr)
+
+
+def _name(source: str) -> str:
+    return "standard input" if source == STDIN else word(source)
 
 
 def _events(pieces: Sequence[bytes], exchange: Exchange) -> Counter[bytes]:

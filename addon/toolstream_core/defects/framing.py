@@ -144,6 +144,20 @@ MISSING_HEAD: Final = Row(
     "the response does not begin with response.created",
     _READ_THE_REST,
 )  # fmt: skip
+JOINED_EVENTS: Final = Row(
+    "TS022", "joined-events", "framing", ERROR, None, _BLOCKS,
+    "several events share one block: blank lines are missing, or one data line holds two JSON texts",
+    "reports a broken stream, or reads each event by itself",
+    also=UNPARSABLE_DATA.also,
+    lossy=True,
+    may_refuse=True,
+)  # fmt: skip
+WRONG_CONTENT_TYPE: Final = Row(
+    "TS023", "wrong-content-type", "framing", WARNING, None, ALL_DIALECTS,
+    "the content-type header names another format than the body has",
+    "reads the stream all the same, or reports an error",
+    may_refuse=True,
+)  # fmt: skip
 
 FRAMING: Final = (
     OVERSIZE_FRAME,
@@ -167,4 +181,6 @@ FRAMING: Final = (
     LEGACY_FUNCTION_CALL,
     SPLIT_CHOICES,
     MISSING_HEAD,
+    JOINED_EVENTS,
+    WRONG_CONTENT_TYPE,
 )

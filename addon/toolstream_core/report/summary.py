@@ -41,6 +41,9 @@ def notes(record: Record, hide: Hide = str) -> Iterator[Marked]:
         yield Marked(
             fault_line(fault, record.dialect), (("warning", f"fault {word(fault.spec)}"),) if fault.drawn else ()
         )
+    if record.unwrapped:
+        removed = "; ".join(printable(hide(note.message)) for note in record.unwrapped)
+        yield Marked(f"unwrapped: {removed}", (("name", "unwrapped"),))
     for note in record.notes:
         yield Marked(f"{note.name}: {printable(hide(note.message))}", (("name", note.name),))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from toolstream_core.model import ABSENT
-from toolstream_core.sources import cassettes, har, har_socket, raw
+from toolstream_core.sources import cassettes, har, har_socket
 from toolstream_core.sources.demo import located
 from toolstream_core.sources.files import STDIN, Kind, begun, files
 from toolstream_core.sources.interaction import saved_of
@@ -63,7 +63,15 @@ def rewritten(path: str, change: Change, flows: RewriteFlows, request: Json = AB
         if file.kind is Kind.CASSETTE:
             entries = list(cassettes.interactions(file.whole().read(), path))
             return cassettes.cassette([replace(one, body=change(saved_of(one)).body) for one in entries])
-        return change(raw.answer(file.pieces(), path, coding=file.coding, request=request)).body
+        return _body(file.bodies(path, request), change)
+
+
+def _body(found: Iterator[Saved], change: Change) -> bytes:
+    """The new body of the one response in a file without a format."""
+    body = change(next(found)).body
+    if next(found, None) is not None:
+        raise UnreadableError("holds several responses; `toolstream extract` makes a flow file of each")
+    return body
 
 
 def _har(data: bytes, path: str, change: Change) -> bytes:
