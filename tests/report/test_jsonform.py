@@ -58,6 +58,7 @@ def test_document() -> None:
                 "mended": 0,
                 "changes": [],
                 "notes": [],
+                "unwrapped": [],
                 "faults": [],
             }
         ],

@@ -179,7 +179,7 @@ class _AsSaved(Sink):
     def ended(self, record: Record) -> None:
         saved = self._saved
         record.unwrapped = [*saved.unwrapped]
-        record.findings = sorted([*saved.findings, *record.findings], key=lambda one: one.event)
+        record.findings = [*saved.findings, *record.findings]
         record.faults = [*saved.faults]
         specs = ", ".join(one.spec for one in saved.faults if one.changes)
         if specs and saved.sent is not None:

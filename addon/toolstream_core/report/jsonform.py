@@ -35,7 +35,7 @@ def record_object(record: Record, hide: Callable[[str], str] = str) -> dict[str,
         "mended": record.changed,
         "changes": list(record.changes),
         "notes": [{"name": note.name, "message": hide(note.message)} for note in record.notes],
-        "unwrapped": [{"name": note.name, "message": note.message} for note in record.unwrapped],
+        "unwrapped": [{"name": note.name, "message": hide(note.message)} for note in record.unwrapped],
         "faults": [{"spec": fault.spec, "drawn": fault.drawn, "changes": fault.changes} for fault in record.faults],
     }
 

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import zlib
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
@@ -157,7 +157,8 @@ class Begun:
     def bodies(self, path: str, request: Json = ABSENT) -> Iterator[Saved]:
         """The responses in a file that is no container. Raises `UnreadableError`."""
         pieces = Pieces(self.head, self.rest)
-        return raw.answers(pieces, path, coding=self.coding, request=request, removed=self.removed)
+        with closing(pieces):
+            yield from raw.answers(pieces, path, coding=self.coding, request=request, removed=self.removed)
 
 
 def _begin(stream: io.BufferedReader) -> Begun:

@@ -36,6 +36,7 @@ class Pieces:
         self._rest: io.BufferedReader | IO[bytes] = rest
         self.live = not rest.seekable()
         """Whether they come from a pipe."""
+        self._kept: IO[bytes] | None = None
         self._start = 0 if self.live else rest.tell() - len(head)
 
     def __iter__(self) -> Iterator[bytes]:
@@ -62,7 +63,13 @@ class Pieces:
             kept: IO[bytes] = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - goes with this object
             for piece in self:
                 kept.write(piece)
-            self._rest, self.live, self._seen, self._start = kept, False, [], 0
+            self._rest = self._kept = kept
+            self.live, self._seen, self._start = False, [], 0
+
+    def close(self) -> None:
+        """Let go what was kept of a pipe."""
+        if self._kept is not None:
+            self._kept.close()
 
     def _more(self) -> Iterator[bytes]:
         rest = self._rest

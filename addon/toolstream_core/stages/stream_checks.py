@@ -9,12 +9,14 @@ from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.defects.arguments import INVALID_ARGUMENTS, LOST_ARGUMENTS, MERGED_CALLS, TRAILING_GARBAGE
 from toolstream_core.defects.finish import CUT_OFF_CALL, MISSING_FINISH, TRUNCATED_STREAM, UNTERMINATED_BODY
 from toolstream_core.defects.framing import (
+    JOINED_EVENTS,
     OVERSIZE_FRAME,
     UNPARSABLE_DATA,
     UNREADABLE_BODY,
     UNTERMINATED_EVENT,
 )
 from toolstream_core.model import ABSENT, Kind
+from toolstream_core.wire.frame import holds_several
 from toolstream_core.wire.numbers import non_finite
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ _EXPLAINED = frozenset(row.code for row in (LOST_ARGUMENTS, INVALID_ARGUMENTS, M
 """Findings of a call that say why its arguments are not whole although it was not cut off."""
 _SAY_WHY = _EXPLAINED | {CUT_OFF_CALL.code}
 """Findings of a call that say already why its arguments are not whole."""
+_JOINED: Final = "this event holds several JSON texts; a blank line between events is missing"
 _NOT_WHOLE: Final = "not whole"
 _NO_JSON = frozenset({b"[DONE]", b""})
 
@@ -58,7 +61,8 @@ class Framing:
         if not (content.fragments or content.error) or b"NaN" in data or b"Infinity" in data:
             why = _unreadable(frame, content)
             if why and (self._over or not self._quiet(frame.raw, 1)):
-                self._tell(UNPARSABLE_DATA, frame, why)
+                joined = holds_several(data)
+                self._tell(*((JOINED_EVENTS, frame, _JOINED) if joined else (UNPARSABLE_DATA, frame, why)))
         if frame.trailing:
             message = "the last event lacks its terminator; a reader that keeps to the standard drops it"
             self._tell(UNTERMINATED_EVENT, frame, message)

@@ -87,6 +87,18 @@ def parse(data: bytes | None) -> Json | Absent:
     return Frame(b"", 0, data).json
 
 
+def holds_several(data: bytes) -> bool:
+    """Whether the data of an event is an object, and at least one more object after it."""
+    text = data.decode("utf-8", "replace").strip()
+    if not text.startswith("{"):
+        return False
+    try:
+        _, end = numbers.first(text, 0)
+    except (ValueError, RecursionError):
+        return False
+    return text[end:].lstrip().removeprefix("data:").lstrip().startswith(("{", "[DONE]"))
+
+
 class Framer(Protocol):
     """Cuts a byte stream into frames, whatever way the bytes arrive."""
 

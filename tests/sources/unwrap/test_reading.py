@@ -74,6 +74,7 @@ CASES = [
 
 @pytest.mark.parametrize(("form", "name"), CASES)
 def test_a_pasted_stream_is_read_as_the_bare_one(form: str, name: str, tmp_path: Path) -> None:
+    """The same protocol, finish reasons and calls, in one response."""
     path = tmp_path / "pasted"
     path.write_bytes(ALL[form](bare(name)))
     assert [said(one) for one in read(path)] == [expected(name)]

@@ -349,8 +349,8 @@ FORMS: Final[tuple[Unwrapper, ...]] = (
     _hex_dump,
     _curl,
     _prefix,
-    _strings,
     _records,
+    _strings,
     _chunked,
 )
 """In the order in which they are tried."""

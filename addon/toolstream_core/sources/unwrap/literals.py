@@ -30,7 +30,7 @@ _CLOSING: Final = {"{": "}", "[": "]", "(": ")"}
 
 
 class ElidedError(ValueError):
-    """The text leaves parts out: `[Object]`, `{...}`."""
+    """The text leaves parts out: `[Object]`, as Node prints what is nested."""
 
 
 def literal(text: str, at: int) -> tuple[Json, int]:
@@ -72,8 +72,6 @@ class _Reader:
     def value(self) -> Json:
         self._skip()
         first = self.text[self.at : self.at + 1]
-        if self.text.startswith("...", self.at):
-            raise ElidedError("a part is left out")
         found = _STRING.match(self.text, self.at)
         if found:
             return self._strings(found)
@@ -148,8 +146,6 @@ class _Reader:
                 items.append(self.value())
         if fields:
             return fields
-        if word == "Object":
-            raise ElidedError("a part is left out")
         return items[0] if len(items) == 1 else items or {}
 
     def _pairs(self, closing: str) -> dict[str, Json]:
@@ -158,8 +154,6 @@ class _Reader:
             found = _STRING.match(self.text, self.at) or _NAME.match(self.text, self.at)
             found = found or _NUMBER.match(self.text, self.at)
             if not found:
-                if self.text.startswith("...", self.at):
-                    raise ElidedError("a part is left out")
                 raise ValueError("no key")
             self.at = found.end()
             self._expect(":", "=>")

@@ -9,7 +9,7 @@ from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import ABSENT, Note
-from toolstream_core.sources.saved import UnreadableError
+from toolstream_core.sources.saved import RefusedError, UnreadableError
 from toolstream_core.sources.unwrap import http
 from toolstream_core.sources.unwrap.events import Found, Group, Scanner
 from toolstream_core.sources.unwrap.forms import FORMS
@@ -29,6 +29,7 @@ _MAX_BEFORE: Final = 1000
 _FIELD: Final = re.compile(r"(?:data|event|id|retry|error)(?::|$)|:")
 _SHOWN: Final = 60
 _FEW: Final = 16
+_QUOTED: Final = 2
 
 
 @dataclass(slots=True)
@@ -136,10 +137,12 @@ class _Streams:
         window = self._window(found)
         if not any(one.dialect for one in window):
             if self._scanner.elided:
-                raise UnreadableError(
+                raise RefusedError(
                     "holds printed objects with parts left out, such as [Object]."
                     " Print whole events: JSON.stringify(chunk) in JavaScript, chunk.model_dump_json() in Python"
                 )
+            return
+        if self._is_quoted(window):
             return
         self._decide(window)
         joined = joined_event(self._lines.head) if self._only_fields else None
@@ -177,6 +180,12 @@ class _Streams:
             if size > HEAD:
                 break
         return [*before, *window]
+
+    def _is_quoted(self, window: Sequence[Found]) -> bool:
+        """Whether a text only quotes an event or two, as source code does."""
+        known = [one for one in window if one.dialect]
+        quoted = all("string" in one.group.notation and not one.group.path for one in known)
+        return quoted and len(known) <= _QUOTED and self._scanner.others > _FEW
 
     def _keeps(self, one: Found) -> bool:
         if one.group in self._rejected or (one.whole and not self._wholes):
