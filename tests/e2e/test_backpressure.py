@@ -5,16 +5,22 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from websockets.sync.client import connect
 
 from tests.e2e.harness.client import BrokenOffError
 from tests.e2e.harness.proxies import client, way
 from tests.e2e.harness.samples import openai_chat
 from tests.e2e.harness.script import Answer, Send
+from tests.e2e.harness.socket_server import PATIENCE, Planned, SocketServer
+from tests.e2e.harness.trust import server_context, socket_trust
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from tests.e2e.harness.proxies import Proxies
     from tests.e2e.harness.upstream import Upstream
 
@@ -24,6 +30,9 @@ MIB = 1024 * 1024
 OFFERED = 64 * MIB
 MOST = 24 * MIB
 """What the proxy keeps, and what stands in the buffers of four sockets."""
+MOST_ON_A_SOCKET = MOST + 15 * MIB
+"""There, 16 MiB may wait."""
+PLAIN: dict[str, Any] = {"max_size": None, "compression": None}
 CHUNK = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "word " * (MIB // 80)}}]}
 EVENT = b"data: " + json.dumps(CHUNK).encode() + b"\n\n"
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -88,3 +97,33 @@ def test_where_streams_share_a_connection_the_response_ends_with_an_error(proxie
             with pytest.raises(BrokenOffError):
                 reply.rest()
     assert [line for line in proxy.output if "more than 16 MiB" in line]
+
+
+class Counted(list[str]):
+    """A response's messages, which notes how far the server gets ahead of the client."""
+
+    received = ahead = 0
+    """Messages."""
+
+    def __iter__(self) -> Iterator[str]:
+        for at, message in enumerate(super().__iter__()):
+            self.ahead = max(self.ahead, at - self.received)
+            yield message
+
+
+@pytest.mark.parametrize("fault", ["stall:ms=3000,at=event:2", "drip:ms=4"])
+def test_upstream_waits_on_a_socket(proxies: Proxies, pem: Path, fault: str) -> None:
+    """Far less is taken than is offered, and every message arrives, in order."""
+    delta = json.dumps({"type": "response.output_text.delta", "output_index": 0, "delta": "word " * (MIB // 80)})
+    completed = json.dumps({"type": "response.completed", "response": {"status": "completed", "output": []}})
+    messages = Counted([*[delta] * (OFFERED // len(delta)), completed])
+    context = server_context(pem)
+    context.set_alpn_protocols(["http/1.1"])
+    with proxies.make({"toolstream_fault": fault, "toolstream_log": "off"}) as proxy, SocketServer(context) as server:
+        url = f"wss://127.0.0.1:{server.port}{server.plan(Planned([messages])).path}/v1/responses"
+        with connect(url, proxy=proxy.url, ssl=socket_trust(proxy.ca), **PLAIN) as client:
+            client.send(json.dumps({"type": "response.create", "model": "m", "input": "go"}))
+            for message in messages[:]:
+                assert client.recv(PATIENCE) == message
+                messages.received += 1
+    assert messages.ahead * len(delta) < MOST_ON_A_SOCKET

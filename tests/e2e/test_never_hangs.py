@@ -6,21 +6,25 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from websockets.sync.client import connect
 
 from tests.e2e.harness.changes import streamed
 from tests.e2e.harness.client import BrokenOffError
 from tests.e2e.harness.proxies import HERE, Proxies, client, way
 from tests.e2e.harness.samples import JSON, MAKERS, openai_chat
 from tests.e2e.harness.script import Answer, Send
+from tests.e2e.harness.socket_server import PATIENCE, Planned, SocketServer
+from tests.e2e.harness.trust import server_context, socket_trust
+from tests.e2e.test_sockets import TWO, messages_of
 from toolstream_core.cli.launch import door_path
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tests.e2e.harness.samples import Sample
-    from tests.e2e.harness.script import Answer as Planned
     from tests.e2e.harness.upstream import Upstream
     from toolstream_core.cli.launch import Mitmdump
 
@@ -57,7 +61,7 @@ def dripping(proxies: Proxies) -> Iterator[Mitmdump]:
 
 
 def got(
-    proxy: Mitmdump, upstream: Upstream, version: str, sample: Sample, answer: Planned, place: str = ""
+    proxy: Mitmdump, upstream: Upstream, version: str, sample: Sample, answer: Answer, place: str = ""
 ) -> bytes | None:
     """What the client gets; `None` where its connection breaks."""
     plan = upstream.plan(answer)
@@ -119,3 +123,65 @@ def test_a_response_that_upstream_streams_loses_nothing(
     mark = len(dripping.output)
     assert got(dripping, secure, version, sample, streamed(sample), place) == b"".join(sample.pieces)
     assert not [line for line in dripping.output[mark:] if "crashed" in line]
+
+
+ON_A_SOCKET = [
+    "toolstream_core.proxy.sockets.sockets:Sockets._begin#1",
+    "toolstream_core.proxy.sockets.sockets:Sockets._close#1",
+    "toolstream_core.proxy.sockets.relay:SocketRelay.take#1",
+    "toolstream_core.proxy.sockets.relay:SocketRelay.take#4",
+    "toolstream_core.proxy.sockets.relay:SocketRelay.advance#4",
+    "toolstream_core.proxy.sockets.answer:SocketAnswer.take#3",
+    "toolstream_core.proxy.sockets.answer:SocketAnswer.advance#4",
+    "toolstream_core.proxy.sockets.answer:SocketAnswer.end#1",
+    "toolstream_core.proxy.watch:Watch.stream#3",
+    "toolstream_core.proxy.watch:Watch.finish#1",
+    "toolstream_core.proxy.delivery_loop:WatchedDelivery._advance#5",
+    "toolstream_core.delivery.schedule:Schedule.feed#3",
+    "toolstream_core.engine.pipeline:Pipeline.feed#3",
+    "toolstream_core.sockets.lanes:Lanes.asked#1",
+    "toolstream_core.sockets.lanes:Lanes.answered#3",
+    "toolstream_core.sockets.lines:Messages.line#3",
+]
+
+
+@pytest.fixture(scope="module")
+def on_sockets(proxies: Proxies, pem: Path) -> Iterator[tuple[Mitmdump, SocketServer]]:
+    """A proxy that delays every event and withholds calls until they are complete, and an upstream."""
+    options = {"toolstream_fault": "drip:ms=5", "toolstream_shape": "whole-calls"}
+    context = server_context(pem)
+    context.set_alpn_protocols(["http/1.1"])
+    with proxies.make(options, scripts=SCRIPTS) as proxy, SocketServer(context) as server:
+        yield proxy, server
+
+
+@pytest.mark.parametrize("place", ["", *ON_A_SOCKET])
+def test_a_socket_loses_no_message(on_sockets: tuple[Mitmdump, SocketServer], place: str) -> None:
+    """Those that were held back come too; the calls are those that the provider sent, and the socket goes on."""
+    (proxy, server), got = on_sockets, []
+    mark, sent = len(proxy.output), messages_of(TWO.body)
+    planned = server.plan(Planned([sent, sent[:1]]))
+    url = f"wss://127.0.0.1:{server.port}{planned.path}/v1/responses"
+    headers = {"x-sabotage": place} if place else {}
+    with connect(url, proxy=proxy.url, ssl=socket_trust(proxy.ca), additional_headers=headers) as socket:
+        socket.send(json.dumps({"type": "response.create", "model": "m", "input": "go"}))
+        while json.loads((got or ["{}"])[-1]).get("type") != "response.completed":
+            got.append(socket.recv(PATIENCE, decode=True))
+        socket.send(json.dumps({"type": "response.create", "model": "m", "input": "go on"}))
+        assert json.loads(socket.recv(PATIENCE))["type"] == "response.created"
+    assert arguments_of(got) == arguments_of(sent)
+    assert planned.over.wait(PATIENCE)
+    if place:
+        proxy.wait_for(r"\] toolstream stopped reading", after=mark)
+    errors = [line for line in proxy.output[mark:] if "] toolstream stopped reading" in line]
+    assert len(errors) == (1 if place else 0)
+    assert not [line for line in proxy.output[mark:] if "crashed" in line or "Traceback" in line]
+
+
+def arguments_of(messages: list[str]) -> dict[str, str]:
+    """The joined fragments of each call's arguments."""
+    found: dict[str, str] = {}
+    for message in map(json.loads, messages):
+        if message["type"] == "response.function_call_arguments.delta":
+            found[message["item_id"]] = found.get(message["item_id"], "") + message["delta"]
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import wraps
 from typing import TYPE_CHECKING
 
 from mitmproxy import ctx, exceptions, flowfilter, http
@@ -44,9 +45,24 @@ if TYPE_CHECKING:
 
     from toolstream_core.proxy.reporters import Listeners, VerdictListener
 
+    type Hook = Callable[[ToolstreamAddon, http.HTTPFlow], None]
+
 logger = logging.getLogger(__name__)
 
 _STREAMED = ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl", MESSAGES)
+
+
+def _guarded(hook: Hook) -> Hook:
+    """A hook that raises nothing, since mitmproxy would log a traceback. After an internal error the flow passes."""
+
+    @wraps(hook)
+    def run(addon: ToolstreamAddon, flow: http.HTTPFlow) -> None:
+        try:
+            hook(addon, flow)
+        except Exception as error:  # noqa: BLE001 - the flow goes on, whatever it is
+            addon.failed(flow, error)
+
+    return run
 
 
 class ToolstreamAddon:
@@ -130,6 +146,7 @@ class ToolstreamAddon:
         self._reporters.run()
         self._timing.run()
 
+    @_guarded
     def request(self, flow: http.HTTPFlow) -> None:
         """Answer from saved flows, where a provider is set; prepare for what is to be rewritten."""
         if RESENT not in flow.metadata:
@@ -149,6 +166,7 @@ class ToolstreamAddon:
             self._provider.answer(flow)
             self._replayed(flow)
 
+    @_guarded
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Let a streamed answer through as it comes, and look at what may be an LLM's."""
         assert flow.response is not None
@@ -170,6 +188,7 @@ class ToolstreamAddon:
                 relabel(flow)
             flow.response.stream = through(watch, flow.response.stream)
 
+    @_guarded
     def response(self, flow: http.HTTPFlow) -> None:
         """Read an answer that was not streamed through us: `stream: false`, or one that an addon made."""
         if self._timing.provides(flow):
@@ -190,6 +209,7 @@ class ToolstreamAddon:
             flow.response.headers.pop("transfer-encoding", None)
             flow.response.headers["content-length"] = str(len(flow.response.raw_content))
 
+    @_guarded
     def error(self, flow: http.HTTPFlow) -> None:
         """Tell an answer that broke off: the final, empty chunk never comes then."""
         watch = self._answers.take(flow.id)
@@ -200,18 +220,27 @@ class ToolstreamAddon:
             self.capture.unanswered(flow)
         self._answers.close(flow, watch)
 
+    @_guarded
     def websocket_start(self, flow: http.HTTPFlow) -> None:
         """Look at what may be the socket of an LLM."""
         if self._sockets.served(flow) or self._watched(flow):
             self._sockets.start(flow)
 
+    @_guarded
     def websocket_message(self, flow: http.HTTPFlow) -> None:
         """Read a message of a socket that is looked at."""
         self._sockets.message(flow)
 
+    @_guarded
     def websocket_end(self, flow: http.HTTPFlow) -> None:
         """Tell the answers that a socket's end broke off."""
         self._sockets.end(flow)
+
+    def failed(self, flow: http.HTTPFlow, error: Exception) -> None:
+        """After an internal error in a hook: report it, and let the flow alone."""
+        self._reporters.broke(flow, error)
+        self._answers.take(flow.id)
+        self._timing.forget(flow)
 
     def done(self) -> None:
         """Tell what is left."""

@@ -98,6 +98,17 @@ class WatchedDelivery(Delivery):
         elif not self.provided:
             self._queue.send(piece)
 
+    @property
+    def waiting(self) -> int:
+        """Bytes that wait to be sent."""
+        return self._queue.waiting
+
+    def take_waiting(self) -> list[bytes]:
+        """What waits to be sent; no fault acts on it any more."""
+        step = [self.step] if isinstance(self.step, bytes) else []
+        self.step = None
+        return step + self._queue.take_bytes()
+
     def cut_short(self, last: bytes) -> None:
         """Let this be the end of an answer that is provided, in the place of all that is still to come."""
         self._queue.clear()
@@ -165,8 +176,7 @@ class WatchedDelivery(Delivery):
         """After an internal error: send what waits at once; a response that is made here breaks off."""
         self._watch.failed(error)
         self._told = self._due = None
-        waiting = [self.step] if isinstance(self.step, bytes) else []
-        self.step = b"".join(waiting + self._queue.take_bytes()) or None
+        self.step = b"".join(self.take_waiting()) or None
         if self.provided:
             how = BreakKind.RESET if self._watch.flow.request.is_http2 else BreakKind.CLOSE
             self.step = Break(how, "internal error of toolstream")

@@ -158,7 +158,11 @@ class Reporters:
 
     def failed(self, watch: Watch, error: Exception) -> None:
         """One clear error for a bug of ours; the bytes went on."""
-        logger.error("toolstream stopped reading flow %s and passes it on as it is: %s", watch.flow.id, _where(error))
+        self.broke(watch.flow, error)
+
+    def broke(self, flow: http.HTTPFlow, error: Exception) -> None:
+        """As `failed`, of a flow."""
+        logger.error("toolstream stopped reading flow %s and passes it on as it is: %s", flow.id, _where(error))
 
     def unjudged(self, flow: str, error: Exception) -> None:
         """As `failed`, where what the client made of an answer cannot be told."""

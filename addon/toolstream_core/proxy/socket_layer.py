@@ -14,7 +14,7 @@ from wsproto.connection import ConnectionState
 from wsproto.events import BytesMessage, CloseConnection, Ping, TextMessage
 from wsproto.frame_protocol import Opcode
 
-from toolstream_core.proxy.connections import reset_soon
+from toolstream_core.proxy.connections import read_upstream, reset_soon
 from toolstream_core.transit import BreakKind
 
 if TYPE_CHECKING:
@@ -33,6 +33,11 @@ if TYPE_CHECKING:
 _BROKEN_OFF = 1006
 """The code that no close frame says: https://www.rfc-editor.org/rfc/rfc6455#section-7.1.5"""
 _GOING_AWAY = 1001
+MOST_WAITING: Final = 16 * 1024 * 1024
+"""Bytes of messages that wait for a fault, from which on upstream is not read.
+
+More than over HTTP: pings, and the other responses of the socket, wait too.
+"""
 
 
 class RelayedSocket(WebsocketLayer):
@@ -41,6 +46,17 @@ class RelayedSocket(WebsocketLayer):
     relay: SocketRelay
     _wakes: int = 0
     _closing: bool = False
+    _came: int = 0
+    """Bytes that have come from upstream and are not handled yet."""
+    _held: bool = False
+    """Whether upstream is not read."""
+
+    def handle_event(self, event: events.Event) -> Commands:
+        """As ever; upstream waits where too much has come."""
+        if isinstance(event, events.DataReceived) and event.connection is self.context.server:
+            self._came += len(event.data)
+            self._hold_upstream()
+        yield from super().handle_event(event)
 
     def relay_messages(self, event: events.Event) -> Commands:
         """As ever, and behind each message what it became, also where the socket is being closed."""
@@ -49,6 +65,8 @@ class RelayedSocket(WebsocketLayer):
             self._guarded(self.relay.advance)
             yield from self._deliver()
             return
+        if isinstance(event, events.DataReceived) and event.connection is self.context.server:
+            self._came -= len(event.data)
         inner: Commands = super().relay_messages(event)
         reply: object = None
         while True:
@@ -92,6 +110,7 @@ class RelayedSocket(WebsocketLayer):
     def _deliver(self) -> Commands:
         """Send what is to go by now, and ask to be woken for what is to go later."""
         relay = self.relay
+        self._hold_upstream()
         outgoing, relay.outgoing = relay.outgoing, []
         for one in outgoing:
             ws = self.client_ws if one.to_client else self.server_ws
@@ -104,6 +123,13 @@ class RelayedSocket(WebsocketLayer):
         elif not self._wakes and (pause := relay.pause) is not None:
             self._wakes += 1
             yield commands.RequestWakeup(pause)
+
+    def _hold_upstream(self) -> None:
+        """Read upstream only while little waits."""
+        held = self._came + self.relay.waiting > (MOST_WAITING // 2 if self._held else MOST_WAITING)
+        if held or self._held:
+            read_upstream(self.flow, on=not held)
+        self._held = held
 
     def _keep(self, sent: Outgoing) -> None:
         """Keep a message with those that came, where somebody wants them."""

@@ -133,6 +133,13 @@ class Watch:
             return None
         return record
 
+    def release(self, error: Exception) -> list[bytes]:
+        """After an internal error elsewhere, which is reported there: read no more; what is held goes unchanged."""
+        self._given_up = True
+        self._pipeline.fail(error)
+        self.finish(broken=str(error))
+        return self._last if self.rewrites else []
+
     def tell_end(self) -> None:
         """Tell that the answer is over, at most once: nothing more is done to it."""
         if self._untold and self.reader is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 from dataclasses import replace
@@ -226,16 +227,17 @@ class Sockets:
         ctx.master.addons.trigger(ToolstreamSocketResponseHook(flow))
 
     def _failed(self, flow: http.HTTPFlow) -> None:
-        logger.error("toolstream stopped reading the socket %s and passes it on as it is", flow.id)
-        self._stop(flow)
-
-    def _stop(self, flow: http.HTTPFlow) -> None:
         relay = self._relays.pop(flow.id, None)
-        if relay is not None:
-            relay.ordered = False
-            if relay.served:
-                relay.broken = Break(BreakKind.CLOSE, _STOPPED, _INTERNAL_ERROR)
+        if relay is None:
+            return
+        logger.error("toolstream stopped reading the socket %s and passes it on as it is", flow.id)
+        if relay.served:
+            relay.broken = Break(BreakKind.CLOSE, _STOPPED, _INTERNAL_ERROR)
+        with contextlib.suppress(Exception):  # whatever else is wrong, messages pass
+            if relay.ordered and not relay.served:
+                relay.release(_STOPPED)
             relay.end(_STOPPED)
+        relay.ordered = False
 
 
 def _wanted_by_user() -> bool:
