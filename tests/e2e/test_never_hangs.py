@@ -158,7 +158,8 @@ def on_sockets(proxies: Proxies, pem: Path) -> Iterator[tuple[Mitmdump, SocketSe
 @pytest.mark.parametrize("place", ["", *ON_A_SOCKET])
 def test_a_socket_loses_no_message(on_sockets: tuple[Mitmdump, SocketServer], place: str) -> None:
     """Those that were held back come too; the calls are those that the provider sent, and the socket goes on."""
-    (proxy, server), got = on_sockets, []
+    proxy, server = on_sockets
+    got: list[str] = []
     mark, sent = len(proxy.output), messages_of(TWO.body)
     planned = server.plan(Planned([sent, sent[:1]]))
     url = f"wss://127.0.0.1:{server.port}{planned.path}/v1/responses"

@@ -67,7 +67,7 @@ class BrokenSchedule:
         return [Send(bytes(self.rest), NOWHERE)]
 
 
-def queue(watch: FakeWatch, schedule: BrokenSchedule | None = None) -> ActionQueue:
+def queue(watch: FakeWatch, schedule: BrokenSchedule | Schedule | None = None) -> ActionQueue:
     """The actions of one answer."""
     return ActionQueue(cast("Watch", watch), cast("Schedule | None", schedule))
 
