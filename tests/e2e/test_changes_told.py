@@ -33,13 +33,13 @@ WANTED = '{"city":"Lisbon","unit":"celsius"}'
 @pytest.mark.parametrize(
     ("option", "value", "right"),
     [
-        ("toolstream_repair", "empty-di", r"'empty-di' unknown defect that can be repaired; .*empty-id.*safe"),
+        ("toolstream_repair", "empty-di", r"unknown repair 'empty-di'; .*empty-id.*safe"),
         ("toolstream_repair", "lost-arguments", r"lost-arguments cannot be repaired; .*missing-finish"),
-        ("toolstream_shape", "tiny", r"'tiny' names no shape; known are .*tiny-fragments.*for:aichat"),
-        ("toolstream_shape", "for:nobody", r"for:nobody names no client; known are .*for:aichat"),
-        ("toolstream_fault", "empty-di", r"'empty-di' names no fault; `toolstream list`"),
-        ("toolstream_fault", "empty-id:", r"after the colon come key=value pairs, of the keys host.*times"),
-        ("toolstream_fault", "empty-id:p=2", r"p is a number from 0 to 1"),
+        ("toolstream_shape", "tiny", r"unknown shape 'tiny'; known are .*tiny-fragments.*for:aichat"),
+        ("toolstream_shape", "for:nobody", r"unknown client for:nobody; known are .*for:aichat"),
+        ("toolstream_fault", "empty-di", r"unknown fault 'empty-di'; see `toolstream list`"),
+        ("toolstream_fault", "empty-id:", r"expected key=value pairs after the colon; keys are host.*times"),
+        ("toolstream_fault", "empty-id:p=2", r"p must be a number from 0 to 1"),
         ("toolstream_fault", "empty-id:colour=red", r"empty-id has no key colour; keys are host.*times"),
         ("toolstream_seed", "high", r"toolstream_seed: .*integer"),
     ],
@@ -97,7 +97,7 @@ def test_a_finding_is_told_at_its_event(proxies: Proxies, plain: Upstream) -> No
     assert 'event 1    call 0  id=""' in shown
     assert "note TS102 empty-id at event 1 call 0: " in found
     assert "repair: empty-id" in changed
-    proxy.wait_for(r"  7 events, 1 call, .* 1 note, 4 mended", after=mark)
+    proxy.wait_for(r"  7 events, 1 call, .* 1 note, 4 events repaired", after=mark)
     assert len([line for line in proxy.output[mark:] if "TS102" in line]) == 1
 
 

@@ -54,7 +54,7 @@ def check(session: ProxySession, protocol: str, read: list[tuple[str, Any]], tex
     assert (first.verdict.verdict, first.verdict.understood) == ("ok", True)
     assert (second.calls, second.verdict) == ((), None)
     assert text
-    assert text.startswith("The tools have answered")
+    assert text.startswith("The tool results are here")
 
 
 def test_openai_chat(session: ProxySession) -> None:

@@ -148,7 +148,7 @@ def test_faults_and_repairs_act_on_what_is_served(session: ProxySession, tmp_pat
     [refused] = talk(url(session), [conversation.request(model="other", stream_id="a")], 1)
     said = json.loads(refused)
     assert (said["type"], said["status"], said["stream_id"]) == ("error", 404, "a")
-    assert "no saved answer" in said["error"]["message"]
+    assert "no saved response" in said["error"]["message"]
 
 
 def test_a_saved_socket_is_repaired_as_a_served_one_is(session: ProxySession, tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_recovered_calls_are_calls(proxies: Proxies, plain: Upstream) -> None:
     [call] = told["calls"]
     assert (call["name"], call["arguments"], call["complete"]) == ("get_weather", '{"city": "Bern"}', True)
     assert told["changes"] == ["missing-calls"]
-    asking.proxy.wait_for(r" \d+ events?, 1 call, .*1 mended \(missing-calls\)", after=mark)
+    asking.proxy.wait_for(r" \d+ events?, 1 call, .*1 event repaired \(missing-calls\)", after=mark)
 
 
 @pytest.mark.parametrize(
@@ -164,4 +164,4 @@ def test_what_was_mended_is_named_in_the_short_log_too(proxies: Proxies, plain: 
     plan = plain.plan(answer(sample.pieces[:-1]))
     with client("h1", way(proxy, plain)) as connection:
         connection.request(sample.path, sample.body, plan.headers).rest()
-    proxy.wait_for(r"1 mended \(missing-done\)", after=mark)
+    proxy.wait_for(r"1 event repaired \(missing-done\)", after=mark)
