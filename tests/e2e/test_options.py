@@ -28,7 +28,7 @@ pytestmark = pytest.mark.e2e
         ("toolstream_jsonl", "{folder}/missing/told.jsonl", r"toolstream_jsonl: .*a folder that exists"),
         ("toolstream_jsonl", "{folder}", r"toolstream_jsonl: .*path of a file"),
         ("toolstream_provider", "{folder}/missing.flow", r"toolstream_provider: .*missing\.flow"),
-        ("toolstream_lgo", "off", r"did you mean toolstream_log\? there is no option toolstream_lgo; toolstream has"),
+        ("toolstream_lgo", "off", r"did you mean toolstream_log\? unknown option toolstream_lgo; toolstream has"),
         ("toolstream_repair", "saef", r"Addon error: did you mean safe\? unknown repair 'saef'"),
         ("toolstream_speed", "fast", r"toolstream_speed: 'fast'"),
     ],

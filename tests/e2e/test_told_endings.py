@@ -56,8 +56,8 @@ class Asking:
 
 
 CHAT = openai_chat("call_1", "Bern").pieces
-BROKEN_OFF = [{"name": "cut-off-call", "message": "the answer was ended as a break for the client"}]
-IN_ORDER = [{"name": "unterminated-body", "message": "the answer was ended in order for the client"}]
+BROKEN_OFF = [{"name": "cut-off-call", "message": "the connection was closed so that the client sees an error"}]
+IN_ORDER = [{"name": "unterminated-body", "message": "the response was terminated normally for the client"}]
 
 
 def test_a_repair_that_breaks_or_ends_is_told_as_one(proxies: Proxies, plain: Upstream) -> None:
@@ -67,13 +67,13 @@ def test_a_repair_that_breaks_or_ends_is_told_as_one(proxies: Proxies, plain: Up
     came, told = asking.end(answer(CHAT[:3]))
     assert came.endswith(b"BROKEN")
     assert (told["notes"], told["broken"], told["faults"]) == (BROKEN_OFF, None, [])
-    asking.proxy.wait_for("cut-off-call: the answer was ended as a break for the client", after=mark)
+    asking.proxy.wait_for("cut-off-call: the connection was closed so that the client sees an error", after=mark)
     asking.proxy.wait_for("cut by toolstream_repair: cut-off-call", after=mark)
     assert not any("toolstream_fault" in line for line in asking.proxy.output)
     came, told = asking.end(Answer((*map(Send, CHAT), Break.CLOSE)))
     assert came == b"".join(CHAT)
     assert told["notes"] == IN_ORDER
-    asking.proxy.wait_for("unterminated-body: the answer was ended in order for the client", after=mark)
+    asking.proxy.wait_for("unterminated-body: the response was terminated normally for the client", after=mark)
     assert asking.end(answer(CHAT))[1]["notes"] == []
 
 
@@ -134,7 +134,7 @@ def test_a_second_request_that_fails_says_why(proxies: Proxies, plain: Upstream,
     asking = Asking(proxies, plain, "ends4", toolstream_repair="safe,missing-calls")
     _, told = asking.end(answer(EMPTY), second)
     [note] = told["notes"]
-    assert note == {"name": "missing-calls", "message": f"the provider was asked again, in vain: {why}"}
+    assert note == {"name": "missing-calls", "message": f"the request was repeated without success: {why}"}
     assert told["calls"] == []
 
 

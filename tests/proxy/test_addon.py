@@ -53,9 +53,9 @@ def play(addon: ToolstreamAddon, flow: http.HTTPFlow, *chunks: bytes) -> None:
     [
         ("toolstream_log", "loud", "off, calls, chunks"),
         ("toolstream_filter", "~nonsense (", "~d api.openai.com"),
-        ("toolstream_jsonl", "/no/such/folder/f", "a folder that exists"),
+        ("toolstream_jsonl", "/no/such/folder/f", "an existing folder"),
         ("toolstream_provider", ["/no/such.flow"], "no/such.flow"),
-        ("toolstream_provider_repeats", -1, "-1 is negative; give a number of requests, or 0 for no limit"),
+        ("toolstream_provider_repeats", -1, "-1 is negative. Expected a number, or 0 for no limit"),
     ],
 )
 def test_wrong_options(addon: tuple[ToolstreamAddon, taddons.context], option: str, value: object, right: str) -> None:

@@ -223,7 +223,7 @@ def test_a_request_that_nothing_fits_is_told_what_there_is() -> None:
     response = answered(Provider.load([GLM]), flow)
     assert response.status_code == 404
     message = json.loads(response.content or b"")["error"]["message"]
-    assert "no saved anthropic answer" in message
+    assert "no saved anthropic response" in message
     assert "openai-chat (z-ai/glm-5)" in message
 
 

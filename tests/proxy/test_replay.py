@@ -62,7 +62,7 @@ def test_a_final_text_says_whose_calls_have_results() -> None:
     messages = [*GLM.request["messages"], *load(ROOT / "flows" / "glm-5.flow")[1].request["messages"][-2:]]
     line, document, comment = told({**GLM.request, "messages": messages})
     assert (document["answer"], document["source"]) == ("finished", GLM.source)
-    said = "finished: the request holds the results of its calls; a final text is the response"
+    said = "finished: the request has the results of its calls; the response is a final text"
     assert line == f"replay address z-ai/glm-5 {GLM.source} {said}"
     assert comment == said
 

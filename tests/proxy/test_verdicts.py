@@ -255,7 +255,7 @@ def test_a_bug_of_ours(proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: py
         flow = proxy.ask()
         assert proxy.answer(flow, *stream()) == b"".join(stream())
     [error] = [record.getMessage() for record in caplog.records]
-    assert error.startswith(f"toolstream gives no verdict on flow {flow.id}: ValueError at test_verdicts.py:")
+    assert error.startswith(f"toolstream has no verdict on flow {flow.id}: ValueError at test_verdicts.py:")
     assert SECRET not in error
 
 

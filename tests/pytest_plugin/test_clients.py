@@ -76,7 +76,7 @@ def test_nothing_answers_without_flows(told: str) -> None:
     """The client gets an error that says so, the report says what to do."""
     assert outcome(told, "test_fails_without_flows") == "FAILED"
     failure = told.partition("_ test_fails_without_flows _")[2]
-    assert "toolstream: no saved flow answers POST 127.0.0.1/v1/chat/completions" in failure
+    assert "toolstream: no saved flow matches POST 127.0.0.1/v1/chat/completions" in failure
     assert "@pytest.mark.toolstream('flows/test_fails_without_flows.flow')" in failure
 
 

@@ -117,13 +117,12 @@ class ToolstreamAddon:
     def _configure(self, updated: set[str]) -> None:
         refuse_misspelt(ctx.options.deferred)
         if "toolstream_log" in updated and ctx.options.toolstream_log not in LEVELS:
-            message = f"toolstream_log: {ctx.options.toolstream_log!r} is none of {', '.join(LEVELS)}"
+            message = f"toolstream_log: {ctx.options.toolstream_log!r} is unknown. Expected {', '.join(LEVELS)}"
             raise exceptions.OptionsError(message)
         if "toolstream_websocket" in updated:
             if ctx.options.toolstream_websocket not in SOCKET_MODES:
-                message = (
-                    f"toolstream_websocket: {ctx.options.toolstream_websocket!r} is none of {', '.join(SOCKET_MODES)}"
-                )
+                mode = ctx.options.toolstream_websocket
+                message = f"toolstream_websocket: {mode!r} is unknown. Expected {', '.join(SOCKET_MODES)}"
                 raise exceptions.OptionsError(message)
             self._sockets.mode = ctx.options.toolstream_websocket
         if "toolstream_filter" in updated:

@@ -77,8 +77,8 @@ def _withheld(tools: Sequence[str]) -> str:
     if not tools:
         return ""
     listed = ", ".join(tools)
-    return f"no tool on offer is known to be harmless ({listed}); to call one, name it, as in calls:{tools[0]}"
+    return f"none of the offered tools is known to be harmless ({listed}); name one to call it, as in calls:{tools[0]}"
 
 
 def _counted(count: int) -> str:
-    return "a text" if not count else "1 made call" if count == 1 else f"{count} made calls"
+    return "a text" if not count else "1 generated call" if count == 1 else f"{count} generated calls"

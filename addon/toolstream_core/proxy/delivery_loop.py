@@ -30,7 +30,7 @@ ASKING = 60.0
 """Seconds after which the client gets the stream as it was."""
 FETCHING = 600.0
 """Seconds after which an answer that is fetched whole counts as never coming."""
-OVERFLOW = "more than 16 MiB came while a fault held the response back; set a shorter ms= for it, or use HTTP/1.1"
+OVERFLOW = "more than 16 MiB arrived while a fault delayed the response; use a shorter ms=, or HTTP/1.1"
 BEAT = 5.0
 """Seconds between comments while the client waits for a second answer."""
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # mitmproxy keeps no body of a stream unless told to, and none at all of one that broke off.
 _UNSAVED = "its body was not saved; record streams with --set store_streamed_bodies=true"
-_BROKEN = "its body was not saved, because the connection broke: {}"
+_BROKEN = "its body was not saved, because the connection closed early: {}"
 _EMPTY = "its body is empty"
 _PIECE = 64 * 1024
 

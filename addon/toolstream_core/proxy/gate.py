@@ -184,7 +184,7 @@ class GatedStream(HttpStream):
             else:
                 if self._held:
                     read_upstream(self.flow, on=True)
-                yield from self._leave_upstream("the answer was ended")
+                yield from self._leave_upstream("the response was ended")
                 yield from super().send_response(already_streamed=True)
                 return False
 

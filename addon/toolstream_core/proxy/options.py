@@ -41,8 +41,8 @@ def filter_of(expression: str) -> flowfilter.TFilter | None:
         return flowfilter.parse(expression) if expression else None
     except ValueError as error:
         message = (
-            f"toolstream_filter: {expression!r} is no mitmproxy filter expression ({error}). "
-            "Right would be, for example: ~d api.openai.com & ~m POST"
+            f"toolstream_filter: {expression!r} is not a mitmproxy filter expression ({error}). "
+            "Expected, for example: ~d api.openai.com & ~m POST"
         )
         raise OptionsError(message) from error
 
@@ -65,7 +65,7 @@ def speed_of(text: str) -> float:
     except ValueError:
         speed = -1.0
     if not 0 <= speed < float("inf"):
-        message = f"toolstream_speed: {text!r} is no number from 0 on; 1 is as recorded, 0 at once"
+        message = f"toolstream_speed: {text!r} is not a number from 0. 1 is the recorded speed, 0 removes all delays"
         raise OptionsError(message)
     return speed
 
@@ -90,5 +90,5 @@ def refuse_misspelt(unknown: Iterable[str]) -> None:
     for name in unknown:
         if name.startswith("toolstream_"):
             likely = nearest(name, OURS)
-            message = f"{likely}there is no option {name}; toolstream has {', '.join(OURS)}"
+            message = f"{likely}unknown option {name}; toolstream has {', '.join(OURS)}"
             raise OptionsError(message)

@@ -108,7 +108,7 @@ class FileOutlet(Outlet):
             self._file.write(text)
             self._file.flush()
         except OSError as error:
-            logger.error("toolstream: the JSONL file cannot be written: %s", error.strerror)  # noqa: TRY400 - one line
+            logger.error("toolstream: the JSONL file is not writable: %s", error.strerror)  # noqa: TRY400 - one line
 
 
 def jsonl_outlet(path: str) -> FileOutlet:
@@ -116,11 +116,12 @@ def jsonl_outlet(path: str) -> FileOutlet:
     file = Path(path).expanduser()
     try:
         if file.is_file() and not may_append(file):
-            raise OptionsError(f"toolstream_jsonl: {path!r} holds something else, which is kept. Name another file.")
+            raise OptionsError(
+                f"toolstream_jsonl: {path!r} is not a file of toolstream, and was not changed. Name another."
+            )
         return FileOutlet(file)
     except OSError as error:
         message = (
-            f"toolstream_jsonl: {path!r} cannot be written ({error.strerror}). "
-            "Right would be the path of a file in a folder that exists."
+            f"toolstream_jsonl: {path!r} is not writable ({error.strerror}). Expected a file in an existing folder."
         )
         raise OptionsError(message) from error

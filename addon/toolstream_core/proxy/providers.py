@@ -23,7 +23,7 @@ def provider_of(options: Options) -> AnyProvider | None:
     values: Sequence[str] = options.toolstream_provider
     repeats: int = options.toolstream_provider_repeats
     if repeats < 0:
-        message = f"toolstream_provider_repeats: {repeats} is negative; give a number of requests, or 0 for no limit"
+        message = f"toolstream_provider_repeats: {repeats} is negative. Expected a number, or 0 for no limit"
         raise OptionsError(message)
     try:
         return _provider(values, options) if values else None
@@ -38,5 +38,5 @@ def _provider(values: Sequence[str], options: Options) -> AnyProvider:
         return Provider.load(values, strict=strict, repeats=repeats)
     if len(made) < len(values):
         saved = next(value for value in values if value not in made)
-        raise ProviderError(f"{made[0]!r} and {saved!r}: either calls are made, or saved flows answer")
+        raise ProviderError(f"{made[0]!r} and {saved!r} exclude each other: give calls: or saved flows")
     return CallProvider.load(made, options.toolstream_seed)

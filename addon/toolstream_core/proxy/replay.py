@@ -55,9 +55,9 @@ def report(flow: http.HTTPFlow, *, line: Callable[[str], None] | None, jsonl: Ca
 
 def _outcome(said: dict[str, Any]) -> str:
     if said["answer"] == Answer.DIVERGED:
-        return f"diverged: {said['at']}: recorded {said['recorded']}, asked {said['asked']}"
+        return f"diverged: {said['at']}: recorded {said['recorded']}, requested {said['asked']}"
     if said["answer"] == Answer.FINISHED:
-        return "finished: the request holds the results of its calls; a final text is the response"
+        return "finished: the request has the results of its calls; the response is a final text"
     if said["answer"] == Answer.REFUSED:
         return "refused: " + ("; ".join(f"{near['source']} {near['why']}" for near in said["near"]))
     return str(said["answer"])

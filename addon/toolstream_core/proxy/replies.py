@@ -62,7 +62,7 @@ def nothing_saved(match: Match, fixtures: Sequence[Fixture]) -> Json:
         near = "; ".join(f"{one.source} {one.why}" for one in match.near)
         message = f"toolstream_provider has no saved response for this {dialect} request. Near: {near}"
     else:
-        message = f"toolstream_provider has no saved {dialect} answer. There is: {_listed(fixtures)}"
+        message = f"toolstream_provider has no saved {dialect} response. It has: {_listed(fixtures)}"
     return named(dialect).not_saved(message)
 
 

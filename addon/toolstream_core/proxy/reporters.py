@@ -162,11 +162,11 @@ class Reporters:
 
     def broke(self, flow: http.HTTPFlow, error: Exception) -> None:
         """As `failed`, of a flow."""
-        logger.error("toolstream stopped reading flow %s and passes it on as it is: %s", flow.id, _where(error))
+        logger.error("toolstream stopped reading flow %s and forwards it unchanged: %s", flow.id, _where(error))
 
     def unjudged(self, flow: str, error: Exception) -> None:
         """As `failed`, where what the client made of an answer cannot be told."""
-        logger.error("toolstream gives no verdict on flow %s: %s", flow, _where(error))
+        logger.error("toolstream has no verdict on flow %s: %s", flow, _where(error))
 
     def close(self) -> None:
         """Write what is left."""

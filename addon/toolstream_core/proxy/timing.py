@@ -164,14 +164,16 @@ class Timing:
             got = second_request.recovered(ask, whole, protocol, content_of(answer), watch.ids)
         except (TimeoutError, ConnectionError, second_request.NothingRecoveredError) as error:
             why = watch.hide(_why(error, ASKING))
-            logger.warning("toolstream asked again for flow %s, in vain: %s", flow.id, why)
+            logger.warning("toolstream repeated the request of flow %s without success: %s", flow.id, why)
             if watch.reader is not None:
-                watch.reader.noted(MISSING_CALLS.name, f"the provider was asked again, in vain: {why}")
+                watch.reader.noted(MISSING_CALLS.name, f"the request was repeated without success: {why}")
             return before
         if watch.reader is not None:
             watch.reader.recovered(got.calls)
             watch.reader.changed(Change((MISSING_CALLS.name,), ask.event.frame.number, before, got.frames))
-        logger.info("toolstream asked again for flow %s: %s calls, usage %s", flow.id, len(got.calls), got.usage)
+        logger.info(
+            "toolstream repeated the request of flow %s: %s calls, usage %s", flow.id, len(got.calls), got.usage
+        )
         return got.frames
 
     async def _fetch(
@@ -188,7 +190,7 @@ class Timing:
             if not isinstance(error, TimeoutError | ConnectionError):
                 watch.failed(error)
             why = watch.hide(_why(error, FETCHING))
-            logger.warning("toolstream asked for flow %s without a stream, in vain: %s", flow.id, why)
+            logger.warning("toolstream got no unstreamed response for flow %s: %s", flow.id, why)
             answer = http.Response.make(
                 502, json.dumps(protocol.error_body(kind_of(502), 502)), {"content-type": "application/json"}
             )
@@ -200,12 +202,12 @@ class Timing:
         if events:
             return [Chunk(0, event) for event in events]
         if answer.headers.get("content-type", "").startswith("text/event-stream"):
-            logger.warning("toolstream asked for flow %s without a stream, and a stream came", flow.id)
+            logger.warning("toolstream asked for an unstreamed response for flow %s, but received a stream", flow.id)
             return [Chunk(0, content)]
         if answer.status_code < 400:  # noqa: PLR2004 - an error speaks for itself
-            what = "JSON" if parse(content) is ABSENT else f"an answer of {protocol.name}"
-            logger.warning("toolstream passes on what came for flow %s as it came: it is not %s", flow.id, what)
-            flow.comment = f"asked for without a stream; what came is not {what}"
+            what = "JSON" if parse(content) is ABSENT else f"a response of {protocol.name}"
+            logger.warning("toolstream forwards the response of flow %s unchanged: it is not %s", flow.id, what)
+            flow.comment = f"requested without streaming; the response is not {what}"
         if not delivery.heading:
             return [Chunk(0, protocol.error_event(ErrorKind.SERVER))]
         delivery.unread = True
@@ -231,7 +233,7 @@ class Timing:
             elif not self._told:
                 self._told = True
                 logger.error(
-                    "toolstream: mitmproxy %s has no %s: faults of time, and repairs that take the connection, are off",
+                    "toolstream: mitmproxy %s has no %s: timing faults and some repairs are off",
                     mitmproxy.version.VERSION,
                     lack,
                 )
@@ -260,6 +262,6 @@ def _events(watch: Watch, protocol: WireProtocol, content: bytes) -> Sequence[by
 def _why(error: Exception, patience: float) -> str:
     """Why no answer came that could be used."""
     if isinstance(error, TimeoutError):
-        return f"timed out, nothing came within {patience:g} s"
+        return f"timed out: no data within {patience:g} s"
     told = isinstance(error, ConnectionError | second_request.NothingRecoveredError)
     return str(error) if told else f"internal error ({type(error).__name__})"

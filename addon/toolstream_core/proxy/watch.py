@@ -178,9 +178,9 @@ class Watch:
         assert self.reader is not None
         self.half = self._half(record)
         if self._forgiven is not None:
-            self.reader.noted(UNTERMINATED_BODY.name, "the answer was ended in order for the client")
+            self.reader.noted(UNTERMINATED_BODY.name, "the response was terminated normally for the client")
         elif self.half is not None and self.delivering and broken is None:
-            self.reader.noted(self.half.name, "the answer was ended as a break for the client")
+            self.reader.noted(self.half.name, "the connection was closed so that the client sees an error")
 
     def _half(self, record: Record) -> Row | None:
         """Why the answer is only half for the client; of a broken coding, which it cannot see, that alone is told."""

@@ -93,7 +93,7 @@ def test_a_quota_ends_it_with_one_error(
         assert not capture.on
         play(capture)
     assert len(caplog.messages) == 1
-    assert "set toolstream_capture_max higher" in caplog.messages[0]
+    assert "raise toolstream_capture_max" in caplog.messages[0]
     assert [one.name for one in tmp_path.iterdir()] == ["old.flow"]
 
 

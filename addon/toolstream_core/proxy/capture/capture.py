@@ -62,7 +62,7 @@ class Capture:
             folder = _folder(options.toolstream_capture, limit)
             for path in recover(folder):
                 logger.warning(
-                    "toolstream_capture: recovered a response that was cut off by a kill of the proxy: %s", path
+                    "toolstream_capture: recovered a response that was cut off when the proxy was killed: %s", path
                 )
             self._store = Store(folder, Shared(folder.path, redaction), self._failed, self._wrote)
 
@@ -95,13 +95,13 @@ class Capture:
                 self._full = True
                 logger.error(
                     "toolstream_capture: %s; no more flows are captured. "
-                    "Delete some and start anew, or set toolstream_capture_max higher.",
+                    "Delete some and restart, or raise toolstream_capture_max.",
                     error,
                 )
         elif isinstance(error, OSError | SlowDiskError):
             if not self._failing:
                 self._failing = True
-                why = error.strerror if isinstance(error, OSError) else "the disk is too slow for what comes"
+                why = error.strerror if isinstance(error, OSError) else "the disk is too slow for the traffic"
                 logger.error("toolstream_capture: flow %s is not captured: %s. Traffic goes on.", flow_id, why)
         else:
             where = traceback.extract_tb(error.__traceback__)[-1]
@@ -114,7 +114,7 @@ def size_of(text: str) -> int:
     found = _SIZE.fullmatch(text.strip())
     size = int(float(found[1]) * _UNITS[found[2].lower()]) if found else 0
     if size <= 0:
-        message = f"toolstream_capture_max: {text!r} is no number of bytes; right would be, for example, 500M or 2G"
+        message = f"toolstream_capture_max: {text!r} is not a number of bytes. Expected, for example, 500M or 2G"
         raise OptionsError(message)
     return size
 
@@ -129,7 +129,7 @@ def _redaction(text: str, secrets: Sequence[str]) -> Redaction:
 
 def _one_of(option: str, value: str, known: type[enum.StrEnum]) -> str:
     if value not in set(known):
-        raise OptionsError(f"{option}: {value!r} is none of {', '.join(known)}")
+        raise OptionsError(f"{option}: {value!r} is unknown. Expected {', '.join(known)}")
     return value
 
 
@@ -139,10 +139,10 @@ def _folder(text: str, limit: int) -> Folder:
         folder = Folder(path, limit)
     except OSError as error:
         message = (
-            f"toolstream_capture: {text!r} cannot be written to ({error.strerror}). "
-            "Right would be a folder that you may write to, or the path of one that can be made."
+            f"toolstream_capture: {text!r} is not writable ({error.strerror}). "
+            "Expected a writable folder, or a new path in a writable one."
         )
         raise OptionsError(message) from error
     if folder.made:
-        logger.info("toolstream_capture: made the folder %s", path)
+        logger.info("toolstream_capture: created the folder %s", path)
     return folder

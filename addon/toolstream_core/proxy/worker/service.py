@@ -113,7 +113,7 @@ class Service:
         self._master.options.set(*self._wanted)
         if not await self._server.setup_servers():
             port = self._master.options.listen_port
-            why = f"port {port} is taken; name another, or 0 for any that is free" if port else self._ledger.log[-1]
+            why = f"port {port} is in use; name another, or 0 for any free port" if port else self._ledger.log[-1]
             raise ServiceError(f"the proxy cannot listen on {HOST}: {why}")
         self._master.addons.add(termlog.TermLog())
         self._master.options.update(termlog_verbosity="warn")
