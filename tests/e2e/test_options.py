@@ -25,7 +25,7 @@ pytestmark = pytest.mark.e2e
     [
         ("toolstream_log", "loud", r"off.*calls.*chunks"),
         ("toolstream_filter", "~nonsense (", r"toolstream_filter: .*~nonsense.*~d api\.openai\.com"),
-        ("toolstream_jsonl", "{folder}/missing/told.jsonl", r"toolstream_jsonl: .*a folder that exists"),
+        ("toolstream_jsonl", "{folder}/missing/told.jsonl", r"toolstream_jsonl: .*an existing folder"),
         ("toolstream_jsonl", "{folder}", r"toolstream_jsonl: .*path of a file"),
         ("toolstream_provider", "{folder}/missing.flow", r"toolstream_provider: .*missing\.flow"),
         ("toolstream_lgo", "off", r"did you mean toolstream_log\? unknown option toolstream_lgo; toolstream has"),

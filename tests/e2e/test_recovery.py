@@ -89,7 +89,7 @@ def test_the_calls_come_before_the_finish(mending: Mitmdump, secure: Upstream, v
     again = plan.came_again.result(30)
     assert (again.target, json.loads(again.body)) == (sample.whole_path, sample.unstreamed)
     assert again.header("authorization") == "Bearer sk-1"
-    mending.wait_for("asked again for flow")
+    mending.wait_for("repeated the request of flow")
 
 
 @VERSIONS

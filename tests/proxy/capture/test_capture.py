@@ -38,13 +38,13 @@ def test_sizes(text: str, size: int) -> None:
 @pytest.mark.parametrize(
     ("option", "value", "right"),
     [
-        ("toolstream_capture_when", "never", "none of all, findings, errors"),
-        ("toolstream_capture_text", "drop", "none of keep, mask, shape"),
+        ("toolstream_capture_when", "never", "Expected all, findings, errors"),
+        ("toolstream_capture_text", "drop", "Expected keep, mask, shape"),
         ("toolstream_capture_max", "much", "for example, 500M"),
         ("toolstream_capture_max", "0", "for example, 500M"),
         ("toolstream_capture_secret", ["/(/"], "not a regular expression"),
-        ("toolstream_capture", "/dev/null", "a folder that you may write to"),
-        ("toolstream_capture", "/dev/null/x", "a folder that you may write to"),
+        ("toolstream_capture", "/dev/null", "Expected a writable folder"),
+        ("toolstream_capture", "/dev/null/x", "Expected a writable folder"),
     ],
 )
 def test_wrong_options(context: taddons.context, option: str, value: object, right: str) -> None:
