@@ -1,8 +1,8 @@
 """A client of Chat Completions with one tool, on the standard library: `agent.py WAY`, where WAY is how it reads.
 
 `right` joins the fragments of an index and asks again when an answer is not whole; `by-id` takes every id that is there
-for a new call; `half` runs whatever arguments came; `twice` runs each call two times; `endless` never believes an
-answer; `whole` asks for a response without a stream.
+for a new call; `crash` exits if an id is empty; `half` runs whatever arguments came; `twice` runs each call two times;
+`endless` never believes an answer; `whole` asks for a response without a stream.
 """
 
 from __future__ import annotations
@@ -104,6 +104,13 @@ def read_by_id(data: bytes, request: dict[str, Any], broken: str) -> list[dict[s
     return calls
 
 
+def read_or_crash(data: bytes, request: dict[str, Any], broken: str) -> list[dict[str, Any]]:
+    """Nothing, if an id is empty."""
+    if any(one.get("id") == "" for one in entries(data)):
+        sys.exit(3)
+    return read_simply(data, request, broken)
+
+
 def entry(identity: Any, name: str, arguments: str) -> dict[str, Any]:
     """A call as requests say it again."""
     return {"id": identity, "type": "function", "function": {"name": name, "arguments": arguments}}
@@ -114,7 +121,7 @@ def once(way: str, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     if way == "whole":
         data, _, _ = ask(messages, stream=False)
         return json.loads(data)["choices"][0]["message"].get("tool_calls") or []
-    read = {"right": read_right, "by-id": read_by_id}.get(way, read_simply)
+    read = {"right": read_right, "by-id": read_by_id, "crash": read_or_crash}.get(way, read_simply)
     for last in [False] * (TRIES - 1) + [True]:
         try:
             return read(*ask(messages))

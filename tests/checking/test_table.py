@@ -35,7 +35,8 @@ def failed(reason: Reason, output: str) -> str:
     """The line of a case that failed."""
     case = Case(protocol="openai-chat", kind=Kind.FAULT, name="late-id", title="t", spec="late-id")
     run = Run(exit_code=1, output=output)
-    told = case_object(case, Result(Grade.FAILED, reason, "it did not run the call"), "again", runs=[run], run=run)
+    result = Result(Grade.FAILED, reason, "it did not run the call")
+    told = case_object(case, result, "again", runs=[run], run=run, advice="--repair late-id")
     client = client_object(CLIENT, Plan(), protocol="openai-chat", cases=[told])
     return list(lines({"clients": [client]}))[1]
 

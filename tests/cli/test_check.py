@@ -155,6 +155,20 @@ def check_turns(report: dict[str, Any]) -> None:
     assert shlex.split(case["rerun"])[-2:] == ["--only", case["id"]]
 
 
+def test_advice_was_run(tmp_path: Path) -> None:
+    """Under it the client passes what it failed; it has none if it fails behind the repair too."""
+    found = tmp_path / "r.json"
+    for way, helps in (("by-id", "--shape whole-calls"), ("crash", "--repair empty-id")):
+        assert check("--faults", "empty-id", "--json", found, "--", *agent(way)) == 1
+        case = json.loads(found.read_text())["clients"][0]["cases"][1]
+        assert (case["grade"], case["advice"]) == ("failed", helps)
+        assert check("--faults", "empty-id", *case["advice"].split(), "--", *agent(way)) == 0
+    once = f"test -e {tmp_path / 'ran'} && exit 3; touch {tmp_path / 'ran'}; exec {shlex.join(agent('right'))}"
+    assert check("--faults", "empty-id", "--json", found, "--", "sh", "-c", once) == 1
+    case = json.loads(found.read_text())["clients"][0]["cases"][1]
+    assert (case["grade"], case["advice"]) == ("failed", "")
+
+
 def test_given_calls_prompts_and_addresses_reach_the_client(tmp_path: Path) -> None:
     """By the words of its command; secrets that it prints do not reach the report."""
     script = tmp_path / "ask.py"

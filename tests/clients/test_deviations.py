@@ -25,7 +25,7 @@ from tests.clients.streams import (
     responses,
     whole,
 )
-from toolstream_core.clients.deviations import PROJECTS, ROWS, projects
+from toolstream_core.clients.deviations import PROJECTS, ROWS, fix, projects
 from toolstream_core.clients.entries import entries_of
 from toolstream_core.clients.fit import fitting, gives
 from toolstream_core.clients.model import (
@@ -270,6 +270,15 @@ def test_every_deviation_has_a_sample_and_words() -> None:
     assert {case.deviation for case in CASES} == every - {NoObject.INVALID}
     assert set(ROWS) == every
     assert {name for row in ROWS.values() for name in row.projects} == set(PROJECTS)
+
+
+def test_every_deviation_has_a_fix() -> None:
+    """Without a deviation the stream is wrong."""
+    assert len({fix((values[1],)) for values in AXES.values()}) == len(AXES)
+    both = fix((Key.ENTRY, Kept.NAMED))
+    assert both.startswith("fix the client: key each fragment")
+    assert both.endswith(" and keep every call")
+    assert fix(()) == "the provider has to send a valid stream"
 
 
 def test_a_string_that_counts_as_invalid_goes_the_way_of_what_is_not_json() -> None:

@@ -94,6 +94,14 @@ def test_advice_is_written_for_the_command_in_use(syntax: Callable[[str], str], 
     options = "--set toolstream_repair=safe --set toolstream_shape=for:aichat"
     assert syntax(options) == written
     assert advice_text(Explained(advice=(options,)), syntax) == f"→ {written}"
+
+
+def test_the_fix_is_written_where_no_option_helps() -> None:
+    """Where options were not tried, nothing is advised."""
+    assert (
+        advice_text(Explained(fix="fix the client: x")) == "→ no repair or shape of toolstream helps; fix the client: x"
+    )
+    assert advice_text(Explained()) == ""
     assert as_command("--set toolstream_repair=missing-calls (unsafe)") == (
         "toolstream run --repair missing-calls -- CMD (unsafe)"
     )

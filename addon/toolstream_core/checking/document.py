@@ -65,9 +65,12 @@ def client_object(
 
 
 def case_object(
-    case: Case, result: Result, rerun: str, *, runs: Sequence[Run] = (), run: Run | None = None
+    case: Case, result: Result, rerun: str, *, runs: Sequence[Run] = (), run: Run | None = None, advice: str = ""
 ) -> dict[str, Any]:
-    """One case, without secrets. `runs` are all runs of it, `run` the one that was graded so."""
+    """One case, without secrets. `runs` are all runs of it, `run` the one that was graded so.
+
+    `advice` are options of `check` under which the client passed the case that it failed.
+    """
     exchanges = [] if run is None else [one for one in run.exchanges if one.request.protocol is not None]
     told = {
         "id": case.id,
@@ -81,6 +84,7 @@ def case_object(
         "grade": result.grade.value,
         "reason": None if result.reason is None else result.reason.value,
         "message": None if result.message is None else redacted(" ".join(result.message.split())),
+        "advice": advice,
         "runs": len(runs),
         "exit_code": None if run is None else run.exit_code,
         "seconds": round(sum(one.seconds for one in runs), 2),

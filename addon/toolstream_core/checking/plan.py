@@ -68,13 +68,13 @@ class Plan:
         """Whether the tools to call are chosen here."""
         return self.makes_calls and not self.calls and not self.tools
 
-    def setup(self, case: Case) -> Setup:
-        """What the proxy does in a case."""
+    def setup(self, case: Case, repair: tuple[str, ...] = (), shape: tuple[str, ...] = ()) -> Setup:
+        """What the proxy does in a case; `repair` and `shape` are added to those of the plan."""
         return Setup(
             flows=self.flows,
             calls=(case.calls or self.calls or self.tools[:1]) if self.makes_calls else None,
-            repair=self.repair,
-            shape=self.shape,
+            repair=(*self.repair, *repair),
+            shape=(*self.shape, *shape),
             fault=(case.spec,) if case.spec else (),
             seed=self.seed,
             provider_repeats=self.provider_repeats,

@@ -16,10 +16,12 @@ from toolstream_core.checking.document import case_object, client_object, result
 from toolstream_core.checking.effects import known_results
 from toolstream_core.checking.fitting import AskedRequest, Fitting
 from toolstream_core.checking.grading import NOTHING_PLANTED, Grade, Result, graded, rank
+from toolstream_core.checking.helping import candidates
 from toolstream_core.checking.run import Client, Run, Seat
 from toolstream_core.checking.skip import Skip
 from toolstream_core.protocols.registry import named
 from toolstream_core.redact import redacted
+from toolstream_core.report.verdict import as_flags, option_values
 from toolstream_core.synthetic import places
 from toolstream_core.synthetic.answers import withheld
 from toolstream_core.synthetic.call_specs import parse_calls, spec_text
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from toolstream_core.checking.case import Case
     from toolstream_core.checking.plan import Plan
     from toolstream_core.checking.state import CheckState
+    from toolstream_core.testing import Setup
     from toolstream_core.testing.exchanges import Exchange
     from toolstream_core.verdict.evidence import KnownResult
 
@@ -44,6 +47,8 @@ class _Tried(NamedTuple):
     worst: Run
     result: Result
     """Of the worst run."""
+    advice: str
+    """Options of `check` under which the client passed, if it failed."""
 
 
 class Seats:
@@ -118,7 +123,7 @@ class ClientCheck:
     def run(self) -> None:
         """Run everything. Raises `KeyboardInterrupt`; what was run before it is kept."""
         first = healthy(self._client.protocol or "")
-        runs, run, result = self._tried(first)
+        runs, run, result, advice = self._tried(first)
         self._known = _known(run)
         request = _request(run.exchanges, first)
         if request is not None:
@@ -136,7 +141,7 @@ class ClientCheck:
         if self.withheld:
             result = Result(Grade.HARNESS_FAILURE, None, withheld_text(self.withheld))
         self._announce(self._calls_text(run.exchanges))
-        self._over(first, case_object(first, result, self._rerun(first.id), runs=runs, run=run))
+        self._over(first, case_object(first, result, self._rerun(first.id), runs=runs, run=run, advice=advice))
         for case, why in left:
             self._over(case, case_object(case, why, self._rerun(case.id)))
         others = self._cases[1:]
@@ -217,21 +222,33 @@ class ClientCheck:
             done, _ = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
             for future in done:
                 case = running.pop(future)
-                runs, run, result = future.result()
+                runs, run, result, advice = future.result()
                 if case.kind is Kind.HEALTHY and result.grade in _PASSED:
                     self._known = [*self._known, *_known(run)]
-                self._over(case, case_object(case, result, self._rerun(case.id), runs=runs, run=run))
+                told = case_object(case, result, self._rerun(case.id), runs=runs, run=run, advice=advice)
+                self._over(case, told)
 
     def _tried(self, case: Case) -> _Tried:
         """Run a case as often as it is to be."""
-        found: list[tuple[Run, Result]] = []
-        for _ in range(self._plan.repeat):
-            places.clear()
-            with self._seats.taken() as seat:
-                run = seat.run(self._client, self._plan.setup(case))
-            found.append((run, self._graded(case, run)))
+        found = [self._run_once(case, self._plan.setup(case)) for _ in range(self._plan.repeat)]
         worst, result = min(found, key=lambda pair: rank(pair[1]))
-        return _Tried([run for run, _ in found], worst, result)
+        advice = self._advice(case, worst) if result.grade is Grade.FAILED else ""
+        return _Tried([run for run, _ in found], worst, result, advice)
+
+    def _run_once(self, case: Case, setup: Setup) -> tuple[Run, Result]:
+        places.clear()
+        with self._seats.taken() as seat:
+            run = seat.run(self._client, setup)
+        return run, self._graded(case, run)
+
+    def _advice(self, case: Case, failed: Run) -> str:
+        """The first options, of those that may help, under which the client passes; `""` if none does."""
+        for options in candidates(case, failed.exchanges):
+            added = {name: (value,) for name, value in option_values(options).items()}
+            _, result = self._run_once(case, self._plan.setup(case, **added))
+            if result.grade in (*_PASSED, Grade.CALL_REJECTED):
+                return as_flags(options)
+        return ""
 
     def _graded(self, case: Case, run: Run) -> Result:
         """The grade of one run; answers that were not made for the case may hold nothing that can be broken so."""

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.checking.document import result_of
 from toolstream_core.checking.grading import Grade, Reason, rank
-from toolstream_core.checking.helping import advice
 from toolstream_core.checking.skip import Skip
 from toolstream_core.report.layout import counted, middle, wrapped
 from toolstream_core.report.paint import printable
@@ -77,8 +76,7 @@ def _rows(client: dict[str, Any], width: int | None) -> Iterator[str]:
             continue
         demand = "required" if case["required"] else "optional"
         row = f"  {case['grade']:<15} {demand}  {case['id']:<{longest}}"
-        helps = advice(case, client)
-        last = f"→ {helps}" if helps else ""
+        last = f"→ {case['advice']}" if case.get("advice") else ""
         why = _why(case, width)
         whole = "  ".join(filter(None, [row, why, last])).rstrip()
         if width is None or len(whole) <= width:

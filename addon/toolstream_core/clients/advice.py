@@ -40,23 +40,24 @@ class Advice(NamedTuple):
         return " ".join(f"--set {name}={value}" for name, value in asked.items() if value)
 
 
-def advise(model: ClientModel, answer: Answer, others: Sequence[ClientModel] = ()) -> list[Advice]:
+def advise(model: ClientModel, answer: Answer, others: Sequence[ClientModel] = ()) -> list[Advice] | None:
     """Options under which the client of `model` reads the calls that `answer` meant, the smallest first.
 
-    `others` are models that the client may be as well: what helps all of them goes before what helps `model` alone,
-    and the repairs of what was found stand behind it where they help that. Clients' sets are tried where neither helps.
-    None where it reads them anyway, and where nothing helps. A call that never came whole is meant to be left alone.
+    `others` are models that the client may be as well: an option has to help all of them, since nothing shows which it
+    is. Clients' sets are tried where no repair or shape helps. An empty list: all were tried, and none helps. `None`:
+    nothing was tried, since the response is too long or the client reads its calls anyway. A call that never came whole
+    is meant to be left alone.
     """
     if len(answer.body) > MAX_BODY:
-        return []
+        return None
     usual = Received(answer)
     if usual.protocol is None or usual.record is None or usual.is_understood(model, usual.meant):
-        return []
+        return None
     direct = _direct(usual.record, usual.protocol)
     half = any(runs_on_client(call) and not call.complete for call in usual.record.calls)
     trial = _Trial(answer, usual.meant, only_break=half and not usual.meant)
-    found = _first_that_help(direct, model, others, trial)
-    return found or _first_that_help(_sets(usual.protocol, model), model, others, trial)
+    models = [model, *others]
+    return _first_that_help(direct, models, trial) or _first_that_help(_sets(usual.protocol, model), models, trial)
 
 
 class _Trial(NamedTuple):
@@ -88,36 +89,23 @@ def tried_repairs(answer: Answer) -> str:
     return Advice(repair=",".join(changed)).options if helps else ""
 
 
-def _first_that_help(
-    steps: Iterable[Iterable[Advice]],
-    model: ClientModel,
-    others: Sequence[ClientModel],
-    trial: _Trial,
-) -> list[Advice]:
-    """What helps `model`: what helps most of the `others` too, the options of an earlier step first among equals.
-
-    No further step is tried once an option helps all models.
-    """
-    ranked: dict[Advice, int] = {}
+def _first_that_help(steps: Iterable[Iterable[Advice]], models: Sequence[ClientModel], trial: _Trial) -> list[Advice]:
+    """The options of the first step that has any that help all of the models."""
     for options in steps:
-        for one in options:
-            helped = _helped([model, *others], trial, one)
-            if helped[0]:
-                ranked.setdefault(one, sum(helped))
-        if len(others) + 1 in ranked.values():
-            break
-    return sorted(ranked, key=lambda one: -ranked[one])[:MAX_ADVISED]
+        if found := [one for one in options if _helps(models, trial, one)]:
+            return found[:MAX_ADVISED]
+    return []
 
 
-def _helped(models: Sequence[ClientModel], trial: _Trial, tried: Advice) -> list[bool]:
-    """Which of the models understand the answer under some options."""
+def _helps(models: Sequence[ClientModel], trial: _Trial, tried: Advice) -> bool:
+    """Whether all of the models understand the answer under some options."""
     sent = rewritten(trial.answer, settings(Words([tried.repair], [tried.shape])))
     if sent is None:
-        return [not trial.meant] * len(models)
+        return not trial.meant
     if trial.only_break:
-        return [False] * len(models)
+        return False
     got = Received(sent)
-    return [got.is_understood(model, trial.meant) for model in models]
+    return all(got.is_understood(model, trial.meant) for model in models)
 
 
 def _direct(record: Record, protocol: WireProtocol) -> Iterator[Iterable[Advice]]:

@@ -171,6 +171,29 @@ ROWS: Final[Mapping[Deviation, Row]] = {
 """Every deviation. Those of equal effect are told apart by how many projects they were seen in."""
 BY_THE_LETTER: Final = "followed the protocol; the stream is malformed"
 
+_FIXES: Final[Mapping[type[Deviation], str]] = {
+    Key: "key each fragment as the protocol does (`index` in Chat Completions, `item_id` in Responses)",
+    NoIndex: "put an entry without `index` into the call of its id, or else into the last call",
+    Entries: "read every entry of an event",
+    Adding: "append fragments to their call until the response ends",
+    Source: "read the deltas, and the complete call where the protocol repeats it",
+    Name: "keep the first name of a call",
+    Id: "keep the first id of a call",
+    Arguments: "join all argument fragments of a call",
+    Objects: "accept arguments that are an object",
+    Invalid: "reject arguments that are not valid JSON",
+    NoObject: "accept arguments that are a JSON string of an object",
+    Kept: "keep every call",
+}
+"""What a client has to do instead, by axis."""
+
+
+def fix(deviations: tuple[Deviation, ...]) -> str:
+    """What to change where no option helps: in the client, or in the stream of a client without deviations."""
+    if not deviations:
+        return "the provider has to send a valid stream"
+    return f"fix the client: {', and '.join(_FIXES[type(one)] for one in deviations)}"
+
 
 def names(deviations: tuple[Deviation, ...]) -> list[str]:
     """The names of deviations, as reports say them."""

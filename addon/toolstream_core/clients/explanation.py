@@ -12,9 +12,10 @@ from toolstream_core.clients.fit import fitting, gives
 from toolstream_core.clients.model import AXES, STANDARD, Arguments, Kept, Key
 from toolstream_core.clients.parting import parting
 from toolstream_core.clients.received import Received
+from toolstream_core.clients.space import KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from toolstream_core.clients.entries import Entry, ReceivedEvent
     from toolstream_core.clients.model import ClientModel, Deviation
@@ -38,6 +39,8 @@ class Explanation:
     """What the client went by in that event, where that is one value."""
     others: tuple[ClientModel, ...] = ()
     """The other models of as few deviations that give the same."""
+    common: tuple[ClientModel, ...] = ()
+    """Models of common clients with more deviations that give the same too: advice has to help them."""
 
     @property
     def names(self) -> list[str]:
@@ -90,7 +93,9 @@ class Explainer:
             self._remember(client, model)
         parted = parting(model, form, entries)
         event, seen = parted if parted is not None else (None, "")
-        return Explanation(model, event, seen, tuple(one for one in models if one is not model))
+        others = tuple(one for one in models if one is not model)
+        common = tuple(_common(form, entries, echoed)) if model.deviations else ()
+        return Explanation(model, event, seen, others, tuple(one for one in common if one not in models))
 
     def explain_answer(self, answer: Answer, echoed: Sequence[EchoedCall], client: str = "") -> Explanation | None:
         """As `explain`, of an answer's bytes as the client got them; `None` too where they are no LLM's."""
@@ -121,6 +126,12 @@ def _fitting(
     if known is not STANDARD and gives(known, form, entries, echoed):
         return [_needed(known, form, entries, echoed)]
     return fitting(form, entries, echoed)
+
+
+def _common(form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall]) -> Iterator[ClientModel]:
+    """Clients with a known key, which may drop calls without a name, if they give what came back."""
+    models = (STANDARD.having([key, kept]) for key in KEYS[form] for kept in (Kept.ALL, Kept.NAMED))
+    return (one for one in models if gives(one, form, entries, echoed))
 
 
 def _alternatives(entries: Sequence[Entry]) -> list[list[Entry]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.clients.advice import advise
+from toolstream_core.clients.deviations import fix
 from toolstream_core.clients.explanation import Explainer
 from toolstream_core.report.verdict import UNEXPLAINED, Explained
 
@@ -32,5 +33,6 @@ class Explaining:
             return UNEXPLAINED
         projects = ", ".join(list(found.projects)[:_PROJECTS])
         text = f"{found.text}; seen in {projects}" if projects else found.text
-        advised = advise(found.model, answer, found.others)
-        return Explained(found.names, found.event, text, tuple(one.options for one in advised))
+        advised = advise(found.model, answer, [*found.others, *found.common])
+        no_help = fix(found.model.deviations) if advised == [] else ""
+        return Explained(found.names, found.event, text, tuple(one.options for one in advised or ()), no_help)

@@ -31,6 +31,8 @@ class Explained(NamedTuple):
     """The same for people."""
     advice: Sequence[str] = ()
     """Options of mitmdump under which the client would have understood the answer, the smallest first."""
+    fix: str = ""
+    """What to change, if options were tried and none helps."""
 
 
 UNEXPLAINED: Final = Explained()
@@ -63,8 +65,10 @@ def verdict_object(
 
 
 def advice_text(explained: Explained, syntax: Callable[[str], str] = str) -> str:
-    """The first of the options that help, in the syntax of the command in use."""
-    return f"→ {syntax(explained.advice[0])}" if explained.advice else ""
+    """The first of the options that help, in the syntax of the command in use; if none of them helps, the fix."""
+    if explained.advice:
+        return f"→ {syntax(explained.advice[0])}"
+    return f"→ no repair or shape of toolstream helps; {explained.fix}" if explained.fix else ""
 
 
 def as_flags(options: str) -> str:
@@ -80,7 +84,12 @@ def as_command(options: str) -> str:
 
 def as_marker(options: str) -> str:
     """Options of mitmdump as arguments of the pytest marker."""
-    return ", ".join(f'{name}="{value}"' for name, value in _OPTION.findall(options))
+    return ", ".join(f'{name}="{value}"' for name, value in option_values(options).items())
+
+
+def option_values(options: str) -> dict[str, str]:
+    """The values of options of mitmdump, by name: `repair`, `shape`."""
+    return dict(_OPTION.findall(options))
 
 
 def verdict_text(

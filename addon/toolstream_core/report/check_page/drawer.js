@@ -18,6 +18,7 @@ function openCase(row, at, earlier = false) {
     drawerHead(row, at, shown),
     el("div", { class: "facts" }, facts(shown)),
     change && change !== "new" && earlierNote(row, at, shown),
+    shown.advice && commandBlock("What helps", shown.advice),
     commandBlock("Run it again", shown.rerun),
     shown.output && el("details", {}, el("summary", {}, "Output of the command"), el("pre", {}, shown.output)),
     list(shown.turns).length ? list(shown.turns).map(turnBlock) : el("p", { class: "quiet" }, "No request reached the proxy."),
@@ -96,12 +97,11 @@ function turnBlock(turn, at) {
 function explanation(verdict) {
   const problems = list(verdict.problems);
   const why = verdict.explanation || (list(verdict.explained).length ? `Explained by: ${verdict.explained.join(", ")}` : "");
-  if (!problems.length && !why && !list(verdict.advice).length) return null;
+  if (!problems.length && !why) return null;
   return el("div", { class: "why" },
     problems.length > 0 && el("ul", {}, problems.map((one) => el("li", {}, el("b", {}, one.verdict), `${typeof one.call === "number" ? ` (call ${one.call})` : ""}: ${one.message}`))),
     why && el("p", {}, why),
-    typeof verdict.event === "number" && verdict.understood === false && el("p", {}, "It shows at ", button({ class: "link", click: (clicked) => showEvent(clicked.target, verdict.event) }, `event ${verdict.event}`), "."),
-    list(verdict.advice).map((one) => commandBlock("What helps", one.replaceAll(/--set toolstream_(\w+)=/g, "--$1 "))));
+    typeof verdict.event === "number" && verdict.understood === false && el("p", {}, "It shows at ", button({ class: "link", click: (clicked) => showEvent(clicked.target, verdict.event) }, `event ${verdict.event}`), "."));
 }
 
 function showEvent(from, number) {
