@@ -163,7 +163,8 @@ def test_advice_was_run(tmp_path: Path) -> None:
         case = json.loads(found.read_text())["clients"][0]["cases"][1]
         assert (case["grade"], case["advice"]) == ("failed", helps)
         assert check("--faults", "empty-id", *case["advice"].split(), "--", *agent(way)) == 0
-    once = f"test -e {tmp_path / 'ran'} && exit 3; touch {tmp_path / 'ran'}; exec {shlex.join(agent('right'))}"
+    right, twice = (shlex.join(agent(way)) for way in ("right", "twice"))
+    once = f"test -e {tmp_path / 'ran'} && exec {twice}; touch {tmp_path / 'ran'}; exec {right}"
     assert check("--faults", "empty-id", "--json", found, "--", "sh", "-c", once) == 1
     case = json.loads(found.read_text())["clients"][0]["cases"][1]
     assert (case["grade"], case["advice"]) == ("failed", "")

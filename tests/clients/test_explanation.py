@@ -237,7 +237,7 @@ def test_advice_for_real_clients_gives_them_the_calls_that_were_meant(shared: Pa
     for cell, answer, got, sent in misunderstood(recorded(shared)):
         found = explain(named(cell["dialect"]).call_form, got.events, sent)
         assert found is not None
-        for one in advise(found.model, answer, found.others)[:1]:
+        for one in (advise(found.model, answer, found.others) or ())[:1]:
             tried = rewritten(answer, settings(Words([one.repair], [one.shape])))
             assert (tried is None) == (not got.meant), (cell["client"], cell["stream"], one)
             if tried is not None:
