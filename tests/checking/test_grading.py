@@ -68,6 +68,7 @@ BY_RESULTS = {
     Outcome.RETURNED_INCOMPLETE_CALL: (Grade.UNKNOWN, Reason.INCOMPLETE),
     Outcome.CALL_REJECTED: (Grade.CALL_REJECTED, Reason.INCOMPLETE),
     Outcome.AS_TEXT: (Grade.UNKNOWN, Reason.INCOMPLETE),
+    Outcome.DUPLICATE_CALL: (Grade.UNKNOWN, Reason.TWICE),
 }
 
 
@@ -143,11 +144,40 @@ def test_what_the_result_of_an_incomplete_call_shows(
 def test_a_call_that_came_back_under_two_ids_ran_twice_only_by_two_results(
     first: str, second: str, known: list[KnownResult], grade: Grade, reason: Reason
 ) -> None:
-    """One of them may be a rejection."""
+    """One of them may be a rejection; both results may have one id."""
     problem = {"verdict": "duplicate-call", "call": None, "message": "m"}
     judged = {**verdict("duplicate-call"), "problems": [problem], "understood": False}
     messages = [{"role": "user", "content": "x"}, echo("c1", "c2"), result(first), result(second, "c2")]
     assert graded(PLAIN, run_of(exchange(0, judged), exchange(1, messages=messages)), known)[:2] == (grade, reason)
+    alike = [{"role": "user", "content": "x"}, echo("c1", "c1"), result(first), result(second)]
+    both = {**verdict("duplicate-call", "duplicate-call"), "problems": [problem, {**problem, "call": 0}]}
+    assert graded(PLAIN, run_of(exchange(0, both), exchange(1, messages=alike)), known)[:2] == (grade, reason)
+
+
+def test_a_call_that_was_rejected_each_time_did_not_run_twice() -> None:
+    """It came back in pieces: that is what the client did wrong."""
+    split, again = ({"verdict": name, "call": 0, "message": "m"} for name in ("split-call", "duplicate-call"))
+    judged = {**verdict("split-call", "split-call"), "problems": [split, again]}
+    messages = [{"role": "user", "content": "x"}, echo("c1", "c1"), *[result("Validation failed")] * 2]
+    run = run_of(exchange(0, judged), exchange(1, messages=messages))
+    assert graded(PLAIN, run, [HEALTHY])[:2] == (Grade.FAILED, Reason.SPLIT)
+
+
+def test_another_call_that_ran_once_is_no_second_run() -> None:
+    """Two calls, of which one came back twice, and its copy was rejected."""
+    call = {**CALL, "id": "c3", "arguments": '{"p":"y"}', "position": 1}
+    problem = {"verdict": "duplicate-call", "call": None, "message": "m"}
+    judged = {**verdict("duplicate-call"), "problems": [problem], "understood": False}
+    sent = exchange(0, judged)
+    two = replace(sent, calls=(*sent.calls, replace(sent.calls[0], id="c3", arguments=call["arguments"])))
+    other = {"id": "c3", "function": {"name": "ls", "arguments": call["arguments"]}}
+    back = [echo("c1", "c2"), {"role": "assistant", "tool_calls": [other]}]
+    results = [result("a.txt"), result('{"error":"no"}', "c2"), result("b.txt", "c3")]
+    run = run_of(two, exchange(1, messages=[{"role": "user", "content": "x"}, *back, *results]))
+    assert graded(PLAIN, run, [HEALTHY._replace(text="a.txt"), HEALTHY._replace(text="b.txt")])[:2] == (
+        Grade.CALL_REJECTED,
+        Reason.TWICE,
+    )
 
 
 def test_a_rejected_complete_call_is_not_ok() -> None:
@@ -240,9 +270,9 @@ def test_a_rejection_passes_where_no_client_has_to_read_the_stream(
 def test_the_worst_reason_is_told() -> None:
     """Of all problems of all answers, with why the client read so."""
     first = verdict("wrong-id", "wrong-id")
-    second = {**verdict("duplicate-call", "duplicate-call"), "explanation": "runs it twice"}
+    second = {**verdict("split-call", "split-call"), "explanation": "by id"}
     result = graded(PLAIN, run_of(exchange(0, first), exchange(1, second)))
-    assert result == (Grade.FAILED, Reason.RAN_TWICE, "call 0 ls: m (runs it twice)")
+    assert result == (Grade.FAILED, Reason.SPLIT, "call 0 ls: m (by id)")
 
 
 @pytest.mark.parametrize(

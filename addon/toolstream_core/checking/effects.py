@@ -127,16 +127,13 @@ def _repeated(one: Exchange, later: Sequence[Exchange], known: Sequence[KnownRes
         if each.verdict == Outcome.CALL_REJECTED and (each.call is None or one.calls[each.call].complete):
             yield Effect(Sign.REJECTED, Outcome.DUPLICATE_CALL, each.message)
     after = next((other for other in later if one.verdict and other.request.number == one.verdict.request), None)
-    again = [each for each in problems if each.call is None and each.verdict == Outcome.DUPLICATE_CALL]
-    if not again or after is None:
-        return
-    signs = [
-        _sign(copy, call, after, known)
-        for call in one.calls
-        for copy in _new_calls(one, after)
-        if copy.name == call.name and same(copy.arguments, call.arguments)
-    ]
-    yield Effect(_sign_of_copies(signs), Outcome.DUPLICATE_CALL, again[0].message)
+    for each in problems:
+        if each.verdict == Outcome.DUPLICATE_CALL:
+            calls = one.calls if each.call is None else (one.calls[each.call],)
+            of_calls = [_signs(one, call, after, known) for call in calls] if after is not None else []
+            signs = {_sign_of_copies(some) for some in of_calls if len(some) > 1}
+            sign = next((sign for sign in (Sign.ACCEPTED, Sign.UNKNOWN, Sign.REJECTED) if sign in signs), Sign.UNKNOWN)
+            yield Effect(sign, Outcome.DUPLICATE_CALL, each.message)
 
 
 def _sign_of_copies(signs: Sequence[Sign]) -> Sign:
@@ -150,9 +147,14 @@ def _new_calls(one: Exchange, after: Exchange) -> tuple[EchoedCall, ...]:
     return added(history_of(one.request.history), after.request.history).calls
 
 
-def _sign(copy: EchoedCall, call: SentCall, after: Exchange, known: Sequence[KnownResult]) -> Sign:
-    result = next((one for one in after.request.results if copy.id and one.id == copy.id), None)
-    return Sign.UNKNOWN if result is None else evidence(result, _of(after, call, known)).sign
+def _signs(one: Exchange, call: SentCall, after: Exchange, known: Sequence[KnownResult]) -> list[Sign]:
+    """What each result of a call and of its copies shows; a copy without a result shows nothing."""
+    copies = [
+        copy for copy in _new_calls(one, after) if copy.name == call.name and same(copy.arguments, call.arguments)
+    ]
+    ids = {call.id, *(copy.id for copy in copies)} - {"", None}
+    found = [evidence(result, _of(after, call, known)).sign for result in after.request.results if result.id in ids]
+    return found + [Sign.UNKNOWN] * (len(copies) - len(found))
 
 
 def _results(one: Exchange, call: SentCall, later: Sequence[Exchange]) -> list[ToolResult]:

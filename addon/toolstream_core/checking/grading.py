@@ -227,8 +227,8 @@ def _wrong(case: Case, asked: Sequence[Exchange]) -> Result | None:
 
 
 def _is_repeated(problem: FoundProblem) -> bool:
-    """Whether a call came back once more under another id; two results for one id show that it ran twice."""
-    return problem.verdict == Outcome.DUPLICATE_CALL and problem.call is None
+    """Whether a call came back once more, or with several results: `effects` knows whether it ran twice."""
+    return problem.verdict == Outcome.DUPLICATE_CALL
 
 
 def _is_renamed(exchange: Exchange, problem: FoundProblem) -> bool:
