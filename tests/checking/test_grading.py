@@ -165,12 +165,12 @@ def test_a_call_that_was_rejected_each_time_did_not_run_twice() -> None:
 
 def test_another_call_that_ran_once_is_no_second_run() -> None:
     """Two calls, of which one came back twice, and its copy was rejected."""
-    call = {**CALL, "id": "c3", "arguments": '{"p":"y"}', "position": 1}
+    arguments = '{"p":"y"}'
     problem = {"verdict": "duplicate-call", "call": None, "message": "m"}
     judged = {**verdict("duplicate-call"), "problems": [problem], "understood": False}
     sent = exchange(0, judged)
-    two = replace(sent, calls=(*sent.calls, replace(sent.calls[0], id="c3", arguments=call["arguments"])))
-    other = {"id": "c3", "function": {"name": "ls", "arguments": call["arguments"]}}
+    two = replace(sent, calls=(*sent.calls, replace(sent.calls[0], id="c3", arguments=arguments)))
+    other = {"id": "c3", "function": {"name": "ls", "arguments": arguments}}
     back = [echo("c1", "c2"), {"role": "assistant", "tool_calls": [other]}]
     results = [result("a.txt"), result('{"error":"no"}', "c2"), result("b.txt", "c3")]
     run = run_of(two, exchange(1, messages=[{"role": "user", "content": "x"}, *back, *results]))
