@@ -16,6 +16,7 @@ from tests.laws.healthy import streams
 from toolstream_core.cli.check_reports import Reports
 from toolstream_core.cli.main import main
 from toolstream_core.cli.output import Output, OutputError, check_outputs
+from toolstream_core.fixtures import load
 from toolstream_core.proxy.outlet import jsonl_outlet
 
 if TYPE_CHECKING:
@@ -86,6 +87,54 @@ def test_an_existing_file_is_kept(words: list[str], tmp_path: Path, capsys: pyte
     assert held(tmp_path) == before
     told = capsys.readouterr().err
     assert any(str(one.relative_to(tmp_path)) in told for one in before)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["extract", "d/x.flow", "-o", "-"],
+        ["repair", "d", "-o", "-"],
+        ["fault", "empty-id", "d", "-o", "-"],
+        ["shrink", "d/x.flow", "--finding", "empty-id", "--state", "-"],
+        ["run", "d/x.flow", "--report", "-", *AGENT],
+        ["run", "calls:", "--log", "-", *AGENT],
+        ["run", "calls:", "--jsonl", "-", *AGENT],
+        ["serve", "calls:", "--jsonl", "-"],
+        *(["check", option, "-", *AGENT] for option in ("--junit", "--html", "--resume")),
+    ],
+    ids=" ".join,
+)
+def test_a_dash_is_no_file(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What cannot be written to standard output is refused."""
+    before = held(tmp_path)
+    assert main(words) == 2
+    assert held(tmp_path) == before
+    assert "cannot be standard output here; name a file or folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "begins"),
+    [
+        (["report", "d/x.flow", "-o", "-"], "#"),
+        (["repair", "d/x.flow", "-o", "-"], ""),
+        (["fault", "empty-id", "d/x.flow", "-o", "-"], ""),
+        (["shrink", "d/x.flow", "--finding", "empty-id", "--quiet", "-o", "-"], ""),
+    ],
+    ids=" ".join,
+)
+def test_a_dash_is_standard_output(
+    words: list[str], begins: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """The result alone: a report, or a flow file."""
+    before = held(tmp_path)
+    assert main(words) == 0
+    assert held(tmp_path) == before
+    written = capfdbinary.readouterr().out
+    if begins:
+        assert written.decode().startswith(begins)
+    else:
+        Path("back.flow").write_bytes(written)
+        assert load(Path("back.flow"))
 
 
 def symlinked(path: Path) -> Path:

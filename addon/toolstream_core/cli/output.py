@@ -50,6 +50,8 @@ def check_outputs(outputs: Iterable[Output], inputs: Iterable[Path] = (), *, mak
     first: dict[_Identity, Output] = {}
     for one in files:
         identity, said = _identity(one.path), f"{one.option}: " if one.option else ""
+        if one.path.parts[:1] == ("-",):
+            raise OutputError(f"{said}{one.path} cannot be standard output here; name a file or folder")
         if (other := first.setdefault(identity, one)) is not one:
             raise OutputError(f"{said}{one.path} and {other.path} ({other.option}) are the same file; name two files")
         if identity in read:

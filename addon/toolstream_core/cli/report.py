@@ -13,7 +13,7 @@ from toolstream_core.cli.reproduction import turn_of
 from toolstream_core.defects.table import ROWS, UnknownDefectError, named
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
-from toolstream_core.sources.files import Kind, begun
+from toolstream_core.sources.files import STDIN, Kind, begun
 from toolstream_core.sources.saved import UnreadableError
 from toolstream_core.version import __version__
 
@@ -37,7 +37,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("flow", type=Path, metavar="FLOW", help="a flow file; `toolstream shrink` makes it small first")
     told = "report only these findings: a code, name or family; may be repeated"
     parser.add_argument("--finding", action="append", type=_codes, metavar="NAME", help=told)
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write it (default: stdout)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to write it (default: -, which is stdout)")
     parser.add_argument("--force", action="store_true", help="overwrite FILE")
     parser.set_defaults(run=run)
 
@@ -48,8 +48,9 @@ def run(args: argparse.Namespace) -> int:
     from toolstream_core.fixtures.atomic import write_atomic
     from toolstream_core.report.markdown import bug_report
 
+    output = None if args.output in {None, STDIN} else Path(args.output)
     try:
-        check_outputs([] if args.output is None else [Output(args.output, force=args.force)], [args.flow])
+        check_outputs([] if output is None else [Output(output, "-o", args.force)], [args.flow])
         with begun(str(args.flow)) as file:
             kind = file.kind
         if kind is not Kind.FLOWS:  # its reproduction is to be served from it
@@ -66,10 +67,10 @@ def run(args: argparse.Namespace) -> int:
                 f"{args.flow} does not show {_names(args.finding)}; `toolstream inspect` tells what it shows"
             )
     report = bug_report(answers, args.flow.name, __version__)
-    if args.output is None:
+    if output is None:
         print(report, end="")
     else:
-        write_atomic(args.output, report.encode(), replace=args.force)
+        write_atomic(output, report.encode(), replace=args.force)
     return DONE
 
 

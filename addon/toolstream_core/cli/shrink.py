@@ -22,6 +22,7 @@ from toolstream_core.shrinking.search import Search
 from toolstream_core.shrinking.tried import TriedCandidates
 from toolstream_core.shrinking.verdicts import has_verdict, verdicts, worst
 from toolstream_core.sources.demo import beside
+from toolstream_core.sources.files import STDIN
 from toolstream_core.state_file import StateError
 from toolstream_core.verdict import Outcome
 
@@ -61,7 +62,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--verdict", type=_verdict, metavar="NAME", help=told)
     told = "accept a result that fails otherwise than FLOW: with another verdict, or also when it is repaired"
     parser.add_argument("--any-failure", action="store_true", help=told)
-    told = "the fixture to write, with its .expect.json beside it (default: FLOW with .min.flow)"
+    told = "the fixture to write, with its .expect.json beside it (default: FLOW with .min.flow), or - for stdout"
     parser.add_argument("-o", "--output", type=Path, metavar="OUT", help=told)
     parser.add_argument("--force", action="store_true", help="overwrite OUT")
     told = "allow candidates with defects that FLOW does not have, and without the fields that all its events have"
@@ -114,21 +115,27 @@ def _run(args: argparse.Namespace) -> int:
             print(f"toolstream shrink: stopped after {search.tries} tries; {_how_to_go_on(args)}", file=sys.stderr)
             raise
         show.end()
+    if output is None:
+        sys.stdout.buffer.write(saved.flow_bytes(best))
+    else:
         saved.write(best, output, replace=args.force)
-    gained = f"{_told(saved.original)} → {_told(best)}"
-    print(f"{gained}; {search.tries} tries, {time.monotonic() - began:.0f} s: {word(str(output))}")
+    gained = f"{_told(saved.original)} → {_told(best)}; {search.tries} tries, {time.monotonic() - began:.0f} s"
+    where, stream = ("standard output", sys.stderr) if output is None else (word(str(output)), sys.stdout)
+    print(f"{gained}: {where}", file=stream)
     return DONE
 
 
-def _output(args: argparse.Namespace) -> Path:
+def _output(args: argparse.Namespace) -> Path | None:
+    """The file to write; `None` for standard output, which gets no expectation."""
     from toolstream_core.fixtures.expectation import expect_path
 
     output: Path = args.output or beside(args.flow).with_suffix(".min.flow")
-    outputs = [Output(path, "-o", args.force) for path in (output, expect_path(output))]
+    to_stdout = str(output) == STDIN
+    outputs = [] if to_stdout else [Output(path, "-o", args.force) for path in (output, expect_path(output))]
     if args.state is not None:
         outputs.append(Output(args.state, "--state", force=None, is_own=Path.is_file))
     check_outputs(outputs, [args.flow])
-    return output
+    return None if to_stdout else output
 
 
 @contextlib.contextmanager
