@@ -278,7 +278,7 @@ def test_events_are_appended_to_json_lines_of_toolstream_alone() -> None:
         assert path.read_text() == line
     path.write_text('{"type":"message","role":"assistant"}\n')
     path.chmod(0o644)
-    with pytest.raises(OptionsError, match=r"toolstream_jsonl: .* holds something else"):
+    with pytest.raises(OptionsError, match=r"toolstream_jsonl: .* is not a file of toolstream"):
         jsonl_outlet(str(path))
     assert path.stat().st_mode & 0o777 == 0o644
 
