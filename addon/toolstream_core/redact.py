@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import traceback
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.redaction import Redaction, known_secrets
@@ -58,6 +60,13 @@ def redacted(text: str, secrets: tuple[str, ...] = ()) -> str:
 def request_secrets(headers: Iterable[tuple[str, str]], path: str) -> tuple[str, ...]:
     """The values that a request carries as secrets, longest first."""
     return known_secrets(headers, path)
+
+
+def raised_at(error: BaseException) -> str:
+    """The type of an internal error and where it was raised. Its text is left out: it may quote a request."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{place}"
 
 
 @lru_cache(maxsize=64)

@@ -139,7 +139,7 @@ def test_a_bug_of_ours_is_told_and_the_next_answer_is_read(capsys: pytest.Captur
 
     class Failing(TextPrinter):
         def add(self, record: Record, hide: object) -> None:
-            raise KeyError(record.source)
+            raise KeyError(f"{record.source} planted-words")
 
     lines: list[str] = []
     answers = holding(answer(GOOD), answer(GOOD, source="x#1"))
@@ -147,7 +147,8 @@ def test_a_bug_of_ours_is_told_and_the_next_answer_is_read(capsys: pytest.Captur
     inspection.read("x")
     told = capsys.readouterr().err.splitlines()
     assert [line.split()[1] for line in told] == ["x#0", "x#1"]
-    assert all("bug of toolstream" in line and "KeyError" in line for line in told)
+    assert all("a bug in toolstream: KeyError at test_inspection.py:" in line for line in told)
+    assert not any("planted" in line for line in told)
     assert inspection.close(exit_zero=True) == UNREADABLE
 
 

@@ -41,6 +41,18 @@ def test_there_is_a_gate_only_while_something_needs_it() -> None:
             assert gates(context) == needed
 
 
+def test_an_error_at_the_end_of_a_delivery_is_logged_without_its_text(caplog: pytest.LogCaptureFixture) -> None:
+    """Its text and traceback may quote the request."""
+
+    def closed(flow_id: str) -> None:
+        raise ValueError(f"{flow_id}: plain-words-that-are-a-secret")
+
+    Timing(closed)._close("flow 1")
+    [told] = caplog.messages
+    assert "flow 1: ValueError at test_timing.py:" in told
+    assert "plain-words" not in caplog.text
+
+
 @pytest.mark.parametrize("lack", ["HttpLayer.make_stream", None])
 def test_another_mitmproxy(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, lack: str | None) -> None:
     """One clear error says what is off; everything else goes on."""

@@ -13,7 +13,7 @@ from toolstream_core.clients.received import Answer
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import Note, Severity
-from toolstream_core.redact import redacted
+from toolstream_core.redact import raised_at, redacted
 from toolstream_core.report.layout import counted
 from toolstream_core.report.paint import word
 from toolstream_core.sources.files import READABLE, STDIN, files
@@ -104,7 +104,7 @@ class Inspection:
         except (UnreadableError, OSError):
             raise
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hide what the other answers say
-            self._cannot(f"{source} cannot be read, by a bug of toolstream: {type(error).__name__}: {error}")
+            self._cannot(f"{source} cannot be read, because of a bug in toolstream: {raised_at(error)}")
             return True
         if record is not None:
             self._found = self._found or any(one.severity in _COUNTS for one in record.findings)

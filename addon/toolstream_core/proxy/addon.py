@@ -112,7 +112,7 @@ class ToolstreamAddon:
         except exceptions.OptionsError as error:
             if self._reporters.running or ctx.master.addons.get("errorcheck") is None:
                 raise
-            logger.error("Addon error: %s", error)  # noqa: TRY400 - one line, in mitmproxy's words
+            logger.error("Addon error: %s", error)
 
     def _configure(self, updated: set[str]) -> None:
         refuse_misspelt(ctx.options.deferred)

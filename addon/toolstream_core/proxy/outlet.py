@@ -108,7 +108,7 @@ class FileOutlet(Outlet):
             self._file.write(text)
             self._file.flush()
         except OSError as error:
-            logger.error("toolstream: the JSONL file is not writable: %s", error.strerror)  # noqa: TRY400 - one line
+            logger.error("toolstream: the JSONL file is not writable: %s", error.strerror)
 
 
 def jsonl_outlet(path: str) -> FileOutlet:

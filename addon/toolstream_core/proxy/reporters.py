@@ -6,8 +6,6 @@ import json
 import logging
 import os
 import sys
-import traceback
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mitmproxy import ctx
@@ -17,7 +15,7 @@ from toolstream_core.proxy import replay
 from toolstream_core.proxy.exchange import secrets_of
 from toolstream_core.proxy.heading import Heading
 from toolstream_core.proxy.outlet import FileOutlet, Outlet, jsonl_outlet, terminal
-from toolstream_core.redact import redacted
+from toolstream_core.redact import raised_at, redacted
 from toolstream_core.report.jsonform import call_object
 from toolstream_core.report.jsonl import JsonLines
 from toolstream_core.report.layout import MARGIN, WIDTH, Label, shortened
@@ -162,11 +160,11 @@ class Reporters:
 
     def broke(self, flow: http.HTTPFlow, error: Exception) -> None:
         """As `failed`, of a flow."""
-        logger.error("toolstream stopped reading flow %s and forwards it unchanged: %s", flow.id, _where(error))
+        logger.error("toolstream stopped reading flow %s and forwards it unchanged: %s", flow.id, raised_at(error))
 
     def unjudged(self, flow: str, error: Exception) -> None:
         """As `failed`, where what the client made of an answer cannot be told."""
-        logger.error("toolstream has no verdict on flow %s: %s", flow, _where(error))
+        logger.error("toolstream has no verdict on flow %s: %s", flow, raised_at(error))
 
     def close(self) -> None:
         """Write what is left."""
@@ -184,9 +182,3 @@ def _method(flow: http.HTTPFlow) -> str:
 
 def _head(flow: str, heading: Heading) -> dict[str, Any]:
     return {"flow": flow, "stream": heading.number, "host": heading.host, "dialect": heading.protocol}
-
-
-def _where(error: Exception) -> str:
-    """The kind of an error and the line of ours; its text may hold what nobody should see."""
-    where = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__} at {Path(where.filename).name}:{where.lineno}"

@@ -27,6 +27,7 @@ from toolstream_core.proxy.provided import provided
 from toolstream_core.proxy.request_ids import is_signed
 from toolstream_core.proxy.resend import resend
 from toolstream_core.proxy.socket_layer import order
+from toolstream_core.redact import raised_at
 from toolstream_core.settings import NOTHING
 from toolstream_core.transit.rows import Moment
 from toolstream_core.wire.form import Form
@@ -218,8 +219,8 @@ class Timing:
         self._deliveries.pop(flow_id, None)
         try:
             self._closed(flow_id)
-        except Exception:  # raised inside mitmproxy's layer, it would leave the client waiting
-            logger.exception("toolstream cannot close flow %s", flow_id)
+        except Exception as error:  # noqa: BLE001 - raised inside mitmproxy's layer, it would leave the client waiting
+            logger.error("toolstream cannot close flow %s: %s", flow_id, raised_at(error))
 
     def _install(self) -> None:
         """Have a gate while something needs it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from toolstream_core.proxy.capture.recording import Recording
 from toolstream_core.proxy.capture.recovery import recover
 from toolstream_core.proxy.capture.when import When, is_kept
 from toolstream_core.proxy.capture.worker import Worker
+from toolstream_core.redact import raised_at
 from toolstream_core.redaction import TextMode, redaction_of
 
 if TYPE_CHECKING:
@@ -104,9 +104,8 @@ class Capture:
                 why = error.strerror if isinstance(error, OSError) else "the disk is too slow for the traffic"
                 logger.error("toolstream_capture: flow %s is not captured: %s. Traffic goes on.", flow_id, why)
         else:
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            place = f"{type(error).__name__} at {Path(where.filename).name}:{where.lineno}"
-            logger.error("toolstream_capture: flow %s is not captured: %s. Traffic goes on.", flow_id, place)
+            why = raised_at(error)
+            logger.error("toolstream_capture: flow %s is not captured: %s. Traffic goes on.", flow_id, why)
 
 
 def size_of(text: str) -> int:

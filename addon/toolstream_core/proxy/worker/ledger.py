@@ -14,7 +14,7 @@ from toolstream_core.proxy.kept import KeptWatch
 from toolstream_core.proxy.replay import REPLAY
 from toolstream_core.proxy.resend import RESENT
 from toolstream_core.proxy.worker.sent_events import SentEvents, sent_events
-from toolstream_core.redact import HIDDEN, is_secret_header, redacted
+from toolstream_core.redact import HIDDEN, is_secret_header, raised_at, redacted
 from toolstream_core.report.jsonform import record_object
 from toolstream_core.report.layout import Label
 from toolstream_core.report.paint import plain
@@ -202,5 +202,6 @@ class LogKeeper(logging.Handler):
         self.ledger = ledger
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep its message."""
-        self.ledger.line(record.getMessage())
+        """Keep its message; of an error with a traceback only where it was raised."""
+        error = record.exc_info[1] if record.exc_info else None
+        self.ledger.line(redacted(record.getMessage()) if error is None else f"internal error: {raised_at(error)}")

@@ -21,6 +21,7 @@ from toolstream_core.proxy.worker.forward import Forward
 from toolstream_core.proxy.worker.guard import Guard, Network
 from toolstream_core.proxy.worker.ledger import Ledger, LogKeeper
 from toolstream_core.proxy.worker.tally import Tally
+from toolstream_core.redact import raised_at
 from toolstream_core.report.verdict import as_flags
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class Service:
         except exceptions.OptionsError as error:
             return {"error": _one_line(error)}
         except Exception as error:  # noqa: BLE001 - who started this has to learn of it, and may go on
-            return {"error": f"{type(error).__name__}: {_one_line(error)}"}
+            return {"error": f"internal error: {raised_at(error)}"}
 
     async def _reset(self, order: dict[str, Any]) -> None:
         """As if newly started, with other options: no connection, no state, nothing kept."""
