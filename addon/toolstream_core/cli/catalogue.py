@@ -17,7 +17,26 @@ if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
 
 VERSION: Final = 2
-_DESTREAM: Final = "Upstream is asked without a stream, and its answer is streamed to the client (live, over HTTP)."
+SHAPES: Final = {
+    "whole-calls": "Each call in one event. Calls that never become complete are withheld.",
+    "one-call-per-event": "Each entry of an event in an event of its own.",
+    "sequential": "One call after the other. Fragments of a later call wait until the earlier call is complete.",
+    "split-header": "Id and name first, without arguments. The arguments follow in later events.",
+    "header-with-first-fragment": "Id and name together with the first arguments.",
+    "tiny-fragments": "Arguments a few characters at a time.",
+    "empty-fragment": "An empty fragment after the id and name of each call.",
+    "late-brace": "The last character of the arguments in an event of its own.",
+    "even-ids": "No id is shorter than an earlier one. Later requests get the provider's own ids back.",
+    "comments": "An SSE comment before each event.",
+    "crlf": "Lines end with CR LF.",
+    "no-space": "No space after the colon of a field.",
+    "bom": "A byte order mark at the start of the body.",
+    "event-ids": "An `id:` line in each event.",
+    "self-contained-deltas": "All arguments of a call in one delta, with the call's id and name.",
+    "bare-deltas": "Argument deltas with the item id only, without `call_id` and `name`.",
+    DESTREAM: "Requests a response without streaming and streams it to the client (live, over HTTP).",
+}
+"""Each shape as an encoding, in a sentence."""
 
 
 def document() -> dict[str, Any]:
@@ -77,16 +96,10 @@ def shapes() -> list[dict[str, Any]]:
     """The shapes, each with the dialects that it exists in."""
     names = list(dict.fromkeys(name for one in PROTOCOLS for name in one.shapes))
     said = [
-        {"name": name, "meaning": meaning(name), "dialects": [one.name for one in PROTOCOLS if name in one.shapes]}
+        {"name": name, "meaning": SHAPES[name], "dialects": [one.name for one in PROTOCOLS if name in one.shapes]}
         for name in names
     ]
-    return [*said, {"name": DESTREAM, "meaning": _DESTREAM, "dialects": [one.name for one in OVER_HTTP]}]
-
-
-def meaning(shape: str) -> str:
-    """What a shape does, in a sentence."""
-    found = next(one.shapes[shape] for one in PROTOCOLS if shape in one.shapes)
-    return (found.__doc__ or "").partition("\n")[0]
+    return [*said, {"name": DESTREAM, "meaning": SHAPES[DESTREAM], "dialects": [one.name for one in OVER_HTTP]}]
 
 
 def page(row: Row) -> str:
