@@ -45,12 +45,15 @@ def agent() -> str:
     return re.findall(r"```python\n(# agent\.py\n.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[0]
 
 
-def run(*options: str, flow: str = FLOW) -> str:
-    """A run of the example: the command, its log, and what the client prints."""
-    words = ["run", flow, *options, "--", *AGENT.split()]
+def run(*options: str, shown: str = "#") -> str:
+    """A run of the example: the command, its log (the lines that hold `shown`), and what the client prints."""
+    words = ["run", FLOW, *options, "--", *AGENT.split()]
     done = _toolstream(*words)
     # A verdict and the summary of the response that follows are logged at the same time: in the responses' order.
-    log = sorted((_stable(line) for line in done.stderr.splitlines() if line.startswith("#")), key=lambda one: one[:2])
+    log = sorted(
+        (_stable(line) for line in done.stderr.splitlines() if line.startswith("#") and shown in line),
+        key=lambda one: one[:2],
+    )
     return "\n".join([f"$ toolstream {' '.join(words)}", *log, *done.stdout.splitlines()])
 
 
@@ -174,7 +177,7 @@ def _temporary(line: str) -> str:
 
 
 BLOCKS: Final[dict[str, dict[str, Callable[[], str]]]] = {
-    "README.md": {"failing": run, "working": lambda: run("--shape", "whole-calls"), "check": check},
+    "README.md": {"failing": run, "working": lambda: run("--shape", "whole-calls", shown="verdict"), "check": check},
     "docs/mitmproxy.md": {"inspect": inspect},
     "docs/options.md": {"options": options},
     "docs/shapes.md": {"shapes": shapes, "clients": clients},

@@ -27,7 +27,6 @@ NOT_REWRITTEN: Final[frozenset[str]] = frozenset(
 PAGES_NOT_REWRITTEN: Final[tuple[str, ...]] = (
     "CHANGELOG.md",
     "CONTRIBUTING.md",
-    "README.md",
     "docs/adding-a-defect.md",
     "docs/adding-a-protocol.md",
     "docs/agents.md",
