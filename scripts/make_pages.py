@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 README: Final = ROOT / "README.md"
-FLOW: Final = "flows/deepseek-empty-id.flow"
+FLOW: Final = "demo:deepseek-empty-id"
 AGENT: Final = "python agent.py"
 CASES: Final = "deepseek,cut-off-call,stall"
 COLUMNS: Final = 120

@@ -301,7 +301,7 @@ def test_runs(command: str, tmp_path: Path) -> None:
     done = with_agent(tmp_path, "run", "--speed", "0", *flows, agent="request.json")
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"200 {5 if 'whole-calls' in command else EVENTS}\n"
-    assert "1 request, 1 answer, 1 call sent" in done.stderr
+    assert "1 request, 1 response, 1 call sent" in done.stderr
 
 
 def with_agent(folder: Path, *words: str, agent: str) -> subprocess.CompletedProcess[str]:

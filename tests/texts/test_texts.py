@@ -19,7 +19,6 @@ NOT_REWRITTEN: Final[frozenset[str]] = frozenset(
     {
         "checking",
         "cli",
-        "proxy",
         "sources",
     }
 )

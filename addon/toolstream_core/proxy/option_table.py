@@ -82,7 +82,7 @@ OPTIONS: Final = (
     AddonOption(
         name="toolstream_speed",
         default="1",
-        help="Replay speed factor: 1 is the recorded timing, 0 is no delay.",
+        help="Replay speed factor: 1 is the recorded timing, 0 removes delays.",
         metavar="N",
     ),
     AddonOption(
