@@ -167,7 +167,7 @@ def test_advice_was_run(tmp_path: Path) -> None:
     once = f"test -e {tmp_path / 'ran'} && exec {twice}; touch {tmp_path / 'ran'}; exec {right}"
     assert check("--faults", "empty-id", "--json", found, "--", "sh", "-c", once) == 1
     case = json.loads(found.read_text())["clients"][0]["cases"][1]
-    assert (case["grade"], case["advice"]) == ("harness-failure", "")
+    assert (case["grade"], case["advice"]) == ("failed", "")
 
 
 def test_given_calls_prompts_and_addresses_reach_the_client(tmp_path: Path) -> None:
