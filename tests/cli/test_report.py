@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from mitmproxy.io import FlowWriter
 
+from tests.sources.unwrap import wrappers
+from tests.sources.unwrap.test_reading import bare
 from toolstream_core.cli.main import main
 from toolstream_core.fixtures.extraction.conversion import flow_of
 from toolstream_core.sources.interaction import Interaction
@@ -51,7 +53,15 @@ def test_a_report_is_the_same_each_time(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["report", str(tmp_path / "none.flow")]) == 2
     assert "cannot be read" in capsys.readouterr().err
     assert main(["report", __file__]) == 2
-    assert "is not a flow file; `toolstream extract" in capsys.readouterr().err
+    assert "LLM" in capsys.readouterr().err
+
+
+def test_a_report_is_made_of_pasted_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As of a flow file: `serve` reads it too."""
+    path = tmp_path / "paste.md"
+    path.write_bytes(wrappers.BOTH["fence"](bare("glm-5")))
+    assert main(["report", str(path)]) == 0
+    assert "web_search" in capsys.readouterr().out
 
 
 @pytest.mark.e2e

@@ -13,7 +13,7 @@ from toolstream_core.cli.reproduction import turn_of
 from toolstream_core.defects.table import ROWS, UnknownDefectError, named
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
-from toolstream_core.sources.files import STDIN, Kind, begun
+from toolstream_core.sources.files import STDIN
 from toolstream_core.sources.saved import UnreadableError
 from toolstream_core.version import __version__
 
@@ -51,10 +51,6 @@ def run(args: argparse.Namespace) -> int:
     output = None if args.output in {None, STDIN} else Path(args.output)
     try:
         check_outputs([] if output is None else [Output(output, "-o", args.force)], [args.flow])
-        with begun(str(args.flow)) as file:
-            kind = file.kind
-        if kind is not Kind.FLOWS:  # its reproduction is to be served from it
-            return _cannot(f"{args.flow} is not a flow file; `toolstream extract {args.flow} -o DIR` makes one of it")
         answers = reported([args.flow])[args.flow]
     except UnreadableError as error:
         return _cannot(f"{args.flow} {error}")

@@ -6,7 +6,7 @@ An event is what a protocol recognises. So no log format has to be known, and pr
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.model import ABSENT, EventContent
@@ -94,7 +94,8 @@ class _Line:
     """Whether it names an event."""
     opened: tuple[int, str] | None = None
     """Where a value begins that lacks its end, and how it is written."""
-    events: list[Found] = field(default_factory=list)
+    found: bool = False
+    """Whether it has given an event."""
 
 
 class Scanner:
@@ -161,12 +162,12 @@ class Scanner:
         if opened is not None and opened.notation == "data":
             yield self._event(_alike(self._prefix), "data", opened.text.removeprefix("data:").strip(), ABSENT)
 
-    def _read(self, text: str, before: str | None = None, *, continued: bool = False) -> list[Found]:
+    def _read(self, text: str, before: str | None = None, *, continued: bool = False) -> Iterator[Found]:
         """The events in a line, or in a value that went over several; `before` is what stood before that."""
         reading = _Line(text, before)
         while reading.tries < _MAX_TRIES and (start := _START.search(text, reading.at)):
-            self._take(reading, start)
-        if reading.events:
+            yield from self._take(reading, start)
+        if reading.found:
             self._prefixes.add(_alike(reading.before or ""))
         elif reading.opened is not None and not continued:
             at, notation = reading.opened
@@ -174,9 +175,8 @@ class Scanner:
             self._open = OpenValue(notation, text[at:])
         elif not reading.named and _alike(text) not in self._prefixes:
             self.others += 1
-        return reading.events
 
-    def _take(self, line: _Line, start: re.Match[str]) -> None:
+    def _take(self, line: _Line, start: re.Match[str]) -> list[Found]:
         """Read what begins at `start`."""
         line.tries += 1
         before = line.text[: start.start()] if line.before is None else line.before
@@ -190,10 +190,11 @@ class Scanner:
                 line.opened = start.start(), "data" if start["data"] else start.lastgroup or ""
         found, line.at = value or ([], start.end())
         if found:
-            line.events += found
+            line.found = True
             line.tries = 0
-        if line.events or line.named:
+        if line.found or line.named:
             line.before = before
+        return found
 
     def _value(self, text: str, start: re.Match[str], before: str) -> tuple[list[Found], int] | None:
         """What begins at `start`, and where it ends; `None` where nothing can be read."""
@@ -219,15 +220,15 @@ class Scanner:
 
     def _data(self, text: str, start: re.Match[str], prefix: str, before: str) -> tuple[list[Found], int] | None:
         at = start.end()
-        rest = text[at:].strip()
-        if rest.startswith(_DONE):
-            return [self._event(prefix, "data", _DONE, ABSENT, before)], text.index(_DONE, at) + len(_DONE)
-        if rest.startswith(("{", "[")):
-            at = text.index(rest[0], at)
+        while text[at : at + 1].isspace():
+            at += 1
+        if text.startswith(_DONE, at):
+            return [self._event(prefix, "data", _DONE, ABSENT, before)], at + len(_DONE)
+        if text.startswith(("{", "["), at):
             json = _json(text, at)
             if json:
                 return [self._event(prefix, "data", text[at : json[1]], json[0], before)], json[1]
-            if rest.startswith('{\\"') and (json := _json(text[at:].replace('\\"', '"').replace("\\\\", "\\"), 0)):
+            if text.startswith('{\\"', at) and (json := _json(text[at:].replace('\\"', '"').replace("\\\\", "\\"), 0)):
                 return [self._event(prefix, "data", encoded(json[0]).decode(), json[0], before)], len(text)
             try:
                 payload, end = literal(text, at)
@@ -236,7 +237,7 @@ class Scanner:
             return [self._event(prefix, "data", encoded(payload).decode("utf-8", "replace"), payload, before)], end
         if start.start() != len(before):
             return None
-        return [self._event(prefix, "data", rest, ABSENT, before)], len(text)
+        return [self._event(prefix, "data", text[at:].strip(), ABSENT, before)], len(text)
 
     def _string(self, text: str, at: int, prefix: str, before: str) -> tuple[list[Found], int] | None:
         token = _STRING.match(text, at)

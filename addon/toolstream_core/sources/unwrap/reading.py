@@ -98,7 +98,7 @@ def joined_event(head: Iterable[str]) -> int | None:
             text = line[5:].strip()
             whole = isinstance(parse(encoded(text)), dict) or text == "[DONE]"
             block += whole
-            if block > 1 or (not whole and text.startswith("{") and len(list(Scanner().scan([line]))) > 1):
+            if block > 1 or (not whole and text.startswith("{") and len(list(islice(Scanner().scan([line]), 2))) > 1):
                 return number
     return None
 
@@ -184,7 +184,7 @@ class _Streams:
     def _is_quoted(self, window: Sequence[Found]) -> bool:
         """Whether a text only quotes an event or two, as source code does."""
         known = [one for one in window if one.dialect]
-        quoted = all("string" in one.group.notation and not one.group.path for one in known)
+        quoted = all(one.group.notation not in {"data", "json"} and not one.group.path for one in known)
         return quoted and len(known) <= _QUOTED and self._scanner.others > _FEW
 
     def _keeps(self, one: Found) -> bool:
