@@ -42,7 +42,8 @@ _FLOW_ID: Final = re.compile(r"  [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 def agent() -> str:
     """The example of README.md."""
-    return re.findall(r"```python\n(# agent\.py\n.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[0]
+    found: list[str] = re.findall(r"```python\n(# agent\.py\n.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    return found[0]
 
 
 def run(*options: str, shown: str = "#") -> str:

@@ -59,7 +59,7 @@ KEPT = [command for command in COMMANDS if " captures" in command]
 """The steps from a failing run to a test."""
 RUNS = [command for command in COMMANDS if command.startswith("toolstream run ") and command not in KEPT]
 DEMO = ["toolstream demo"]
-"""tests/e2e/test_demo.py runs it."""
+"""tests/cli/test_demo.py runs it."""
 _OWN_TESTS = {*KEPT, *RUNS, *DEMO}
 TYPED = [command for command in COMMANDS if command.startswith("toolstream ") and command not in _OWN_TESTS]
 SESSION = [command for command in TYPED if "session.flow" in command]
