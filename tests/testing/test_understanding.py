@@ -45,9 +45,14 @@ def found(told: Judged[SentAnswer] | None) -> FoundVerdict | None:
     return verdict_of({**verdict_object(told.verdict, told.answer.calls, request=told.request), "request": request})
 
 
+def body_of(*messages: Any) -> str:
+    """A request with these messages."""
+    return json.dumps({"model": "m", "messages": [USER, *messages]})
+
+
 def exchange(number: int, *messages: Any, call: dict[str, Any] | None = None, **more: Any) -> Exchange:
     """A request with these messages, answered with a call, or with none."""
-    body = json.dumps({"model": "m", "messages": [USER, *messages]})
+    body = body_of(*messages)
     calls = [{"complete": True, "events": [0], **CALL, **call}] if call is not None else []
     record = {"calls": calls, "findings": []}
     return exchange_of(
@@ -90,6 +95,26 @@ def test_what_was_sent_stands_beside_what_came_back(monkeypatch: pytest.MonkeyPa
     assert "ls id='c1' {\"p\":1} event 0" in lines[2]
     assert "ls id='c1' {\"q\":1} → " in lines[2]
     assert "0123456789abcdef" not in "".join(lines)
+
+
+def test_secrets_of_the_request_are_left_out_before_texts_are_shortened() -> None:
+    """A shortened text must not begin with part of a secret; tests still read the request as it was."""
+    secret = "plain words that only a header names " * 3
+    spoilt = json.loads(json.dumps(SAID).replace('\\"p\\":1', f'\\"q\\":\\"{secret}\\"'))
+    known = {**TOLD["request"], "secrets": [secret]}
+    returned = (spoilt, {**RESULT, "content": f"ran {secret}"})
+    with_secrets = [
+        exchange(0, call={}, request={**known, "number": 0, "body": body_of()}),
+        exchange(1, request={**known, "number": 1, "body": body_of(*returned)}),
+    ]
+    lines = "\n".join(misunderstood(judged(with_secrets)))
+    assert "wrong-arguments" in lines
+    assert "plain words" not in lines
+    assert lines.count("[redacted]") >= 2
+    half = {"arguments": '{"p', "complete": False}
+    sent = [replace(with_secrets[0], calls=exchange(0, call=half).calls), with_secrets[1]]
+    assert "plain words" not in "\n".join([*incomplete_calls(judged(sent)), repr(sent)])
+    assert with_secrets[1].request.results[0].text == f"ran {secret}"
 
 
 def test_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

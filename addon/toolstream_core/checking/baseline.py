@@ -28,9 +28,9 @@ _SHOWN: Final = 300
 
 def failed_call(asked: Sequence[Exchange]) -> str | None:
     """The failure that the client reported for a tool call of a healthy run, in its own words."""
-    before = len(asked[0].request.results) if asked else 0
+    before = len(asked[0].request.shown.results) if asked else 0
     for one in asked:
-        for result in one.request.results[before:]:
+        for result in one.request.shown.results[before:]:
             if evidence(result).sign is Sign.REJECTED or _FAILURE.match(result.text):
                 return (
                     f"the healthy run is no baseline: {_tool(result, asked)} failed: {result.text[:_SHOWN]!r}; "

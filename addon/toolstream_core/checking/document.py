@@ -72,6 +72,7 @@ def case_object(
     `advice` are options of `check` under which the client passed the case that it failed.
     """
     exchanges = [] if run is None else [one for one in run.exchanges if one.request.protocol is not None]
+    secrets = tuple({secret: None for one in run.exchanges for secret in one.request.secrets}) if run else ()
     told = {
         "id": case.id,
         "kind": case.kind.value,
@@ -92,7 +93,7 @@ def case_object(
         "output": "" if run is None else run.output,
         "turns": [_turn(one, exchanges) for one in exchanges],
     }
-    clean: dict[str, Any] = json.loads(redacted_text(json.dumps(told), Redaction()))
+    clean: dict[str, Any] = json.loads(redacted_text(json.dumps(told), Redaction(), secrets))
     return clean
 
 
@@ -144,11 +145,11 @@ def _request(exchange: Exchange, exchanges: Sequence[Exchange]) -> dict[str, Any
     if after is None:
         return None
     before = exchange.request
-    calls = after.request.calls[len(before.calls) :]
-    results = after.request.results[len(before.results) :]
+    calls = after.request.shown.calls[len(before.shown.calls) :]
+    results = after.request.shown.results[len(before.shown.results) :]
     return {
-        "calls": [{"id": one.id, "name": one.name, "arguments": redacted(one.arguments)} for one in calls],
-        "results": [{"id": one.id, "name": one.name, "text": redacted(one.text)} for one in results],
+        "calls": [{"id": one.id, "name": one.name, "arguments": one.arguments} for one in calls],
+        "results": [{"id": one.id, "name": one.name, "text": one.text} for one in results],
     }
 
 

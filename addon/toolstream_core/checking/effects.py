@@ -104,7 +104,7 @@ def _incomplete(one: Exchange, place: int, later: Sequence[Exchange], known: Seq
 
 def _ids(later: Exchange) -> set[str | None]:
     """The ids of the calls and results that a request brings."""
-    return {one.id for one in later.request.calls} | {one.id for one in later.request.results}
+    return {one.id for one in later.request.shown.calls} | {one.id for one in later.request.shown.results}
 
 
 def rejected(
@@ -144,7 +144,7 @@ def _sign_of_copies(signs: Sequence[Sign]) -> Sign:
 
 
 def _new_calls(one: Exchange, after: Exchange) -> tuple[EchoedCall, ...]:
-    return added(history_of(one.request.history), after.request.history).calls
+    return added(history_of(one.request.shown), after.request.shown).calls
 
 
 def _signs(one: Exchange, call: SentCall, after: Exchange, known: Sequence[KnownResult]) -> list[Sign]:
@@ -153,18 +153,20 @@ def _signs(one: Exchange, call: SentCall, after: Exchange, known: Sequence[Known
         copy for copy in _new_calls(one, after) if copy.name == call.name and same(copy.arguments, call.arguments)
     ]
     ids = {call.id, *(copy.id for copy in copies)} - {"", None}
-    found = [evidence(result, _of(after, call, known)).sign for result in after.request.results if result.id in ids]
+    found = [
+        evidence(result, _of(after, call, known)).sign for result in after.request.shown.results if result.id in ids
+    ]
     return found + [Sign.UNKNOWN] * (len(copies) - len(found))
 
 
 def _results(one: Exchange, call: SentCall, later: Sequence[Exchange]) -> list[ToolResult]:
     """The results of a call: by its id; without one, those of the next request that have its tool's name, or none."""
-    if call.id and any(result.id == call.id for other in later for result in other.request.results):
-        return [result for other in later for result in other.request.results if result.id == call.id]
+    if call.id and any(result.id == call.id for other in later for result in other.request.shown.results):
+        return [result for other in later for result in other.request.shown.results if result.id == call.id]
     after = next((other for other in later if one.verdict and other.request.number == one.verdict.request), None)
     if after is None:
         return []
-    new = added(history_of(one.request.history), after.request.history).results
+    new = added(history_of(one.request.shown), after.request.shown).results
     alone = len(one.calls) == 1 and len(new) == 1
     return [result for result in new if alone or (not result.id and result.name == call.name)]
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.defects.finish import MISSING_CALLS
 from toolstream_core.protocols.requests.asked import wants_stream
-from toolstream_core.redact import redacted
 from toolstream_core.testing.found import FoundProblem
 from toolstream_core.verdict import Outcome, added, history_of, judge, to_run
 
@@ -63,7 +62,7 @@ def incomplete_calls(exchanges: Sequence[Exchange]) -> list[str]:
     lines: list[str] = []
     for at, one in enumerate(asked):
         for after in _until_whole(one, asked[at + 1 :]):
-            verdict = judge(one.calls, added(history_of(one.request.history), after.request.history))
+            verdict = judge(one.calls, added(history_of(one.request.shown), after.request.shown))
             problems = [
                 FoundProblem(verdict=problem.outcome, call=problem.call, message=problem.text)
                 for problem in verdict.problems
@@ -168,8 +167,8 @@ def _came_back(exchange: Exchange, after: SentRequest | None) -> Iterator[str]:
     """The calls that are new in the next request, each with its result; then results without a call."""
     if after is None:
         return
-    calls = after.calls[len(exchange.request.calls) :]
-    results = list(after.results[len(exchange.request.results) :])
+    calls = after.shown.calls[len(exchange.request.shown.calls) :]
+    results = list(after.shown.results[len(exchange.request.shown.results) :])
     for call in calls:
         result = next((one for one in results if call.id and one.id == call.id), None)
         if result is not None:
@@ -183,7 +182,7 @@ def _echoed(call: EchoedCall) -> str:
 
 
 def _clip(text: str, shown: int = _SHOWN) -> str:
-    flat = " ".join(redacted(text, ()).split())
+    flat = " ".join(text.split())
     return flat if len(flat) <= shown else f"{flat[: shown - 1]}…"
 
 

@@ -7,6 +7,8 @@ import json
 import logging
 from typing import TYPE_CHECKING, Any
 
+from mitmproxy.test import tflow, tutils
+
 from toolstream_core.proxy.worker.ledger import Ledger, LogKeeper
 from toolstream_core.proxy.worker.service import Service
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     import pytest
 
 SECRET = "plain-words-that-are-a-secret"
+HEADERS = ((b"authorization", f"Bearer {SECRET}-a".encode()), (b"cookie", f"a={SECRET}-b".encode()))
 
 
 def raising() -> None:
@@ -53,3 +56,22 @@ def test_a_failed_order_is_told_without_the_text_of_its_error(tmp_path: Path, mo
     reply = asyncio.run(replies())
     assert reply["error"].startswith("internal error: ValueError at test_ledger.py:")
     assert SECRET not in json.dumps(reply)
+
+
+def test_a_request_is_told_without_its_credentials() -> None:
+    """In its headers, its URL, the comment and the error; its body stays, for tests to read."""
+    path = f"/v1/chat/completions?key={SECRET}-c&page=2"
+    request = tutils.treq(method=b"POST", path=path.encode(), headers=HEADERS, content=b'{"model": "m"}')
+    flow = tflow.tflow(req=request, err=True)
+    assert flow.error is not None
+    flow.error.msg = f"no server takes {SECRET}-a"
+    flow.comment = f"no flow has {SECRET}-b"
+    ledger = Ledger()
+    ledger.request(flow)
+    ledger.last.error(flow)
+    [told] = [entry.as_json(bodies=True) for entry in ledger.entries.values()]
+    secrets = told["request"].pop("secrets")
+    assert set(secrets) >= {f"{SECRET}-a", f"{SECRET}-b", f"{SECRET}-c"}
+    assert SECRET not in json.dumps(told)
+    assert told["request"]["path"] == "/v1/chat/completions?key=[redacted]&page=2"
+    assert told["request"]["body"] == '{"model": "m"}'

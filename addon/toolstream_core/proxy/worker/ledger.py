@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from toolstream_core.engine.sink import Sink
 from toolstream_core.fixtures import content_of
 from toolstream_core.fixtures.sockets import SOCKET
+from toolstream_core.proxy.exchange import secrets_of
 from toolstream_core.proxy.kept import KeptWatch
 from toolstream_core.proxy.replay import REPLAY
 from toolstream_core.proxy.resend import RESENT
@@ -22,7 +23,7 @@ from toolstream_core.report.text import EndLines
 from toolstream_core.report.verdict import advice_text, as_marker
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from mitmproxy import http
 
@@ -39,6 +40,8 @@ class Entry:
     """One request and its answer."""
 
     request: dict[str, Any]
+    hide: Callable[[str], str]
+    """Redacts, the secrets of the request included."""
     sinks: int = 0
     """How many readers of the answer have not yet seen its end."""
     over: bool = False
@@ -54,14 +57,15 @@ class Entry:
         return {"request": self.request, "over": self.over, **self.answer, **sent}
 
     def _sent(self) -> SentEvents:
-        hide = partial(redacted, secrets=()) if self.watch is None else self.watch.hide
         kept = self.watch.sent if isinstance(self.watch, KeptWatch) else None
         if kept is not None:
             described = kept.exchange
-            return sent_events(kept.body or b"", described.content_type, described.content_encoding, hide)
+            return sent_events(kept.body or b"", described.content_type, described.content_encoding, self.hide)
         if self.flow is None or self.flow.response is None:
             return SentEvents([], truncated=False)
-        return sent_events(content_of(self.flow.response), self.flow.response.headers.get("content-type", ""), "", hide)
+        return sent_events(
+            content_of(self.flow.response), self.flow.response.headers.get("content-type", ""), "", self.hide
+        )
 
 
 class Ledger:
@@ -77,23 +81,27 @@ class Ledger:
         """The addon behind all others."""
 
     def request(self, flow: http.HTTPFlow) -> None:
-        """Keep it, but for its credentials."""
+        """Keep it without its credentials, except for the body, which tests read."""
         if RESENT in flow.metadata:
             return
         headers = [
             [name, HIDDEN if is_secret_header(name) else value]
             for name, value in flow.request.headers.items(multi=True)
         ]
+        secrets = secrets_of(flow.request)
+        hide = partial(redacted, secrets=secrets)
         self.entries[flow.id] = Entry(
             {
                 "number": len(self.entries),
                 "method": flow.request.method,
-                "url": flow.request.pretty_url,
-                "path": flow.request.path,
+                "url": hide(flow.request.pretty_url),
+                "path": hide(flow.request.path),
                 "headers": headers,
                 "body": content_of(flow.request).decode("utf-8", "replace"),
                 "socket": SOCKET in flow.metadata,
-            }
+                "secrets": secrets,
+            },
+            hide,
         )
 
     def toolstream_socket_request(self, flow: http.HTTPFlow) -> None:
@@ -182,12 +190,12 @@ class Closing:
         entry = self._ledger.entries.get(flow.id)
         if entry is not None:
             self._note(entry, flow)
-            entry.answer["broken"] = flow.error.msg if flow.error else "connection lost"
+            entry.answer["broken"] = entry.hide(flow.error.msg) if flow.error else "connection lost"
             entry.over = True
 
     def _note(self, entry: Entry, flow: http.HTTPFlow) -> None:
         entry.flow = flow
-        entry.answer["comment"] = flow.comment
+        entry.answer["comment"] = entry.hide(flow.comment)
         entry.answer["replay"] = flow.metadata.get(REPLAY)
         if flow.response is not None:
             entry.answer["status"] = flow.response.status_code
