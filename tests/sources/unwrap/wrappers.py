@@ -522,6 +522,9 @@ BOTH: dict[str, Wrap] = {
     "har-base64": lambda body: har(body, text=base64.b64encode(body).decode(), encoding="base64"),
     "har-compressed": har_compressed,
     "charles": charles,
+    "postman": lambda body: json.dumps(
+        {"item": [{"response": [{"code": 200, "body": body.decode()}]}]}, indent=1
+    ).encode(),
     "claude-trace": claude_trace,
     "cut-records": cut_records,
     "bytes-repr": lambda body: "".join(f"{one!r}\n" for one in pieces(body)).encode(),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _START: Final = re.compile(
     r"""(?P<data>(?<![\w$])(?:data:[ \t]?)+)
       | (?P<event>(?<![\w$])event:[ \t]?(?P<name>[\w.\-]+)(?=[ \t]*$|,))
-      | (?P<string>(?:(?<![\w\\])[bu])?(?:"(?=\s*(?:data:|event:|\\n|:|\{))|'(?=\s*(?:data:|event:|\\n|:|\{))))
+      | (?P<string>(?:(?<![\w\\])[bu])?(?:"(?=\s*(?:data:|event:|\\n|\{))|'(?=\s*(?:data:|event:|\\n|\{))))
       | (?P<object>\{)
       | (?P<named>(?<![\w"'])[A-Z]\w*[ ]?[({](?!\s*[)}]))
     """,
