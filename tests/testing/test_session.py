@@ -145,7 +145,7 @@ def test_a_taken_port_keeps_it_from_starting() -> None:
     """Told in one line."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(ProxySessionError, match=f"port {port} is taken"):
+        with pytest.raises(ProxySessionError, match=f"port {port} is in use"):
             ProxySession(port=port).start()
 
 
