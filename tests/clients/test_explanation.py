@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.clients.streams import CHAT, RESPONSES, chat, echoed, entry, item, piece, received, responses
+from tests.clients.streams import CHAT, RESPONSES, chat, completed, echoed, entry, item, piece, received, responses
 from tests.conftest import needs_shared
 from toolstream_core.clients import explanation
 from toolstream_core.clients.advice import advise
@@ -204,6 +204,15 @@ def misunderstood(folder: Path) -> Iterator[tuple[dict[str, Any], Answer, Receiv
         key = "input" if cell["dialect"] == "openai-responses" else "messages"
         before, after = (conversation({key: cell[part]}).calls for part in ("asked", "next"))
         yield cell, answer, Received(answer), [*after[len(before) :]]
+
+
+def test_a_client_that_reads_the_closing_event_gets_its_name() -> None:
+    """As Codex does: no other model is needed where only that event has an empty name."""
+    first, last = item(0, "added", "c1", "f"), item(0, "done", "c1", "", "{}")
+    events = responses(first, piece(0, "{}"), last, completed(item(0, "done", "c1", "f", "{}")))
+    found = explain(RESPONSES.call_form, events, echoed(("c1", "", "{}")))
+    assert found is not None
+    assert (found.names, found.others) == (["item-done-only"], ())
 
 
 @needs_shared

@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 OWN_STRING: Final = "[object Object]"
 """What JavaScript makes of an object where it wants a string."""
 _SAID_AGAIN: Final = {Source.DONE: Phase.ARGUMENTS, Source.ITEM: Phase.CLOSE, Source.COMPLETED: Phase.WHOLE}
+ALONE: Final = {source: _SAID_AGAIN[source] for source in (Source.ITEM, Source.COMPLETED)}
+"""The phase of the events from which a client takes the name and the id too."""
 _DELTAS: Final = frozenset({Phase.OPEN, Phase.MORE})
 
 
 def readable(group: Group, source: Source) -> bool:
     """Whether a client that reads `source` gets to know the call at all."""
-    if source in (Source.ITEM, Source.COMPLETED):
-        return any(one.fragment.phase is _SAID_AGAIN[source] for one in group.entries)
+    if source in ALONE:
+        return any(one.fragment.phase is ALONE[source] for one in group.entries)
     return source is not Source.DELTAS or any(one.fragment.phase in _DELTAS for one in group.entries)
 
 
@@ -45,7 +47,9 @@ def id_of(group: Group, rule: Id) -> str:
 def _saying(group: Group, *, joined: bool) -> list[Entry]:
     """The entries whose identity counts: nobody joins to the deltas what says the call once more."""
     deltas = [one for one in group.entries if joined and one.fragment.phase in _DELTAS]
-    return deltas or group.entries
+    stated = (one for one in group.entries if one.fragment.phase is group.alone)
+    alone = [one for one in stated if isinstance(one.fragment.name, str)]
+    return alone or deltas or group.entries
 
 
 def _one(seen: Sequence[Seen[str]], rule: str) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.open_call import nonblank
+from toolstream_core.clients.fields import ALONE
 from toolstream_core.clients.keys import LOOKUPS, stated_again
 from toolstream_core.clients.model import Adding, Entries, Key, NoIndex, Source
 from toolstream_core.clients.opened import Calls, Group
@@ -26,6 +27,8 @@ def grouped(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> lis
     for entry in entries:
         if entry.fragment.choice == first and _is_read(model, entry):
             _take(model, calls, entry)
+    for group in calls.groups:
+        group.alone = ALONE.get(model.source)
     return calls.groups
 
 

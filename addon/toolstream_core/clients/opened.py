@@ -11,6 +11,7 @@ from toolstream_core.protocols.call_form import CallForm
 
 if TYPE_CHECKING:
     from toolstream_core.clients.entries import Entry
+    from toolstream_core.model import Phase
 
 
 @dataclass(slots=True, eq=False)
@@ -27,6 +28,8 @@ class Group:
     text: str = ""
     """Its arguments so far, where it matters whether they are whole."""
     whole: bool = False
+    alone: Phase | None = None
+    """The phase of the only events that the client takes the call from; `None`: it reads all of them."""
 
 
 class Calls:

@@ -33,6 +33,8 @@ class Explaining:
             return UNEXPLAINED
         projects = ", ".join(list(found.projects)[:_PROJECTS])
         text = f"{found.text}; seen in {projects}" if projects else found.text
+        if found.others:  # what came back does not show which of them it is
+            text = f"fits a client that {text}"
         advised = advise(found.model, answer, [*found.others, *found.common])
         no_help = fix(found.model.deviations) if advised == [] else ""
         return Explained(found.names, found.event, text, tuple(one.options for one in advised or ()), no_help)
