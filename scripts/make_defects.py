@@ -97,7 +97,7 @@ def head(row: Row) -> str:
     return (
         f"# {row.code} {row.name}\n\n"
         f"{row.meaning[0].upper()}{row.meaning[1:]}.\n\n"
-        f"| severity | family | dialects | repair | can be caused in |\n"
+        f"| severity | family | dialects | repair | can be injected in |\n"
         f"|---|---|---|---|---|\n"
         f"| {row.severity} | {row.family} | {', '.join(row.dialects)} | {changed} | {caused} |\n\n"
         f"A correct client {row.must}.\n\n"
