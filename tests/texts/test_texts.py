@@ -35,7 +35,6 @@ PAGES_NOT_REWRITTEN: Final[tuple[str, ...]] = (
     "docs/defects/",
     "docs/fixtures.md",
     "docs/reports.md",
-    "docs/websockets.md",
 )
 """Pages, and folders of pages, that are still to be rewritten. Take out what you rewrite; nothing is added here."""
 
