@@ -188,8 +188,8 @@ _KEY_BEGINS: Final = re.compile(rb"[ \t]*(?:\r?\n|\\+[nr])(?:\s|\\+[nr])*[A-Za-z
 _ROWS: Final = (
     (
         (b"hook",),
-        re.compile(rb"(?<![a-z.])(?:[\w-]*hooks?(?:b2)?/)([^\s\"'<>?#\\]{8,512})", re.IGNORECASE),
-        re.compile(rb"(?:^|(?<=/))([A-Za-z0-9_@=-]{16,})(?=/|$)"),
+        re.compile(rb"(?<![a-z.])(?:[\w-]*hooks?(?:b2)?/)([^\s\"'<>?#&,;)\]}\\]{8,512})", re.IGNORECASE),
+        re.compile(rb"(?:^|(?<=/))([A-Za-z0-9_@=-]{16,})(?=/|[.:!]?$)"),
         is_token,
     ),
     (
