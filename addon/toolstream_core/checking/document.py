@@ -55,7 +55,7 @@ def client_object(
     """One client, with all its cases."""
     return {
         "name": client.name,
-        "command": [redacted(word) for word in client.command],
+        "command": client.shown,
         "protocol": protocol,
         "repair": list(plan.repair),
         "shape": list(plan.shape),

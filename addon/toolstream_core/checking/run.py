@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
@@ -78,6 +79,16 @@ class Client:
     """Characters of the end of its output that are kept."""
     workdir: Workdir | None = None
     """Run it in a copy of this directory."""
+
+    @property
+    def shown(self) -> list[str]:
+        """The words of the command without secrets; an option names the word after it: `--api-key X`."""
+        shown = []
+        for option, word in pairwise(("", *self.command)):
+            head = f"{option} " if option.startswith("-") else ""
+            both = redacted(f"{head}{word}")
+            shown.append(both.removeprefix(head) if both.startswith(head) else redacted(word))
+        return shown
 
 
 class Seat:

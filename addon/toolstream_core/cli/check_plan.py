@@ -109,7 +109,7 @@ def _name(command: Sequence[str]) -> str:
 def about(args: argparse.Namespace, plan: Plan, clients: Sequence[Client]) -> dict[str, object]:
     """What has to be the same for a check to go on."""
     return {
-        "clients": {client.name: [client.command, client.protocol] for client in clients},
+        "clients": {client.name: [client.shown, client.protocol] for client in clients},
         "calls": plan.calls,
         "tools": plan.tools,
         "flows": [str(path) for path in plan.flows],
