@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from functools import wraps
 from typing import TYPE_CHECKING
@@ -37,9 +38,10 @@ from toolstream_core.proxy.timing import Timing
 from toolstream_core.proxy.verdicts import Verdicts
 from toolstream_core.stages.answer_ids import Ids
 from toolstream_core.wire.event_stream import MESSAGES
+from toolstream_core.wire.long_json import LONG
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
     from mitmproxy.addonmanager import Loader
 
@@ -93,7 +95,7 @@ class ToolstreamAddon:
         self.capture = Capture()
         self._ids = Ids()
         self._answers = Answers(self._reporters, self.verdicts, self.capture, self._ids)
-        self._timing = Timing(self._closed, always=gated)
+        self._timing = Timing(self._closed, self._answers.request_of, always=gated)
         self._sockets = Sockets(self._answers, self._ids, self._timing.orders, self._replayed)
 
     def load(self, loader: Loader) -> None:
@@ -145,14 +147,42 @@ class ToolstreamAddon:
         self._reporters.run()
         self._timing.run()
 
+    def request(self, flow: http.HTTPFlow) -> Coroutine[None, None, None] | None:
+        """Respond from saved flows, where a provider is set; prepare for what is to be rewritten.
+
+        A long request is read in a thread; mitmproxy waits for what is returned, and other streams go on.
+        """
+        if len(flow.request.raw_content or b"") > LONG and RESENT not in flow.metadata and self._watched(flow):
+            return self._long_request(flow)
+        self._asked(flow)
+        self._prepared(flow)
+        self._respond(flow)
+        return None
+
+    async def _long_request(self, flow: http.HTTPFlow) -> None:
+        await asyncio.to_thread(self._read, flow)
+        self._asked(flow)
+        await asyncio.to_thread(self._prepared, flow)
+        await asyncio.to_thread(self._read, flow)  # ids may have changed
+        self._respond(flow)
+
     @_guarded
-    def request(self, flow: http.HTTPFlow) -> None:
-        """Answer from saved flows, where a provider is set; prepare for what is to be rewritten."""
+    def _read(self, flow: http.HTTPFlow) -> None:
+        self._answers.request_of(flow)
+
+    @_guarded
+    def _asked(self, flow: http.HTTPFlow) -> None:
+        if RESENT not in flow.metadata and self._filtered(flow):
+            self._answers.asked(flow)
+
+    @_guarded
+    def _prepared(self, flow: http.HTTPFlow) -> None:
+        if RESENT not in flow.metadata and (self._answers.settings.rewrites or self._ids):
+            self._prepare(flow)
+
+    @_guarded
+    def _respond(self, flow: http.HTTPFlow) -> None:
         if RESENT not in flow.metadata:
-            if self._filtered(flow):
-                self._answers.asked(flow)
-            if self._answers.settings.rewrites or self._ids:
-                self._prepare(flow)
             if flow.response is None and self._filtered(flow) and self._sockets.refuses(flow):
                 return
             if flow.response is None and self._filtered(flow) and self._timing.refuses(flow):

@@ -21,7 +21,7 @@ from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS, claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
 from toolstream_core.proxy import fault_answers
 from toolstream_core.proxy.delivery_loop import ASKING, FETCHING, WatchedDelivery
-from toolstream_core.proxy.exchange import opens_socket, request_json
+from toolstream_core.proxy.exchange import opens_socket
 from toolstream_core.proxy.gate import Gate, missing
 from toolstream_core.proxy.provided import provided
 from toolstream_core.proxy.request_ids import is_signed
@@ -37,6 +37,7 @@ from toolstream_core.wire.write import encoded
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from toolstream_core.model import Json
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.proxy.sockets.relay import SocketRelay
     from toolstream_core.proxy.watch import Watch
@@ -49,12 +50,21 @@ logger = logging.getLogger(__name__)
 class Timing:
     """The deliveries of the answers that are on their way."""
 
-    def __init__(self, closed: Callable[[str], object], *, always: bool = False) -> None:
-        """Nothing is on, and there is no gate. `closed` is called with a flow's id when its answer is over.
+    def __init__(
+        self,
+        closed: Callable[[str], object],
+        request_of: Callable[[http.HTTPFlow], Json],
+        *,
+        always: bool = False,
+    ) -> None:
+        """Nothing is on, and there is no gate. `closed` is called with a flow's id when its response is over.
+
+        `request_of` gives the body of a flow's request.
 
         With `always` the gate is there from the start: it then has every connection, whatever is switched on later.
         """
         self._closed = closed
+        self._request_of = request_of
         self._always = always
         self._settings = NOTHING
         self._speed: float | None = None
@@ -90,7 +100,7 @@ class Timing:
         if not self._settings.transit:
             return False
         self._requests += 1
-        body = request_json(flow.request)
+        body = self._request_of(flow)
         moment = Moment.UPGRADE if opens_socket(flow.request) else Moment.REQUEST
         opens = moment is Moment.UPGRADE and any(wire.claims(flow.request.path) for wire in SOCKETS)
         if not (opens or looks_like_llm(flow.request.path, body)):
@@ -108,7 +118,7 @@ class Timing:
 
     def destreams(self, flow: http.HTTPFlow) -> bool:
         """Answer in upstream's place, whose own answer is asked for without a stream; whether that was done."""
-        body = request_json(flow.request)
+        body = self._request_of(flow)
         protocol = claiming(flow.request.path)
         if protocol is None or self._gate is None or not self._gate.has(flow):
             return False

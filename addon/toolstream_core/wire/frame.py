@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from toolstream_core.wire import numbers
+from toolstream_core.wire import long_json, numbers
 from toolstream_core.wire.json_value import ABSENT, Absent, Json
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Frame:
                 raise AttributeError(name=name, obj=self)
             self.parsed = True
             try:
-                self.json = numbers.loads(self.data.decode("utf-8", "replace")) if self.data else ABSENT
+                self.json = _loads(self.data) if self.data else ABSENT
             except (ValueError, RecursionError):
                 self.json = ABSENT
             return self.json
@@ -80,6 +80,11 @@ class DamagedFrame(Frame):
         """`damage` says what is wrong, as part of a sentence."""
         super().__init__(raw, number, None, oversize=True)
         self.damage = damage
+
+
+def _loads(data: bytes) -> Json:
+    text = data.decode("utf-8", "replace")
+    return long_json.loads(text) if len(data) > long_json.LONG else numbers.loads(text)
 
 
 def parse(data: bytes | None) -> Json | Absent:
