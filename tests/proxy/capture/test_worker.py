@@ -11,6 +11,32 @@ if TYPE_CHECKING:
     import pytest
 
 
+class Listing:
+    """An owner of jobs, and the errors that it got."""
+
+    def __init__(self) -> None:
+        self.errors: list[Exception] = []
+
+    def give_up(self, error: Exception) -> None:
+        self.errors.append(error)
+
+
+OWNER = Listing()
+
+
+def test_a_job_that_raises_stops_no_other() -> None:
+    """Its owner gets the exception; its room is free again."""
+    done: list[int] = []
+    made, owner = Worker(), Listing()
+    assert made.submit(partial(done.remove, 1), owner, worker.ROOM)
+    assert made.submit(partial(done.append, 1), owner)
+    made.close()
+    assert (done, {type(error) for error in owner.errors}) == ([1], {ValueError})
+    assert made.submit(partial(done.append, 2), owner, worker.ROOM)
+    made.close()
+    assert done == [1, 2]
+
+
 def test_jobs_run_in_order_beside_the_caller() -> None:
     """And all of them before it is closed; it can be used again."""
     done: list[int] = []
@@ -18,8 +44,8 @@ def test_jobs_run_in_order_beside_the_caller() -> None:
     made = Worker()
     for _ in range(2):
         for number in range(50):
-            assert made.submit(partial(done.append, number), 10)
-        made.submit(lambda: threads.add(threading.get_ident()))
+            assert made.submit(partial(done.append, number), OWNER, 10)
+        made.submit(lambda: threads.add(threading.get_ident()), OWNER)
         made.close()
     assert done == [*range(50)] * 2
     assert threads
@@ -44,16 +70,16 @@ def test_what_finds_no_room_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         done.append(bool(gate.wait(20)))
 
     made = Worker()
-    assert made.submit(wait, 100)
+    assert made.submit(wait, OWNER, 100)
     assert running.wait(20)
     with monkeypatch.context() as patched:
         patched.setattr(threading.Condition, "wait_for", None)
-        assert not made.submit(lambda: done.append(2), 1)
-    assert made.submit(lambda: done.append(3))
+        assert not made.submit(lambda: done.append(2), OWNER, 1)
+    assert made.submit(lambda: done.append(3), OWNER)
     gate.set()
     made.close()
     assert done == [1, 3]
-    assert made.submit(lambda: done.append(4), 1)
+    assert made.submit(lambda: done.append(4), OWNER, 1)
     made.close()
     assert done == [1, 3, 4]
 
@@ -67,12 +93,12 @@ def test_what_is_given_up_leaves_its_room_to_others(monkeypatch: pytest.MonkeyPa
         running.set()
         gate.wait(20)
 
-    made, long, short = Worker(), object(), object()
-    assert made.submit(wait, 1, short)
+    made, long, short = Worker(), Listing(), Listing()
+    assert made.submit(wait, short, 1)
     assert running.wait(20)
-    assert made.submit(partial(done.append, 1), 99, long)
-    assert not made.submit(partial(done.append, 2), 99, long)
-    assert made.submit(partial(done.append, 3), 1, short)
+    assert made.submit(partial(done.append, 1), long, 99)
+    assert not made.submit(partial(done.append, 2), long, 99)
+    assert made.submit(partial(done.append, 3), short, 1)
     gate.set()
     made.close()
     assert done == [3]

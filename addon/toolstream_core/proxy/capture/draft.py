@@ -65,7 +65,7 @@ class SlowDiskError(Exception):
 
 
 class Draft:
-    """One flow's bodies as they come. Used by the worker's thread alone, but for `too_slow` and `compares`."""
+    """One flow's bodies as they come. Used by the worker's thread alone, but for `give_up` and `compares`."""
 
     def __init__(self, store: Store, flow_id: str, request: http.Request) -> None:
         """Nothing has come."""
@@ -92,19 +92,16 @@ class Draft:
             self._client = self._body()
         self._add(self._client, batch)
 
-    def too_slow(self) -> None:
-        """Give up: there is no room for what comes."""
-        self._fail(SlowDiskError())
+    def give_up(self, error: Exception) -> None:
+        """Report, once, that the flow is not captured."""
+        if not self._failed:
+            self._failed = True
+            self._store.failed(self._id, error)
 
     def finish(self, ending: Ending) -> None:
         """Write the flow."""
-        try:
-            if not self._failed:
-                self._store.wrote(self._write(ending))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the traffic goes on
-            self._fail(error)
-        finally:
-            self.discard()
+        if not self._failed:
+            self._store.wrote(self._write(ending))
 
     def discard(self) -> None:
         """Forget it all."""
@@ -131,18 +128,9 @@ class Draft:
         return b"".join(pack({"flow": clean, "name": self._name(ending)}).pieces())
 
     def _add(self, body: KeptBody, batch: Batch) -> None:
-        if self._failed:
-            return
-        try:
+        if not self._failed:
             body.add(batch)
             self._store.folder.make_room(sum(one.size for one in (self._upstream, self._client) if one is not None))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the traffic goes on
-            self._fail(error)
-
-    def _fail(self, error: Exception) -> None:
-        if not self._failed:
-            self._failed = True
-            self._store.failed(self._id, error)
 
     def _write(self, ending: Ending) -> Path:
         for body in (self._upstream, self._client):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.proxy.capture.batch import Batch
-from toolstream_core.proxy.capture.draft import Ending
+from toolstream_core.proxy.capture.draft import Ending, SlowDiskError
 from toolstream_core.proxy.provided import provided
 
 if TYPE_CHECKING:
@@ -44,18 +45,20 @@ class Recording:
         self._came = _Chunks(self._upstream_said)
         self._went = _Chunks(self._client_got)
         self._lost = self._over = False
-        self.take_upstream: Take = self._came.add
-        """Takes what upstream said, its coding not undone."""
 
     @property
     def size(self) -> int:
         """The bytes that upstream said so far."""
         return self._came.size
 
+    def take_upstream(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
+        """Take what upstream sent, its coding not undone."""
+        self._safely(self._came.add, when, data, sizes)
+
     def take_client(self) -> Take:
         """What takes what the client gets, from the first byte on, where that may be something else."""
         self._draft.compares = True
-        return self._went.add
+        return partial(self._safely, self._went.add)
 
     def answered(self, response: http.Response, request: http.Request) -> None:
         """Upstream was asked otherwise than the client asked: take what it was asked, and said, as a whole."""
@@ -68,15 +71,29 @@ class Recording:
 
         `differs`: whether the client got the bytes in another time, or with another end, on purpose.
         """
-        if self._over:
-            return
-        self._over = True
+        if not self._over:
+            self._over = True
+            self._safely(self._finish, lambda: Ending(self._state(flow), record, broken, differs))
+            self._safely(self._worker.submit, self._draft.discard, self)
+
+    def give_up(self, error: Exception) -> None:
+        """Capture no more of the flow, and report why. Called by the worker's thread too."""
+        self._lost = True
+        self._draft.give_up(error)
+
+    def _safely(self, do: Callable[..., object], *args: object) -> None:
+        """Call `do`: no error of a capture reaches the traffic."""
+        try:
+            do(*args)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the traffic goes on
+            self.give_up(error)
+
+    def _finish(self, ended: Callable[[], Ending]) -> None:
         self._came.flush()
         self._went.flush()
-        ending = Ending(self._state(flow), record, broken, differs)
-        draft = self._draft
-        done = draft.discard if self._lost or not self._kept(ending) else lambda: draft.finish(ending)
-        self._worker.submit(done)
+        ending = ended()
+        if not self._lost and self._kept(ending):
+            self._worker.submit(partial(self._draft.finish, ending), self)
 
     def _state(self, flow: http.HTTPFlow) -> dict[str, Any]:
         """The flow as mitmproxy saves it, the response's head as upstream said it, without the body."""
@@ -97,9 +114,8 @@ class Recording:
         self._submit(lambda: self._draft.add_client(batch), size)
 
     def _submit(self, job: Callable[[], None], size: int) -> None:
-        if not self._lost and not self._worker.submit(job, size, self):
-            self._lost = True
-            self._draft.too_slow()
+        if not self._lost and not self._worker.submit(job, self, size):
+            self.give_up(SlowDiskError())
 
 
 class _Chunks:
