@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,9 +13,6 @@ from toolstream_core.wire import long_json, numbers
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.json_value import ABSENT
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 SPECIAL = ['"', "\\", "\n", "\t", "/", "é", "\U0001f600", "\ud83d", "\ude00", "ud83d", "\u2028", "a"]
 STRINGS = st.lists(st.sampled_from(SPECIAL), max_size=60).map("".join)
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | STRINGS
@@ -24,11 +21,12 @@ SPOILED = st.tuples(st.integers(0, 400), st.sampled_from(["", "x", '"', "\\", "}
 
 
 @pytest.fixture(autouse=True, params=[24, 31, 50, 1 << 16])
-def pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+def pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Lengths of a piece, so that short documents are cut too; no escape and its pair is longer than the least."""
     monkeypatch.setattr(long_json, "PIECE", request.param)
     monkeypatch.setattr(long_json, "_SHORT", 8)
-    return request.param
+    size: int = request.param
+    return size
 
 
 def outcome(text: str, read: Any) -> str:

@@ -7,14 +7,17 @@ stream of the proxy.
 from __future__ import annotations
 
 import re
-from json.decoder import scanstring
+from json import decoder
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.wire import numbers
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from toolstream_core.wire.json_value import Json
 
+_scan: Callable[[str, int], tuple[str, int]] = decoder.scanstring  # type: ignore[attr-defined]  # typeshed lacks it
 LONG: Final = 1 << 20
 """Bytes above which JSON is long."""
 PIECE: Final = 1 << 16
@@ -98,7 +101,7 @@ def _string(text: str, at: int) -> tuple[str, int]:
             piece, stop = piece[:-_ESCAPE], stop - _ESCAPE  # the other half may follow
         if stop == at and text[at : at + 1] != '"':
             raise ValueError(f"no valid string at {at}")
-        parts.append(scanstring(f'"{piece}"', 1)[0] if "\\" in piece else piece)
+        parts.append(_scan(f'"{piece}"', 1)[0] if "\\" in piece else piece)
         if text[stop : stop + 1] == '"':
             return "".join(parts), stop + 1
         at = stop
