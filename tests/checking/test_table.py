@@ -77,6 +77,10 @@ def test_why_a_healthy_answer_was_not_understood_is_shown() -> None:
     rows = list(lines(report(a_healthy=Result(Grade.FAILED, Reason.CRASHED, "m"))))
     assert any(row.startswith("    last words") for row in rows)
     assert "  to run it again: toolstream check --only a-healthy" in rows
+    assert sum(row.endswith("it printed:") for row in rows) == 1
+    silent = report(a_healthy=Result(Grade.FAILED, Reason.CRASHED, "m"))
+    silent["clients"][0]["cases"][0]["output"] = ""
+    assert not any(row.endswith("it printed:") for row in lines(silent))
 
 
 def test_what_repair_saves() -> None:

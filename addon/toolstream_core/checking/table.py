@@ -112,8 +112,10 @@ def _why_healthy_failed(cases: list[dict[str, Any]]) -> Iterator[str]:
     first = cases[0] if cases else None
     if first is None or first["grade"] not in (Grade.FAILED, Grade.HARNESS_FAILURE):
         return
-    yield "  the client has to get a healthy answer right before anything else can be checked; it printed:"
-    yield from (f"    {printable(line)}" for line in first["output"].splitlines()[-_OUTPUT_LINES:])
+    printed = first["output"].splitlines()[-_OUTPUT_LINES:]
+    if printed:
+        yield "  the client has to get a healthy response right before anything else can be checked; it printed:"
+        yield from (f"    {printable(line)}" for line in printed)
     yield f"  to run it again: {printable(first['rerun'])}"
 
 
