@@ -282,7 +282,7 @@ def test_a_folder_that_cannot_be(proxies: Proxies, tmp_path: Path) -> None:
 
     path = tmp_path / "file"
     path.touch()
-    with pytest.raises(MitmdumpError, match=r"Addon error: toolstream_capture: .*cannot be written to"):
+    with pytest.raises(MitmdumpError, match=r"Addon error: toolstream_capture: .*is not writable"):
         proxies.make({"toolstream_capture": str(path)}).start()
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING
 
 from mitmproxy import ctx, exceptions, flowfilter, http
 
+from toolstream_core.fixtures import content_of
 from toolstream_core.protocols.registry import claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
 from toolstream_core.proxy.answers import Answers
@@ -38,6 +39,7 @@ from toolstream_core.proxy.timing import Timing
 from toolstream_core.proxy.verdicts import Verdicts
 from toolstream_core.stages.answer_ids import Ids
 from toolstream_core.wire.event_stream import MESSAGES
+from toolstream_core.wire.frame import parse, read_ahead
 from toolstream_core.wire.long_json import LONG
 
 if TYPE_CHECKING:
@@ -65,6 +67,19 @@ def _guarded(hook: Hook) -> Hook:
             addon.failed(flow, error)
 
     return run
+
+
+def _read_ahead(content: bytes, then: Callable[[], None]) -> Coroutine[None, None, None] | None:
+    """Do `then`, after the JSON of long content was read in a thread. mitmproxy waits for what is returned."""
+    if len(content) <= LONG:
+        then()
+        return None
+
+    async def read() -> None:
+        with read_ahead(content, await asyncio.to_thread(parse, content)):
+            then()
+
+    return read()
 
 
 class ToolstreamAddon:
@@ -217,9 +232,13 @@ class ToolstreamAddon:
                 relabel(flow)
             flow.response.stream = through(watch, flow.response.stream)
 
+    def response(self, flow: http.HTTPFlow) -> Coroutine[None, None, None] | None:
+        """Read a response that was not streamed through us: `stream: false`, or one that an addon made."""
+        content = content_of(flow.response) if flow.response is not None and self._answers.reads(flow.id) else b""
+        return _read_ahead(content, partial(self._responded, flow))
+
     @_guarded
-    def response(self, flow: http.HTTPFlow) -> None:
-        """Read an answer that was not streamed through us: `stream: false`, or one that an addon made."""
+    def _responded(self, flow: http.HTTPFlow) -> None:
         if self._timing.provides(flow):
             return
         watch = self._answers.take(flow.id)
@@ -255,9 +274,13 @@ class ToolstreamAddon:
         if self._sockets.served(flow) or self._watched(flow):
             self._sockets.start(flow)
 
+    def websocket_message(self, flow: http.HTTPFlow) -> Coroutine[None, None, None] | None:
+        """Read a message of a WebSocket of an LLM."""
+        content = flow.websocket.messages[-1].content if flow.websocket and self._sockets.reads(flow) else b""
+        return _read_ahead(content, partial(self._message, flow))
+
     @_guarded
-    def websocket_message(self, flow: http.HTTPFlow) -> None:
-        """Read a message of a socket that is looked at."""
+    def _message(self, flow: http.HTTPFlow) -> None:
         self._sockets.message(flow)
 
     @_guarded

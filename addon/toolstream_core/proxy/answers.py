@@ -85,6 +85,10 @@ class Answers:
         if self._reporters.on:
             self._reporters.strayed(flow, dialect, error)
 
+    def reads(self, flow_id: str) -> bool:
+        """Whether a response is watched that has not been read so far."""
+        return flow_id in self._watches and not self._watches[flow_id].over
+
     def take(self, flow_id: str) -> KeptWatch | None:
         """What watches a flow, which is about to end."""
         return self._watches.pop(flow_id, None)

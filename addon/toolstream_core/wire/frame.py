@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Protocol
 
 from toolstream_core.wire import long_json, numbers
 from toolstream_core.wire.json_value import ABSENT, Absent, Json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 MAX_FRAME = 8 * 1024 * 1024
 """Bytes of one frame above which it goes through unread."""
@@ -82,9 +83,23 @@ class DamagedFrame(Frame):
         self.damage = damage
 
 
-def _loads(data: bytes) -> Json:
-    text = data.decode("utf-8", "replace")
-    return long_json.loads(text) if len(data) > long_json.LONG else numbers.loads(text)
+_READ_AHEAD: dict[bytes, Json | Absent] = {}
+
+
+@contextlib.contextmanager
+def read_ahead(data: bytes, value: Json | Absent) -> Iterator[None]:
+    """Meanwhile frames with these data have `value`, which another thread has read from them."""
+    _READ_AHEAD[data] = value
+    try:
+        yield
+    finally:
+        _READ_AHEAD.pop(data, None)
+
+
+def _loads(data: bytes) -> Json | Absent:
+    if len(data) <= long_json.LONG:
+        return numbers.loads(data.decode("utf-8", "replace"))
+    return _READ_AHEAD[data] if data in _READ_AHEAD else long_json.loads(data.decode("utf-8", "replace"))
 
 
 def parse(data: bytes | None) -> Json | Absent:

@@ -105,6 +105,10 @@ class Sockets:
         """Whether a socket has no provider but us."""
         return flow.id in self._served
 
+    def reads(self, flow: http.HTTPFlow) -> bool:
+        """Whether the messages of a WebSocket are read."""
+        return flow.id in self._relays or flow.id in self._unknown
+
     def start(self, flow: http.HTTPFlow) -> None:
         """A socket was opened."""
         if self.mode != "read":

@@ -1,4 +1,4 @@
-"""While a long request is read, the event loop goes on: other streams of the proxy do not stop."""
+"""While a long request or response is read, the event loop goes on: other streams of the proxy do not stop."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from mitmproxy.addons.proxyserver import Proxyserver
-from mitmproxy.test import taddons, tflow
+from mitmproxy.test import taddons, tflow, tutils
 
 from toolstream_core.proxy.addon import ToolstreamAddon
 from toolstream_core.wire.long_json import LONG
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from mitmproxy import http
 
+JSON = ((b"content-type", b"application/json"),)
 CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 LONG_REQUESTS = {
     "one string": [{"role": "user", "content": 'a "quoted" line\n' * 1_000_000}],
@@ -36,10 +37,9 @@ LONG_REQUESTS = {
 
 @pytest.fixture
 def addon() -> Iterator[ToolstreamAddon]:
-    """The addon with its default options, running."""
+    """The addon with its default options."""
     made = ToolstreamAddon()
     with taddons.context(Proxyserver(), made):
-        made.running()
         yield made
         made.done()
 
@@ -56,6 +56,7 @@ def asking(messages: list[Any]) -> http.HTTPFlow:
 @pytest.mark.parametrize("messages", LONG_REQUESTS.values(), ids=LONG_REQUESTS.keys())
 def test_the_loop_goes_on(addon: ToolstreamAddon, messages: list[Any]) -> None:
     """It takes several turns; in one call it would take none."""
+    addon.running()
     flow = asking(messages)
     body = flow.request.raw_content
     assert len(body or b"") > LONG
@@ -83,9 +84,29 @@ def test_a_short_request_is_read_at_once(addon: ToolstreamAddon) -> None:
 
 def test_a_long_request_to_another_api_is_not_read(addon: ToolstreamAddon) -> None:
     """It goes on unread."""
+    addon.running()
     flow = asking([])
     flow.request.path, flow.request.content = "/ingest", json.dumps({"rows": [1] * LONG}).encode()
     waiting = addon.request(flow)
     assert waiting is not None
     asyncio.run(waiting)
     assert not isinstance(addon._answers.request_of(flow), dict)
+
+
+def test_a_long_response_is_read_in_a_thread(addon: ToolstreamAddon, capsys: pytest.CaptureFixture[str]) -> None:
+    """One that was not streamed. Its calls are logged, and its bytes stay."""
+    addon.running()
+    flow = asking([{"role": "user", "content": "hi"}])
+    arguments = json.dumps({"text": "x" * (3 * LONG)})
+    call = {"id": "c", "type": "function", "function": {"name": "save", "arguments": arguments}}
+    choice = {"index": 0, "message": {"role": "assistant", "tool_calls": [call]}, "finish_reason": "tool_calls"}
+    whole = {"id": "r", "object": "chat.completion", "model": "m", "choices": [choice]}
+    flow.response = tutils.tresp(content=json.dumps(whole).encode(), headers=JSON)
+    body = flow.response.raw_content
+    assert addon.request(flow) is None
+    addon.responseheaders(flow)
+    waiting = addon.response(flow)
+    assert waiting is not None
+    asyncio.run(waiting)
+    assert flow.response.raw_content is body
+    assert "call 0 save" in capsys.readouterr().out
