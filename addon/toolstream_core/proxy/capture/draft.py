@@ -16,6 +16,7 @@ from toolstream_core.protocols.requests import asked
 from toolstream_core.proxy.capture.body import KeptBody, Shared
 from toolstream_core.proxy.capture.names import stem
 from toolstream_core.proxy.capture.packing import numbers, pack
+from toolstream_core.proxy.capture.snapshot import Snapshot
 from toolstream_core.redaction import known_secrets, redacted_body, redacted_text
 from toolstream_core.report.jsonform import record_object
 from toolstream_core.wire.frame import parse
@@ -74,6 +75,7 @@ class Draft:
         self._known = known_secrets(request.headers.items(multi=True), request.path)
         self._upstream: KeptBody | None = None
         self._client: KeptBody | None = None
+        self._snapshot = Snapshot(store.folder.path)
         self._failed = False
         self.state: Callable[[], dict[str, Any]] | None = None
         """Gives the flow as mitmproxy saves it, while it goes on."""
@@ -83,14 +85,25 @@ class Draft:
     def add_upstream(self, batch: Batch, coding: str) -> None:
         """Take chunks that upstream said."""
         if self._upstream is None:
-            self._upstream = self._body(coding, self._opening if self.state is not None else None)
+            self._upstream = self._body(coding, self._packed_opening if self.state is not None else None)
         self._add(self._upstream, batch)
+        if self._upstream.has_name:
+            self._snapshot.close()
 
     def add_client(self, batch: Batch) -> None:
         """Take pieces that the client got."""
         if self._client is None:
             self._client = self._body()
         self._add(self._client, batch)
+
+    def save(self) -> None:
+        """Write what has come so far where a later start finds it."""
+        body = self._upstream
+        if self._failed or body is None or body.has_name or self.state is None or (so_far := body.so_far()) is None:
+            return
+        opening = self._opening()
+        opening["flow"]["response"]["content"], opening["flow"]["metadata"]["toolstream"]["chunks"] = so_far
+        self._snapshot.write(pack(opening).pieces())
 
     def give_up(self, error: Exception) -> None:
         """Report, once, that the flow is not captured."""
@@ -105,6 +118,7 @@ class Draft:
 
     def discard(self) -> None:
         """Forget it all."""
+        self._snapshot.close()
         for body in (self._upstream, self._client):
             if body is not None:
                 body.close()
@@ -112,7 +126,10 @@ class Draft:
     def _body(self, coding: str = "", head: Callable[[], bytes] | None = None) -> KeptBody:
         return KeptBody(self._store.bodies, self._known, coding, compared=self.compares, head=head)
 
-    def _opening(self) -> bytes:
+    def _packed_opening(self) -> bytes:
+        return b"".join(pack(self._opening()).pieces())
+
+    def _opening(self) -> dict[str, Any]:
         """The flow before its body, for `recover`."""
         assert self.state is not None
         ending = Ending(self.state(), None, KILLED, differs=False)
@@ -125,7 +142,7 @@ class Draft:
                 for name, value in clean["response"]["headers"]
                 if name.lower() not in {b"content-encoding", b"content-length"}
             ]
-        return b"".join(pack({"flow": clean, "name": self._name(ending)}).pieces())
+        return {"flow": clean, "name": self._name(ending)}
 
     def _add(self, body: KeptBody, batch: Batch) -> None:
         if not self._failed:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -26,6 +28,11 @@ _OVERHEAD = 150
 _CUT = 40
 """Bytes that the size of one of its chunks takes."""
 
+SAVED_AFTER = 2.0
+"""Seconds after which what came is where a start after a kill of the proxy finds it."""
+_SHARE = 50
+"""How many times as long as a save took, the next one waits at least."""
+
 type Take = Callable[[float, bytes, Sequence[int]], None]
 """Takes what came, or went, at once: the arguments of `Batch.add`."""
 
@@ -45,6 +52,9 @@ class Recording:
         self._came = _Chunks(self._upstream_said)
         self._went = _Chunks(self._client_got)
         self._lost = self._over = False
+        self._due: asyncio.TimerHandle | None = None
+        """When what came is saved."""
+        self._pause, self._size_saved = SAVED_AFTER, 0
 
     @property
     def size(self) -> int:
@@ -54,6 +64,8 @@ class Recording:
     def take_upstream(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
         """Take what upstream sent, its coding not undone."""
         self._safely(self._came.add, when, data, sizes)
+        if self._due is None:
+            self._arm()
 
     def take_client(self) -> Take:
         """What takes what the client gets, from the first byte on, where that may be something else."""
@@ -73,6 +85,8 @@ class Recording:
         """
         if not self._over:
             self._over = True
+            if self._due is not None:
+                self._due.cancel()
             self._safely(self._finish, lambda: Ending(self._state(flow), record, broken, differs))
             self._safely(self._worker.submit, self._draft.discard, self)
 
@@ -87,6 +101,30 @@ class Recording:
             do(*args)
         except Exception as error:  # noqa: BLE001 - whatever it is, the traffic goes on
             self.give_up(error)
+
+    def _arm(self) -> None:
+        with contextlib.suppress(RuntimeError):  # no loop runs
+            self._due = asyncio.get_running_loop().call_later(self._pause, self._safely, self._save)
+
+    def _rearm(self) -> None:
+        """After a save: the next one is due after more bytes."""
+        self._due = None
+        if self.size > self._size_saved and not self._over:
+            self._arm()
+
+    def _save(self) -> None:
+        self._came.flush()
+        self._size_saved = self.size
+        if not self._lost:
+            self._worker.submit(partial(self._saved, asyncio.get_running_loop()), self)
+
+    def _saved(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Save, in the worker's thread; what comes from then on is saved later."""
+        begun = time.monotonic()
+        self._draft.save()
+        self._pause = max(SAVED_AFTER, _SHARE * (time.monotonic() - begun))
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the proxy ends
+            loop.call_soon_threadsafe(self._rearm)
 
     def _finish(self, ended: Callable[[], Ending]) -> None:
         self._came.flush()

@@ -40,10 +40,11 @@ def _written(folder: Folder, file: BinaryIO, size: int) -> Path | None:
     try:
         head: Any = tnetstring.load(file)
         flow, name = head["flow"], head["name"]
-        begin = file.tell()
-        body = Streamed(BYTES, size - begin, lambda: iter(lambda: file.read(PIECE), b""))
-        flow["response"]["content"] = body
-        flow["metadata"]["toolstream"]["chunks"] = [[0, body.size]] if body.size else []
+        noted = flow["metadata"]["toolstream"]
+        if "chunks" not in noted:  # no snapshot: the body follows
+            body = Streamed(BYTES, size - file.tell(), lambda: iter(lambda: file.read(PIECE), b""))
+            flow["response"]["content"] = body
+            noted["chunks"] = [[0, body.size]] if body.size else []
         packed = pack(flow)
     except (ValueError, KeyError, TypeError):
         return None

@@ -66,6 +66,11 @@ class Spool:
             file.flush()
         self.size += len(data)
 
+    @property
+    def has_name(self) -> bool:
+        """Whether a later start finds it."""
+        return self._name is not None
+
     def pieces(self) -> Iterator[bytes]:
         """All that was taken."""
         yield from self._kept
