@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mitmproxy import flow, http
+from mitmproxy import flow as flows
+from mitmproxy import http
 
 from toolstream_core.fixtures import content_of, redacted_state
 from toolstream_core.fixtures.chunks import LINE_ENDS
@@ -101,9 +103,10 @@ class Draft:
         body = self._upstream
         if self._failed or body is None or body.has_name or self.state is None or (so_far := body.so_far()) is None:
             return
-        opening = self._opening()
-        opening["flow"]["response"]["content"], opening["flow"]["metadata"]["toolstream"]["chunks"] = so_far
-        self._snapshot.write(pack(opening).pieces())
+        flow, content, chunks = self._opening["flow"], *so_far
+        noted = {**flow["metadata"]["toolstream"], "chunks": chunks}
+        state = {**flow, "response": {**flow["response"], "content": content}, "metadata": {"toolstream": noted}}
+        self._snapshot.write(pack({**self._opening, "flow": state}).pieces())
 
     def give_up(self, error: Exception) -> None:
         """Report, once, that the flow is not captured."""
@@ -127,8 +130,9 @@ class Draft:
         return KeptBody(self._store.bodies, self._known, coding, compared=self.compares, head=head)
 
     def _packed_opening(self) -> bytes:
-        return b"".join(pack(self._opening()).pieces())
+        return b"".join(pack(self._opening).pieces())
 
+    @cached_property
     def _opening(self) -> dict[str, Any]:
         """The flow before its body, for `recover`."""
         assert self.state is not None
@@ -164,7 +168,7 @@ class Draft:
         """The flow's state without secrets, and without what bodies it may have had."""
         state = {**ending.state, "metadata": {}, "backup": None, "websocket": None}
         if ending.broken is not None and state["error"] is None:
-            state["error"] = flow.Error(ending.broken).get_state()
+            state["error"] = flows.Error(ending.broken).get_state()
         return redacted_state(state, self._store.bodies.redaction)
 
     def _put_body(self, response: dict[str, Any]) -> None:
