@@ -1,11 +1,14 @@
 """Fills the marked blocks of README.md and of pages in docs/: output of real runs, and tables of the code.
 
+Also draws docs/terminal.svg, from the runs that README.md shows.
+
 `--check` writes nothing and fails where a block is not what it would be. What differs from run to run is made the same:
 the flow's id is left out, and long lines are cut.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -13,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +25,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "addon"), str(ROOT / "scripts")]
 
 from make_flows import write_or_check  # noqa: E402
+from recording import plain, svg  # noqa: E402
 from toolstream_core.checking import table  # noqa: E402
 from toolstream_core.cli import catalogue  # noqa: E402
 from toolstream_core.defects.table import ROWS  # noqa: E402
@@ -30,14 +36,14 @@ from toolstream_core.settings import injectable_names  # noqa: E402
 from toolstream_core.transit import TRANSIT  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 README: Final = ROOT / "README.md"
 FLOW: Final = "demo:deepseek-empty-id"
 AGENT: Final = "python agent.py"
 CASES: Final = "deepseek,cut-off-call,stall"
 COLUMNS: Final = 120
-_FLOW_ID: Final = re.compile(r"  [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+_FLOW_ID: Final = re.compile(r"  (?:\x1b\[2m)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\x1b\[0m)?$")
 
 
 def agent() -> str:
@@ -46,16 +52,38 @@ def agent() -> str:
     return found[0]
 
 
+@cache
 def run(*options: str, shown: str = "#") -> str:
-    """A run of the example: the command, its log (the lines that hold `shown`), and what the client prints."""
+    """A run of the example: the command, its log (the lines that hold `shown`), and what the client prints.
+
+    The log has its colours, as in a terminal.
+    """
     words = ["run", FLOW, *options, "--", *AGENT.split()]
-    done = _toolstream(*words)
+    log, printed = _in_terminal(*words)
     # A verdict and the summary of the response that follows are logged at the same time: in the responses' order.
-    log = sorted(
-        (_stable(line) for line in done.stderr.splitlines() if line.startswith("#") and shown in line),
-        key=lambda one: one[:2],
+    kept = [(plain(line)[:2], line) for line in log.splitlines() if plain(line).startswith("#") and shown in line]
+    lines = [_stable(line) for _, line in sorted(kept, key=itemgetter(0))]
+    return "\n".join([f"$ toolstream {' '.join(words)}", *lines, *printed.splitlines()])
+
+
+def failing() -> str:
+    """The client misreads the stream."""
+    return run()
+
+
+def working() -> str:
+    """The verdict's advice, taken."""
+    return run("--shape", "whole-calls", shown="verdict")
+
+
+def recording() -> str:
+    """Both runs as a picture."""
+    return svg(
+        "toolstream finds why an agent loops",
+        "Terminal: toolstream run logs a streamed tool call. The verdict is returned-without-arguments, and names the "
+        "client's bug and a workaround. With this workaround, --shape whole-calls, the verdict is ok.",
+        [*failing().splitlines(), "", *working().splitlines()],
     )
-    return "\n".join([f"$ toolstream {' '.join(words)}", *log, *done.stdout.splitlines()])
 
 
 def check() -> str:
@@ -85,13 +113,38 @@ def repair() -> str:
 
 
 def _toolstream(*words: str) -> subprocess.CompletedProcess[str]:
+    """A command that writes to pipes."""
+    with _started(*words, stderr=subprocess.PIPE) as process:
+        printed, log = process.communicate()
+    return subprocess.CompletedProcess(process.args, process.returncode, printed, log)
+
+
+def _in_terminal(*words: str) -> tuple[str, str]:
+    """What a command logs to a terminal, and what it prints."""
+    ours, theirs = os.openpty()
+    with _started(*words, stderr=theirs) as process, os.fdopen(ours, "rb", buffering=0) as terminal:
+        os.close(theirs)
+        log = b""
+        with contextlib.suppress(OSError):  # Linux reports the end of a terminal as an error.
+            while read := terminal.read(1 << 16):
+                log += read
+        printed, _ = process.communicate()
+    return log.decode(), printed
+
+
+@contextlib.contextmanager
+def _started(*words: str, stderr: int) -> Iterator[subprocess.Popen[str]]:
     """A command in a folder of its own, with the example and the saved flows."""
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment |= {"TERM": "xterm", "NO_COLOR": ""}
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "agent.py").write_text(agent(), encoding="utf-8")
         (Path(folder) / "flows").symlink_to(ROOT / "flows")
         command = [sys.executable, "-m", "toolstream_core.cli.main", *words]
-        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        with subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=stderr, text=True
+        ) as process:
+            yield process
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -170,7 +223,7 @@ def _names(names: Iterable[str]) -> str:
 
 def _stable(line: str) -> str:
     line = _FLOW_ID.sub("", line)
-    return line if len(line) <= COLUMNS else line[: COLUMNS - 1] + "…"
+    return line if len(plain(line)) <= COLUMNS else line[: COLUMNS - 1] + "…"
 
 
 def _temporary(line: str) -> str:
@@ -178,7 +231,7 @@ def _temporary(line: str) -> str:
 
 
 BLOCKS: Final[dict[str, dict[str, Callable[[], str]]]] = {
-    "README.md": {"failing": run, "working": lambda: run("--shape", "whole-calls", shown="verdict"), "check": check},
+    "README.md": {"failing": failing, "working": working, "check": check},
     "docs/mitmproxy.md": {"inspect": inspect},
     "docs/options.md": {"options": options},
     "docs/shapes.md": {"shapes": shapes, "clients": clients},
@@ -192,7 +245,7 @@ def filled(page: str) -> str:
     """A page with its blocks as they would be now."""
     text = (ROOT / page).read_text(encoding="utf-8")
     for name, made in BLOCKS[page].items():
-        lines = made()
+        lines = plain(made())
         block = f"```console\n{lines}\n```" if lines.startswith("$ ") else f"\n{lines}\n"
         begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
         head, rest = text.split(begin)
@@ -203,6 +256,7 @@ def filled(page: str) -> str:
 def main() -> int:
     """Write or check."""
     pages = {ROOT / page: filled(page).encode() for page in BLOCKS}
+    pages[ROOT / "docs" / "terminal.svg"] = recording().encode()
     return write_or_check((__doc__ or "").partition(": ")[0], pages)
 
 

@@ -22,6 +22,8 @@ from toolstream_core.verdict import Outcome, Problem, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from toolstream_core.report.layout import Marked
+
 CALL = Call(0, 0, Kind.FUNCTION, "c1", "ls", '{"p":"secret"}', complete=True)
 CALL.events.extend(3, 2)
 LOST = Problem(Outcome.RETURNED_WITHOUT_ARGUMENTS, 0, "returned without its arguments")
@@ -30,6 +32,12 @@ LOST = Problem(Outcome.RETURNED_WITHOUT_ARGUMENTS, 0, "returned without its argu
 def hide(text: str) -> str:
     """Hides one word."""
     return text.replace("secret", "***")
+
+
+def painted(marked: Marked) -> str:
+    """The only line, with its styles."""
+    [line] = marked.lines("", "", lambda style, text: f"<{style} {text}>")
+    return line
 
 
 def test_an_object() -> None:
@@ -66,8 +74,16 @@ def test_lines() -> None:
     )
     again = Verdict(Outcome.RETRIED, (Problem(Outcome.RETRIED, 0, "the secret\n"),), count=3)
     marked = verdict_text(again, [CALL], request="r", hide=hide)
-    [line] = marked.lines("", "", lambda style, text: f"<{style} {text}>")
-    assert line == "<error verdict retried> 3 times: call 0 ls: the ***\\n, request r"
+    assert painted(marked) == "<error verdict retried> 3 times: call 0 ls: the ***\\n, request r"
+
+
+@pytest.mark.parametrize("outcome", [Outcome.OK, Outcome.CALL_REJECTED])
+def test_a_client_that_understood_is_good(outcome: Outcome) -> None:
+    """In the colour of success: a call that must not run is rightly rejected."""
+    problems = () if outcome is Outcome.OK else (Problem(outcome, 0, "rejected"),)
+    assert painted(verdict_text(Verdict(outcome, problems), [CALL], request=None)).startswith(
+        f"<good verdict {outcome}>"
+    )
 
 
 def test_what_is_alike_is_said_once() -> None:
