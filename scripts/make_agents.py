@@ -87,7 +87,8 @@ def _lines(agent: Agent) -> Iterator[str]:
         unless = "" if upstream is Upstream.SAVED or agent.configured is None else ", unless you select a provider"
         yield f"arguments {_WHEN[upstream]}{unless}: `{shlex.join(words)}`"
     if agent.headless:
-        yield f"does not take over the terminal with {_codes(agent.headless)}; otherwise the log is printed after the agent exits"
+        headless = _codes(agent.headless)
+        yield f"does not take over the terminal with {headless}; otherwise the log is printed after the agent exits"
     if not (agent.arguments or agent.removed or any(variables for _, variables in groups)):
         yield "needs no further settings"
 
