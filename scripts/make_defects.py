@@ -26,12 +26,17 @@ HEADING = "## "
 
 HEAD = """# Defects, shapes, presets, clients
 
-Written by `scripts/make_defects.py` from the tables in the code; `toolstream explain NAME` prints each page.
+`scripts/make_defects.py` writes this page from the tables in the code. `toolstream explain NAME` prints the page of a
+name.
 
-A defect is *seen* in the live log and by `toolstream inspect`, *mended* with `toolstream_repair`, and *caused*
-with `toolstream_fault`. Severities: `error` (no correct reader can get the calls right), `warning` (outside the
-protocol's letter), `note` (lawful or tolerated, but known to break clients). `safe` repairs are switched on
-together; `unsafe` ones only by their name.
+The live log and `toolstream inspect` report defects, `toolstream_repair` repairs them, and `toolstream_fault` injects
+them. Severities:
+
+- `error`: no correct client can read the calls.
+- `warning`: the stream violates the protocol.
+- `note`: the stream is valid or tolerated, but known to break clients.
+
+`safe` enables all safe repairs. Unsafe repairs must be named.
 """
 DEFECTS = ("code", "name", "family", "severity", "repair", "fault", "dialects", "meaning")
 
@@ -43,8 +48,8 @@ def table() -> Iterator[str]:
     yield from _rows(DEFECTS, [_defect(one) for one in document["defects"]])
     yield "## Shapes"
     shapes = [(_code(one["name"]), ", ".join(one["dialects"]), one["meaning"]) for one in document["shapes"]]
-    yield from _rows(("shape", "dialects", "what it does"), shapes)
-    yield "## Faults of time and of the connection"
+    yield from _rows(("shape", "dialects", "description"), shapes)
+    yield "## Timing and connection faults"
     transit = [
         (
             _code(one["name"]),
@@ -53,15 +58,17 @@ def table() -> Iterator[str]:
         )
         for one in document["transit"]
     ]
-    yield from _rows(("fault", "what happens", "keys"), transit)
+    yield from _rows(("fault", "description", "keys"), transit)
     yield "## Presets"
     presets = [
         (_code(one["name"]), ", ".join(map(_code, one["parts"])), f"[{one['meaning']}]({one['source']})")
         for one in document["presets"]
     ]
-    yield from _rows(("preset", "made of", "what it is"), presets)
+    yield from _rows(("preset", "faults", "description"), presets)
     yield "## Clients"
-    yield from _rows(("`toolstream_shape=`", "client", "needs", "why"), [_client(one) for one in document["clients"]])
+    yield from _rows(
+        ("`toolstream_shape=`", "client", "needs", "reason"), [_client(one) for one in document["clients"]]
+    )
 
 
 def _defect(one: dict[str, Any]) -> tuple[str, ...]:

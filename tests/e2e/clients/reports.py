@@ -82,7 +82,7 @@ REPORTS: Final = (
         key="S4",
         title='Spring AI and DeepSeek: `"id": ""`',
         source="https://github.com/spring-projects/spring-ai/issues/5806",
-        story='Continuations have `"id": ""`. Spring AI 2.0.0-RC1 starts a call for every id, also an empty one. It "
+        story='Continuations have `"id": ""`. Spring AI 2.0.0-RC1 starts a call for every id, also an empty one. It '
         "therefore has calls without id and name.",
         flow="deepseek-empty-id",
         client=spring_ai.RC1,
