@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 RULE: Final = """\
 The cells in which a client returned an incomplete call, returned a call twice, or gave up were run again in three ways:
-raw, behind `--repair safe`, and behind `--repair safe --shape whole-calls`. The result that the client sent with the
+raw, with `--repair safe`, and with `--repair safe --shape whole-calls`. The result that the client sent with the
 call decides. `ran`: it equals the known result of the healthy run, so the tool ran. `rejected`: it is marked as an
 error, or differs from that result; the client is right. `unknown`: no result shows either. A client that is stopped
 while it retries "asked again and again"; it did not give up.
@@ -35,7 +35,7 @@ def half_calls(records: Sequence[tuple[str, Record]]) -> Iterator[str]:
     yield "- Command: " + _told(f"`{run.command}`" for run in runs)
     yield "- Graded from the results of an earlier run, not run again: " + _told(_kept(records), "none")
     unknown = (f"{name} `{cell.case}`" for name, record in records for cell in record.cells if _is_unknown(cell))
-    yield "- Unknown, raw or behind `safe`: " + _told(unknown, "none")
+    yield "- Unknown, raw or with `safe`: " + _told(unknown, "none")
     yield ""
     for way, column in zip(_WAYS, _COLUMNS, strict=True):
         ran, rejected, unclear = (_count(cells, way, signs) for signs in _SIGNS.values())

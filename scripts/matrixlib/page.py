@@ -19,7 +19,7 @@ HEAD: Final = """# Published clients under every fault
 
 Written by `scripts/matrix` from what `toolstream check` found; only the reasons in "why" are written by hand. Each
 client is a small agent loop with two tools (`tests/clients/drivers/`) on a published package at the version that
-`tests/clients/locks/` pins. A cell is one client under one fault, once raw and once behind `--repair safe`. `ok`: it
+`tests/clients/locks/` pins. A cell is one client under one fault, once raw and once with `--repair safe`. `ok`: it
 ran the intended calls, or none if none may run. `call-rejected`: it returned an incomplete or repeated call with an
 error as its result; this passes. `unknown`: it returned such a call, and no result shows whether it ran. `failed`: it
 did anything else.
@@ -60,10 +60,10 @@ def markdown(measured: Sequence[Measured]) -> str:
         "",
         *half_calls([(client.name, record) for client, record in ran]),
     ]
-    lines += _section("Failed, the worst first", _red(cells))
-    lines += _section("Worse behind repair", _single((cell for cell in cells if cell.worse), notes))
+    lines += _section("Failures by severity", _red(cells))
+    lines += _section("Worse with repair", _single((cell for cell in cells if cell.worse), notes))
     unsaved = (cell for cell in cells if cell.failed_raw and cell.repairable and not cell.saved)
-    lines += _section("Not right behind a safe repair", _single(unsaved, notes))
+    lines += _section("Failed with a safe repair", _single(unsaved, notes))
     lines += _section("Clients", _clients(ran))
     lines += _section("Not run", _missing(measured))
     lines += _grids(ran)
@@ -89,8 +89,8 @@ def _totals(cells: Sequence[Cell], judged: int) -> Iterator[str]:
     saved = sum(cell.saved for cell in repairable)
     share = f" ({100 * saved / len(repairable):.1f} %)" if repairable else ""
     still = sum(cell.failed_safe for cell in cells)
-    yield f"{judged} cells, {len(failed)} of them failed raw, {still} behind repair."
-    yield f"Of {len(repairable)} that failed raw on defects with a safe repair, {saved} became right behind it{share};"
+    yield f"{judged} cells, {len(failed)} of them failed raw, {still} with repair."
+    yield f"Of {len(repairable)} that failed raw on defects with a safe repair, {saved} passed with it{share};"
     yield f"{sum(cell.worse for cell in cells) or 'none'} became worse."
 
 
@@ -103,7 +103,7 @@ def _section(title: str, rows: Iterable[Sequence[object]]) -> Iterator[str]:
 
 def _red(cells: Iterable[Cell]) -> Iterator[Sequence[object]]:
     """Failures by what was done and case, with the clients that have them."""
-    yield "what it did", "under", "raw", "behind repair", "clients"
+    yield "behavior", "case", "raw", "with repair", "clients"
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
         if cell.raw is not None and cell.failed_raw:
@@ -114,13 +114,13 @@ def _red(cells: Iterable[Cell]) -> Iterator[Sequence[object]]:
 
 
 def _single(cells: Iterable[Cell], notes: Mapping[str, Mapping[str, str]]) -> Iterator[Sequence[object]]:
-    yield "client", "under", "raw", "behind repair", "why"
+    yield "client", "under", "raw", "with repair", "why"
     for cell in cells:
         yield cell.client, f"`{cell.case}`", cell.raw or "ok", cell.safe, notes[cell.client].get(cell.name, "")
 
 
 def _clients(ran: Iterable[tuple[MatrixClient, Record]]) -> Iterator[Sequence[object]]:
-    """One row a client: its grades, raw and behind repair."""
+    """One row a client: its grades, raw and with repair."""
     columns = [f"{grade}, {how}" for how in ("raw", "repaired") for grade in COUNTS[:5]]
     yield "client", "package", "version", "needs", "protocol", "run", "cells run again", *columns, "not judged"
     for client, record in ran:
@@ -142,9 +142,9 @@ def _named(client: MatrixClient) -> Sequence[str]:
 
 
 def _grids(ran: Sequence[tuple[MatrixClient, Record]]) -> Iterator[str]:
-    """A table a protocol: each fault that any client fails under, and each client, raw and behind repair."""
+    """A table a protocol: each fault that any client fails under, and each client, raw and with repair."""
     yield from ("", "## Every fault and client", "")
-    yield f"Raw, then behind repair: {RIGHT_MARK} is right, {FAILED_MARK} failed, {UNKNOWN_MARK} unknown or not judged."
+    yield f"Raw, then with repair: {RIGHT_MARK} passed, {FAILED_MARK} failed, {UNKNOWN_MARK} unknown or not judged."
     yield "An empty cell is right both times, or the fault does not apply there."
     for protocol in dict.fromkeys(record.protocol for _, record in ran):
         there = [(client, record) for client, record in ran if record.protocol == protocol]

@@ -148,16 +148,16 @@ def test_the_page_counts_what_repair_saved_and_names_the_rest() -> None:
     raw = {"healthy": "ok", SAFE: "failed", "missing-index": "failed", UNSAFE: "failed", "missing-type": "ok"}
     safe = {**raw, SAFE: "ok", "missing-type": "failed"}
     text = markdown([measured(raw, safe)])
-    assert "5 cells, 3 of them failed raw, 3 behind repair.\n" in text
-    assert "Of 2 that failed raw on defects with a safe repair, 1 became right behind it (50.0 %);\n1 became" in text
-    assert section(text, "Worse behind repair") == [
+    assert "5 cells, 3 of them failed raw, 3 with repair.\n" in text
+    assert "Of 2 that failed raw on defects with a safe repair, 1 passed with it (50.0 %);\n1 became" in text
+    assert section(text, "Worse with repair") == [
         "| openai-loop | `openai-chat/fault/missing-type` | ok | lost a call |  |"
     ]
-    assert section(text, "Not right behind a safe repair") == [
+    assert section(text, "Failed with a safe repair") == [
         "| openai-loop | `openai-chat/fault/missing-index` | lost a call | lost a call |  |"
     ]
     assert f"| lost a call | `openai-chat/fault/{SAFE}` | 1 | 0 | openai-loop |" in section(
-        text, "Failed, the worst first"
+        text, "Failures by severity"
     )
     row = f"| openai-loop | openai | {CLIENT.version} |  | openai-chat | {DAY} |  "
     assert section(text, "Clients") == [f"{row}| 2 | 0 | 0 | 3 | 0 | 2 | 0 | 0 | 3 | 0 | 0 |"]
@@ -169,7 +169,7 @@ def test_failures_are_listed_by_the_worst_reason_first() -> None:
     grades = {"healthy": "ok", SAFE: "failed"}
     other = measured(grades, grades, name="openai-stream", reason="ran a call twice")
     text = markdown([measured(grades, grades), other])
-    reasons = [line.split("|")[1].strip() for line in section(text, "Failed, the worst first")]
+    reasons = [line.split("|")[1].strip() for line in section(text, "Failures by severity")]
     assert reasons == ["ran a call twice", "lost a call"]
 
 
@@ -177,7 +177,7 @@ def test_a_client_that_stays_wrong_behind_repair_is_listed_with_the_reason() -> 
     """The note of its client on that fault, and on no other."""
     grades = {"healthy": "ok", SAFE: "failed", "missing-index": "failed"}
     noted = measured(grades, grades)._replace(client=replace(CLIENT, notes={SAFE: "It leaves early."}))
-    found_there = section(markdown([noted]), "Not right behind a safe repair")
+    found_there = section(markdown([noted]), "Failed with a safe repair")
     assert [line.split("|")[-2].strip() for line in found_there] == ["It leaves early.", ""]
 
 
@@ -221,13 +221,13 @@ def test_the_results_of_the_new_runs_decide() -> None:
     lines = section(text, "Incomplete and repeated calls")
     assert "- Commit: `def`, `abc`" in lines
     assert "- Graded from the results of an earlier run, not run again: none" in lines
-    assert f"- Unknown, raw or behind `safe`: openai-loop `{names[0]}`" in lines
+    assert f"- Unknown, raw or with `safe`: openai-loop `{names[0]}`" in lines
     assert "- raw: 1 ran, 1 rejected, 0 unknown, of 3 cells" in lines
     assert lines[-2:] == [
         f"| `{names[0]}` | 1 | 0 | 0 | 0 | 0 | 1 | 0 | 0 | 0 | 0 | 0 |",
         f"| `{names[1]}` | 0 | 1 | 0 | 0 | 1 | 0 | 0 | 0 | 0 | 0 | 1 |",
     ]
-    assert section(text, "Failed, the worst first") == [f"| {RAN} | `{names[0]}` | 1 | 0 | openai-loop |"]
+    assert section(text, "Failures by severity") == [f"| {RAN} | `{names[0]}` | 1 | 0 | openai-loop |"]
     assert section(text, "Every fault and client")[-2:] == [f"| `{names[0]}` | ✗ ? |", f"| `{names[1]}` | ✓ ✓ |"]
 
 
@@ -255,7 +255,7 @@ def test_cells_that_were_not_run_again_are_named() -> None:
         f"- Graded from the results of an earlier run, not run again: openai-loop {CLIENT.version} (3, {DAY})" in lines
     )
     assert "- raw: 0 ran, 0 rejected, 0 unknown, of 0 cells" in lines
-    assert section(text, "Failed, the worst first")[:1] == ["None."]
+    assert section(text, "Failures by severity")[:1] == ["None."]
 
 
 def test_half_calls_stay_where_all_else_is_measured_anew(tmp_path: Path) -> None:
