@@ -216,7 +216,7 @@ def test_what_cannot_be_read_or_written(extract: Extract, tmp_path: Path) -> Non
     bad = tmp_path / "bad.flow"
     bad.write_text("nonsense")
     assert len(extract(bad, GLM, code=2)) == 1
-    assert f"left out {bad}: is no mitmproxy flow file" in extract.err
+    assert f"left out {bad}: is not a mitmproxy flow file" in extract.err
     file = Extract(bad, extract._capsys)
     file(GLM, code=2)
     assert "is no folder; -o takes the folder of the fixtures" in file.err

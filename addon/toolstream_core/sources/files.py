@@ -44,8 +44,8 @@ _CASSETTE = re.compile(
     rb'|\s*\{\s*(?:"version"\s*:\s*\d+\s*,\s*)?"(?:http_)?interactions"\s*:'
 )
 _RIGHT = {
-    ".flow": "is no mitmproxy flow file: that would be one saved by mitmdump -w, mitmproxy or mitmweb",
-    ".har": 'is no HAR file: that would be JSON with "log" and, in it, "entries"',
+    ".flow": "is not a mitmproxy flow file: expected one saved by mitmdump -w, mitmproxy or mitmweb",
+    ".har": 'is not a HAR file: expected JSON with "log" and, in it, "entries"',
 }
 _RIGHT[".mitm"] = _RIGHT[".flow"]
 

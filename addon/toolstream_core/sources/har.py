@@ -37,7 +37,7 @@ def answers(data: bytes, source: str) -> Iterator[Saved]:
     """Each entry's answer, named by its place in the file; `#2.1` is the first that came over the socket `#2`."""
     entries = json_access.get(parse(data.removeprefix(_BOM)), "log", "entries")
     if not isinstance(entries, list):
-        raise UnreadableError('is no HAR file: that would be JSON with "log" and, in it, "entries"')
+        raise UnreadableError('is not a HAR file: expected JSON with "log" and, in it, "entries"')
     for number, entry in enumerate(entries):
         if has_response(entry):
             one = f"{source}#{number}"

@@ -78,7 +78,7 @@ def _har(data: bytes, path: str, change: Change) -> bytes:
     document = parse(data.removeprefix(b"\xef\xbb\xbf"))
     entries = json_access.get(document, "log", "entries")
     if not isinstance(entries, list):
-        raise UnreadableError('is no HAR file: that would be JSON with "log" and, in it, "entries"')
+        raise UnreadableError('is not a HAR file: expected JSON with "log" and, in it, "entries"')
     for number, entry in enumerate(entries):
         if not har.has_response(entry):
             continue
