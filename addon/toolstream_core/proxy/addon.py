@@ -49,24 +49,33 @@ if TYPE_CHECKING:
 
     from toolstream_core.proxy.reporters import Listeners, VerdictListener
 
-    type Hook = Callable[[ToolstreamAddon, http.HTTPFlow], None]
-
 logger = logging.getLogger(__name__)
 
+_EXPANDS = 16
+"""How many times as long as its coded form JSON usually is at most."""
 _STREAMED = ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl", MESSAGES)
 
 
-def _guarded(hook: Hook) -> Hook:
+def _guarded[R](
+    hook: Callable[[ToolstreamAddon, http.HTTPFlow], R],
+) -> Callable[[ToolstreamAddon, http.HTTPFlow], R | None]:
     """A hook that raises nothing, since mitmproxy would log a traceback. After an internal error the flow passes."""
 
     @wraps(hook)
-    def run(addon: ToolstreamAddon, flow: http.HTTPFlow) -> None:
+    def run(addon: ToolstreamAddon, flow: http.HTTPFlow) -> R | None:
         try:
-            hook(addon, flow)
+            return hook(addon, flow)
         except Exception as error:  # noqa: BLE001 - the flow goes on, whatever it is
             addon.failed(flow, error)
+            return None
 
     return run
+
+
+def _is_long(request: http.Request) -> bool:
+    """Whether a body may be long JSON, also once its coding is undone."""
+    coded = request.headers.get("content-encoding", "identity") != "identity"
+    return len(request.raw_content or b"") > (LONG // _EXPANDS if coded else LONG)
 
 
 def _read_ahead(content: bytes, then: Callable[[], None]) -> Coroutine[None, None, None] | None:
@@ -162,12 +171,13 @@ class ToolstreamAddon:
         self._reporters.run()
         self._timing.run()
 
+    @_guarded
     def request(self, flow: http.HTTPFlow) -> Coroutine[None, None, None] | None:
         """Respond from saved flows, where a provider is set; prepare for what is to be rewritten.
 
         A long request is read in a thread; mitmproxy waits for what is returned, and other streams go on.
         """
-        if len(flow.request.raw_content or b"") > LONG and RESENT not in flow.metadata and self._watched(flow):
+        if _is_long(flow.request) and RESENT not in flow.metadata and self._watched(flow):
             return self._long_request(flow)
         self._asked(flow)
         self._prepared(flow)
@@ -232,6 +242,7 @@ class ToolstreamAddon:
                 relabel(flow)
             flow.response.stream = through(watch, flow.response.stream)
 
+    @_guarded
     def response(self, flow: http.HTTPFlow) -> Coroutine[None, None, None] | None:
         """Read a response that was not streamed through us: `stream: false`, or one that an addon made."""
         content = content_of(flow.response) if flow.response is not None and self._answers.reads(flow.id) else b""
@@ -274,6 +285,7 @@ class ToolstreamAddon:
         if self._sockets.served(flow) or self._watched(flow):
             self._sockets.start(flow)
 
+    @_guarded
     def websocket_message(self, flow: http.HTTPFlow) -> Coroutine[None, None, None] | None:
         """Read a message of a WebSocket of an LLM."""
         content = flow.websocket.messages[-1].content if flow.websocket and self._sockets.reads(flow) else b""

@@ -97,9 +97,9 @@ def read_ahead(data: bytes, value: Json | Absent) -> Iterator[None]:
 
 
 def _loads(data: bytes) -> Json | Absent:
-    if len(data) <= long_json.LONG:
-        return numbers.loads(data.decode("utf-8", "replace"))
-    return _READ_AHEAD[data] if data in _READ_AHEAD else long_json.loads(data.decode("utf-8", "replace"))
+    if len(data) > long_json.LONG and data in _READ_AHEAD:
+        return _READ_AHEAD[data]
+    return long_json.of_any_length(data.decode("utf-8", "replace"))
 
 
 def parse(data: bytes | None) -> Json | Absent:

@@ -34,6 +34,11 @@ _RUN: Final = re.compile(
 _HALF_PAIR: Final = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}")
 
 
+def of_any_length(text: str) -> Json:
+    """Short JSON in one call, long JSON in pieces. Raises `ValueError`, `RecursionError`."""
+    return loads(text) if len(text) > LONG else numbers.loads(text)
+
+
 def loads(text: str) -> Json:
     """As `numbers.loads`. Raises `ValueError`, `RecursionError`."""
     value, at = _value(text, _after_space(text, 0), 0)
