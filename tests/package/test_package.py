@@ -126,4 +126,3 @@ def test_ci_elsewhere_runs_what_ci_runs() -> None:
     """One list of checks."""
     workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
     assert "- run: .ci/run\n" in workflow
-    assert "- run: scripts/release\n" in workflow
