@@ -41,6 +41,16 @@ def test_an_older_python_is_told_what_is_needed(words: list[str]) -> None:
     assert done.stderr.count("\n") == 1
 
 
+def test_mitmproxy_on_an_older_python_gets_an_error() -> None:
+    """It reports errors of scripts and ends; after a `SystemExit` it would run without the addon."""
+    load = "from toolstream_core import proxy"
+    pretend = (
+        f"import sys, types; sys.version_info = (3, 11, 9); sys.modules['mitmproxy'] = types.ModuleType('m'); {load}"
+    )
+    done = _python(sys.executable, pretend)
+    assert done.stderr.splitlines()[-1].startswith("ImportError: toolstream needs Python 3.12 or newer;")
+
+
 def test_what_says_so_can_be_read_by_older_pythons() -> None:
     """All else may use what is new."""
     for path in (ADDON / "toolstream.py", CORE / "__init__.py", CORE / "script.py"):
