@@ -20,9 +20,10 @@ CORE = ROOT / "addon" / "toolstream_core"
 
 # Who may import whom: a name reaches what stands to its left, and nothing beside it but where the names are in order.
 LAYERS = (
-    "packaged, version, wire, secret_shapes, redact, redaction ← model ← calls ← defects ← stages ← protocols ←"
-    " faults ← transit, sources, sockets, synthetic, verdict ← settings ← engine ← clients ← delivery, state_file ←"
-    " shrinking ← report ← probing ← fixtures ← proxy ← script, testing, agents ← checking ← cli, pytest_plugin"
+    "packaged, suggest, version, wire, secret_shapes, redact, redaction ← model ← calls ← defects ← stages ←"
+    " protocols ← faults ← transit, sources, sockets, synthetic, verdict ← settings ← engine ← clients ← delivery,"
+    " state_file ← shrinking ← report ← probing ← fixtures ← proxy ← script, testing, agents ←"
+    " checking ← cli, pytest_plugin"
 )
 # Who alone may import these at all.
 CONFINED = {"mitmproxy": {"proxy", "fixtures"}, "pytest": {"pytest_plugin"}}

@@ -51,16 +51,16 @@ def test_several_faults_in_one_text(text: str, specs: list[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "right"),
     [
-        (Words(repair=["safe,emtpy-id"]), "^did you mean empty-id[?] unknown repair 'emtpy-id'"),
-        (Words(shape=["whole-call"]), "^did you mean whole-calls[?] unknown shape 'whole-call'"),
-        (Words(shape=["for:openai-streams"]), "^did you mean for:openai-stream[?] "),
-        (Words(fault=["empty-id,stal:ms=5"]), "^did you mean stall[?] unknown fault 'stal'"),
+        (Words(repair=["safe,emtpy-id"]), "^unknown defect 'emtpy-id'; did you mean empty-id[?]"),
+        (Words(shape=["whole-call"]), "^unknown shape 'whole-call'; did you mean whole-calls[?]"),
+        (Words(shape=["for:openai-streams"]), "did you mean for:openai-stream[?] "),
+        (Words(fault=["empty-id,stal:ms=5"]), "^unknown fault 'stal'; did you mean stall[?]"),
         (Words(fault=["empty-id,p=0.5"]), "as in empty-id:p=0.5"),
         (Words(fault=["empty-id:model=glm,kimi2"]), "unknown fault 'kimi2'"),
-        (Words(repair=["nonsense"]), "known repairs are"),
+        (Words(repair=["nonsense"]), "toolstream list"),
         (Words(repair=["truncated-stream"]), "cannot be repaired"),
-        (Words(shape=["nonsense"]), "known are"),
-        (Words(shape=["for:nobody"]), "known are"),
+        (Words(shape=["nonsense"]), "toolstream list"),
+        (Words(shape=["for:nobody"]), "Expected one of: for:aichat, "),
         (Words(fault=["nonsense"]), "toolstream list"),
     ],
 )

@@ -92,7 +92,7 @@ def test_explain_what_has_no_meaning(capsys: pytest.CaptureFixture[str]) -> None
     assert main(["explain", "nonsense"]) == 2
     assert "toolstream list" in capsys.readouterr().err
     assert main(["explain", "emtpy-id"]) == 2
-    assert "did you mean empty-id? " in capsys.readouterr().err
+    assert "did you mean empty-id?" in capsys.readouterr().err
     assert main(["explain"]) == 0
     assert "empty-id" in capsys.readouterr().out
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -21,8 +20,7 @@ import pytest
 from toolstream_core.checking.cases import all_cases
 from toolstream_core.checking.matrix import clients_of
 from toolstream_core.checking.run import Client
-from toolstream_core.cli.check import add_parser
-from toolstream_core.cli.main import main
+from toolstream_core.cli.main import main, parsed
 from toolstream_core.defects.table import ROWS
 
 if TYPE_CHECKING:
@@ -91,13 +89,15 @@ def test_clients_are_graded_by_what_they_made_of_it(
     runs, found, state, summary = (tmp_path / name for name in ("runs", "r.json", "state", "summary.md"))
     clients = matrix(tmp_path / "clients.toml", runs)
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-    words: list[str | Path] = ["--matrix", clients, "--faults", CASES]
+    words: list[str | Path] = ["--matrix", clients, "--case", CASES]
     assert (
         check(
             *words,
             "--resume",
             state,
-            "--json",
+            "--format",
+            "json",
+            "-o",
             found,
             "--junit",
             tmp_path / "r.xml",
@@ -118,14 +118,17 @@ def test_clients_are_graded_by_what_they_made_of_it(
     assert shlex.split(report["clients"][-1]["cases"][0]["rerun"])[-2:] == ["--client", "idle"]
     check_turns(report)
     before = len(runs.read_text())
-    assert check(*words, "--resume", state, "--json", "-") == 1
+    assert check(*words, "--resume", state, "--format", "json", "-o", "-") == 1
     assert graded(json.loads(capsys.readouterr().out)) == grades
     assert len(runs.read_text()) == before + 4  # the healthy case, once for each client
-    assert check(*words, "--client", "by-id", "--only", "*/empty-id", "--repair", "safe", "--compare", found) == 0
+    assert check(*words[:2], "--client", "by-id", "--case", "*/empty-id", "--repair", "safe", "--compare", found) == 0
     told = capsys.readouterr().out
     assert "by-id (openai-chat, behind repair safe): 2 cases: 2 ok" in told
     assert "repair saves 1 of 1 case that failed without it" in told
-    assert check(*words, "--client", "by-id", "--only", "*/empty-id", "--shape", "whole-calls", "--repair", "safe") == 0
+    assert (
+        check(*words[:2], "--client", "by-id", "--case", "*/empty-id", "--shape", "whole-calls", "--repair", "safe")
+        == 0
+    )
     assert "by-id (openai-chat, behind repair safe and shape whole-calls): 2 cases: 2 ok" in capsys.readouterr().out
 
 
@@ -152,20 +155,20 @@ def check_turns(report: dict[str, Any]) -> None:
     assert first["verdict"]["explained"] == ["by-present-id"]
     assert "--set toolstream_shape=whole-calls" in first["verdict"]["advice"]
     assert (second["request"], second["verdict"]) == (None, None)
-    assert shlex.split(case["rerun"])[-2:] == ["--only", case["id"]]
+    assert shlex.split(case["rerun"])[-2:] == ["--case", case["id"]]
 
 
 def test_advice_was_run(tmp_path: Path) -> None:
     """Under it the client passes what it failed; it has none if it fails behind the repair too."""
     found = tmp_path / "r.json"
     for way, helps in (("by-id", "--shape whole-calls"), ("crash", "--repair empty-id")):
-        assert check("--faults", "empty-id", "--json", found, "--", *agent(way)) == 1
+        assert check("--case", "empty-id", "--format", "json", "-o", found, "--", *agent(way)) == 1
         case = json.loads(found.read_text())["clients"][0]["cases"][1]
         assert (case["grade"], case["advice"]) == ("failed", helps)
-        assert check("--faults", "empty-id", *case["advice"].split(), "--", *agent(way)) == 0
+        assert check("--case", "empty-id", *case["advice"].split(), "--", *agent(way)) == 0
     right, twice = (shlex.join(agent(way)) for way in ("right", "twice"))
     once = f"test -e {tmp_path / 'ran'} && exec {twice}; touch {tmp_path / 'ran'}; exec {right}"
-    assert check("--faults", "empty-id", "--json", found, "--", "sh", "-c", once) == 1
+    assert check("--case", "empty-id", "--format", "json", "-o", found, "--", "sh", "-c", once) == 1
     case = json.loads(found.read_text())["clients"][0]["cases"][1]
     assert (case["grade"], case["advice"]) == ("failed", "")
 
@@ -195,10 +198,12 @@ def test_given_calls_prompts_and_addresses_reach_the_client(tmp_path: Path) -> N
         'ls {"at":"/etc"}',
         "--prompt",
         "Look",
-        "--json",
+        "--format",
+        "json",
+        "-o",
         found,
     ]
-    assert check(*words, "--faults", "http-500", "--repeat", "2", "--", *command) == 0
+    assert check(*words, "--case", "http-500", "--repeat", "2", "--", *command) == 0
     first, second = json.loads(found.read_text())["clients"][0]["cases"]
     assert "/etc" in first["output"]
     assert "sk-proj-0123" not in first["output"]
@@ -212,22 +217,22 @@ NO_STREAM = "the client does not stream"
 OTHER_CONNECTION = "not possible over this connection"
 NOTHING = "nothing to change"
 NAMED = [
-    pytest.param("right", ["--faults", "item-per-fragment"], {"item-per-fragment": ABSENT}, 2, id="other-protocol"),
-    pytest.param("right", ["--faults", "item-per-fragment,empty-id"], {"item-per-fragment": ABSENT}, 0, id="one-ran"),
-    pytest.param("by-id", ["--faults", "item-per-fragment,empty-id"], {"item-per-fragment": ABSENT}, 1, id="failed"),
-    pytest.param("right", ["--only", "*/fault/item-per-fragment"], {"item-per-fragment": ABSENT}, 2, id="glob"),
-    pytest.param("right", ["--only", "anthropic/fault/empty-*"], {"empty-data": ABSENT}, 2, id="id"),
-    pytest.param("right", ["--only", "gemini/healthy"], {"healthy": ABSENT}, 2, id="other-healthy"),
-    pytest.param("right", ["--faults", "custom-as-function"], {"custom-as-function": ABSENT}, 2, id="no-such-tool"),
-    pytest.param("right", ["--call", "now", "--faults", "duplicate-id"], {"duplicate-id": NOTHING}, 2, id="one-call"),
-    pytest.param("right", ["--faults", "message-429"], {"message-429": ABSENT}, 2, id="transport"),
+    pytest.param("right", ["--case", "item-per-fragment"], {"item-per-fragment": ABSENT}, 2, id="other-protocol"),
+    pytest.param("right", ["--case", "item-per-fragment,empty-id"], {"item-per-fragment": ABSENT}, 0, id="one-ran"),
+    pytest.param("by-id", ["--case", "item-per-fragment,empty-id"], {"item-per-fragment": ABSENT}, 1, id="failed"),
+    pytest.param("right", ["--case", "*/fault/item-per-fragment"], {"item-per-fragment": ABSENT}, 2, id="glob"),
+    pytest.param("right", ["--case", "anthropic/fault/empty-*"], {"empty-data": ABSENT}, 2, id="id"),
+    pytest.param("right", ["--case", "gemini/healthy"], {"healthy": ABSENT}, 2, id="other-healthy"),
+    pytest.param("right", ["--case", "custom-as-function"], {"custom-as-function": ABSENT}, 2, id="no-such-tool"),
+    pytest.param("right", ["--call", "now", "--case", "duplicate-id"], {"duplicate-id": NOTHING}, 2, id="one-call"),
+    pytest.param("right", ["--case", "message-429"], {"message-429": ABSENT}, 2, id="transport"),
     pytest.param(
-        "whole", ["--faults", "empty-id,deepseek"], {"empty-id": NO_STREAM, "deepseek": NO_STREAM}, 2, id="preset"
+        "whole", ["--case", "empty-id,deepseek"], {"empty-id": NO_STREAM, "deepseek": NO_STREAM}, 2, id="preset"
     ),
-    pytest.param("whole", ["--faults", "empty-id,http-500"], {"empty-id": NO_STREAM}, 0, id="no-stream-one-ran"),
+    pytest.param("whole", ["--case", "empty-id,http-500"], {"empty-id": NO_STREAM}, 0, id="no-stream-one-ran"),
     pytest.param(
         "right",
-        ["--flow", "flows/deepseek-empty-id.flow", "--faults", "message-429"],
+        ["--flow", "flows/deepseek-empty-id.flow", "--case", "message-429"],
         {"message-429": ABSENT},
         2,
         id="flow",
@@ -241,7 +246,7 @@ def test_a_named_case_that_cannot_run_is_skipped_with_its_reason(
 ) -> None:
     """In text, JSON and JUnit; exit code 2 where no named case ran."""
     found, junit = tmp_path / "r.json", tmp_path / "r.xml"
-    assert check(*words, "--json", found, "--junit", junit, "--", *agent(way)) == code
+    assert check(*words, "--format", "json", "-o", found, "--junit", junit, "--", *agent(way)) == code
     printed = capsys.readouterr()
     assert ("no named case could run" in printed.err) == (code == 2)
     report = json.loads(found.read_text())
@@ -259,7 +264,10 @@ def test_a_healthy_run_whose_call_fails_is_no_baseline(
     """The client's own words are reported, and every other case is skipped."""
     found, words = tmp_path / "r.json", "failed to parse function arguments: expected u64"
     monkeypatch.setenv("RESULT", words)
-    assert check("--faults", "empty-id,two-calls,repeated-index", "--json", found, "--", *agent("right")) == 1
+    assert (
+        check("--case", "empty-id,two-calls,repeated-index", "--format", "json", "-o", found, "--", *agent("right"))
+        == 1
+    )
     [grades] = graded(json.loads(found.read_text())).values()
     others = ["empty-id", "two-calls", "repeated-index"]
     assert grades == {"healthy": "harness-failure", **dict.fromkeys(others, "its baseline did not pass")}
@@ -270,11 +278,11 @@ def test_a_family_names_each_of_its_cases(tmp_path: Path) -> None:
     """Those of other protocols too; a kind means what the client's protocol has."""
     found = tmp_path / "r.json"
     family = {row.name for row in ROWS if row.family == "identity"} & {case.name for case in all_cases()}
-    assert check("--faults", "identity", "--json", found, "--", *agent("whole")) == 2
+    assert check("--case", "identity", "--format", "json", "-o", found, "--", *agent("whole")) == 2
     [grades] = graded(json.loads(found.read_text())).values()
     assert grades.keys() == {"healthy", *family}
     assert set(grades.values()) == {"ok", ABSENT, NO_STREAM}
-    assert check("--faults", "shape", "--json", found, "--", *agent("whole")) == 2
+    assert check("--case", "shape", "--format", "json", "-o", found, "--", *agent("whole")) == 2
     [grades] = graded(json.loads(found.read_text())).values()
     assert set(grades.values()) == {"ok", NO_STREAM}
 
@@ -286,7 +294,18 @@ def test_named_cases_of_several_clients_and_of_a_resumed_check(
     clients, found, state = (tmp_path / name for name in ("clients.toml", "r.json", "state"))
     commands = {"right": agent("right"), "whole": agent("whole")}
     clients.write_text("".join(f"[clients.{name}]\ncommand = {json.dumps(one)}\n" for name, one in commands.items()))
-    words: list[str | Path] = ["--matrix", clients, "--faults", "empty-id", "--resume", state, "--json", found]
+    words: list[str | Path] = [
+        "--matrix",
+        clients,
+        "--case",
+        "empty-id",
+        "--resume",
+        state,
+        "--format",
+        "json",
+        "-o",
+        found,
+    ]
     for _ in range(2):
         assert check(*words) == 0
         assert graded(json.loads(found.read_text())) == {
@@ -295,7 +314,7 @@ def test_named_cases_of_several_clients_and_of_a_resumed_check(
         }
     assert check(*words, "--client", "whole") == 2
     capsys.readouterr()
-    assert check("--faults", "empty-id", "--json", found, "--", sys.executable, "-c", "") == 1
+    assert check("--case", "empty-id", "--format", "json", "-o", found, "--", sys.executable, "-c", "") == 1
     [grades] = graded(json.loads(found.read_text())).values()
     assert grades == {"healthy": "harness-failure", "empty-id": "its baseline did not pass"}
     assert "'*/fault/empty-id'" in json.loads(found.read_text())["clients"][0]["cases"][1]["rerun"]
@@ -316,14 +335,25 @@ def test_an_interrupted_check_reports_what_it_has_and_leaves_nothing(tmp_path: P
         f"sys.argv = ['agent.py', 'half']\n"
         f"runpy.run_path({str(AGENT)!r}, run_name='__main__')\n"
     )
-    command = [sys.executable, "-m", "toolstream_core.cli.main", "check", "--faults", "empty-id", "--json", found]
+    command = [
+        sys.executable,
+        "-m",
+        "toolstream_core.cli.main",
+        "check",
+        "--case",
+        "empty-id",
+        "--format",
+        "json",
+        "-o",
+        found,
+    ]
     words = [*map(str, command), "--resume", str(state), "--", sys.executable, str(script)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         wait_until(lambda: pid.exists() and pid.read_text() not in {"", "0"})
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert "the same command goes on from there" in error
+    assert "run the same command to continue" in error
     cases = json.loads(found.read_text())["clients"][0]["cases"]
     assert [(case["name"], case["grade"]) for case in cases] == [("healthy", "ok"), ("empty-id", "skipped")]
     assert '"grade": "ok"' in state.read_text()
@@ -345,16 +375,14 @@ def test_the_page_has_every_option_and_its_commands_can_be_given(capsys: pytest.
     options = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) - {"--help", "--"}
     found = re.search(r"^## `toolstream check`$(.*?)^## ", PAGE, re.MULTILINE | re.DOTALL)
     assert found is not None
-    rows = "".join(re.findall(r"^\| (`--.*?) \|", found[1], re.MULTILINE))
+    rows = "".join(re.findall(r"^\| (`-.*?) \|", found[1], re.MULTILINE))
     assert options == set(re.findall(r"--[a-z-]+", rows))
     commands = [line.partition("  #")[0] for line in re.findall(r"^toolstream check .*$", found[1], re.MULTILINE)]
     assert len(commands) == 4
-    parser = argparse.ArgumentParser()
-    add_parser(parser.add_subparsers())
     for command in commands:
         mine, _, client = command.partition(" -- ")
         given = shlex.split(mine)[1:]
-        assert vars(parser.parse_args(given))
+        assert parsed(given).command == "check"
         assert client or "--matrix" in given
 
 
@@ -370,21 +398,20 @@ def test_the_file_with_clients_on_the_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "right"),
     [
-        ([], "give the client behind --"),
-        (["--faults", "emty-id", "--", "x"], "'emty-id' names no case"),
-        (["--call", "ls {", "--", "x"], "not valid JSON"),
-        (["--faults", "empty-id,-empty-id", "--", "x"], "no case is left"),
-        (["--faults", "empty-id", "--only", "*/late-id", "--", "x"], "no case is left"),
+        ([], "no client. Expected --matrix FILE, or a command"),
+        (["--case", "emty-id", "--", "x"], "unknown case 'emty-id'; did you mean empty-id?"),
+        (["calls:ls {", "--", "x"], "not valid JSON"),
+        (["--case", "empty-id,-empty-id", "--", "x"], "no case is left"),
         (["--repair", "saef", "--", "x"], "did you mean safe"),
         (["--shape", "whole-call", "--", "x"], "did you mean whole-calls"),
-        (["--flow", "no-such.flow", "--", "x"], "no such file or directory: no-such.flow"),
-        (["--flow", __file__, "--", "x"], "test_check.py contains no LLM response"),
-        (["--flow", "flows", "--upstream", "--", "x"], "either saved flows answer"),
-        (["--flow", "flows", "--call", "ls", "--", "x"], "calls are made only where"),
-        (["--client", "a", "--", "x"], "--client names one of the clients of --matrix"),
-        (["--upstream", "--", "x", "{base_url}"], "with --upstream the client asks its provider"),
-        (["--json", "no-such-folder/r.json", "--", "x"], "--json: there is no folder"),
-        (["--json", ".", "--", "x"], "is a folder; give a file"),
+        (["no-such.flow", "--", "x"], "no such file or directory: no-such.flow"),
+        ([__file__, "--", "x"], "test_check.py contains no LLM response"),
+        (["flows", "--upstream", "--", "x"], "--upstream and FLOW exclude each other"),
+        (["flows", "calls:ls", "--", "x"], "flows and calls: exclude each other"),
+        (["--client", "a", "--", "x"], "--client needs --matrix FILE"),
+        (["--upstream", "--", "x", "{base_url}"], "{base_url} and --upstream exclude each other"),
+        (["-o", "no-such-folder/r.json", "--", "x"], "-o: there is no folder"),
+        (["-o", ".", "--", "x"], "is a folder; give a file"),
         (["--html", ".", "--", "x"], "--html: "),
         (["--junit", "/proc/r.xml", "--", "x"], "--junit: /proc/r.xml cannot be written: "),
         (["--resume", ".", "--", "x"], "--resume: . is a folder; give a file"),
@@ -403,7 +430,7 @@ def test_a_client_that_asks_over_a_socket(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     words = "cut-1011,message-429,wrong-stream-id,recut-bytes,empty-data,cumulative-arguments"
     client = [sys.executable, str(ROOT / "tests" / "checking" / "socket_agent.py")]
-    assert check("--faults", words, "--json", report, "--jobs", "2", "--", *client) == 0
+    assert check("--case", words, "--format", "json", "-o", report, "--jobs", "2", "--", *client) == 0
     found = json.loads(report.read_text())
     [grades] = graded(found).values()
     ran = ["healthy", "cut-1011", "message-429", "wrong-stream-id", "cumulative-arguments"]

@@ -81,7 +81,7 @@ def check(project: Path, tools: list[dict[str, Any]], *words: str) -> Checked:
     offered = project.parent / "tools.json"
     offered.write_text(json.dumps(tools))
     command = [sys.executable, "-m", "toolstream_core.cli.main", "check", "--quiet", "--repair", "safe"]
-    client = ["--faults", "empty-id,duplicate-id", *words, "--", sys.executable, str(AGENT), str(offered)]
+    client = ["--case", "empty-id,duplicate-id", *words, "--", sys.executable, str(AGENT), str(offered)]
     environment = {**os.environ, "TMPDIR": str(project.parent / "temporary")}
     done = subprocess.run(
         [*command, *client], cwd=project, env=environment, capture_output=True, text=True, check=False

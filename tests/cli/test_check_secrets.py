@@ -50,7 +50,7 @@ def test_check(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: 
         files = {name: str(tmp_path / f"{way}.{name}") for name in ("json", "junit", "html", "resume")}
         words = [word for name, file in files.items() for word in (f"--{name}", file)]
         client = [sys.executable, str(AGENT), way]
-        assert main(["check", "--faults", "empty-id,cut-off-call", *words, "--github", "--", *client]) == 1
+        assert main(["check", "--case", "empty-id,cut-off-call", *words, "--github", "--", *client]) == 1
         printed += capsys.readouterr()
     assert "returned without arguments" in "".join(printed)
     assert "key=[redacted]" in "".join(printed)

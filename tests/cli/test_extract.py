@@ -126,9 +126,9 @@ def test_nothing_is_overwritten(extract: Extract) -> None:
 @pytest.mark.parametrize(
     ("words", "count"),
     [
-        (["--only", "findings"], 1),
-        (["--only", "errors"], 1),
-        (["--only", "findings", "--ignore", "missing-calls"], 0),
+        (["--when", "findings"], 1),
+        (["--when", "errors"], 1),
+        (["--when", "findings", "--ignore", "missing-calls"], 0),
         (["--select", "missing-calls"], 1),
         (["--select", "empty-id"], 0),
         ([], 2),
@@ -144,7 +144,7 @@ def test_only_what_matters(extract: Extract, words: list[str], count: int) -> No
 def test_notes_count_where_they_are_named(extract: Extract) -> None:
     """They are no findings that matter otherwise."""
     path = ROOT / "flows" / "deepseek-empty-id.flow"
-    assert extract(path, "--only", "findings", code=1) == []
+    assert extract(path, "--when", "findings", code=1) == []
     assert len(extract(path, "--select", "empty-id")) == 1
 
 
@@ -168,7 +168,7 @@ def test_a_client_that_left_when_all_was_said_is_no_error(extract: Extract, tmp_
     with path.open("wb") as file:
         for flow in left:
             FlowWriter(file).add(flow)
-    extract(path, "--only", "errors", code=1)
+    extract(path, "--when", "errors", code=1)
     extract(path, "--format", "bare", "--name", "left")
     manifests = list(extract.folder.rglob("manifest.json"))
     assert manifests
@@ -199,9 +199,9 @@ def test_a_bare_body_needs_a_request_or_gets_one(extract: Extract, tmp_path: Pat
     ("words", "told"),
     [
         (["--secret", "/(/"], "toolstream: --secret: '(' is not a regular expression"),
-        (["--name", "a/b"], "is no file name; right would be one without folders"),
+        (["--name", "a/b"], "is not a file name. Expected a name without folders"),
         (["--select", "nonsense"], "nonsense"),
-        (["--format", "xml"], "invalid choice"),
+        (["--format", "xml"], "unknown value 'xml'. Expected one of: flow, bare, vcr"),
     ],
 )
 def test_what_is_asked_wrongly(extract: Extract, words: list[str], told: str) -> None:
@@ -219,7 +219,7 @@ def test_what_cannot_be_read_or_written(extract: Extract, tmp_path: Path) -> Non
     assert f"left out {bad}: is not a mitmproxy flow file" in extract.err
     file = Extract(bad, extract._capsys)
     file(GLM, code=2)
-    assert "is no folder; -o takes the folder of the fixtures" in file.err
+    assert "is not a folder. Expected a folder for the fixtures" in file.err
     nothing = tmp_path / "x.txt"
     nothing.write_text("hello")
     assert extract(nothing, code=1) == []

@@ -65,9 +65,9 @@ def test_a_protocol_can_be_forced(inspect: Inspect, tmp_path: Path) -> None:
     """Upon a stream that nobody recognises."""
     (tmp_path / "a.sse").write_bytes(b'data: {"foo": 1}\n\n')
     assert inspect(tmp_path / "a.sse", code=2) == []
-    [stream] = inspect.streams("--dialect", "gemini", tmp_path / "a.sse", code=1)
+    [stream] = inspect.streams("--protocol", "gemini", tmp_path / "a.sse", code=1)
     assert (stream["dialect"], stream["events"], stream["ended"]) == ("gemini", 1, False)
-    dialects = {stream["dialect"] for stream in inspect.streams("--dialect", "anthropic", GLM, code=1)}
+    dialects = {stream["dialect"] for stream in inspect.streams("--protocol", "anthropic", GLM, code=1)}
     assert dialects == {"anthropic"}
 
 
@@ -149,10 +149,11 @@ def test_the_page_has_every_option(inspect: Inspect) -> None:
     """In its table; `--help` says them too."""
     options = set(re.findall(r"--[a-z-]+", "".join(inspect("--help")))) - {"--help"}
     section = PAGE.partition("## `toolstream repair`")[0]
-    assert options == set(re.findall(r"--[a-z-]+", "".join(re.findall(r"^\| (`--.*?) \|", section, re.MULTILINE))))
+    assert options == set(re.findall(r"--[a-z-]+", "".join(re.findall(r"^\| (`-.*?) \|", section, re.MULTILINE))))
 
 
 def test_the_page_names_every_protocol() -> None:
     """That a file can be read as."""
-    [row] = re.findall(r"^\| `--dialect NAME` .*$", PAGE, re.MULTILINE)
+    section = PAGE.partition("## `toolstream repair`")[0]
+    [row] = re.findall(r"^\| `--protocol NAME` .*$", section, re.MULTILINE)
     assert [one.name for one in PROTOCOLS if f"`{one.name}`" not in row] == []

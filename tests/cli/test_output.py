@@ -14,8 +14,9 @@ from mitmproxy.exceptions import OptionsError
 from tests.conftest import ROOT
 from tests.laws.healthy import streams
 from toolstream_core.cli.check_reports import Reports
+from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.main import main
-from toolstream_core.cli.output import Output, OutputError, check_outputs
+from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.fixtures import load
 from toolstream_core.proxy.outlet import jsonl_outlet
 
@@ -46,9 +47,9 @@ def test_the_folder_of_a_file_has_to_exist() -> None:
     """Also the current folder, which is not named; not where the command makes it."""
     check_outputs([Output(Path("a")), Output(Path("d/a"))])
     check_outputs([Output(Path("no/a"))], makes_folders=True)
-    with pytest.raises(OutputError, match=r"^--x: there is no folder .*/no$"):
+    with pytest.raises(UsageError, match=r"^--x: there is no folder .*/no$"):
         check_outputs([Output(Path("no/a"), "--x")])
-    with pytest.raises(OutputError, match="d is a folder; give a file"):
+    with pytest.raises(UsageError, match="d is a folder; give a file"):
         check_outputs([Output(Path("d"))])
 
 
@@ -249,23 +250,23 @@ REPORT: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("option", ["--json", "--junit", "--html"])
+@pytest.mark.parametrize("option", ["-o", "--junit", "--html"])
 def test_check_overwrites_its_own_reports_alone(option: str) -> None:
     """As CI expects; a report of another kind, and any other file, needs `--force`."""
     path = Path("report")
 
     def written(kind: str) -> Reports:
-        args = {"json": None, "junit": None, "html": None, "github": False, "compare": None, "force": False}
-        named = {kind.removeprefix("--"): str(path) if kind == "--json" else path}
-        return Reports.of(Namespace(**{**args, **named}, flow=[], matrix=None, resume=None))
+        args = {"output": None, "junit": None, "html": None, "github": False, "compare": None, "force": False}
+        named = {"output" if kind == "-o" else kind.removeprefix("--"): path}
+        return Reports.of(Namespace(**{**args, **named}, format="json", flows=[], matrix=None, resume=None))
 
     path.touch()
     written(option).write(REPORT)
     before = path.read_bytes()
     written(option).write({**REPORT, "seconds": 9})
     assert path.read_bytes() != before
-    for other in {"--json", "--junit", "--html"} - {option}:
-        with pytest.raises(OutputError, match=f"^{other}: report exists already; add --force"):
+    for other in {"-o", "--junit", "--html"} - {option}:
+        with pytest.raises(UsageError, match=f"^{other}: report exists already; add --force"):
             written(other)
 
 

@@ -282,7 +282,7 @@ def test_a_url_means_an_endpoint(url: str, protocol: str | None, endpoint: str) 
         (["https://user:secret@x/v1"], "contains credentials"),
         (["https://x.example/other"], "name the protocol"),
         (["http://x.example/v1"], "without encryption"),
-        (["https://x.example/v1", "--prompt", "p.txt"], "go together"),
+        (["https://x.example/v1", "--prompt", "p.txt"], "need each other"),
     ],
 )
 def test_what_cannot_be_asked_is_told(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

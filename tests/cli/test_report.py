@@ -44,12 +44,12 @@ def test_a_report_is_the_same_each_time(tmp_path: Path, capsys: pytest.CaptureFi
     """On standard output or in a file for its owner's eyes; narrowed to what was asked for."""
     assert main(["report", str(FLOW)]) == 0
     told = capsys.readouterr().out
-    assert main(["report", str(FLOW), "--finding", "TS102", "-o", str(tmp_path / "r.md")]) == 0
+    assert main(["report", str(FLOW), "--select", "TS102", "-o", str(tmp_path / "r.md")]) == 0
     assert (tmp_path / "r.md").read_text() == told
     assert (tmp_path / "r.md").stat().st_mode & 0o777 == 0o600
     assert str(tmp_path) not in told
-    assert main(["report", str(FLOW), "--finding", "missing-id"]) == 2
-    assert "does not show missing-id" in capsys.readouterr().err
+    assert main(["report", str(FLOW), "--select", "missing-id"]) == 2
+    assert "no missing-id in " in capsys.readouterr().err
     assert main(["report", str(tmp_path / "none.flow")]) == 2
     assert "cannot be read" in capsys.readouterr().err
     assert main(["report", __file__]) == 2
@@ -123,7 +123,7 @@ def test_nothing_secret_is_in_a_report_or_what_it_is_made_of(
     with raw.open("wb") as file:
         FlowWriter(file).add(flow)
     small = tmp_path / "small.flow"
-    assert main(["shrink", str(raw), "--finding", "empty-id", "-o", str(small), "--quiet"]) == 0
+    assert main(["shrink", str(raw), "--select", "empty-id", "-o", str(small), "--quiet"]) == 0
     for path in (raw, small):
         assert main(["report", str(path), "-o", str(path.with_suffix(".md"))]) == 0
     written = [path.read_bytes() for path in tmp_path.iterdir() if path != raw]

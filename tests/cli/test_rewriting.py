@@ -141,8 +141,8 @@ def test_shapes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "right"),
     [
-        (["repair", "--repair", "nonsense", "a", "-o", "b"], "known repairs are"),
-        (["repair", "--shape", "nonsense", "a", "-o", "b"], "known are"),
+        (["repair", "--repair", "nonsense", "a", "-o", "b"], "unknown defect 'nonsense'. See `toolstream list`"),
+        (["repair", "--shape", "nonsense", "a", "-o", "b"], "unknown shape 'nonsense'. See `toolstream list`"),
         (["fault", "nonsense", "a", "-o", "b"], "toolstream list"),
         (["repair", "missing.sse", "-o", "b"], "missing.sse"),
         (["repair", "same.sse", "-o", "./same.sse"], "is an input of this command"),

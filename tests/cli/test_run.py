@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import http.server
 import json
 import signal
@@ -20,9 +19,10 @@ import pytest
 
 from tests.cli.started import FLOW, environment, toolstream
 from tests.conftest import ROOT
-from toolstream_core.cli.main import _parsed, main
+from toolstream_core.cli.commands import FLAGS
+from toolstream_core.cli.main import main, parsed
 from toolstream_core.cli.run import wants_sockets
-from toolstream_core.cli.serving import FLAGS, setup_of
+from toolstream_core.cli.serving import setup_of
 from toolstream_core.fixtures import load
 
 if TYPE_CHECKING:
@@ -99,11 +99,11 @@ def test_the_command_gets_its_environment_signals_and_exit_code(tmp_path: Path) 
     first, *rest = done.stderr.decode().splitlines()
     assert "set HTTPS_PROXY, SSL_CERT_FILE, OPENAI_BASE_URL, OPENAI_API_KEY and " in first
     assert rest == [
-        "toolstream run: 1 request, 1 response, 1 call sent",
-        "toolstream run: findings: empty-id 1",
-        "toolstream run: verdicts: silent 1",
-        f"toolstream run: captured: 1 flow in {kept}",
-        f"toolstream run: report: {report}, with {report.with_suffix('.flow')}",
+        "toolstream: 1 request, 1 response, 1 call sent",
+        "toolstream: findings: empty-id 1",
+        "toolstream: verdicts: silent 1",
+        f"toolstream: captured: 1 flow in {kept}",
+        f"toolstream: report: {report}, with {report.with_suffix('.flow')}",
     ]
     assert report.read_text().startswith("# empty-id: openai-chat from 127.0.0.1\n")
     assert [one.name for one in load(report.with_suffix(".flow"))[0].record.findings] == ["empty-id"]
@@ -112,12 +112,10 @@ def test_the_command_gets_its_environment_signals_and_exit_code(tmp_path: Path) 
 def test_that_nothing_was_captured_is_told(tmp_path: Path) -> None:
     """Nothing was wrong with the answer, and only flows with findings were asked for."""
     command = toolstream("run", FLOW, "--speed", "0", "--capture", str(tmp_path / "kept"))
-    command += ["--capture-when", "findings", "--", sys.executable, "-c", SDK]
+    command += ["--when", "findings", "--", sys.executable, "-c", SDK]
     done = subprocess.run(command, capture_output=True, env=environment(NO_PROXY="*"), timeout=60, check=False)
     told = [line for line in done.stderr.decode().splitlines() if "captured" in line]
-    assert told == [
-        "toolstream run: captured: nothing; --capture-when says which flows are, and the log why one could not be"
-    ]
+    assert told == ["toolstream: captured: nothing; see --when, and the log for flows that could not be captured"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
@@ -139,8 +137,8 @@ def test_a_terminal_program_keeps_its_terminal(tmp_path: Path) -> None:
     assert interrupted
     assert "call 0 get_weather" not in before
     assert "call 0 get_weather" in behind
-    assert "call 0 get_weather" in behind.partition("toolstream run: 1 request, 1 response, 1 call sent\n")[0]
-    assert behind.endswith("toolstream run: verdicts: silent 1\n")
+    assert "call 0 get_weather" in behind.partition("toolstream: 1 request, 1 response, 1 call sent\n")[0]
+    assert behind.endswith("toolstream: verdicts: silent 1\n")
 
 
 @contextmanager
@@ -203,14 +201,14 @@ def _listens(port: int) -> bool:
 @pytest.mark.parametrize(
     ("words", "right"),
     [
-        (["run", str(FLOW)], "behind --"),
+        (["run", str(FLOW)], "missing command after `--`"),
         (["run", str(FLOW), "--log", "/no/such/folder/log", "--", "true"], "--log: there is no folder"),
         (["run", str(FLOW), "--fault", "glm5", "--", "true"], "did you mean glm-5"),
-        (["run", str(FLOW), "--base-url", "https://a.example", "--", "true"], "asks a real provider"),
-        (["run", "--base-url", str(FLOW), "--", "true"], "flows stand before the options"),
+        (["run", str(FLOW), "--base-url", "https://a.example", "--", "true"], "needs a real provider"),
+        (["run", "--base-url", str(FLOW), "--", "true"], "Put flows before --base-url"),
         (["run", "--base-url", "ftp://a.example", "--", "true"], "--base-url is not an http or https URL"),
         (["run", "--report", "/no/such/folder/a.md", "--", "true"], "there is no folder"),
-        (["run", "--report", "a.flow", "--", "true"], "go beside it"),
+        (["run", "--report", "a.flow", "--", "true"], "Expected a Markdown file"),
     ],
 )
 def test_what_is_asked_wrongly(words: list[str], right: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -233,15 +231,16 @@ def test_a_command_that_there_is_not() -> None:
 )
 def test_sockets_are_for_who_names_them(words: list[str], wanted: bool) -> None:
     """Agents that can ask over HTTP as well do so otherwise."""
-    args = _parsed(["run", *words], argparse.Namespace())
+    args = parsed(["run", *words])
     assert wants_sockets(setup_of(args, network="all", log="off")) is wanted
 
 
 @pytest.mark.parametrize("option", FLAGS, ids=lambda option: option.name)
 def test_each_option_of_the_addon_is_a_flag(option: AddonOption) -> None:
     """It is set as `--set` would set it, and the page on the command line has it."""
-    value = [] if isinstance(option.default, bool) else [(option.choices or "3")[0]]
+    names = {"toolstream_repair": "safe", "toolstream_shape": "whole-calls", "toolstream_fault": "stall"}
+    value = [] if isinstance(option.default, bool) else [names.get(option.name) or (option.choices or "3")[0]]
     words = ["run", option.flag, *value]
-    setup = setup_of(_parsed(words, argparse.Namespace()), network="all", log="off")
+    setup = setup_of(parsed(words), network="all", log="off")
     assert f"{option.name}={(value or ['true'])[0]}" in setup.specs()
     assert f"`{option.flag}" in (ROOT / "docs" / "cli.md").read_text()

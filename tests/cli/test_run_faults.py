@@ -77,7 +77,7 @@ def test_an_error_that_a_fault_answered_with(tmp_path: Path, capsys: pytest.Capt
     told = ran("--fault", "http-error:status=429", "--capture", kept)
     assert any(line.startswith("#1 POST ") and " openai-chat HTTP 429  " in line for line in told)
     assert "#1         fault http-error:status=429: 1 change" in told
-    assert "toolstream run: 1 request, 1 rejected with an HTTP error, 1 response, 0 calls sent" in told
+    assert "toolstream: 1 request, 1 rejected with an HTTP error, 1 response, 0 calls sent" in told
     assert main(["inspect", str(kept)]) == 0
     shown = capsys.readouterr().out
     assert " openai-chat HTTP 429\n" in shown
@@ -94,5 +94,5 @@ def test_a_fault_that_the_protocol_has_no_place_for() -> None:
 def test_the_summary_names_the_faults() -> None:
     """Those that broke an answer, and those that found nothing to act on, also where nothing is logged."""
     told = ran("--fault", "deepseek,reused-index", "--level", "off")
-    assert "toolstream run: injected: deepseek 1" in told
-    assert "toolstream run: injected nothing (no matching event): reused-index" in told
+    assert "toolstream: injected: deepseek 1" in told
+    assert "toolstream: injected nothing (no matching event): reused-index" in told

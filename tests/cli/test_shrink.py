@@ -53,7 +53,7 @@ def test_a_finding_is_shrunk_to_a_fixture_with_its_expectation(
 ) -> None:
     """Few events, the finding still there, files for their owner's eyes, and one line that says what was gained."""
     small = tmp_path / "small.flow"
-    assert run(FLOW, "--finding", "empty-id", "-o", small) == 0
+    assert run(FLOW, "--select", "empty-id", "-o", small) == 0
     [fixture] = load(small)
     assert [finding.name for finding in fixture.record.findings] == ["empty-id"]
     assert fixture.record.events == 4
@@ -69,10 +69,10 @@ def test_a_finding_is_shrunk_to_a_fixture_with_its_expectation(
 def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     """With the state of a whole run nothing is tried again, and with half of it the result is the same."""
     state, first, again = tmp_path / "state", tmp_path / "first.flow", tmp_path / "again.flow"
-    assert run(FLOW, "--finding", "TS102", "-o", first, "--state", state) == 0
+    assert run(FLOW, "--select", "TS102", "-o", first, "--resume", state) == 0
     lines = state.read_text().splitlines(keepends=True)
     state.write_text("".join(lines[: len(lines) // 2]) + lines[-1][:20])
-    assert run(FLOW, "--finding", "TS102", "-o", again, "--state", state) == 0
+    assert run(FLOW, "--select", "TS102", "-o", again, "--resume", state) == 0
     assert again.read_bytes() == first.read_bytes()
 
 
@@ -82,12 +82,12 @@ def test_a_command_that_fails_is_shrunk_for(tmp_path: Path, capsys: pytest.Captu
     client, runs, state, small = (tmp_path / name for name in ("client.py", "runs", "state", "small.flow"))
     client.write_text(CLIENT)
     command: list[str | Path] = ["--", sys.executable, "-IS", client, runs]
-    assert run(FLOW, "-o", small, "--state", state, "--jobs", "2", *command) == 0
+    assert run(FLOW, "-o", small, "--resume", state, "--jobs", "2", *command) == 0
     [fixture] = load(small)
     assert b'"id":""' in fixture.body
     assert fixture.record.events <= 4
     tried = len(runs.read_text())
-    assert run(FLOW, "-o", small, "--force", "--state", state, *command) == 0
+    assert run(FLOW, "-o", small, "--force", "--resume", state, *command) == 0
     assert len(runs.read_text()) == tried
     capsys.readouterr()
     assert run(FLOWS / "glm-5.flow", "-o", tmp_path / "none.flow", *command) == 2
@@ -197,7 +197,7 @@ def test_of_an_answer_that_a_fault_changed_what_shows_the_bug_is_shrunk(
 ) -> None:
     """What the client got, unless only the provider's own stream shows it; that is told, and no fault is left in it."""
     kept, small = captured(tmp_path / "kept.flow", said, got), tmp_path / "small.flow"
-    assert run(kept, "--finding", "empty-id", "-o", small) == 0
+    assert run(kept, "--select", "empty-id", "-o", small) == 0
     assert f"kept.flow#0: changed on purpose by fault deepseek; {told}" in capsys.readouterr().err
     [fixture] = load(small)
     assert [finding.name for finding in fixture.record.findings] == ["empty-id"]
@@ -209,28 +209,28 @@ def test_what_the_client_got_is_said_where_nothing_shows_the_bug(
 ) -> None:
     """Neither the one nor the other."""
     kept = captured(tmp_path / "kept.flow", HEALTHY, FLOW)
-    assert run(kept, "--finding", "empty-name", "-o", tmp_path / "small.flow") == 2
+    assert run(kept, "--select", "empty-name", "-o", tmp_path / "small.flow") == 2
     said = capsys.readouterr().err
     assert CLIENT_GOT in said
-    assert "does not show empty-name" in said
+    assert "no empty-name in" in said
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([FLOW], "name the bug: --finding NAME, --verdict NAME, or a command after --"),
-        ([FLOW, "--finding", "empty-id", "--", "true"], "name the bug"),
+        ([FLOW], "no bug to keep. Expected --select DEFECT"),
+        ([FLOW, "--select", "empty-id", "--", "true"], "exclude each other"),
         (
             [FLOW, "--verdict", "split-call"],
-            "its verdicts on misread responses: none",
+            "Its verdicts on misread responses: none",
         ),
-        ([FLOW, "--verdict", "nonsense"], "is no verdict; there are "),
-        ([FLOW, "--provider-repeats", "-1", "--", "true"], "is no number of requests"),
-        ([FLOW, "--finding", "empty-name"], "does not show empty-name"),
-        ([FLOW, "--finding", "nonsense"], "unknown defect"),
-        ([FLOW, "--finding", "empty-id", "--jobs", "0"], "is not a whole number from 1 on"),
-        (["none.flow", "--finding", "empty-id"], "cannot be read"),
-        ([Path(__file__), "--finding", "empty-id"], "contains no LLM stream. Expected a file"),
+        ([FLOW, "--verdict", "nonsense"], "unknown verdict 'nonsense'. See `toolstream list`"),
+        ([FLOW, "--provider-repeats", "-1", "--", "true"], "is not a number of requests"),
+        ([FLOW, "--select", "empty-name"], "no empty-name in"),
+        ([FLOW, "--select", "nonsense"], "unknown defect 'nonsense'"),
+        ([FLOW, "--select", "empty-id", "--jobs", "0"], "is not a whole number. Expected 1 or more"),
+        (["none.flow", "--select", "empty-id"], "cannot be read"),
+        ([Path(__file__), "--select", "empty-id"], "contains no LLM stream. Expected a file"),
     ],
 )
 def test_what_cannot_be_done_is_told(
@@ -246,10 +246,10 @@ def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path, capsys: pytest.
     """Unless it is forced; the state of another run is refused."""
     there = tmp_path / "there.flow"
     there.write_text("mine")
-    assert run(FLOW, "--finding", "empty-id", "-o", there) == 2
+    assert run(FLOW, "--select", "empty-id", "-o", there) == 2
     assert "exists already" in capsys.readouterr().err
     assert there.read_text() == "mine"
-    assert run(FLOW, "--finding", "empty-id", "-o", tmp_path / "new.flow", "--state", there) == 2
+    assert run(FLOW, "--select", "empty-id", "-o", tmp_path / "new.flow", "--resume", there) == 2
     assert "is not a state file of" in capsys.readouterr().err
 
 
@@ -258,7 +258,7 @@ def test_an_interrupted_run_kills_its_command_and_goes_on(tmp_path: Path) -> Non
     """Ctrl-C in the middle of a try: exit code 130 at once, the command ended, no false result remembered."""
     client, pids, state = (tmp_path / name for name in ("client.sh", "pids", "state"))
     client.write_text(f"[ -e {pids} ] || {{ echo $$ > {pids}; exit 1; }}\necho $$ >> {pids}\nsleep 100\n")
-    words = ["shrink", FLOW, "-o", tmp_path / "o.flow", "--state", state, "--jobs", "2", "--", "sh", client]
+    words = ["shrink", FLOW, "-o", tmp_path / "o.flow", "--resume", state, "--jobs", "2", "--", "sh", client]
     with subprocess.Popen(
         [sys.executable, "-m", "toolstream_core.cli.main", *map(str, words)], stderr=subprocess.PIPE
     ) as process:
@@ -266,7 +266,7 @@ def test_an_interrupted_run_kills_its_command_and_goes_on(tmp_path: Path) -> Non
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert b"the same command goes on from there" in said
+    assert b"run the same command to continue" in said
     assert [line.partition(" ")[2] for line in state.read_text().splitlines()[1:]] == ["1"]
     for pid in map(int, pids.read_text().split()):
         with pytest.raises(ProcessLookupError):

@@ -27,7 +27,7 @@ def test_specifications(text: str, fault: Fault) -> None:
 @pytest.mark.parametrize(
     ("text", "right"),
     [
-        ("nonsense", "toolstream list"),
+        ("nonsense", "unknown fault 'nonsense'"),
         ("empty-id:", "key=value"),
         ("empty-id:p", "key=value"),
         ("empty-id:q=1", "keys are host, path, model"),

@@ -22,4 +22,4 @@ def test_flags_are_short_and_differ() -> None:
     """Each option has a flag of its own."""
     flags = [option.flag for option in OPTIONS]
     assert len({*flags}) == len(flags)
-    assert {"--capture-when", "--strict", "--level", "--jsonl"} <= {*flags}
+    assert {"--when", "--strict", "--level", "--jsonl"} <= {*flags}

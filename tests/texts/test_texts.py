@@ -8,7 +8,8 @@ import pytest
 
 from tests.texts.collected import ROOT, packages, pages, prose, sentences, texts
 from tests.texts.patterns import ANYWHERE, HELP
-from toolstream_core.cli.main import COMMANDS, main
+from toolstream_core.cli.commands import COMMANDS
+from toolstream_core.cli.main import main
 
 if TYPE_CHECKING:
     from tests.texts.patterns import Pattern

@@ -34,7 +34,7 @@ def failed_call(asked: Sequence[Exchange]) -> str | None:
             if evidence(result).sign is Sign.REJECTED or _FAILURE.match(result.text):
                 return (
                     f"the healthy run is no baseline: {_tool(result, asked)} failed: {result.text[:_SHOWN]!r}; "
-                    "name a call that succeeds with --call 'TOOL {JSON}'"
+                    "name a call that succeeds: 'calls:TOOL {JSON}'"
                 )
     return None
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
 
+from toolstream_core.suggest import unknown
+
 
 class Kind(enum.StrEnum):
     """Where a case comes from."""
@@ -117,7 +119,8 @@ class Selection:
         """Raise `SelectionError` for a word that means none of all the cases that there are."""
         for word in self.words:
             if not any(_means(word.removeprefix("-"), case) for case in cases):
-                raise SelectionError(f"{word!r} names no case; `toolstream list` shows what can be planted")
+                names = {name for case in cases for name in (case.id, *case.words)}
+                raise SelectionError(unknown("case", word, names))
 
 
 def _means(word: str, case: Case) -> bool:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _LEAST_WIDTH: Final = 60
 """Columns that are taken for granted."""
 _BEGINS: Final = {
-    "--json": re.compile(rb'\s*\{\s*"version": ?\d+,\s*"toolstream": '),
+    "-o": re.compile(rb'\s*\{\s*"version": ?\d+,\s*"toolstream": '),
     "--junit": re.compile(rb'.{,99}<testsuites name="toolstream check"', re.DOTALL),
     "--html": re.compile(rb".{,999}<title>toolstream check: ", re.DOTALL),
 }
@@ -40,7 +40,10 @@ class ReportError(ValueError):
 class Reports:
     """The reports that were asked for."""
 
-    json: str | None
+    json: bool
+    """Whether the report is JSON; else text."""
+    output: Path | None
+    """Where it goes; `None` is standard output."""
     junit: Path | None
     html: Path | None
     github: bool
@@ -49,9 +52,8 @@ class Reports:
 
     @classmethod
     def of(cls, args: argparse.Namespace) -> Self:
-        """What the arguments ask for. Raises `OutputError`, and `ReportError` for a report that cannot be read."""
-        json_file = None if args.json in {None, "-"} else Path(args.json)
-        paths = {"--json": json_file, "--junit": args.junit, "--html": args.html}
+        """What the arguments ask for. Raises `UsageError`, and `ReportError` for a report that cannot be read."""
+        paths = {"-o": args.output, "--junit": args.junit, "--html": args.html}
         outputs = [
             Output(path, option, args.force, partial(_is_report, begins=_BEGINS[option]))
             for option, path in paths.items()
@@ -59,38 +61,40 @@ class Reports:
         ]
         if args.resume is not None:
             outputs.append(Output(args.resume, "--resume", force=None, is_own=Path.is_file))
-        read = (args.compare, args.matrix)
-        check_outputs(outputs, [*args.flow, *(path for path in read if path is not None)])
-        return cls(args.json, args.junit, args.html, args.github, _earlier(args.compare))
+        check_outputs(outputs, [one for one in (*args.flows, args.compare, args.matrix) if isinstance(one, Path)])
+        return cls(args.format == "json", args.output, args.junit, args.html, args.github, _earlier(args.compare))
 
     def announce(self, line: str) -> None:
         """Print a line before the report."""
-        print(printable(line), file=sys.stderr if self.json == "-" else sys.stdout, flush=True)
+        print(printable(line), file=self._told(), flush=True)
 
     def write(self, report: dict[str, Any]) -> None:
         """Write all of them. Raises `OSError`."""
         from toolstream_core.fixtures.atomic import write_atomic
 
-        text = json.dumps(report, ensure_ascii=False, indent=1) + "\n"
-        to_stdout = self.json == "-"
-        if self.json is not None and not to_stdout:
-            write_atomic(Path(self.json), text.encode("utf-8", "surrogatepass"), replace=True)
+        told = self._told()
         if self.junit is not None:
             write_atomic(self.junit, junit(report).encode(), replace=True)
         if self.html is not None:
             from toolstream_core.report.check_page import page
 
             write_atomic(self.html, page(report, self.raw).encode("utf-8", "replace"), replace=True)
-        told = sys.stderr if to_stdout else sys.stdout
         width = _width(told)
-        for line in lines(report, width):
-            print(line, file=told)
-        for line in comparison(self.raw, report, width) if self.raw is not None else ():
+        text = [*lines(report, width), *(() if self.raw is None else comparison(self.raw, report, width))]
+        document = json.dumps(report, ensure_ascii=False, indent=1)
+        if self.output is not None:
+            whole = f"{document if self.json else '\n'.join(text)}\n"
+            write_atomic(self.output, whole.encode("utf-8", "surrogatepass"), replace=True)
+        for line in text if self.json or self.output is None else ():
             print(line, file=told)
         if self.github:
             _write_github(report, told)
-        if to_stdout:
-            print(text, end="")
+        if self.json and self.output is None:
+            print(document)
+
+    def _told(self) -> TextIO:
+        """Where people read: standard output, unless it gets the JSON."""
+        return sys.stderr if self.json and self.output is None else sys.stdout
 
 
 def _is_report(path: Path, begins: re.Pattern[bytes]) -> bool:
@@ -124,5 +128,5 @@ def _earlier(path: Path | None) -> dict[str, Any] | None:
         raise ReportError(f"--compare: {path} cannot be read: {error}") from error
     read = current(report) if isinstance(report, dict) else None
     if read is None:
-        raise ReportError(f"--compare: {path} is no report of `toolstream check --json`")
+        raise ReportError(f"--compare: {path} is not a report of `toolstream check --format json`")
     return read

@@ -77,12 +77,6 @@ ACTS: Final = [
 ]
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    told = "show toolstream at work, offline: it logs, explains, repairs and breaks saved streams"
-    subparsers.add_parser("demo", help=told, description=told.capitalize() + ".").set_defaults(run=run)
-
-
 def run(args: argparse.Namespace) -> int:
     """Play the scenes; 1 where a client did otherwise than expected."""
     del args

@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Final
+import argparse
+from typing import Final
 
 from toolstream_core.cli import catalogue
+from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.list import run as run_list
 from toolstream_core.defects.row import Safety
 from toolstream_core.defects.table import ROWS
 from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.presets import PRESETS
-from toolstream_core.settings import DESTREAM, FOR, fault_names, nearest, shape_names
+from toolstream_core.settings import DESTREAM, FOR, fault_names, shape_names
+from toolstream_core.suggest import unknown
 from toolstream_core.transit import TRANSIT
 from toolstream_core.verdict.outcome import RENAMED, Outcome
 
-if TYPE_CHECKING:
-    import argparse
-
-
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    told = "explain a defect, a family of them, a shape, a preset, a client or a verdict"
-    parser = subparsers.add_parser("explain", help=told, description=told.capitalize() + ".")
-    parser.add_argument("name", nargs="?", metavar="NAME", help="a name or code; without it everything is listed")
-    parser.set_defaults(run=run, format="text")
-
 
 def run(args: argparse.Namespace) -> int:
-    """Print what the name means."""
+    """Print what the name means. Raises `UsageError`."""
     if args.name is None:
-        return run_list(args)
+        return run_list(argparse.Namespace(format="text", output=None, force=False))
     told = explained(args.name)
     if told is None:
-        likely = nearest(args.name, _names())
-        print(
-            f"toolstream: {likely}{args.name!r} has no meaning here; `toolstream list` shows what has", file=sys.stderr
-        )
-        return 2
+        raise UsageError(unknown("name", args.name, _names()))
     print(told, end="")
     return 0
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolstream_core.cli.output import Output, OutputError, check_outputs
+from toolstream_core.cli.errors import UsageError
+from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.fixtures import read_flow, redact
 from toolstream_core.fixtures.expectation import dumps, expectation_of
 from toolstream_core.fixtures.extraction import LeftOut, conversations, gathered, interaction_of, stem_of
@@ -34,8 +35,8 @@ _COUNTS = frozenset({Severity.ERROR, Severity.WARNING})
 class Wanted:
     """Which fixtures are written."""
 
-    only: str | None
-    """`findings`, `errors` or all."""
+    when: str
+    """`all`, `findings` or `errors`."""
     codes: frozenset[str]
     """The findings that count."""
     chosen: bool
@@ -43,14 +44,14 @@ class Wanted:
 
     def takes(self, fixture: Fixture) -> bool:
         """Whether an answer is one of them."""
-        if self.only is None and not self.chosen:
+        if self.when == "all" and not self.chosen:
             return True
         counted = [one for one in fixture.record.findings if one.code in self.codes and self._counts(one)]
         failed = fixture.status >= BAD_STATUS or fixture.broken is not None or fixture.record.error is not None
-        return bool(counted) or (failed and self.only is not None)
+        return bool(counted) or (failed and self.when != "all")
 
     def _counts(self, finding: Finding) -> bool:
-        if self.only == "errors":
+        if self.when == "errors":
             return finding.severity is Severity.ERROR
         return self.chosen or finding.severity in _COUNTS
 
@@ -125,7 +126,7 @@ class Extraction:
             outputs = [Output(self.folder / name, force=self.force) for name in files]
             check_outputs(outputs, self._inputs, makes_folders=True)
             write_all(self.folder, files, replace=self.force)
-        except (OutputError, OSError) as error:
+        except (UsageError, OSError) as error:
             self._failed = True
             _tell(f"left out {_sources(group)}: {_why(error)}")
             return False

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from toolstream_core.cli import catalogue
+from toolstream_core.cli.output import printed_to
 from toolstream_core.report.layout import wrapped
 
 if TYPE_CHECKING:
@@ -14,22 +15,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    told = "list the defects, shapes, presets, clients and verdicts"
-    parser = subparsers.add_parser("list", help=told, description=told.capitalize() + ".")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
-    parser.set_defaults(run=run)
-
-
 def run(args: argparse.Namespace) -> int:
     """Print the list."""
     document = catalogue.document()
-    if args.format == "json":
-        print(json.dumps(document, indent=2, ensure_ascii=False))
-        return 0
-    for line in _lines(document):
-        print(line)
+    with printed_to(args.output, force=args.force):
+        if args.format == "json":
+            print(json.dumps(document, indent=2, ensure_ascii=False))
+        else:
+            print(*_lines(document), sep="\n")
     return 0
 
 

@@ -6,21 +6,20 @@ with `--force`, or where the output recognises its own earlier file.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.fixtures.atomic import is_special
+from toolstream_core.cli.errors import UsageError
+from toolstream_core.fixtures.atomic import is_special, write_atomic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     type _Identity = tuple[int, int] | Path
-
-
-class OutputError(ValueError):
-    """A file that must not, or cannot, be written; the message says what would be right."""
 
 
 def _none(_path: Path) -> bool:
@@ -40,7 +39,7 @@ class Output(NamedTuple):
 
 
 def check_outputs(outputs: Iterable[Output], inputs: Iterable[Path] = (), *, makes_folders: bool = False) -> None:
-    """Raise `OutputError` where the rule forbids one of the outputs, or where it cannot be written.
+    """Raise `UsageError` where the rule forbids one of the outputs, or where it cannot be written.
 
     Call it before any work is done. Devices and pipes are always allowed: they hold nothing that could be lost.
     """
@@ -51,18 +50,30 @@ def check_outputs(outputs: Iterable[Output], inputs: Iterable[Path] = (), *, mak
     for one in files:
         identity, said = _identity(one.path), f"{one.option}: " if one.option else ""
         if one.path.parts[:1] == ("-",):
-            raise OutputError(f"{said}{one.path} cannot be standard output here; name a file or folder")
+            raise UsageError(f"{said}{one.path} cannot be standard output here; name a file or folder")
         if (other := first.setdefault(identity, one)) is not one:
-            raise OutputError(f"{said}{one.path} and {other.path} ({other.option}) are the same file; name two files")
+            raise UsageError(f"{said}{one.path} and {other.path} ({other.option}) are the same file; name two files")
         if identity in read:
-            raise OutputError(f"{said}{one.path} is an input of this command; name another file")
+            raise UsageError(f"{said}{one.path} is an input of this command; name another file")
         if one.path.is_dir():
-            raise OutputError(f"{said}{one.path} is a folder; give a file")
+            raise UsageError(f"{said}{one.path} is a folder; give a file")
         if os.path.lexists(one.path) and not one.force and not one.is_own(one.path):
             right = "name another file" if one.force is None else "add --force to overwrite it, or name another file"
-            raise OutputError(f"{said}{one.path} exists already; {right}")
+            raise UsageError(f"{said}{one.path} exists already; {right}")
     for one in files:
         _check_folder(one, makes_folders=makes_folders)
+
+
+@contextlib.contextmanager
+def printed_to(path: Path | None, inputs: Iterable[Path] = (), *, force: bool) -> Iterator[None]:
+    """Write what is printed meanwhile to a file, where there is one. Raises `UsageError`."""
+    if path is None:
+        yield
+        return
+    check_outputs([Output(path, "-o", force)], inputs)
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        yield
+    write_atomic(path, text.getvalue().encode("utf-8", "backslashreplace"), replace=force)
 
 
 def is_empty(path: Path) -> bool:
@@ -92,9 +103,9 @@ def _check_folder(output: Output, *, makes_folders: bool) -> None:
     if not folder.is_dir():
         if makes_folders:
             return
-        raise OutputError(f"{said}there is no folder {folder}")
+        raise UsageError(f"{said}there is no folder {folder}")
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise OutputError(f"{said}{output.path} cannot be written: {error.strerror}") from error
+        raise UsageError(f"{said}{output.path} cannot be written: {error.strerror}") from error

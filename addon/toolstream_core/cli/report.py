@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolstream_core.cli.output import Output, OutputError, check_outputs
+from toolstream_core.cli.errors import UsageError
+from toolstream_core.cli.output import printed_to
 from toolstream_core.cli.reproduction import turn_of
-from toolstream_core.defects.table import ROWS, UnknownDefectError, named
+from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
-from toolstream_core.sources.files import STDIN
 from toolstream_core.sources.saved import UnreadableError
 from toolstream_core.version import __version__
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
+    from pathlib import Path
 
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.cli.judging import SavedVerdict
@@ -26,48 +25,26 @@ if TYPE_CHECKING:
     from toolstream_core.model import Event, EventContent, Fragment
     from toolstream_core.report.reported import ReportedAnswer
 
-DONE, CANNOT = 0, 2
-"""Exit codes."""
-
-
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    told = "write a bug report on saved answers, as Markdown that fits into an issue"
-    parser = subparsers.add_parser("report", help=told, description=told.capitalize() + ".")
-    parser.add_argument("flow", type=Path, metavar="FLOW", help="a flow file; `toolstream shrink` makes it small first")
-    told = "report only these findings: a code, name or family; may be repeated"
-    parser.add_argument("--finding", action="append", type=_codes, metavar="NAME", help=told)
-    parser.add_argument("-o", "--output", metavar="FILE", help="where to write it (default: -, which is stdout)")
-    parser.add_argument("--force", action="store_true", help="overwrite FILE")
-    parser.set_defaults(run=run)
-
 
 def run(args: argparse.Namespace) -> int:
-    """Write the report."""
+    """Write the report. Raises `UsageError`."""
     from toolstream_core.fixtures import FixtureError
-    from toolstream_core.fixtures.atomic import write_atomic
     from toolstream_core.report.markdown import bug_report
 
-    output = None if args.output in {None, STDIN} else Path(args.output)
     try:
-        check_outputs([] if output is None else [Output(output, "-o", args.force)], [args.flow])
-        answers = reported([args.flow])[args.flow]
+        with printed_to(args.output, [args.flow], force=args.force):
+            answers = reported([args.flow])[args.flow]
+            if args.select:
+                answers = _narrowed(answers, frozenset().union(*args.select))
+                if not answers:
+                    names = _names(args.select)
+                    raise UsageError(f"no {names} in {args.flow}. See `toolstream inspect {args.flow}`")
+            print(bug_report(answers, args.flow.name, __version__), end="")
     except UnreadableError as error:
-        return _cannot(f"{args.flow} {error}")
-    except (FixtureError, OutputError) as error:
-        return _cannot(str(error))
-    if args.finding:
-        answers = _narrowed(answers, frozenset().union(*args.finding))
-        if not answers:
-            return _cannot(
-                f"{args.flow} does not show {_names(args.finding)}; `toolstream inspect` tells what it shows"
-            )
-    report = bug_report(answers, args.flow.name, __version__)
-    if output is None:
-        print(report, end="")
-    else:
-        write_atomic(output, report.encode(), replace=args.force)
-    return DONE
+        raise UsageError(f"{args.flow} {error}") from error
+    except FixtureError as error:
+        raise UsageError(str(error)) from error
+    return 0
 
 
 def reported(flows: Sequence[Path]) -> dict[Path, list[ReportedAnswer]]:
@@ -127,15 +104,3 @@ def _narrowed(answers: Sequence[ReportedAnswer], codes: frozenset[str]) -> list[
 
 def _names(asked: Sequence[frozenset[str]]) -> str:
     return " or ".join(row.name for row in ROWS if any(row.code in codes for codes in asked))
-
-
-def _codes(text: str) -> frozenset[str]:
-    try:
-        return named([text])
-    except UnknownDefectError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def _cannot(message: str) -> int:
-    print(f"toolstream report: {message}", file=sys.stderr)
-    return CANNOT

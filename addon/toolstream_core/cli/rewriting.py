@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from toolstream_core.cli.inspect import request_file
-from toolstream_core.cli.output import Output, OutputError, check_outputs
+from toolstream_core.cli.errors import UsageError
+from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.engine.framing import BodyFraming
 from toolstream_core.engine.session import Session
@@ -37,31 +37,12 @@ if TYPE_CHECKING:
     from toolstream_core.settings import Settings
     from toolstream_core.sources.saved import Saved
 
-DONE, UNREADABLE = 0, 2
-"""Exit codes."""
-
-
-def add_paths(parser: argparse.ArgumentParser) -> None:
-    """Declare what both commands take."""
-    told = "a mitmproxy flow file, a HAR file, a bare SSE, NDJSON or JSON body, a folder of them, or - for stdin"
-    parser.add_argument("source", metavar="IN", help=told)
-    told = "where the result goes, in IN's format: a file, a folder where IN is one, or - for stdout"
-    parser.add_argument("-o", "--output", required=True, metavar="OUT", help=told)
-    parser.add_argument("--force", action="store_true", help="overwrite existing files")
-    told = "show each changed event before and after, on stderr"
-    parser.add_argument("--diff", action="store_true", help=told)
-    told = "the request's JSON body, for bare bodies: the tools it offers are evidence"
-    parser.add_argument("--request", type=request_file, default=ABSENT, metavar="FILE", help=told)
-
 
 def run(args: argparse.Namespace, settings: Settings) -> int:
-    """Rewrite IN to OUT and give the exit code."""
+    """Rewrite IN to OUT. Raises `UsageError`."""
     from toolstream_core.fixtures.atomic import write_atomic
 
-    try:
-        targets = _targets(args)
-    except OutputError as error:
-        return _cannot(str(error))
+    targets = _targets(args)
     work = Rewriting(settings, diff=args.diff, request=args.request)
     left_out = 0
     for source, target in targets:
@@ -69,7 +50,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
         try:
             data = rewritten(source, work.body, _flows, args.request)
         except UnreadableError as error:
-            return _cannot(f"{_name(source)} {error}")
+            raise UsageError(f"{word(source)} {error}") from error
         if work.met == before:
             left_out += 1
             continue
@@ -80,15 +61,15 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
             Path(target).parent.mkdir(parents=True, exist_ok=True)
             write_atomic(Path(target), data, replace=args.force)
     if not work.met:
-        return _cannot(f"no LLM stream in {_name(args.source)}")
+        raise UsageError(f"no LLM stream in {_name(args.source)}")
     if left_out:
         print(f"left out {counted(left_out, 'file')} without an LLM stream", file=sys.stderr)
     work.sum_up()
-    return DONE
+    return 0
 
 
 def _targets(args: argparse.Namespace) -> Sequence[tuple[str, str]]:
-    """Each file to read and where it goes. Raises `OutputError`."""
+    """Each file to read and where it goes. Raises `UsageError`."""
     found = list(pairs(args.source, args.output))
     outputs = [Output(Path(target), force=args.force) for _, target in found if target != STDIN]
     inputs = [] if args.source == STDIN else [located(args.source)]
@@ -220,11 +201,6 @@ def _flows(stream: BinaryIO, source: str, change: Callable[[Saved], NewBody]) ->
     from toolstream_core.proxy import flowfile
 
     return flowfile.rewritten(stream, source, change)
-
-
-def _cannot(message: str) -> int:
-    print(f"toolstream: {message}", file=sys.stderr)
-    return UNREADABLE
 
 
 def words(given: Sequence[str] | None) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import shutil
@@ -14,81 +13,34 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from toolstream_core.agents import Upstream, launch, recognise
 from toolstream_core.cli.child import StartError, run_command
-from toolstream_core.cli.output import Output, OutputError
+from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.run_report import outputs_of, write_report
 from toolstream_core.cli.run_told import told_of
-from toolstream_core.cli.serving import (
-    FLOW_HELP,
-    UsageError,
-    add_options,
-    check_files,
-    flow_or_calls,
-    flow_path,
-    setup_of,
-)
-from toolstream_core.proxy.option_table import LEVELS
+from toolstream_core.cli.serving import appended, check_files, log_of, setup_of
 from toolstream_core.testing import ProxySession, ProxySessionError
 from toolstream_core.testing.routes import RouteError, routes
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterable, Iterator
 
     from toolstream_core.agents import Launch
     from toolstream_core.testing import Setup
 
-USAGE: Final = 2
 _CAPTURE: Final = "toolstream_capture"
-_HEAD: Final = 1 << 16
-"""Bytes of an existing file that are read to recognise it."""
 _WEBSOCKET: Final = "toolstream_websocket"
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    described = (
-        "run a command behind the proxy: certificate and variables set, answered from flows where some are given"
-    )
-    parser = subparsers.add_parser(
-        "run", help=described, description=described, usage="toolstream run [FLOW…] [options] -- CMD…"
-    )
-    parser.add_argument("flows", nargs="*", type=flow_or_calls, metavar="FLOW", help=FLOW_HELP)
-    add_options(parser)
-    parser.add_argument(
-        "--base-url",
-        nargs="?",
-        type=_address,
-        const=True,
-        metavar="URL",
-        help="for clients that ignore proxy variables: base URLs name the proxy, which forwards to URL, or to where "
-        "each variable leads without it",
-    )
-    parser.add_argument("--level", choices=LEVELS, default="calls", help="what is logged of each answer")
-    parser.add_argument(
-        "--log", type=flow_path, metavar="FILE", help="append the log to FILE (default: standard error)"
-    )
-    parser.add_argument(
-        "--report", type=flow_path, metavar="FILE", help="write a bug report on what passed, with its flows beside it"
-    )
-    parser.add_argument("--force", action="store_true", help="overwrite the files of --report")
-    parser.add_argument(
-        "--quiet", action="store_true", help="say neither what was set nor a summary (the log: --level off)"
-    )
-    parser.set_defaults(run=run)
-
-
 def run(args: argparse.Namespace) -> int:
-    """The command's own exit code; 2 where the proxy cannot start, 127 where there is no such command."""
+    """The command's own exit code; 127 where there is no such command. Raises `UsageError`."""
     if not args.command_line:
-        print(
-            "toolstream run: give the command behind --, as in: toolstream run FLOW -- python agent.py", file=sys.stderr
-        )
-        return USAGE
+        raise UsageError("missing command after `--`. Expected, for example: toolstream run -- python agent.py")
     try:
         # The proxy removes the folder too, should this process be killed.
         with tempfile.TemporaryDirectory(prefix="toolstream-", ignore_cleanup_errors=True) as folder:
             return _run(args, Path(folder))
-    except (UsageError, OutputError, RouteError, ProxySessionError) as error:
-        return _failed(error, USAGE)
+    except (RouteError, ProxySessionError) as error:
+        raise UsageError(str(error)) from error
 
 
 def _run(args: argparse.Namespace, folder: Path) -> int:
@@ -133,39 +85,23 @@ def _finish(session: ProxySession, args: argparse.Namespace) -> list[str]:
     if not (args.capture or any(name == _CAPTURE for name, _ in args.options)):
         passed = replace(passed, captured=())
     elif passed.answers and not passed.captured:
-        lines.insert(0, "captured: nothing; --capture-when says which flows are, and the log why one could not be")
+        lines.insert(0, "captured: nothing; see --when, and the log for flows that could not be captured")
     return [*passed.lines(), *lines]
 
 
 def _asked(args: argparse.Namespace, folder: Path) -> tuple[Upstream, Setup]:
-    """Who answers, and what the proxy is to do. Raises `UsageError` and `OutputError`."""
+    """Who answers, and what the proxy is to do. Raises `UsageError`."""
     setup = setup_of(args, network="all", log=args.level)
     upstream = Upstream.PROXIED if args.base_url is None else Upstream.FORWARDED
     if args.flows or "toolstream_provider" in setup.options:
         if isinstance(args.base_url, str):
-            raise UsageError("--base-url URL asks a real provider; with saved flows, base URLs name the proxy anyway")
+            raise UsageError("--base-url URL needs a real provider, but saved flows answer. Remove URL or the flows")
         upstream, setup = Upstream.SAVED, replace(setup, network="loopback")
     outputs = [] if args.report is None else outputs_of(args.report, force=args.force)
-    if args.log is not None:
-        outputs.append(Output(args.log, "--log", force=None, is_own=_may_append))
-    check_files(args, *outputs)
+    check_files(args, *outputs, *log_of(args))
     if args.report is not None and _CAPTURE not in setup.options:
         setup = replace(setup, options={**setup.options, _CAPTURE: [str(folder / "captures")]})
     return upstream, setup
-
-
-def _may_append(log: Path) -> bool:
-    """Whether a file is text to which a log may be added: no saved flows, and no saved response."""
-    from toolstream_core.engine.session import read_body
-    from toolstream_core.model import Exchange
-    from toolstream_core.sources.files import Kind, begun
-    from toolstream_core.sources.saved import UnreadableError
-
-    try:
-        with begun(str(log)) as file:
-            return file.kind is Kind.BODY and read_body([file.whole().read(_HEAD)], Exchange(source=str(log))) is None
-    except UnreadableError:
-        return False
 
 
 def wants_sockets(setup: Setup) -> bool:
@@ -175,16 +111,12 @@ def wants_sockets(setup: Setup) -> bool:
 
 @contextlib.contextmanager
 def _log(args: argparse.Namespace, folder: Path) -> Iterator[IO[Any] | None]:
-    """The file to log to, for its owner's eyes; nothing where that is standard error.
+    """The file to log to; `None` for standard error.
 
-    What would be logged into the picture of a command that draws on the whole terminal comes behind its end.
+    The log of a command that draws on the whole terminal is printed after its end.
     """
     if args.log is not None:
-        try:
-            descriptor = os.open(args.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        except OSError as error:
-            raise UsageError(f"--log: {args.log} cannot be written: {error.strerror}") from error
-        with os.fdopen(descriptor, "ab") as file:
+        with appended(args.log) as file:
             yield file
     elif sys.stderr.isatty() and _takes_terminal(args.command_line):
         with (folder / "log").open("w+b") as file:
@@ -203,18 +135,11 @@ def _takes_terminal(command: list[str]) -> bool:
     return found is not None and found.agent.takes_terminal(command[found.at :])
 
 
-def _address(text: str) -> str:
-    if "://" not in text:
-        message = f"{text!r} is no URL; flows stand before the options"
-        raise argparse.ArgumentTypeError(message)
-    return text
-
-
 def _say(lines: Iterable[str]) -> None:
     for line in lines:
-        print(f"toolstream run: {line}", file=sys.stderr, flush=True)
+        print(f"toolstream: {line}", file=sys.stderr, flush=True)
 
 
 def _failed(error: Exception, code: int) -> int:
-    print(f"toolstream run: {error}", file=sys.stderr)
+    print(f"toolstream: {error}", file=sys.stderr)
     return code

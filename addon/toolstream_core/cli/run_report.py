@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.output import Output
-from toolstream_core.cli.serving import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ def outputs_of(report: Path, *, force: bool) -> list[Output]:
     if not report.name:
         raise UsageError(f"--report: {report} is a folder; give a file")
     if report.suffix == ".flow":
-        raise UsageError(f"--report: {report} is a report, as Markdown; its flows go beside it, into a .flow file")
+        raise UsageError(f"--report: {report} is the name of a flow file. Expected a Markdown file, such as report.md")
     return [Output(path, "--report", force) for path in (report, report.with_suffix(".flow"))]
 
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.suggest import unknown
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
 
 class FaultError(ValueError):
@@ -69,14 +71,14 @@ _COUNTS = {"turn": 0, "nth": 1, "times": 0}
 """Keys whose value is a whole number, with the least value."""
 
 
-def parse_fault(text: str, known: Container[str], own: Callable[[str], Sequence[str]] = lambda name: ()) -> Fault:  # noqa: ARG005
+def parse_fault(text: str, known: Collection[str], own: Callable[[str], Sequence[str]] = lambda name: ()) -> Fault:  # noqa: ARG005
     """The fault that `text` specifies. Raises `FaultError`.
 
     `known` has the names of all faults; `own` gives the keys that only the fault of a name has.
     """
     name, colon, rest = text.strip().partition(":")
     if name not in known:
-        raise FaultError(f"unknown fault {name!r}; see `toolstream list`")
+        raise FaultError(unknown("fault", name, known))
     own_keys = own(name)
     keys = ", ".join((*own_keys, *KEYS))
     if colon and not rest:

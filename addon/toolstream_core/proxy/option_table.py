@@ -21,14 +21,14 @@ class AddonOption:
     default: bool | int | str | tuple[str, ...]
     help: str
     metavar: str = ""
-    """What stands for its value in the help of commands."""
+    """The placeholder of its value in the help of commands."""
     choices: tuple[str, ...] = ()
     word: str = ""
     """The flag without dashes, where that is not the option's own name."""
 
     @property
     def flag(self) -> str:
-        """The flag of commands, such as `--capture-when`."""
+        """The flag of commands, such as `--capture-max`."""
         return f"--{self.word or self.name.removeprefix('toolstream_').replace('_', '-')}"
 
     @property
@@ -126,14 +126,16 @@ OPTIONS: Final = (
         default="all",
         help="Capture all flows, only those with findings (warnings, errors or a failure), or only those with "
         "errors (an error, an HTTP error or a failure).",
-        metavar="WHEN",
+        choices=("all", "findings", "errors"),
+        word="when",
     ),
     AddonOption(
         name="toolstream_capture_text",
         default="keep",
         help="Keep chat text in captures (keep), mask its characters (mask), or replace it with filler of the same "
         "shape (shape).",
-        metavar="HOW",
+        choices=("keep", "mask", "shape"),
+        word="text",
     ),
     AddonOption(
         name="toolstream_capture_max",
@@ -145,6 +147,7 @@ OPTIONS: Final = (
         name="toolstream_capture_secret",
         default=(),
         help="Redact more in captures: the name of a header, parameter or field, or /a regular expression/.",
-        metavar="SECRET",
+        metavar="NAME|/REGEX/",
+        word="secret",
     ),
 )

@@ -9,7 +9,8 @@ from mitmproxy import flowfilter
 from mitmproxy.exceptions import OptionsError
 
 from toolstream_core.proxy.option_table import OPTIONS
-from toolstream_core.settings import Settings, SettingsError, Words, nearest, settings
+from toolstream_core.settings import Settings, SettingsError, Words, settings
+from toolstream_core.suggest import unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -85,10 +86,8 @@ def malformed(options: Options) -> Iterator[str]:
                 yield f"{name}: {error}"
 
 
-def refuse_misspelt(unknown: Iterable[str]) -> None:
+def refuse_misspelt(names: Iterable[str]) -> None:
     """Refuse options of ours that do not exist; mitmproxy keeps quiet about what no addon has declared."""
-    for name in unknown:
+    for name in names:
         if name.startswith("toolstream_"):
-            likely = nearest(name, OURS)
-            message = f"{likely}unknown option {name}; toolstream has {', '.join(OURS)}"
-            raise OptionsError(message)
+            raise OptionsError(unknown("option", name, OURS, "`mitmdump --options`"))

@@ -1,0 +1,53 @@
+"""The argument parser of a command: one prefix for errors, suggestions for unknown names, one epilog."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any, Final, NoReturn, override
+
+from toolstream_core.cli.errors import UsageError
+from toolstream_core.suggest import nearest, unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EXIT_CODES: Final = {
+    0: "success",
+    1: "findings of severity error or warning, failed cases, or nothing to do",
+    2: "usage error, or input that cannot be read",
+    130: "interrupted",
+}
+EPILOG: Final = f"Exit codes: {'; '.join(f'{code} {meaning}' for code, meaning in EXIT_CODES.items())}."
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that raises `UsageError`."""
+
+    def __init__(self, name: str, **settings: Any) -> None:
+        """The parser of the command `name`."""
+        super().__init__(prog=f"toolstream {name}", epilog=EPILOG, **settings)
+        self.name = name
+
+    def parsed(self, words: Sequence[str], args: argparse.Namespace, renamed: Sequence[str] = ()) -> argparse.Namespace:
+        """The arguments in `words`, options and others in any order. `renamed` are old options of the command."""
+        args, left = self.parse_known_intermixed_args(words, args)
+        if left and left[0].startswith("-"):
+            option = left[0].partition("=")[0]
+            known = [flag for flag in self._option_string_actions if flag.startswith("--")]
+            near = nearest(option, [*known, *renamed])
+            hint = f"; did you mean {near}?" if near else "."
+            raise UsageError(f"unknown option {option}{hint} See `toolstream help {self.name}`")
+        if left:
+            raise UsageError(f"unexpected argument {left[0]!r}. See `toolstream help {self.name}`")
+        return args
+
+    @override
+    def error(self, message: str) -> NoReturn:
+        text = message.removeprefix("argument ").replace("the following arguments are required:", "missing argument:")
+        hint = "" if "See `" in text or "Expected" in text else f". See `toolstream help {self.name}`"
+        raise UsageError(text + hint)
+
+    @override
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            raise argparse.ArgumentError(action, unknown("value", str(value), map(str, action.choices)))
