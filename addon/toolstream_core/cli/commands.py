@@ -119,7 +119,9 @@ def _doctor(parser: Parser) -> None:
 
 
 def _explain(parser: Parser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="name or code (default: list all names)")
+    parser.add_argument(
+        "name", nargs="?", type=values.NAME, metavar="NAME", help="name or code (default: list all names)"
+    )
 
 
 def _serve(parser: Parser) -> None:

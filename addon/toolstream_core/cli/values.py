@@ -85,6 +85,12 @@ def _cases() -> list[str]:
     return sorted({case.name for case in all_cases()})
 
 
+def _names() -> list[str]:
+    from toolstream_core.settings import known_shapes
+
+    return list(dict.fromkeys([*_defects(), *_repairs(), *known_shapes(), *_faults(), *_verdicts()]))
+
+
 def _one_of(known: Callable[[], list[str]]) -> Names:
     """One protocol of these."""
 
@@ -141,6 +147,8 @@ REPAIR: Final = Names(_repairs, _repair)
 SHAPE: Final = Names(_shapes, _shape)
 FAULT: Final = Names(_faults, _fault)
 VERDICT: Final = Names(_verdicts, _verdict)
+NAME: Final = Names(_names, str)
+"""`explain` knows codes and old names too."""
 CASE: Final = Names(_cases, str)
 """`check` knows which cases there are once it knows what is asked."""
 
