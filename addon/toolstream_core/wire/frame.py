@@ -63,7 +63,13 @@ class Frame:
                 raise AttributeError(name=name, obj=self)
             self.parsed = True
             try:
-                self.json = _loads(self.data) if self.data else ABSENT
+                data = self.data
+                if not data:
+                    self.json = ABSENT
+                elif len(data) > long_json.LONG:
+                    self.json = _long(data)
+                else:
+                    self.json = numbers.loads(data.decode("utf-8", "replace"))
             except (ValueError, RecursionError):
                 self.json = ABSENT
             return self.json
@@ -96,10 +102,8 @@ def read_ahead(data: bytes, value: Json | Absent) -> Iterator[None]:
         _READ_AHEAD.pop(data, None)
 
 
-def _loads(data: bytes) -> Json | Absent:
-    if len(data) > long_json.LONG and data in _READ_AHEAD:
-        return _READ_AHEAD[data]
-    return long_json.of_any_length(data.decode("utf-8", "replace"))
+def _long(data: bytes) -> Json | Absent:
+    return _READ_AHEAD[data] if data in _READ_AHEAD else long_json.loads(data.decode("utf-8", "replace"))
 
 
 def parse(data: bytes | None) -> Json | Absent:
