@@ -201,7 +201,7 @@ def test_a_wrong_value_is_told(shared: ProxySession) -> None:
     """What makes calls is not mixed with what was saved."""
     for values, right in (
         (["calls:get_weather {"], "not valid JSON"),
-        (["calls:", "flows"], "either calls are made, or saved flows answer"),
+        (["calls:", "flows"], "exclude each other: give calls: or saved flows"),
     ):
         with pytest.raises(ProxySessionError, match=right):
             shared.reset(Setup(options={"toolstream_provider": values}))

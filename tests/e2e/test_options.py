@@ -26,10 +26,10 @@ pytestmark = pytest.mark.e2e
         ("toolstream_log", "loud", r"off.*calls.*chunks"),
         ("toolstream_filter", "~nonsense (", r"toolstream_filter: .*~nonsense.*~d api\.openai\.com"),
         ("toolstream_jsonl", "{folder}/missing/told.jsonl", r"toolstream_jsonl: .*an existing folder"),
-        ("toolstream_jsonl", "{folder}", r"toolstream_jsonl: .*path of a file"),
+        ("toolstream_jsonl", "{folder}", r"toolstream_jsonl: .*a file in an existing folder"),
         ("toolstream_provider", "{folder}/missing.flow", r"toolstream_provider: .*missing\.flow"),
-        ("toolstream_lgo", "off", r"did you mean toolstream_log\? unknown option toolstream_lgo; toolstream has"),
-        ("toolstream_repair", "saef", r"Addon error: did you mean safe\? unknown repair 'saef'"),
+        ("toolstream_lgo", "off", r"unknown option 'toolstream_lgo'; did you mean toolstream_log\?"),
+        ("toolstream_repair", "saef", r"Addon error: unknown defect 'saef'; did you mean safe\?"),
         ("toolstream_speed", "fast", r"toolstream_speed: 'fast'"),
     ],
 )

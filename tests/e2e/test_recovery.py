@@ -117,7 +117,7 @@ def test_in_vain(mending: Mitmdump, secure: Upstream, second: Answer, why: str) 
     plan = planned(secure, EMPTY, second)
     seen = len(mending.output)
     assert fetch(mending, secure, "h1", CHAT, plan) == b"".join(EMPTY)
-    mending.wait_for(lambda line: f"in vain: {why}" in line, after=seen)
+    mending.wait_for(lambda line: f"without success: {why}" in line, after=seen)
 
 
 def test_a_client_that_leaves_ends_the_second_request(mending: Mitmdump, secure: Upstream) -> None:

@@ -145,7 +145,7 @@ def test_destream_says_what_it_cannot_stream(proxies: Proxies, plain: Upstream) 
     for body, kind, said in (
         (b"<html>", "text/html", "it is not JSON"),
         (sample.whole_body[:-9], JSON, "it is not JSON"),
-        (b'{"other": 1}', JSON, "it is not an answer of openai-chat"),
+        (b'{"other": 1}', JSON, "it is not a response of openai-chat"),
         (b"".join(sample.pieces), sample.content_type, "and a stream came"),
     ):
         mark = len(proxy.output)
