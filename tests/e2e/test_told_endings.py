@@ -146,7 +146,7 @@ def test_destream_says_what_it_cannot_stream(proxies: Proxies, plain: Upstream) 
         (b"<html>", "text/html", "it is not JSON"),
         (sample.whole_body[:-9], JSON, "it is not JSON"),
         (b'{"other": 1}', JSON, "it is not a response of openai-chat"),
-        (b"".join(sample.pieces), sample.content_type, "and a stream came"),
+        (b"".join(sample.pieces), sample.content_type, "but received a stream"),
     ):
         mark = len(proxy.output)
         plan = plain.plan(Answer((Send(body),), content_type=kind))
