@@ -11,7 +11,7 @@ from toolstream_core.report.paint import STYLES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COLOURS: Final = {"error": "#ff7b72", "warning": "#e3b341", "good": "#56d364"}
+COLOURS: Final = {"error": "#ff7b72", "warning": "#e3b341", "ok": "#56d364"}
 """Light variants of the log's colours for statuses; its other styles are shown as plain text."""
 FONTS: Final = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 ROOT: Final = 'xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="title description"'

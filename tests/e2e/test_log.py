@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -125,11 +126,12 @@ def test_log_off_says_nothing(proxies: Proxies, plain: Upstream) -> None:
 def test_colour_on_a_terminal(proxies: Proxies, plain: Upstream, env: dict[str, str], coloured: bool) -> None:
     """On a terminal, unless the user wants none; what mitmproxy itself prints is its own affair."""
     with proxies.make(env={"TERM": "xterm", "NO_COLOR": "", **env}, terminal=True) as proxy:
-        send(proxy, plain, openai_chat("call_1", "Bern"))
-        line = proxy.wait_for(f'{NAME}.* id="call_1"')
-        proxy.wait_for(" 7 events")
+        whole = openai_chat("call_1", "Bern")
+        send(proxy, plain, replace(whole, pieces=whole.pieces[:3]))
+        line = proxy.wait_for("truncated-stream")
+        proxy.wait_for(" events, ")
         ours = [line for line in proxy.output if "#1" in line]
-    assert (ESCAPE in line) is coloured
+    assert (f"{ESCAPE}[31m" in line) is coloured
     assert (ESCAPE in "".join(ours)) is coloured
 
 

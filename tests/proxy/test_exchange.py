@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from mitmproxy.test import tflow
 
 from tests.proxy.flows import llm_flow
 from toolstream_core.model import ABSENT
 from toolstream_core.proxy import exchange
-from toolstream_core.proxy.exchange import request_json
+from toolstream_core.proxy.exchange import place_of, request_json
 
 LONG = 2 * 1024 * 1024
 """Bytes; far more than are looked at."""
@@ -51,3 +52,22 @@ def test_a_long_request_to_an_llm_is_read(path: str, body: object) -> None:
     flow.request.path = path
     flow.request.content = json.dumps(body, indent=1).encode()
     assert request_json(flow.request) == body
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("http://127.0.0.1:11434/api/chat", "127.0.0.1:11434"),
+        ("http://localhost:1234/v1/chat/completions", "localhost:1234"),
+        ("http://localhost:8080/v1/chat/completions", "localhost"),
+        ("http://h.example/v1", "h.example"),
+        ("https://h.example/v1", "h.example"),
+        ("https://h.example:8443/v1", "h.example:8443"),
+    ],
+)
+def test_the_log_names_the_port(url: str, shown: str) -> None:
+    """Of a server whose port is not the usual one, nor the proxy's own."""
+    flow = tflow.tflow()
+    flow.request.url = url
+    flow.client_conn.sockname = ("127.0.0.1", 8080)
+    assert place_of(flow) == shown

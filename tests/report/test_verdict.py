@@ -81,9 +81,7 @@ def test_lines() -> None:
 def test_a_client_that_understood_is_good(outcome: Outcome) -> None:
     """In the colour of success: a call that must not run is rightly rejected."""
     problems = () if outcome is Outcome.OK else (Problem(outcome, 0, "rejected"),)
-    assert painted(verdict_text(Verdict(outcome, problems), [CALL], request=None)).startswith(
-        f"<good verdict {outcome}>"
-    )
+    assert painted(verdict_text(Verdict(outcome, problems), [CALL], request=None)).startswith(f"<ok verdict {outcome}>")
 
 
 def test_what_is_alike_is_said_once() -> None:

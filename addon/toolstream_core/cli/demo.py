@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     if failed:
         print(paint("error", f"failed: {', '.join(failed)}"))
         return 1
-    print(paint("good", "All clients did what was expected."), "Yours goes here:")
+    print(paint("ok", "All clients did what was expected."), "Yours goes here:")
     print("  toolstream run -- your-client")
     return 0
 
@@ -101,14 +101,14 @@ def _perform(act: Act, paint: Paint) -> list[str]:
     options = {"toolstream_provider": "demo:", **act.options}
     env = {} if paint is colour else {"NO_COLOR": "1"}
     said = " ".join(f"--set {name}={value}" for name, value in options.items())
-    print(paint("dim", f'$ mitmdump -s "$(toolstream addon-path)" {said}'), flush=True)
+    print(f'$ mitmdump -s "$(toolstream addon-path)" {said}', flush=True)
     with Mitmdump({**options, "flow_detail": "0"}, env=env, terminal=paint is colour) as proxy:
         calls = [_calls(scene, proxy) for scene in act.scenes]
     # Only an ended proxy has printed all lines of a message.
     logged = _logged(proxy.output)
     failed = []
     for scene, read in zip(act.scenes, calls, strict=True):
-        print(f"\n{paint('name', scene.title)}")
+        print(f"\n{scene.title}")
         for line in chain.from_iterable(islice(logged, _REQUESTS)):
             print(f"  {line}")
         if _understood(scene, read, paint) != scene.works:
@@ -140,7 +140,7 @@ def _understood(scene: Scene, read: Iterable[Call], paint: Paint) -> bool:
     """Print the calls as the client read them; whether the provider sent these."""
     calls = [(call.name, _parsed(call.arguments or "{}")) for call in read]
     for name, arguments in calls:
-        print(f"  the client runs {paint('name', name)} with {json.dumps(arguments)}")
+        print(f"  the client runs {name} with {json.dumps(arguments)}")
     expected = _expected(scene.flow)
     if calls != expected:
         for name, arguments in expected:

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Protocol
 
 from toolstream_core.report import jsonform
-from toolstream_core.report.layout import Label, counted
+from toolstream_core.report.layout import Blocks, Label, counted
 from toolstream_core.report.paint import plain, word
 from toolstream_core.report.text import EndLines, Lines
 from toolstream_core.report.verdict import advice_text, as_command
@@ -59,7 +59,7 @@ class TextPrinter:
 
     def __init__(self, write: Write, *, chunks: bool | None = None, paint: Paint = plain) -> None:
         """`write` takes one line."""
-        self._write = write
+        self._blocks = Blocks(write)
         self._chunks = chunks
         self._paint = paint
         self._long: list[str] = []
@@ -87,7 +87,7 @@ class TextPrinter:
             return make(hidden, label, elapsed=elapsed, paint=self._paint, hide=hide, syntax=as_command)
 
         if self._chunks is not None:
-            return [lines(Lines if self._chunks else EndLines, self._write)]
+            return [lines(Lines if self._chunks else EndLines, self._blocks.line)]
         self._long, self._short = [], []
         if self._counts["stream"]:
             return [lines(EndLines, self._short.append)]
@@ -116,9 +116,12 @@ class TextPrinter:
         self._advice.pop(verdict.source, None)
         label = Label(self._tags[verdict.source])
         advice = advice_text(verdict.explained, as_command)
-        for line in verdict.text.lines(label.begin(), label.tag, self._paint, advice):
-            for write in [self._write] if self._waiting is None else [self._waiting.append, self._first.append]:
-                write(line)
+        lines = [*verdict.text.lines(label.begin(), label.tag, self._paint, advice)]
+        if self._waiting is None:
+            self._blocks.block(lines)
+        else:
+            self._waiting += lines
+            self._first += lines
 
     def advised(self, source: str, options: str) -> None:
         """Keep it until there is a verdict, or the end."""
@@ -129,10 +132,10 @@ class TextPrinter:
         if self._waiting is not None:
             self._release(self._waiting)
         for source, options in self._advice.items():
-            self._write(f"{Label(self._tags[source]).begin()}→ {as_command(options)}")
+            self._blocks.block([f"{Label(self._tags[source]).begin()}→ {as_command(options)}"])
         if self._counts["stream"] > 1:
             told = ("stream", "call", "error", "warning", "note")
-            self._write(", ".join(counted(self._counts[noun], noun) for noun in told))
+            self._blocks.line(", ".join(counted(self._counts[noun], noun) for noun in told))
 
     def _release(self, lines: list[str]) -> None:
         if self._waiting is not None:
@@ -141,7 +144,7 @@ class TextPrinter:
 
     def _write_all(self, lines: list[str]) -> None:
         for line in lines:
-            self._write(line)
+            self._blocks.line(line)
 
 
 class JsonPrinter:

@@ -30,6 +30,14 @@ def exchange_of(flow: http.HTTPFlow, request: Json) -> Exchange:
     )
 
 
+def place_of(flow: http.HTTPFlow) -> str:
+    """The server as the log names it: with its port, unless that is the usual one or the proxy's own."""
+    request = flow.request
+    if request.port in {80 if request.scheme == "http" else 443, flow.client_conn.sockname[1]}:
+        return request.pretty_host
+    return f"{request.pretty_host}:{request.port}"
+
+
 def request_json(request: http.Request) -> Json:
     """The request's body as JSON, or `ABSENT`; also where it is long and none to an LLM."""
     if request.method != "POST" or "json" not in request.headers.get("content-type", "json"):

@@ -78,7 +78,7 @@ def to_stream(stream: TextIO) -> Callable[[str], None]:
 
 def to_log(text: str) -> None:
     """Write to mitmproxy's event log, a record for each line (its console and web interface show that)."""
-    for line in text.splitlines():
+    for line in filter(None, text.splitlines()):
         logger.info("%s", line)
 
 

@@ -12,13 +12,13 @@ from mitmproxy import ctx
 
 from toolstream_core.fixtures.sockets import SOCKET
 from toolstream_core.proxy import replay
-from toolstream_core.proxy.exchange import secrets_of
+from toolstream_core.proxy.exchange import place_of, secrets_of
 from toolstream_core.proxy.heading import Heading
 from toolstream_core.proxy.outlet import FileOutlet, Outlet, jsonl_outlet, terminal
 from toolstream_core.redact import raised_at, redacted
 from toolstream_core.report.jsonform import call_object
 from toolstream_core.report.jsonl import JsonLines
-from toolstream_core.report.layout import MARGIN, WIDTH, Label, shortened
+from toolstream_core.report.layout import MARGIN, WIDTH, Blocks, Label, shortened
 from toolstream_core.report.paint import colour, plain, wants_colour
 from toolstream_core.report.summary import delivered_lines
 from toolstream_core.report.text import EndLines, Lines
@@ -56,6 +56,7 @@ class Reporters:
         self._judged = judged
         self._streams = 0
         self._terminal: Outlet | None = None
+        self._log = Blocks(lambda line: self._terminal.line(line) if self._terminal else None)
         self._jsonl: FileOutlet | None = None
         self._paint = plain
 
@@ -93,11 +94,11 @@ class Reporters:
         level = ctx.options.toolstream_log
         if level != "off" and self._terminal is not None:
             make = Lines if level == "chunks" else EndLines
-            request = f"{_method(watch.flow)} {watch.exchange.host}{watch.exchange.path.partition('?')[0]}"
+            request = f"{_method(watch.flow)} {place_of(watch.flow)}{watch.exchange.path.partition('?')[0]}"
             label = Label(f"#{self._streams}", watch.hide(request), watch.flow.id, watch.exchange.status)
             sinks.append(
                 make(
-                    self._terminal.line,
+                    self._log.line,
                     label,
                     elapsed=elapsed,
                     paint=self._paint,
@@ -118,8 +119,7 @@ class Reporters:
         if self._terminal is not None and ctx.options.toolstream_log != "off":
             label = Label(f"#{told.heading.number}")
             advice = advice_text(told.explained, self._syntax)
-            for line in told.text.lines(label.begin(), label.tag, self._paint, advice):
-                self._terminal.line(line)
+            self._log.block(told.text.lines(label.begin(), label.tag, self._paint, advice))
         if self._jsonl is not None:
             head = _head(told.flow, told.heading)
             self._jsonl.line(json.dumps({"type": "verdict", **head, "verdict": told.object}, separators=(",", ":")))
@@ -130,7 +130,7 @@ class Reporters:
         if self._terminal is not None and ctx.options.toolstream_log != "off":
             begin = Label(f"#{watch.heading.number}").begin()
             for line in delivered_lines(calls, self._paint, watch.hide, WIDTH - len(begin)):
-                self._terminal.line(begin + line)
+                self._log.line(begin + line)
         if self._jsonl is not None:
             head = _head(watch.flow.id, watch.heading)
             objects = [call_object(call, watch.hide) for call in calls]
@@ -138,20 +138,25 @@ class Reporters:
 
     def replayed(self, flow: http.HTTPFlow) -> None:
         """Tell which saved flow answered, if one did."""
-        line = self._terminal.line if self._terminal is not None and ctx.options.toolstream_log != "off" else None
+        line = self._log.line if self._terminal is not None and ctx.options.toolstream_log != "off" else None
         replay.report(flow, line=line, jsonl=self._jsonl.line if self._jsonl is not None else None)
 
     def strayed(self, flow: http.HTTPFlow, dialect: str, error: str) -> None:
         """Tell an error that came on a socket and belongs to no answer."""
         error = redacted(error, secrets_of(flow.request))
-        host = flow.request.pretty_host
         if self._terminal is not None and ctx.options.toolstream_log != "off":
-            label = Label("error", f"WS {host}{flow.request.path.partition('?')[0]}", flow.id)
-            self._terminal.line(label.head(None, dialect, self._paint))
+            label = Label("error", f"WS {place_of(flow)}{flow.request.path.partition('?')[0]}", flow.id)
+            self._log.line(label.head(None, dialect))
             begin = f"{'':{MARGIN}}"
-            self._terminal.line(begin + self._paint("error", shortened(error, WIDTH - MARGIN, count=True)))
+            self._log.line(begin + self._paint("error", shortened(error, WIDTH - MARGIN, count=True)))
         if self._jsonl is not None:
-            said = {"type": "error", "flow": flow.id, "host": host, "dialect": dialect, "error": error}
+            said = {
+                "type": "error",
+                "flow": flow.id,
+                "host": flow.request.pretty_host,
+                "dialect": dialect,
+                "error": error,
+            }
             self._jsonl.line(json.dumps(said, separators=(",", ":")))
 
     def failed(self, watch: Watch, error: Exception) -> None:

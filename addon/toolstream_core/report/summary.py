@@ -32,7 +32,7 @@ def overview(record: Record, model: str | None) -> Marked:
     wrong = "".join(f", {counted(number, name)}" for name, number in _severities(record) if number)
     ending = _how_ended(record)
     text = f"{events}, {calls}, {finish}{kind}{other}{wrong}{changed}{ending}"
-    return Marked(text, (("name", finish), ("error", ending)) if ending else (("name", finish),))
+    return Marked(text, (("error", ending),) if ending else ())
 
 
 def notes(record: Record, hide: Hide = str) -> Iterator[Marked]:
@@ -43,9 +43,9 @@ def notes(record: Record, hide: Hide = str) -> Iterator[Marked]:
         )
     if record.unwrapped:
         removed = "; ".join(printable(hide(note.message)) for note in record.unwrapped)
-        yield Marked(f"unwrapped: {removed}", (("name", "unwrapped"),))
+        yield Marked(f"unwrapped: {removed}")
     for note in record.notes:
-        yield Marked(f"{note.name}: {printable(hide(note.message))}", (("name", note.name),))
+        yield Marked(f"{note.name}: {printable(hide(note.message))}")
 
 
 def _changed(record: Record) -> str:
@@ -70,7 +70,7 @@ def call_line(call: Call, paint: Paint = plain, hide: Hide = str, room: int = WI
     room -= len(where) + len(kind) + 1 + len(name) + len(begin) + len(state) + len(guess)
     arguments = _arguments(hide(call.arguments), room)
     return (
-        f"{where}{kind} {paint('name', name)}{begin}{arguments}"
+        f"{where}{kind} {name}{begin}{arguments}"
         f"{paint('error', state) if state else ''}{paint('warning', guess) if guess else ''}"
     )
 

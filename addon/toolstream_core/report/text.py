@@ -104,7 +104,7 @@ class Lines(Sink):
             self._line(number, self._paint("error", f"error {text}"))
         for finish in said.finishes:
             choice = f" of choice {finish.choice}" if finish.choice else ""
-            self._line(number, f"finish {self._paint('name', foreign(finish.reason))}{choice}")
+            self._line(number, f"finish {foreign(finish.reason)}{choice}")
         if said.end and not said.finishes:
             self._line(number, "end")
 
@@ -154,7 +154,7 @@ class Lines(Sink):
             return
         first, last = self._folded_from, self._folded_from + self._folded - 1
         where = f"event {first}" if first == last else f"events {first}-{last}"
-        text = self._paint("dim", f"{counted(self._folded, 'event')} without tool calls, {self._folded_bytes} bytes")
+        text = f"{counted(self._folded, 'event')} without tool calls, {self._folded_bytes} bytes"
         self._write(f"{self._begin_line()}{where:<{_NUMBER - 2}}  {text}")
         self._folded = self._folded_bytes = 0
 
@@ -162,7 +162,7 @@ class Lines(Sink):
         """Write the head."""
         self._headed = True
         self._model = model
-        self._write(self._label.head(model, self._protocol, self._paint))
+        self._write(self._label.head(model, self._protocol))
 
     def _begin_line(self) -> str:
         if not self._headed:
@@ -179,7 +179,7 @@ class Lines(Sink):
         key = (changed.kind, changed.rows)
         text = self._changes.get(key)
         if text is None:
-            text = self._changes[key] = self._paint("name", f"{changed.kind}: {', '.join(changed.rows)}")
+            text = self._changes[key] = f"{changed.kind}: {', '.join(changed.rows)}"
         return text
 
     def _finding(self, finding: Finding, begin: str) -> None:

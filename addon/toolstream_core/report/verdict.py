@@ -107,7 +107,7 @@ def verdict_text(
     why = f" ({printable(hide(explained.text))})" if explained.text else ""
     where = f", request {request}" if request else ""
     text = f"{name}{times}{': ' if problems else ''}{problems}{why}{where}"
-    return Marked(text, (("good" if verdict.understood else "error", name),))
+    return Marked(text, (("ok" if verdict.understood else "error", name),))
 
 
 def _problems(problems: Sequence[Problem], calls: Sequence[Call], hide: Callable[[str], str]) -> Iterator[str]:
