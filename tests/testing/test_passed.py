@@ -46,10 +46,10 @@ def test_all_of_it() -> None:
 
 def test_where_nothing_came() -> None:
     """What may be the reason."""
-    assert [*passed_of(NOTHING).lines()] == [
-        "0 requests, 0 responses, 0 calls sent",
-        "no LLM request seen; use --base-url for clients that ignore proxy variables",
-    ]
+    counts, base_url, reverse = passed_of(NOTHING).lines()
+    assert counts == "0 requests, 0 responses, 0 calls sent"
+    assert base_url == "no LLM request seen; use --base-url for clients that ignore proxy variables"
+    assert 'mitmdump --mode reverse:http://127.0.0.1:PORT -s "$(toolstream addon-path)"' in reverse
 
 
 def test_a_socket_that_was_refused() -> None:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.report.layout import counted
 from toolstream_core.report.verdict import as_flags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+
+_REVERSE: Final = (
+    "some clients never use a proxy for servers of this machine (Go, for example); if --base-url does not help, run "
+    'mitmdump --mode reverse:http://127.0.0.1:PORT -s "$(toolstream addon-path)", with PORT of the server, and set '
+    "the client's base URL to http://127.0.0.1:8080"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +57,7 @@ class Passed:
             yield f"{counted(self.unopened, 'WebSocket')} to an LLM rejected with an HTTP error"
         if not self.requests and not self.websockets and not self.unopened:
             yield "no LLM request seen; use --base-url for clients that ignore proxy variables"
+            yield _REVERSE
         if self.findings:
             yield f"findings: {_listed(self.findings)}"
         if self.changes:
