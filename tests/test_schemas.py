@@ -32,7 +32,7 @@ INSPECT, JSONL, EXPECT, CHECK = (json.loads((DOCS / f"{name}.schema.json").read_
 SCHEMAS = pytest.mark.parametrize("schema", [INSPECT, JSONL, EXPECT, CHECK], ids=NAMES)
 DOCUMENT = jsonschema.Draft202012Validator(INSPECT)
 LINE = jsonschema.Draft202012Validator(JSONL)
-HEAD = {"flow": "f", "stream": 1, "host": "api.example.com", "dialect": "openai-chat"}
+HEAD = {"flow": "f", "stream": 1, "host": "api.example.com", "dialect": "openai-chat", "protocol": "openai-chat"}
 
 
 def objects(schema: Any) -> Iterator[dict[str, Any]]:

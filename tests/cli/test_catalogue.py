@@ -21,7 +21,7 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     document = json.loads(capsys.readouterr().out)
     assert document == catalogue.document()
     assert list(document) == ["version", "defects", "shapes", "transit", "presets", "clients", "verdicts"]
-    keys = {"code", "name", "severity", "family", "dialects", "meaning", "plant", "repair", "doc"}
+    keys = {"code", "name", "severity", "family", "dialects", "protocols", "meaning", "plant", "repair", "doc"}
     assert all(one.keys() == keys for one in document["defects"])
     assert main(["list"]) == 0
     text = capsys.readouterr().out

@@ -45,6 +45,7 @@ def test_document() -> None:
             {
                 "source": "s",
                 "dialect": "openai-chat",
+                "protocol": "openai-chat",
                 "host": "h",
                 "model": "glm",
                 "streamed": True,

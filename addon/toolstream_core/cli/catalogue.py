@@ -80,6 +80,7 @@ def defect(row: Row) -> dict[str, Any]:
         "severity": row.severity.value,
         "family": row.family,
         "dialects": list(row.dialects),
+        "protocols": list(row.dialects),
         "meaning": row.meaning,
         "plant": bool(injected(row)),
         "repair": row.repair.value if row.repair else None,
@@ -95,11 +96,12 @@ def injected(row: Row) -> tuple[str, ...]:
 def shapes() -> list[dict[str, Any]]:
     """The shapes, each with the dialects that it exists in."""
     names = list(dict.fromkeys(name for one in PROTOCOLS for name in one.shapes))
-    said = [
-        {"name": name, "meaning": SHAPES[name], "dialects": [one.name for one in PROTOCOLS if name in one.shapes]}
-        for name in names
-    ]
-    return [*said, {"name": DESTREAM, "meaning": SHAPES[DESTREAM], "dialects": [one.name for one in OVER_HTTP]}]
+    said = [_shape(name, SHAPES[name], [one.name for one in PROTOCOLS if name in one.shapes]) for name in names]
+    return [*said, _shape(DESTREAM, SHAPES[DESTREAM], [one.name for one in OVER_HTTP])]
+
+
+def _shape(name: str, meaning: str, protocols: list[str]) -> dict[str, Any]:
+    return {"name": name, "meaning": meaning, "dialects": protocols, "protocols": protocols}
 
 
 def page(row: Row) -> str:

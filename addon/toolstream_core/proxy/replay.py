@@ -28,6 +28,7 @@ def note(flow: http.HTTPFlow, match: Match) -> None:
         "version": VERSION,
         "answer": str(match.answer),
         "dialect": match.wanted.dialect,
+        "protocol": match.wanted.dialect,
         "model": match.wanted.model and redacted(match.wanted.model, secrets_of(flow.request)),
         "source": match.fixture.source if match.fixture else None,
     }

@@ -155,6 +155,7 @@ class Reporters:
                 "flow": flow.id,
                 "host": flow.request.pretty_host,
                 "dialect": dialect,
+                "protocol": dialect,
                 "error": error,
             }
             self._jsonl.line(json.dumps(said, separators=(",", ":")))
@@ -186,4 +187,11 @@ def _method(flow: http.HTTPFlow) -> str:
 
 
 def _head(flow: str, heading: Heading) -> dict[str, Any]:
-    return {"flow": flow, "stream": heading.number, "host": heading.host, "dialect": heading.protocol}
+    protocol = heading.protocol
+    return {
+        "flow": flow,
+        "stream": heading.number,
+        "host": heading.host,
+        "dialect": protocol,
+        "protocol": protocol,
+    }

@@ -22,6 +22,7 @@ def record_object(record: Record, hide: Callable[[str], str] = str) -> dict[str,
     return {
         "source": record.source,
         "dialect": record.dialect,
+        "protocol": record.dialect,
         "host": record.host,
         "model": _maybe(record.model, hide),
         "streamed": record.streamed,
