@@ -17,6 +17,7 @@ from tests.conftest import ROOT
 from tests.laws.driven import changed, injected
 from tests.laws.healthy import streams
 from toolstream_core.cli.main import main
+from toolstream_core.cli.rewriting import differing
 from toolstream_core.faults.spec import KEYS
 
 if TYPE_CHECKING:
@@ -228,3 +229,23 @@ def test_a_packed_file_that_cannot_be_unpacked_stays_as_it_is(tmp_path: Path) ->
     (tmp_path / "a.sse.gz").write_bytes(packed)
     assert main(["repair", str(tmp_path / "a.sse.gz"), "-o", str(tmp_path / "b.sse.gz")]) == 0
     assert (tmp_path / "b.sse.gz").read_bytes() == packed
+
+
+LONG = "x" * 500
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        (f'{LONG}"id":""{LONG}', f"{LONG}{LONG}", (f'…{LONG[:40]}"id":""{LONG[:40]}…', f"…{LONG[:40]}{LONG[:40]}…")),
+        ("a", "b", ("a", "b")),
+        (f"{LONG}a", f"{LONG}b", (f"…{LONG[:40]}a", f"…{LONG[:40]}b")),
+        (f"a{LONG}", f"b{LONG}", (f"a{LONG[:40]}…", f"b{LONG[:40]}…")),
+        ("", LONG, ("", LONG)),
+        ("aa", "aaa", ("aa", "aaa")),
+        ("", "", ("", "")),
+    ],
+)
+def test_differing(before: str, after: str, shown: tuple[str, str]) -> None:
+    """The change with some of what is around it, however long the event is."""
+    assert differing(before, after) == shown

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.output import Output, check_outputs
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
     from toolstream_core.model import Change, Exchange, Json, Note, Record
     from toolstream_core.settings import Settings
     from toolstream_core.sources.saved import Saved
+
+
+_CONTEXT: Final = 40
+"""Characters that `--diff` shows on each side of a change."""
 
 
 def run(args: argparse.Namespace, settings: Settings) -> int:
@@ -146,10 +151,10 @@ class Rewriting(Sink):
         if not self.diff:
             return
         print(f"event {changed.event}  {changed.kind}: {', '.join(changed.rows)}", file=sys.stderr)
-        for sign, side in (("-", changed.before), ("+", changed.after)):
-            for line in self._hide(side.decode("utf-8", "replace")).splitlines():
-                if line:
-                    print(f"{sign} {printable(line)}", file=sys.stderr)
+        sides = (self._hide(side.decode("utf-8", "replace")) for side in (changed.before, changed.after))
+        for sign, text in zip("-+", differing(*sides), strict=True):
+            for line in filter(None, text.splitlines()):
+                print(f"{sign} {printable(line)}", file=sys.stderr)
 
     def ended(self, record: Record) -> None:
         """Nothing more is shown of the end."""
@@ -168,6 +173,18 @@ class Rewriting(Sink):
         moved = "".join(f", {number} {what}" for number, what in counts if number)
         changed = f"{counted(len(self._changed), 'event')} changed{moved}"
         print(f"{counted(self._answers, 'stream')}, {changed}", file=sys.stderr)
+
+
+def differing(before: str, after: str) -> tuple[str, str]:
+    """Both texts without what they have in common at their begins and ends, but for some characters."""
+    begin = len(os.path.commonprefix([before, after]))
+    end = len(os.path.commonprefix([before[begin:][::-1], after[begin:][::-1]]))
+    left, right = max(begin - _CONTEXT, 0), max(end - _CONTEXT, 0)
+
+    def part(text: str) -> str:
+        return f"{'…' if left else ''}{text[left : len(text) - right]}{'…' if right else ''}"
+
+    return part(before), part(after)
 
 
 def _name(source: str) -> str:
