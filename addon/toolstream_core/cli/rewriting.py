@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -177,14 +176,20 @@ class Rewriting(Sink):
 
 def differing(before: str, after: str) -> tuple[str, str]:
     """Both texts without what they have in common at their begins and ends, but for some characters."""
-    begin = len(os.path.commonprefix([before, after]))
-    end = len(os.path.commonprefix([before[begin:][::-1], after[begin:][::-1]]))
+    begin = _common(before, after)
+    end = _common(before[begin:][::-1], after[begin:][::-1])
     left, right = max(begin - _CONTEXT, 0), max(end - _CONTEXT, 0)
 
     def part(text: str) -> str:
         return f"{'…' if left else ''}{text[left : len(text) - right]}{'…' if right else ''}"
 
     return part(before), part(after)
+
+
+def _common(one: str, other: str) -> int:
+    """The number of characters with which both begin."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
 
 
 def _name(source: str) -> str:
