@@ -50,7 +50,7 @@ def test_what_is_clean_passes(folder: Path) -> None:
 def test_fix_redacts_the_flow_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The next run finds nothing."""
     assert main(["doctor", "--fix", str(folder)]) == 0
-    assert "written again" in capsys.readouterr().out
+    assert "rewritten without secrets" in capsys.readouterr().out
     assert KEY.encode() not in (folder / "open.flow").read_bytes()
     assert main(["doctor", str(folder)]) == 0
 

@@ -71,7 +71,7 @@ def test_a_dump_becomes_a_fixture(extract: Extract, tmp_path: Path) -> None:
     dump = with_secret(tmp_path / "dump.mitm")
     [line] = extract(dump)
     stem = "20260322-140500-openai-chat-z-ai-glm-5-0001"
-    assert line == f"wrote {extract.folder / stem}.flow: 2 answers, 0 findings ({dump}#1, {dump}#2)"
+    assert line == f"wrote {extract.folder / stem}.flow: 2 responses, 0 findings ({dump}#1, {dump}#2)"
     assert f"left out {dump}#0: is not an LLM response" in extract.err
     assert extract.files == [f"{stem}.expect.json", f"{stem}.flow"]
     path = extract.folder / f"{stem}.flow"
@@ -138,7 +138,7 @@ def test_only_what_matters(extract: Extract, words: list[str], count: int) -> No
     """By findings, errors, names; the rest is told."""
     written = extract(HEALTHY, MISSING, "--each", "conversation", *words, code=0 if count else 1)
     assert len(written) == count
-    assert extract.err.count("has none of the findings asked for") == 2 - count
+    assert extract.err.count("no selected finding") == 2 - count
 
 
 def test_notes_count_where_they_are_named(extract: Extract) -> None:

@@ -72,7 +72,7 @@ def test_a_repaired_file_says_that_the_answer_broke(tmp_path: Path, capsys: pyte
     for source, target in pairwise(paths):
         assert main(["repair", source, "-o", target]) == 0
     told = capsys.readouterr().err
-    assert told.count("a.flow#0: cut-off-call: the answer ends as a break for the client\n") == 1
+    assert told.count("a.flow#0: cut-off-call: the client sees a disconnect\n") == 1
     with (tmp_path / "b.flow").open("rb") as file:
         (written,) = FlowReader(file).stream()
     assert written.error is not None
@@ -113,10 +113,10 @@ def test_flow_files_and_folders(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 TAKEN = {
-    "cut:at=event:5": "0 events changed, 8 taken away",
-    "drop-event:at=event:2": "0 events changed, 1 taken away",
-    "duplicate-event:at=event:2": "0 events changed, 1 put in",
-    "error-event:at=event:2": "0 events changed, 11 taken away, 1 put in",
+    "cut:at=event:5": "0 events changed, 8 removed",
+    "drop-event:at=event:2": "0 events changed, 1 removed",
+    "duplicate-event:at=event:2": "0 events changed, 1 inserted",
+    "error-event:at=event:2": "0 events changed, 11 removed, 1 inserted",
     "recut:bytes=3": "0 events changed",
 }
 
@@ -216,7 +216,7 @@ def test_what_cannot_be_decoded_stays_as_it_is(tmp_path: Path, capsys: pytest.Ca
         writer.add(one)
         writer.add(other)
     assert main(["repair", str(source), "-o", str(target)]) == 0
-    assert capsys.readouterr().err.count("stays as it is, for it cannot be read") == 2
+    assert capsys.readouterr().err.count("is written unchanged, because it cannot be read") == 2
     with target.open("rb") as file:
         assert [flow.get_state() for flow in FlowReader(file).stream()] == [one.get_state(), other.get_state()]
     assert main(["inspect", str(target)]) == 1

@@ -222,7 +222,7 @@ def test_a_command_that_there_is_not() -> None:
     command = toolstream("run", "--", "no-such-command")
     done = subprocess.run(command, capture_output=True, env=environment(), timeout=60, check=False)
     assert done.returncode == 127
-    assert "there is no command 'no-such-command'" in done.stderr.decode()
+    assert "command not found: 'no-such-command'" in done.stderr.decode()
 
 
 @pytest.mark.parametrize(

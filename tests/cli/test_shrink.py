@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 FLOW = FLOWS / "deepseek-empty-id.flow"
 HEALTHY = FLOWS / "openai-chat-single.flow"
-CLIENT_GOT = "what the client got is shrunk"
-PROVIDER_SAID = "what the provider said is shrunk, as the bug shows in that alone"
+CLIENT_GOT = "shrinking the response that the client received"
+PROVIDER_SAID = "shrinking the response of the provider, because only it shows the bug"
 
 CLIENT = """
 import http.client, os, sys
@@ -198,7 +198,7 @@ def test_of_an_answer_that_a_fault_changed_what_shows_the_bug_is_shrunk(
     """What the client got, unless only the provider's own stream shows it; that is told, and no fault is left in it."""
     kept, small = captured(tmp_path / "kept.flow", said, got), tmp_path / "small.flow"
     assert run(kept, "--select", "empty-id", "-o", small) == 0
-    assert f"kept.flow#0: changed on purpose by fault deepseek; {told}" in capsys.readouterr().err
+    assert f"kept.flow#0: changed by fault deepseek; {told}" in capsys.readouterr().err
     [fixture] = load(small)
     assert [finding.name for finding in fixture.record.findings] == ["empty-id"]
     assert fixture.caused == UNCAUSED

@@ -25,7 +25,7 @@ TIMEOUT: Final = 60.0
 _READABLE: Final = (
     "flow file, HAR file, VCR cassette, saved response body (SSE, NDJSON, JSON), a folder of these, or - for stdin"
 )
-_FLOW: Final = "flow file or folder that answers; calls: calls harmless tools of the client, calls:NAME any tool"
+_FLOW: Final = "flow file or folder to respond with; calls: calls harmless tools of the client, calls:NAME any tool"
 _DEFECT_LIST: Final = "codes, names or families, separated by commas; repeatable"
 
 
@@ -166,7 +166,7 @@ def _add_grading(parser: Parser) -> None:
     parser.add_argument("--tool", action="append", default=[], metavar="NAME", help=text)
     text = "run the client in the working directory (default), or in a temporary copy"
     parser.add_argument("--workdir", choices=("here", "copy"), default="here", help=text)
-    text = "limit equal requests per saved response (default: 8; 0 is no limit)"
+    text = "limit equal requests per saved response (default: 8; 0 sets no limit)"
     parser.add_argument("--provider-repeats", type=values.repeats, default=REPEATS, metavar="N", help=text)
     parser.add_argument("--upstream", action="store_true", help="let the client's own provider respond")
     text = "repair these defects in flight; repeatable"
@@ -211,7 +211,7 @@ def _shrink(parser: Parser) -> None:
     parser.add_argument("--jobs", type=values.positive, default=1, metavar="N", help=text)
     text = "stop CMD after this time; it counts as passed (default: 60)"
     parser.add_argument("--timeout", type=values.seconds, default=TIMEOUT, metavar="SECONDS", help=text)
-    text = "limit equal requests per saved response (default: 8; 0 is no limit)"
+    text = "limit equal requests per saved response (default: 8; 0 sets no limit)"
     parser.add_argument("--provider-repeats", type=values.repeats, default=REPEATS, metavar="N", help=text)
     text = "require the bug in K of K runs, for flaky commands (default: 1)"
     parser.add_argument("--repeat", type=values.positive, default=1, metavar="K", help=text)
@@ -375,9 +375,9 @@ COMMANDS: Final = {
         Command("explain", "explain a defect, family, shape, fault, preset, client or verdict", _explain),
         Command(
             "serve",
-            "answer requests from saved flows on a local port",
+            "respond to requests with saved flows on a local port",
             _serve,
-            "Answer requests from saved flows on a local port. Needs no key and no network.",
+            "Respond to requests with saved flows on a local port. Needs no key and no network.",
         ),
         Command(
             "run",
@@ -403,7 +403,7 @@ COMMANDS: Final = {
             "reduce saved responses to the smallest reproduction of a bug",
             _shrink,
             "Reduce saved responses to the smallest events that still show a bug: a finding, a verdict, or a failing "
-            "CMD. CMD runs behind a proxy that answers from each candidate. It must exit with a code other than 0 "
+            "CMD. CMD runs behind a proxy that responds with each candidate. It must exit with a code other than 0 "
             "while the bug shows.",
             "FLOW [options] (--select DEFECT | --verdict NAME | -- CMD…)",
             takes_command=True,

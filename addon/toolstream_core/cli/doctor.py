@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     fixed = _fixed(problems, redaction) if args.fix else []
     problems = [problem for problem in problems if problem.kind != "secret" or problem.file not in fixed]
     for file in dict.fromkeys(problem.file for problem in problems if problem.kind == "secret") if args.fix else ():
-        print(f"toolstream: {file} was not changed: --fix rewrites complete flow files of HTTP only", file=sys.stderr)
+        print(f"toolstream: {file} was not changed: --fix rewrites only complete HTTP flow files", file=sys.stderr)
     with printed_to(args.output, args.paths, force=args.force):
         _print(problems, fixed, len(paths), as_json=args.format == "json")
     return int(any(problem.counts for problem in problems))
@@ -78,7 +78,7 @@ def _print(problems: Sequence[Problem], fixed: Sequence[str], files: int, *, as_
         print(json.dumps(document, indent=2))
         return
     for file in fixed:
-        print(f"{file}: written again, redacted")
+        print(f"{file}: rewritten without secrets")
     for problem in problems:
         flow = "" if problem.flow is None else f"#{problem.flow}"
         where = f" {problem.where}:" if problem.where else ""

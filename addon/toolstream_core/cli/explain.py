@@ -43,7 +43,7 @@ def _group(name: str) -> str:
     safe = name == Safety.SAFE
     rows = [row for row in ROWS if (row.repair is Safety.SAFE if safe else row.family == name)]
     lines = "".join(f"* {row.code} `{row.name}` {row.meaning}\n" for row in rows)
-    what = "whose repair is safe" if safe else "of this family"
+    what = "with a safe repair" if safe else "in this family"
     return f"# {name}\n\n{len(rows)} defects {what}.\n\n{lines}" if rows else ""
 
 
@@ -58,16 +58,16 @@ def _transit(name: str) -> str:
     for one in map(catalogue.transit, TRANSIT):
         if one["name"] == name:
             keys = "".join(
-                f"* `{key['name']}`: {key['values']}; usually {key['usual'] or 'not'}\n" for key in one["keys"]
+                f"* `{key['name']}`: {key['values']}; default: {key['usual'] or 'none'}\n" for key in one["keys"]
             )
-            return f"# {name}\n\nA fault of time or of the connection: {one['meaning']}.\n\n{keys}"
+            return f"# {name}\n\nA timing or connection fault: {one['meaning']}.\n\n{keys}"
     return ""
 
 
 def _preset(name: str) -> str:
     return next(
         (
-            f"# {name}\n\nA preset: {one.meaning}. Made of {', '.join(one.parts)}.\n\n* {one.source}\n"
+            f"# {name}\n\nA preset: {one.meaning}. Consists of {', '.join(one.parts)}.\n\n* {one.source}\n"
             for one in PRESETS
             if one.name == name
         ),

@@ -89,7 +89,7 @@ class Extraction:
         taken = [group for group in groups if any(self.wanted.takes(one.fixture) for one in group)]
         for group in groups:
             if group not in taken:
-                _tell(f"left out {_sources(group)}: it has none of the findings asked for")
+                _tell(f"left out {_sources(group)}: no selected finding")
         names: set[str] = set()
         count = 0
         for number, group in enumerate(taken, 1):
@@ -137,7 +137,7 @@ class Extraction:
 
 def _about(group: Sequence[Found]) -> str:
     findings = sum(len(one.fixture.record.findings) for one in group)
-    return f"{counted(len(group), 'answer')}, {counted(findings, 'finding')} ({_sources(group)}){_caused(group)}"
+    return f"{counted(len(group), 'response')}, {counted(findings, 'finding')} ({_sources(group)}){_caused(group)}"
 
 
 def _caused(group: Sequence[Found]) -> str:
@@ -147,7 +147,7 @@ def _caused(group: Sequence[Found]) -> str:
         return ""
     specs = ", ".join(dict.fromkeys(spec for one in broken for spec in one.specs))
     names = ", ".join(dict.fromkeys(name for one in broken for name in one.findings))
-    return f"; what the client got was broken by fault {word(specs)}{f': {word(names)}' if names else ''}"
+    return f"; the client received it with fault {word(specs)}{f': {word(names)}' if names else ''}"
 
 
 def _sources(group: Sequence[Found]) -> str:

@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _lines(document: dict[str, Any]) -> Iterator[str]:
-    yield "defects (see with inspect, mend with toolstream_repair, cause with toolstream_fault):"
+    yield "defects (reported by inspect; repair with toolstream_repair, inject with toolstream_fault):"
     for one in document["defects"]:
         does = [f"repair {one['repair']}" if one["repair"] else "", "fault" if one["plant"] else ""]
         begin = f"  {one['code']} {one['name']:<26} {one['severity']:<8} "
@@ -35,7 +35,7 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     yield "shapes (toolstream_shape):"
     for one in document["shapes"]:
         yield from _named(one, one["meaning"], one["dialects"])
-    yield "faults of time and of the connection (toolstream_fault):"
+    yield "timing and connection faults (toolstream_fault):"
     for one in document["transit"]:
         yield from _named(one, one["meaning"], [key["name"] for key in one["keys"]])
     yield "presets (toolstream_fault):"
@@ -45,7 +45,7 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     for one in document["clients"]:
         needs = [*one["shapes"], *(f"repair {word}" for word in one["repairs"])]
         yield from _named(one, f"{one['client']} {one['versions']}", needs)
-    yield "verdicts (what a client made of an answer):"
+    yield "verdicts (how a client interpreted a response):"
     for one in document["verdicts"]:
         yield from _named(one, one["meaning"])
 

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
             print(printable(hide(line)), file=sys.stderr)
 
     asker = Asker(named(asked.protocol).api.key_headers(asked.host, key), args.timeout, say=say)
-    say(f"asking {asked.host}: {len(cases)} prompts, {args.times} times each, streamed and whole")
+    say(f"asking {asked.host}: {len(cases)} prompts, {args.times} times each, with and without streaming")
     with printed_to(args.output, force=args.force):
         result = probe(asked, cases, args.times, asker, say)
         print(printed(result, args.format, hide))

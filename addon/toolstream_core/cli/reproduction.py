@@ -59,9 +59,9 @@ def reproduction(path: Path, shows: Callable[[Candidate], bool] | None) -> Repro
     if not changed:
         return Reproduction(said)
     specs = ", ".join(dict.fromkeys(spec for one in changed for spec in one.caused.specs))
-    broken = f"{', '.join(one.source for one in changed)}: changed on purpose by fault {specs}"
-    provider = Reproduction(said, f"{broken}; what the provider said is shrunk, as the bug shows in that alone")
-    client = Reproduction(got, f"{broken}; what the client got is shrunk")
+    broken = f"{', '.join(one.source for one in changed)}: changed by fault {specs}"
+    provider = Reproduction(said, f"{broken}; shrinking the response of the provider, because only it shows the bug")
+    client = Reproduction(got, f"{broken}; shrinking the response that the client received")
     return provider if shows is not None and shows(provider.original) and not shows(client.original) else client
 
 

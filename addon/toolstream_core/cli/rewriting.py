@@ -141,7 +141,7 @@ class Rewriting(Sink):
         if saved.socket is not None:
             out[-1] += encoded(saved.socket.error(ErrorKind.SERVER)) + b"\n"
             return NewBody(out)
-        self._broken.append(f"{word(saved.exchange.source)}: {row.name}: the answer ends as a break for the client")
+        self._broken.append(f"{word(saved.exchange.source)}: {row.name}: the client sees a disconnect")
         return NewBody(out, repair_cut(row.name).why)
 
     def changed(self, changed: Change) -> None:
@@ -168,7 +168,7 @@ class Rewriting(Sink):
         """Say what was done."""
         for line in (*self._faults, *self._broken):
             print(line, file=sys.stderr)
-        counts = ((self._taken, "taken away"), (self._put, "put in"))
+        counts = ((self._taken, "removed"), (self._put, "inserted"))
         moved = "".join(f", {number} {what}" for number, what in counts if number)
         changed = f"{counted(len(self._changed), 'event')} changed{moved}"
         print(f"{counted(self._answers, 'stream')}, {changed}", file=sys.stderr)
@@ -207,7 +207,7 @@ def _events(pieces: Sequence[bytes], exchange: Exchange) -> Counter[bytes]:
 
 
 def _say_kept(source: str, why: str) -> None:
-    print(f"toolstream: {word(source)} stays as it is, for it cannot be read: {why}", file=sys.stderr)
+    print(f"toolstream: {word(source)} is written unchanged, because it cannot be read: {why}", file=sys.stderr)
 
 
 def _seed(source: str, chunks: Iterable[bytes]) -> str:

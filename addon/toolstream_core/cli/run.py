@@ -95,7 +95,7 @@ def _asked(args: argparse.Namespace, folder: Path) -> tuple[Upstream, Setup]:
     upstream = Upstream.PROXIED if args.base_url is None else Upstream.FORWARDED
     if args.flows or "toolstream_provider" in setup.options:
         if isinstance(args.base_url, str):
-            raise UsageError("--base-url URL needs a real provider, but saved flows answer. Remove URL or the flows")
+            raise UsageError("--base-url URL needs a real provider instead of saved flows. Remove URL or the flows")
         upstream, setup = Upstream.SAVED, replace(setup, network="loopback")
     outputs = [] if args.report is None else outputs_of(args.report, force=args.force)
     check_files(args, *outputs, *log_of(args))

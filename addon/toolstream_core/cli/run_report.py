@@ -40,7 +40,7 @@ def write_report(report: Path, captured: Sequence[Path], *, replace: bool) -> li
     shown = [path for path, of in answers.items() if any(answer.is_telling for answer in of)]
     shown = shown or [path for path, of in answers.items() if of]
     if not shown:
-        return ["no answer of an LLM passed, so there is no report"]
+        return ["no report: there was no LLM response"]
     flows = report.with_suffix(".flow")
     write_atomic(flows, b"".join(path.read_bytes() for path in shown), replace=replace)
     text = bug_report([answer for path in shown for answer in answers[path]], flows.name, __version__)
