@@ -88,8 +88,8 @@ def recording() -> str:
 
 def check() -> str:
     """A check of the example with a few cases."""
-    words = ["--faults", CASES, "--", *AGENT.split()]
-    done = _toolstream("check", "--json", "-", *words)
+    words = ["--case", CASES, "--", *AGENT.split()]
+    done = _toolstream("check", "--format", "json", *words)
     called = next(line for line in done.stderr.splitlines() if ": calls " in line)
     shown = [*textwrap.wrap(called, COLUMNS, subsequent_indent="  "), *table.lines(json.loads(done.stdout), COLUMNS)]
     return "\n".join([f"$ toolstream check {' '.join(words)}", *map(_temporary, shown)])

@@ -44,7 +44,7 @@ class Options:
 
 def run(client: MatrixClient, options: Options) -> str | None:
     """Install a client and run all its cases; why it could not be run, where it could not."""
-    which = [] if options.faults is None else ["--faults", options.faults]
+    which = [] if options.faults is None else ["--case", options.faults]
     return _run(client, options, HOW, which, results_of(client, options.cache))
 
 
@@ -142,7 +142,7 @@ def _check(client: MatrixClient, command: list[str], target: Path, words: Sequen
         f"env = {{ HOME = {json.dumps(str(home))} }}\n"
     )
     told = [str(Path(sys.executable).with_name("toolstream")), "check", "--matrix", str(listed), "--quiet"]
-    told += ["--json", str(target), "--resume", str(target.with_suffix(".state")), *words]
+    told += ["--format", "json", "-o", str(target), "--resume", str(target.with_suffix(".state")), *words]
     told += ["--jobs", str(options.jobs), "--timeout", f"{options.timeout:g}"]
     done = subprocess.run(told, cwd=home, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode >= _USAGE or not target.exists():
