@@ -276,7 +276,7 @@ def test_what_is_told(proxies: Proxies, sockets: SocketServer) -> None:
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == 1011
     path = f"{planned.path}/v1/responses"
-    proxy.wait_for(rf"#\d+ WS 127.0.0.1{path} ")
+    proxy.wait_for(rf"#\d+ WS 127.0.0.1:\d+{path} ")
     [verdict] = tap.wait_for(lambda one: one["type"] == "verdict" and one["flow"].endswith(".1"))
     assert (verdict["verdict"]["verdict"], verdict["verdict"]["results"]) == ("results-only", ids)
     [end] = tap.wait_for(lambda one: one["type"] == "end" and one["flow"] == f"{verdict['flow'][:-2]}.2")
