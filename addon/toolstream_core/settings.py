@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.defects.table import ROWS, UnknownDefectError, repairs
+from toolstream_core.defects.table import UnknownDefectError, repairs
 from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.presets import PRESETS
@@ -165,8 +165,3 @@ def _client(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _split(words: Iterable[str]) -> Iterable[str]:
     return (word for part in words for piece in part.split(",") if (word := piece.strip()))
-
-
-def injectable(name: str) -> bool:
-    """Whether the defect can be caused in any dialect."""
-    return any(row.name == name for row in ROWS) and name in injectable_names()

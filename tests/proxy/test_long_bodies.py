@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -93,15 +94,20 @@ def test_a_long_request_to_another_api_is_not_read(addon: ToolstreamAddon) -> No
     assert not isinstance(addon._answers.request_of(flow), dict)
 
 
-def test_a_long_response_is_read_in_a_thread(addon: ToolstreamAddon, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+def test_a_long_response_is_read_in_a_thread(
+    addon: ToolstreamAddon, capsys: pytest.CaptureFixture[str], coding: str
+) -> None:
     """One that was not streamed. Its calls are logged, and its bytes stay."""
     addon.running()
     flow = asking([{"role": "user", "content": "hi"}])
-    arguments = json.dumps({"text": "x" * (3 * LONG)})
+    arguments = json.dumps({"text": random.Random(1).randbytes(LONG).hex()})
     call = {"id": "c", "type": "function", "function": {"name": "save", "arguments": arguments}}
     choice = {"index": 0, "message": {"role": "assistant", "tool_calls": [call]}, "finish_reason": "tool_calls"}
     whole = {"id": "r", "object": "chat.completion", "model": "m", "choices": [choice]}
-    flow.response = tutils.tresp(content=json.dumps(whole).encode(), headers=JSON)
+    flow.response = tutils.tresp(headers=JSON)
+    flow.response.headers["content-encoding"] = coding
+    flow.response.content = json.dumps(whole).encode()
     body = flow.response.raw_content
     assert addon.request(flow) is None
     addon.responseheaders(flow)

@@ -76,11 +76,6 @@ def printed_to(path: Path | None, inputs: Iterable[Path] = (), *, force: bool) -
     write_atomic(path, text.getvalue().encode("utf-8", "backslashreplace"), replace=force)
 
 
-def is_empty(path: Path) -> bool:
-    """Whether nothing would be lost with a file."""
-    return not path.stat().st_size
-
-
 def _files(path: Path) -> Iterator[Path]:
     """An input, and all files below it where it is a folder."""
     yield path

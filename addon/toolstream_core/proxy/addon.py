@@ -72,23 +72,17 @@ def _guarded[R](
     return run
 
 
-def _is_long(request: http.Request) -> bool:
+def _is_long(message: http.Message) -> bool:
     """Whether a body may be long JSON, also once its coding is undone."""
-    coded = request.headers.get("content-encoding", "identity") != "identity"
-    return len(request.raw_content or b"") > (LONG // _EXPANDS if coded else LONG)
+    coded = message.headers.get("content-encoding", "identity") != "identity"
+    return len(message.raw_content or b"") > (LONG // _EXPANDS if coded else LONG)
 
 
-def _read_ahead(content: bytes, then: Callable[[], None]) -> Coroutine[None, None, None] | None:
-    """Do `then`, after the JSON of long content was read in a thread. mitmproxy waits for what is returned."""
-    if len(content) <= LONG:
+async def _after_reading(content: Callable[[], bytes], then: Callable[[], None]) -> None:
+    """Do `then` with the JSON of long content read before, in a thread."""
+    data = await asyncio.to_thread(content)
+    with read_ahead(data, await asyncio.to_thread(parse, data)):
         then()
-        return None
-
-    async def read() -> None:
-        with read_ahead(content, await asyncio.to_thread(parse, content)):
-            then()
-
-    return read()
 
 
 class ToolstreamAddon:
@@ -245,8 +239,10 @@ class ToolstreamAddon:
     @_guarded
     def response(self, flow: http.HTTPFlow) -> Coroutine[None, None, None] | None:
         """Read a response that was not streamed through us: `stream: false`, or one that an addon made."""
-        content = content_of(flow.response) if flow.response is not None and self._answers.reads(flow.id) else b""
-        return _read_ahead(content, partial(self._responded, flow))
+        if flow.response is not None and self._answers.reads(flow.id) and _is_long(flow.response):
+            return _after_reading(partial(content_of, flow.response), partial(self._responded, flow))
+        self._responded(flow)
+        return None
 
     @_guarded
     def _responded(self, flow: http.HTTPFlow) -> None:
@@ -289,7 +285,10 @@ class ToolstreamAddon:
     def websocket_message(self, flow: http.HTTPFlow) -> Coroutine[None, None, None] | None:
         """Read a message of a WebSocket of an LLM."""
         content = flow.websocket.messages[-1].content if flow.websocket and self._sockets.reads(flow) else b""
-        return _read_ahead(content, partial(self._message, flow))
+        if len(content) > LONG:
+            return _after_reading(lambda: content, partial(self._message, flow))
+        self._message(flow)
+        return None
 
     @_guarded
     def _message(self, flow: http.HTTPFlow) -> None:

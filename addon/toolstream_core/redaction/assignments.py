@@ -246,7 +246,7 @@ def is_placeholder(value: bytes) -> bool:
 
 
 def _is_code(value: bytes) -> bool:
-    """Whether the value of an ordinary parameter is drawn by chance, and no text that was percent-encoded."""
+    """Whether the value of an ordinary parameter is random, and not a percent-encoded text."""
     return _PLAIN_CODE.fullmatch(value) is not None and looks_random(value)
 
 

@@ -137,7 +137,7 @@ MARKS: Final = (
         rb"\b(?:dpop|x-(?:device|machine|installation|hardware)-u?u?id)\\*[\"']?\s?:\s?\\*[\"']?([A-Za-z0-9._~+/=-]{12,8192})",
         looks_random,
     ),
-    # Addresses that whoever knows them may send to.
+    # Addresses that accept messages without another secret.
     _mark("hooks.zapier.com", rb"hooks\.zapier\.com/hooks/catch/[0-9]{1,12}/([a-z0-9]{5,64})"),
     _mark("hook.", rb"\bhook\.(?:[a-z0-9-]{1,12}\.)?(?:make|integromat)\.com/([a-z0-9]{20,64})"),
     _mark("/with/key/", rb"ifttt\.com/trigger/[^\s/]{1,64}/(?:json/)?with/key/([\w-]{12,64})"),

@@ -389,7 +389,7 @@ def client_log(body: bytes) -> bytes:
     ).encode()
 
 
-def glued(body: bytes) -> bytes:
+def concatenated(body: bytes) -> bytes:
     """All events on one line."""
     return "".join(f"data: {one.data}" for one in events(body)).encode() + b"\n"
 
@@ -442,7 +442,7 @@ BOTH: dict[str, Wrap] = {
     "curl-raw": chunked,
     "curl-v": verbose,
     "curl-meter": lambda body: METER.encode() + b"\n" + body,
-    "curl-meter-glued": lambda body: METER.encode() + body + b"\r100   300    0   300    0     0    203      0\n",
+    "curl-meter-before-data": lambda body: METER.encode() + body + b"\r100   300    0   300    0     0    203      0\n",
     "curl-trace": trace,
     "http-redirect": lambda body: b"HTTP/1.1 307 Temporary Redirect\r\nlocation: /x\r\n\r\n" + head(body),
     "http-continue": lambda body: b"HTTP/1.1 100 Continue\r\n\r\n" + head(body),
@@ -538,7 +538,7 @@ BOTH: dict[str, Wrap] = {
 DATA: dict[str, Wrap] = {
     "no-blank-lines": lines(lambda _n, line: line, blank=False),
     "grep-data": lambda body: b"\n".join(line for line in body.splitlines() if line.startswith(b"data:")) + b"\n",
-    "glued": glued,
+    "concatenated": concatenated,
     "doubled-data": lambda body: re.sub(rb"(?m)^data: ", b"data: data: ", body),
     "stream-data": lambda body: "".join(
         f"{stamp(n)} DEBUG stream-data: {one.data}\n" for n, one in enumerate(events(body))
@@ -564,7 +564,7 @@ OBJECTS: dict[str, Wrap] = {
     "json-pretty-tab": objects(lambda _n, one: json.dumps(one, indent="\t"), "\n\n"),
     "json-pretty-quoted": then(objects(lambda _n, one: json.dumps(one, indent=2)), prefixed("> ")),
     "json-pretty-logged": then(objects(lambda _n, one: json.dumps(one, indent=2)), prefixed(lambda n: f"{stamp(n)} ")),
-    "json-glued": objects(lambda _n, one: compact(one), ""),
+    "json-concatenated": objects(lambda _n, one: compact(one), ""),
     "json-commas": objects(lambda _n, one: compact(one), ",\n"),
     "json-array": lambda body: json.dumps(payloads(body)).encode(),
     "json-array-pretty": lambda body: json.dumps(payloads(body), indent=2).encode(),

@@ -45,13 +45,13 @@ class Unwrapped:
     """The head of the response, where the text has one."""
     request: Json = ABSENT
     bare: bool = False
-    """Whether it is all that the text holds, one JSON value: the text is the body as it came."""
+    """Whether it is all that the text holds, one JSON value: the text is the unchanged body."""
     joined: int | None = None
     """The first event that shares its block with another one, where that is all that is odd."""
 
 
 def is_bare(lines: Lines) -> bool:
-    """Whether a text is a response body as it came, as far as its first lines tell."""
+    """Whether a text is an unchanged response body, judged by its first lines."""
     head = lines.head if lines.whole else lines.head[:-1] or lines.head
     said = [line for line in head if line.strip()]
     if not said:
