@@ -44,3 +44,10 @@ def test_the_advice_of_a_verdict_is_tried_first() -> None:
     found = exchanges((), (shape, "--set toolstream_shape=b"), ("--set toolstream_shape=c",))
     assert candidates(case("fault", "late-id"), found) == [shape, repair]
     assert candidates(case("fault", "late-id"), exchanges((repair,))) == [repair]
+
+
+def test_nothing_is_tried_with_the_clients_own_provider() -> None:
+    """Each run costs money there."""
+    failed = case("fault", "late-id")
+    assert candidates(failed, exchanges(("--set toolstream_shape=a",)), upstream=True) == []
+    assert candidates(failed, exchanges(("--set toolstream_shape=a",))) != []

@@ -26,11 +26,14 @@ def planted(kind: str, name: str) -> Sequence[str]:
     return {Kind.FAULT: (name,), Kind.PRESET: _PARTS.get(name, ())}.get(Kind(kind), ())
 
 
-def candidates(case: Case, exchanges: Sequence[Exchange]) -> list[str]:
+def candidates(case: Case, exchanges: Sequence[Exchange], *, upstream: bool = False) -> list[str]:
     """Options of mitmdump to run a failed case under: its verdicts' advice, then the repairs of what was injected.
 
-    A client that crashed or gave up sent no request that could be explained, so its verdicts advise nothing.
+    A client that crashed or gave up sent no request that could be explained, so its verdicts advise nothing. With the
+    client's own provider (`upstream`) nothing is tried: each run sends billable requests.
     """
+    if upstream:
+        return []
     verdicts = [one.verdict for one in exchanges if one.verdict is not None]
     advised = next((one.advice[0] for one in verdicts if one.advice), "")
     repairs = Advice(repair=",".join(name for name in planted(case.kind, case.name) if name in SAFE)).options

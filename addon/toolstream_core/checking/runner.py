@@ -243,7 +243,7 @@ class ClientCheck:
 
     def _advice(self, case: Case, failed: Run) -> str:
         """The first options, of those that may help, under which the client passes; `""` if none does."""
-        for options in candidates(case, failed.exchanges):
+        for options in candidates(case, failed.exchanges, upstream=self._plan.upstream):
             added = {name: (value,) for name, value in option_values(options).items()}
             _, result = self._run_once(case, self._plan.setup(case, **added))
             if result.grade in (*_PASSED, Grade.CALL_REJECTED):
