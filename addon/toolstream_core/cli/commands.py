@@ -247,6 +247,10 @@ def _probe(parser: Parser) -> None:
     _add_quiet(parser)
 
 
+def _mcp(parser: Parser) -> None:
+    parser.add_argument("paths", nargs="+", metavar="FILE", help=_READABLE.removesuffix(", or - for stdin"))
+
+
 def _help(parser: Parser) -> None:
     parser.add_argument("name", nargs="?", metavar="COMMAND", help="command to explain (default: list all commands)")
 
@@ -420,6 +424,16 @@ COMMANDS: Final = {
             _probe,
             "Compare streaming and non-streaming responses of a provider, and report defects of the streams. Sends "
             "billable requests. The key comes from TOOLSTREAM_PROBE_KEY or the usual variable of the protocol.",
+        ),
+        Command(
+            "mcp",
+            "serve these reports to a coding agent (MCP, standard input and output)",
+            _mcp,
+            "Serve the reports on saved streams to a coding agent, over the Model Context Protocol on standard input "
+            "and output. Tools: verdicts, inspect, explain; with CMD also check. The files and CMD are fixed at the "
+            "start. Needs the package mcp.",
+            "FILE… [-- CMD…]",
+            takes_command=True,
         ),
         Command("demo", "show toolstream with clients and saved streams, offline", _nothing),
         Command(
