@@ -36,21 +36,37 @@ class Entry(NamedTuple):
     """Whether it stands in the final `message` of a stream of deltas, which says calls that were streamed again."""
     finished: bool
     """Whether an earlier event said the finish reason."""
+    at: int
+    """Its place among all fragments of its event, those of calls that the provider runs included."""
+
+
+class EntryReader:
+    """Reads the tool-call entries of a response, event by event."""
+
+    def __init__(self) -> None:
+        """No event has come."""
+        self._finished = self._ended = False
+
+    def take(self, event: ReceivedEvent) -> list[Entry]:
+        """The entries of the next event; none after the event that ends the response."""
+        number, content = event
+        if self._ended:
+            return []
+        ours = [(at, one) for at, one in enumerate(content.fragments) if one.kind is not Kind.SERVER]
+        alone = len(ours) == 1
+        found = [
+            Entry(number, place, alone, one, one.phase is Phase.WHOLE and not content.end, self._finished, at)
+            for place, (at, one) in enumerate(ours)
+        ]
+        self._finished = self._finished or any(one.reason for one in content.finishes)
+        self._ended = content.end
+        return found
 
 
 def entries_of(events: Iterable[ReceivedEvent]) -> list[Entry]:
-    """The entries of the calls that the client runs, up to the event that ends the answer."""
-    found: list[Entry] = []
-    finished = False
-    for number, content in events:
-        ours = [one for one in content.fragments if one.kind is not Kind.SERVER]
-        found += [
-            Entry(number, place, len(ours) == 1, one, one.phase is Phase.WHOLE and not content.end, finished)
-            for place, one in enumerate(ours)
-        ]
-        finished = finished or any(one.reason for one in content.finishes)
-        if content.end:
-            break
+    """The entries of the calls that the client runs, up to the event that ends the response."""
+    reader = EntryReader()
+    found = [entry for event in events for entry in reader.take(event)]
     return found if len(found) <= MAX_ENTRIES else _shortened(found)
 
 

@@ -76,4 +76,4 @@ def padded(groups: Sequence[Group]) -> list[Group]:
     places = {one.index: one for one in groups if one.index is not None and 0 <= one.index < MAX_PADDED}
     if len(places) < len(groups):
         return list(groups)
-    return [places.get(place) or Group(place) for place in range(max(places, default=-1) + 1)]
+    return [places.get(place) or Group(place, place) for place in range(max(places, default=-1) + 1)]

@@ -1,0 +1,121 @@
+"""A response read by a client model, entry by entry: what each entry changes, and the calls at the end."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolstream_core.clients.deviations import ROWS
+from toolstream_core.clients.fields import CallValues, readable
+from toolstream_core.clients.grouping import Grouping
+from toolstream_core.clients.model import Kept
+from toolstream_core.clients.outcome import is_valid, kept_arguments
+from toolstream_core.clients.reading import kept
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from toolstream_core.clients.entries import Entry
+    from toolstream_core.clients.model import ClientModel
+    from toolstream_core.clients.opened import Group
+    from toolstream_core.clients.value import Edit
+    from toolstream_core.protocols.call_form import CallForm
+
+_UNREAD: Final = "does not read the events that contain the call"
+
+
+class What(enum.StrEnum):
+    """What an entry does to a client's calls."""
+
+    OPENED = "opened"
+    """The client opens a call; `id`, `name` and `arguments` are its first values."""
+    REPLACED = "replaced"
+    """The values that are given replace those of the call."""
+    APPENDED = "appended"
+    """The values that are given are appended to those of the call; none given: the entry changes nothing."""
+    SKIPPED = "skipped"
+    """The client skips the entry."""
+
+
+class Change(NamedTuple):
+    """A change of a client's calls."""
+
+    event: int
+    """The number of the event."""
+    fragment: int
+    """The place of the fragment in the event's content."""
+    place: int | None
+    """The place of the call among the client's calls, in the order in which they were opened; `None`: skipped."""
+    what: What
+    id: str | None = None
+    name: str | None = None
+    arguments: str | None = None
+
+
+class SteppedCall(NamedTuple):
+    """A call that a client has at the end of a response."""
+
+    place: int | None
+    """As in `Change`; `None`: the client made the call up."""
+    id: str
+    """`""` if it has none, or if the client generates it."""
+    name: str
+    arguments: str
+    """As the client makes them: completed, emptied, wrapped."""
+    valid: bool = True
+    """Whether the arguments are valid JSON, or empty."""
+    dropped: str = ""
+    """Why the client drops the call; `""`: it keeps it."""
+
+
+class Stepper:
+    """Reads a response as the client of a model does, entry by entry. An entry costs its own bytes."""
+
+    def __init__(self, model: ClientModel, form: CallForm, choice: int | None = None) -> None:
+        """`choice`: the only one that the client reads; by default that of the first entry."""
+        self._model, self._form = model, form
+        self._grouping = Grouping(model, form, choice)
+        self._values: list[CallValues] = []
+        """By place of the call."""
+
+    def take(self, entry: Entry) -> tuple[Change, ...]:
+        """What `entry` changes."""
+        group = self._grouping.take(entry)
+        if group is None:
+            return (Change(entry.event, entry.at, None, What.SKIPPED),)
+        opened, renewed = group.place == len(self._values), len(group.entries) == 1
+        if opened:
+            self._values.append(CallValues(self._model, self._form))
+        elif renewed:
+            self._values[group.place] = CallValues(self._model, self._form)
+        values = self._values[group.place]
+        edits = values.take(group, entry.fragment)
+        if opened or renewed:
+            what = What.OPENED if opened else What.REPLACED
+            now = (one.text() for one in (values.id, values.name, values.arguments))
+            return (Change(entry.event, entry.at, group.place, what, *now),)
+        return tuple(_changes(entry, group, edits))
+
+    def calls(self) -> list[SteppedCall]:
+        """What the client has if the response ends here: the calls that it keeps, in its order, then the others."""
+        model, groups = self._model, self._grouping.groups
+        keeps = kept(groups, self._form, model)
+        made_up = SteppedCall(None, "", "", "")
+        read = [self._call(one.place) if one.entries else made_up for one in keeps]
+        left = {one.place for one in keeps if one.entries}
+        known = {one.place for one in groups if readable(one, model.source)}
+        words = {True: ROWS[model.kept].words if model.kept is not Kept.ALL else "", False: _UNREAD}
+        dropped = (one.place for one in groups if one.place not in left)
+        return [*read, *(self._call(one)._replace(dropped=words[one in known]) for one in dropped)]
+
+    def _call(self, place: int) -> SteppedCall:
+        values = self._values[place]
+        made = kept_arguments(values.arguments.text(), self._model.invalid, self._model.no_object)
+        return SteppedCall(place, values.id.text(), values.name.text(), made, is_valid(made))
+
+
+def _changes(entry: Entry, group: Group, edits: Sequence[Edit | None]) -> Iterator[Change]:
+    for what, appended in ((What.REPLACED, False), (What.APPENDED, True)):
+        texts = [one.text if one is not None and one.appended is appended else None for one in edits]
+        if any(one is not None for one in texts) or (appended and not any(edits)):
+            yield Change(entry.event, entry.at, group.place, what, *texts)
