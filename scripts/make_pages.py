@@ -43,7 +43,7 @@ FLOW: Final = "demo:deepseek-empty-id"
 AGENT: Final = "python agent.py"
 CASES: Final = "deepseek,cut-off-call,stall"
 COLUMNS: Final = 120
-_FLOW_ID: Final = re.compile(r"  (?:\x1b\[2m)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\x1b\[0m)?$")
+_FLOW_ID: Final = re.compile(r"  flow (?:\x1b\[2m)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\x1b\[0m)?$")
 
 
 def agent() -> str:

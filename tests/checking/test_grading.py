@@ -270,9 +270,9 @@ def test_a_rejection_passes_where_no_client_has_to_read_the_stream(
 def test_the_worst_reason_is_told() -> None:
     """Of all problems of all answers, with why the client read so."""
     first = verdict("wrong-id", "wrong-id")
-    second = {**verdict("split-call", "split-call"), "explanation": "by id"}
+    second = {**verdict("split-call", "split-call"), "explanation": "the client goes by id"}
     result = graded(PLAIN, run_of(exchange(0, first), exchange(1, second)))
-    assert result == (Grade.FAILED, Reason.SPLIT, "call 0 ls: m (by id)")
+    assert result == (Grade.FAILED, Reason.SPLIT, "call 0 ls: m, because the client goes by id")
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def test_what_is_no_request_to_an_llm() -> None:
     judging.take(one, record(one))
     judging.take(other, None)
     judging.take(saved("a.flow#2", *back()), None)
-    assert [verdict.text.text for verdict in told] == ["verdict ok, request a.flow#2"]
+    assert [verdict.text.text for verdict in told] == ["verdict ok (request a.flow#2)"]
 
 
 def test_printed() -> None:
@@ -117,9 +117,9 @@ def test_printed() -> None:
     for printer in printers:
         printer.close()
     assert lines[0].startswith(
-        "#1         verdict returned-without-arguments: call 0 ls: returned without its arguments (drops "
+        "#1         verdict returned-without-arguments: call 0 ls: returned without its arguments (request a.flow#1), "
     )
-    assert lines[1].endswith(", request a.flow#1")
+    assert lines[1].startswith("#1           client drops ")
     assert lines[2].endswith("→ toolstream run --shape split-header -- CMD")
     first, second = json.loads(documents[0])["streams"]
     assert (first["verdict"]["request"], second["verdict"]) == ("a.flow#1", None)

@@ -47,7 +47,8 @@ def test_the_words_name_the_bug_and_where_the_readings_part() -> None:
     assert found is not None
     assert found.names == ["by-present-id"]
     assert found.event == 1
-    assert found.text == 'starts a new call for every id, also an empty one; first at event 1 ("")'
+    assert found.text == "starts a new call for every id, also an empty one"
+    assert found.where == 'first misreads event 1: ""'
     assert "Spring AI" in found.projects
     assert [one.key for one in found.others] == [Key.ENTRY]
 

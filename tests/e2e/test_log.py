@@ -105,7 +105,7 @@ def test_every_line_belongs_to_a_head(proxies: Proxies, plain: Upstream, log: st
     send(proxy, plain, openai_chat(f"call for {log}", "Bern"))
     proxy.wait_for(r" 7 events, 1 call", after=mark)
     head, *ours = [line for line in proxy.output[mark:] if not OF_MITMPROXY.match(line)]
-    found = re.fullmatch(r"(#\d+) POST \S+ gpt-test openai-chat  [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", head)
+    found = re.fullmatch(r"(#\d+) POST \S+ gpt-test openai-chat  flow [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", head)
     assert found
     assert all(line.startswith(f"{found[1]} ") and len(line) <= 120 for line in ours)
     assert any(f'{NAME} id="call for {log}"' in line for line in ours)

@@ -133,7 +133,7 @@ def test_lost_arguments(proxy: Proxy, capsys: pytest.CaptureFixture[str]) -> Non
     lines = capsys.readouterr().out.splitlines()
     shown = lines[next(place for place, line in enumerate(lines) if "verdict" in line) :]
     assert shown[0].startswith(
-        "#1         verdict returned-without-arguments: call 0 ls: returned without its arguments (fits "
+        "#1         verdict returned-without-arguments: call 0 ls: returned without its arguments, because the client"
     )
     assert shown[-1].endswith("→ --set toolstream_shape=whole-calls")
     assert all(line.startswith("#1 ") and len(line) <= 120 for line in shown)

@@ -57,7 +57,7 @@ def test_a_head_fits(request_: str, model: str | None) -> None:
     flow = "0" * 36
     head = Label("#1", request_, flow).head(model, "openai-chat")
     assert len(head) <= WIDTH
-    assert head.endswith(f" openai-chat  {flow}")
+    assert head.endswith(f" openai-chat  flow {flow}")
 
 
 @given(st.lists(st.sampled_from(["a", "word", "--set x=y", "x" * 200]), max_size=40))

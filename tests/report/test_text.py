@@ -23,7 +23,7 @@ def test_lines() -> None:
     report([Lines(told.append, Label("#1", "POST h/v1", "FLOW"), elapsed=lambda: 7)])
     note = "#1    +7ms note"
     assert told == [
-        "#1 POST h/v1 glm openai-chat  FLOW",
+        "#1 POST h/v1 glm openai-chat  flow FLOW",
         "#1    +7ms events 0-1  2 events without tool calls, 269 bytes",
         '#1    +7ms event 2    call 0  id="c1"  name="ls"  index=0  args=""',
         '#1    +7ms event 3    call 0  id=""    name=null  index=0  args="{\\"p\\""',

@@ -66,15 +66,15 @@ def test_an_event_is_known_where_a_call_is() -> None:
 def test_lines() -> None:
     """The verdict, why, and by which request."""
     lost = Verdict(Outcome.RETURNED_WITHOUT_ARGUMENTS, (LOST,))
-    why = Explained(text="starts a new call for every id, also an empty one")
-    assert verdict_text(Verdict(Outcome.OK), [CALL], request="r").text == "verdict ok, request r"
+    why = Explained(text="the client starts a new call for every id, also an empty one")
+    assert verdict_text(Verdict(Outcome.OK), [CALL], request="r").text == "verdict ok (request r)"
     assert verdict_text(lost, [CALL], request="r", explained=why).text == (
-        "verdict returned-without-arguments: call 0 ls: returned without its arguments "
-        "(starts a new call for every id, also an empty one), request r"
+        "verdict returned-without-arguments: call 0 ls: returned without its arguments (request r), "
+        "because the client starts a new call for every id, also an empty one"
     )
     again = Verdict(Outcome.RETRIED, (Problem(Outcome.RETRIED, 0, "the secret\n"),), count=3)
     marked = verdict_text(again, [CALL], request="r", hide=hide)
-    assert painted(marked) == "<error verdict retried> 3 times: call 0 ls: the ***\\n, request r"
+    assert painted(marked) == "<error verdict retried> 3 times: call 0 ls: the ***\\n (request r)"
 
 
 @pytest.mark.parametrize("outcome", [Outcome.OK, Outcome.CALL_REJECTED])
@@ -90,8 +90,8 @@ def test_what_is_alike_is_said_once() -> None:
     more = [Problem(Outcome.PHANTOM_CALL, None, text) for text in ("a was never sent", "b was never sent")]
     split = Verdict(Outcome.SPLIT_CALL, (LOST, piece, piece, *more, piece, more[1]))
     assert verdict_text(split, [CALL], request=None).text == (
-        "verdict split-call: call 0 ls: returned without its arguments; call 0 ls: came back in pieces (and 2 more); "
-        "a was never sent; b was never sent (and 1 more)"
+        "verdict split-call: call 0 ls: returned without its arguments; call 0 ls: came back in pieces "
+        "(2 more like this); a was never sent; b was never sent (1 more like this)"
     )
 
 

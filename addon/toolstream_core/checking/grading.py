@@ -240,7 +240,8 @@ def _is_renamed(exchange: Exchange, problem: FoundProblem) -> bool:
 
 def _text(exchange: Exchange, problem: FoundProblem) -> str:
     which = "" if problem.call is None else f"call {problem.call} {exchange.calls[problem.call].name}: "
-    why = f" ({exchange.verdict.explanation})" if exchange.verdict is not None and exchange.verdict.explanation else ""
+    explanation = "" if exchange.verdict is None else exchange.verdict.explanation
+    why = f", because {explanation}" if explanation else ""
     return f"{which}{problem.message}{why}"
 
 

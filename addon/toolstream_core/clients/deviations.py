@@ -169,7 +169,7 @@ ROWS: Final[Mapping[Deviation, Row]] = {
     Kept.PADDED: Row("fills the positions before the first index with empty calls", ("agno", "whip")),
 }
 """Every deviation. Those of equal effect are told apart by how many projects they were seen in."""
-BY_THE_LETTER: Final = "followed the protocol; the stream is malformed"
+BY_THE_LETTER: Final = "followed the protocol, but the stream is malformed"
 
 _FIXES: Final[Mapping[type[Deviation], str]] = {
     Key: "key each fragment as the protocol does (`index` in Chat Completions, `item_id` in Responses)",

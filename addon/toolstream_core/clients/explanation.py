@@ -54,16 +54,15 @@ class Explanation:
 
     @property
     def text(self) -> str:
-        """What the client does, and where it shows first."""
-        words = "; ".join(ROWS[one].words for one in self.model.deviations) or BY_THE_LETTER
-        where = (
-            ""
-            if self.event is None
-            else f"; first at event {self.event} ({self.seen})"
-            if self.seen
-            else f"; first at event {self.event}"
-        )
-        return f"{words}{where}"
+        """What the client does, to be read after its name."""
+        return ", and ".join(ROWS[one].words for one in self.model.deviations) or BY_THE_LETTER
+
+    @property
+    def where(self) -> str:
+        """Where it shows first."""
+        if self.event is None:
+            return ""
+        return f"first misreads event {self.event}{f': {self.seen}' if self.seen else ''}"
 
 
 class Explainer:

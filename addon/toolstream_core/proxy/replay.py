@@ -56,7 +56,8 @@ def report(flow: http.HTTPFlow, *, line: Callable[[str], None] | None, jsonl: Ca
 
 def _outcome(said: dict[str, Any]) -> str:
     if said["answer"] == Answer.DIVERGED:
-        return f"diverged: {said['at']}: recorded {said['recorded']}, requested {said['asked']}"
+        differs = f"the request differs at {said['at']}: recorded {said['recorded']}, requested {said['asked']}"
+        return f"diverged (best match; {differs})"
     if said["answer"] == Answer.FINISHED:
         return "finished: the request has the results of its calls; the response is a final text"
     if said["answer"] == Answer.REFUSED:

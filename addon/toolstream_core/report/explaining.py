@@ -32,9 +32,9 @@ class Explaining:
         if found is None:
             return UNEXPLAINED
         projects = ", ".join(list(found.projects)[:_PROJECTS])
-        text = f"{found.text}; seen in {projects}" if projects else found.text
-        if found.others:  # what came back does not show which of them it is
-            text = f"fits a client that {text}"
+        likely = "probably " if found.others else ""  # what came back does not show which of them it is
+        notes = "; ".join(one for one in (found.where, projects and f"also seen in {projects}") if one)
+        text = f"the client {likely}{found.text}{f' ({notes})' if notes else ''}"
         advised = advise(found.model, answer, [*found.others, *found.common])
         no_help = fix(found.model.deviations) if advised == [] else ""
         return Explained(found.names, found.event, text, tuple(one.options for one in advised or ()), no_help)

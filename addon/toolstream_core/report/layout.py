@@ -26,6 +26,8 @@ _FAILED = 400
 """From this status on an answer is an error, and says so."""
 _NAME = 48
 """Columns of a model, a tool's name or a finish reason."""
+_REQUEST = 12
+"""Columns that a request keeps beside a long model."""
 
 
 class Label(NamedTuple):
@@ -44,9 +46,9 @@ class Label(NamedTuple):
         """The first line of the stream."""
         failed = [f"HTTP {self.status}"] if self.status >= _FAILED else []
         names = " ".join([*([foreign(model)] if model else []), protocol, *failed])
-        flow = f"  {self.flow}" if self.flow else ""
-        room = WIDTH - len(self.tag) - len(names) - 2 - (len(self.flow) + 2 if self.flow else 0)
-        request = f"{middle(self.request, max(room, LEAST))} " if self.request else ""
+        flow = f"  flow {self.flow}" if self.flow else ""
+        room = WIDTH - len(self.tag) - len(names) - 2 - len(flow)
+        request = f"{middle(self.request, max(room, _REQUEST))} " if self.request else ""
         return f"{self.tag} {request}{names}{flow}"
 
     def begin(self, elapsed: str = "") -> str:

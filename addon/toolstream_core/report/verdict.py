@@ -104,9 +104,9 @@ def verdict_text(
     name = f"verdict {verdict.outcome}"
     times = f" {verdict.count} times" if verdict.count > 1 and verdict.outcome in _TIMES else ""
     problems = "; ".join(_problems(verdict.problems, calls, hide))
-    why = f" ({printable(hide(explained.text))})" if explained.text else ""
-    where = f", request {request}" if request else ""
-    text = f"{name}{times}{': ' if problems else ''}{problems}{why}{where}"
+    why = f", because {printable(hide(explained.text))}" if explained.text else ""
+    where = f" (request {request})" if request else ""
+    text = f"{name}{times}{': ' if problems else ''}{problems}{where}{why}"
     return Marked(text, (("ok" if verdict.understood else "error", name),))
 
 
@@ -116,7 +116,7 @@ def _problems(problems: Sequence[Problem], calls: Sequence[Call], hide: Callable
     for one in problems:
         alike.setdefault((one.outcome, one.text if one.call is None else one.call), []).append(one)
     for first, *more in alike.values():
-        yield _problem(first, calls, hide) + (f" (and {len(more)} more)" if more else "")
+        yield _problem(first, calls, hide) + (f" ({len(more)} more like this)" if more else "")
 
 
 def _problem(problem: Problem, calls: Sequence[Call], hide: Callable[[str], str]) -> str:

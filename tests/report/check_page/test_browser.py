@@ -171,7 +171,10 @@ def test_the_drawer(show: Show) -> None:
     assert browser.texts(".events .parts pre") == [TURN["events"][1]]
     assert browser.texts(".differs td") == ['{"city":"Graz"}', "{}"]
     assert browser.texts(".tool-result") == ["result for call_1: no city"]
-    assert browser.texts(".why p")[0] == 'starts a new call for every id, also an empty one; first at event 1 ("")'
+    assert (
+        browser.texts(".why p")[0]
+        == 'the client starts a new call for every id, also an empty one (first misreads event 1: "")'
+    )
     assert browser.texts(".copyable code") == [
         "toolstream check --only openai-chat/fault/empty-id -- python agent.py",
         "--repair empty-id",
