@@ -4,6 +4,7 @@ from typing import Final
 
 from toolstream_core.defects.row import (
     ANTHROPIC,
+    ARGUMENT_KEYS,
     BEDROCK,
     CHAT,
     COHERE,
@@ -27,29 +28,34 @@ EMPTY_ARGUMENTS: Final = Row(
     "TS201", "empty-arguments", "arguments", NOTE, SAFE, (CHAT,),
     "the arguments of a call without parameters are empty instead of {}",
     "treats them as {}",
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 LOST_ARGUMENTS: Final = Row(
     "TS202", "lost-arguments", "arguments", ERROR, None, (*_STREAMED, BEDROCK),
     "a tool with required parameters is called without arguments",
     _NOT_RUN,
     lossy=True,
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 NULL_ARGUMENTS: Final = Row(
     "TS203", "null-arguments", "arguments", NOTE, SAFE, (CHAT, COHERE, BEDROCK),
     "arguments are null",
     'treats null as ""',
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 OBJECT_ARGUMENTS: Final = Row(
     "TS204", "object-arguments", "arguments", ERROR, SAFE, (*_STREAMED, BEDROCK),
     "arguments are a JSON object instead of a JSON string",
     _AS_MEANT,
     may_refuse=True,
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 CUMULATIVE_ARGUMENTS: Final = Row(
     "TS205", "cumulative-arguments", "arguments", ERROR, SAFE, (*_STREAMED, BEDROCK),
     "each delta repeats all arguments sent so far",
     _AS_MEANT,
     may_refuse=True,
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 REPLAYED_ARGUMENTS: Final = Row(
     "TS206", "replayed-arguments", "arguments", ERROR, SAFE, (*_STREAMED, BEDROCK),
@@ -57,6 +63,7 @@ REPLAYED_ARGUMENTS: Final = Row(
     _AS_MEANT,
     also=("repeated-id", "repeated-name", "repeated-index"),
     may_refuse=True,
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 PLACEHOLDER_ARGUMENTS: Final = Row(
     "TS207", "placeholder-arguments", "arguments", ERROR, SAFE, (*_STREAMED, GEMINI, BEDROCK),
@@ -64,24 +71,28 @@ PLACEHOLDER_ARGUMENTS: Final = Row(
     _AS_MEANT,
     also=("repeated-index",),
     may_refuse=True,
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 DOUBLE_ENCODED_ARGUMENTS: Final = Row(
     "TS208", "double-encoded-arguments", "arguments", ERROR, SAFE, JUDGED_DIALECTS,
     "arguments are encoded as JSON twice",
     _AS_MEANT,
     may_refuse=True,
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 MERGED_CALLS: Final = Row(
     "TS209", "merged-calls", "arguments", ERROR, None, (*_STREAMED, BEDROCK),
     "the arguments of two calls are concatenated in one call",
     _NOT_RUN,
     lossy=True,
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 INVALID_ARGUMENTS: Final = Row(
     "TS210", "invalid-arguments", "arguments", ERROR, UNSAFE, (*_STREAMED, BEDROCK),
     "the finished arguments are not valid JSON",
     _NOT_RUN,
     lossy=True,
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 TRAILING_GARBAGE: Final = Row(
     "TS211", "trailing-garbage", "arguments", ERROR, SAFE, (*_STREAMED, BEDROCK),
@@ -89,37 +100,44 @@ TRAILING_GARBAGE: Final = Row(
     _AS_MEANT,
     also=("repeated-index",),
     may_refuse=True,
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 MISNAMED_ARGUMENTS: Final = Row(
     "TS212", "misnamed-arguments", "arguments", WARNING, SAFE, (CHAT, COHERE),
     "arguments are sent under a wrong key",
     _AS_MEANT,
     may_refuse=True,
+    keys=("parameters", "args", *ARGUMENT_KEYS),
 )  # fmt: skip
 SPLIT_SURROGATE: Final = Row(
     "TS213", "split-surrogate", "arguments", NOTE, SAFE, (*_STREAMED, BEDROCK),
     "a delta ends between the two halves of a surrogate pair",
     "joins the deltas before it decodes the character",
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 PREFILLED_ARGUMENTS: Final = Row(
     "TS214", "prefilled-arguments", "arguments", NOTE, SAFE, (REALTIME, RESPONSES, ANTHROPIC, COHERE, BEDROCK),
     "the event that opens the call already carries its arguments",
     "uses them once",
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 MISSING_DELTAS: Final = Row(
     "TS215", "missing-deltas", "arguments", NOTE, SAFE, (REALTIME, RESPONSES, COHERE),
     "arguments are sent only in the event that closes the call",
     "reads them from that event",
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 SHORT_DELTAS: Final = Row(
     "TS216", "short-deltas", "arguments", ERROR, SAFE, (REALTIME, RESPONSES),
     "the deltas end before the arguments of the closing event do",
     "uses the arguments of the closing event",
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 SHORT_CLOSING: Final = Row(
     "TS217", "short-closing", "arguments", WARNING, SAFE, (REALTIME, RESPONSES),
     "an event with the complete arguments lacks a part that the deltas sent",
     "uses the arguments of the deltas",
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 
 ARGUMENTS: Final = (

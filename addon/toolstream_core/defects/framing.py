@@ -5,6 +5,7 @@ from typing import Final
 from toolstream_core.defects.row import (
     ALL_DIALECTS,
     ANTHROPIC,
+    ARGUMENT_KEYS,
     BEDROCK,
     CHAT,
     COHERE,
@@ -15,6 +16,7 @@ from toolstream_core.defects.row import (
     REALTIME,
     RESPONSES,
     SAFE,
+    TYPE_KEYS,
     UNSAFE,
     WARNING,
     Row,
@@ -83,36 +85,43 @@ MISSING_DELTA: Final = Row(
     "TS010", "missing-delta", "framing", NOTE, SAFE, (CHAT,),
     "a choice has no delta object",
     _READ_THE_REST,
+    keys=("delta",),
 )  # fmt: skip
 CHANGING_STREAM_ID: Final = Row(
     "TS011", "changing-stream-id", "framing", NOTE, SAFE, (CHAT,),
     "chunks of one response have different ids",
     _READ_THE_REST,
+    keys=("id",),
 )  # fmt: skip
 BARE_RESPONSE: Final = Row(
     "TS012", "bare-response", "framing", WARNING, SAFE, (REALTIME, RESPONSES),
     "the terminal event has the fields of the response without the enclosing response object",
     _READ_THE_REST,
+    keys=("response",),
 )  # fmt: skip
 SEQUENCE_NUMBERS: Final = Row(
     "TS013", "sequence-numbers", "framing", NOTE, SAFE, (RESPONSES,),
     "sequence numbers repeat or decrease",
     "uses the order of the events",
+    keys=("sequence_number",),
 )  # fmt: skip
 NULL_USAGE: Final = Row(
     "TS014", "null-usage", "framing", NOTE, SAFE, (ANTHROPIC, COHERE, BEDROCK),
     "usage is null or missing where clients expect numbers",
     _READ_THE_REST,
+    keys=("usage",),
 )  # fmt: skip
 MISSING_INPUT: Final = Row(
     "TS015", "missing-input", "framing", NOTE, SAFE, (ANTHROPIC,),
     "a tool_use block starts without an input object",
     _READ_THE_REST,
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 FOREIGN_DELTA: Final = Row(
     "TS016", "foreign-delta", "framing", WARNING, SAFE, (ANTHROPIC, BEDROCK),
     "a delta has another type than its content block",
     "does not add it to the arguments of the call",
+    keys=TYPE_KEYS,
 )  # fmt: skip
 RESTARTED_STREAM: Final = Row(
     "TS017", "restarted-stream", "framing", ERROR, None, (REALTIME, RESPONSES, ANTHROPIC, COHERE, BEDROCK),
@@ -125,6 +134,7 @@ TOOL_CALLS_OBJECT: Final = Row(
     "tool_calls is an object instead of a list, or a list instead of an object",
     "reads the entries anyway, or reports an error",
     may_refuse=True,
+    keys=("tool_calls",),
 )  # fmt: skip
 LEGACY_FUNCTION_CALL: Final = Row(
     "TS019", "legacy-function-call", "framing", WARNING, SAFE, (CHAT,),
@@ -132,12 +142,14 @@ LEGACY_FUNCTION_CALL: Final = Row(
     "runs the call, or reports that it is unsupported",
     also=("missing-index", "missing-id", "missing-type", "foreign-finish"),
     may_refuse=True,
+    keys=("function_call",),
 )  # fmt: skip
 SPLIT_CHOICES: Final = Row(
     "TS020", "split-choices", "framing", WARNING, UNSAFE, (CHAT,),
     "one response is spread over two choices, text in one and calls in the other",
     "looks for calls in every choice, or reports that the first has none",
     may_refuse=True,
+    keys=("choices",),
 )  # fmt: skip
 MISSING_HEAD: Final = Row(
     "TS021", "missing-head", "framing", NOTE, SAFE, (RESPONSES,),

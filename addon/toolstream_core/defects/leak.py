@@ -2,13 +2,20 @@
 
 from typing import Final
 
-from toolstream_core.defects.row import ALL_DIALECTS, NOTE, UNSAFE, WARNING, Row
+from toolstream_core.defects.row import (
+    ALL_DIALECTS,
+    NOTE,
+    TEXT_KEYS,
+    UNSAFE,
+    WARNING,
+    Row,
+)
 
 _MUST = "runs no call from text, and may report a lost call"
 
 
 def _row(code: str, name: str, meaning: str) -> Row:
-    return Row(code, name, "leak", WARNING, UNSAFE, ALL_DIALECTS, meaning, _MUST)
+    return Row(code, name, "leak", WARNING, UNSAFE, ALL_DIALECTS, meaning, _MUST, keys=TEXT_KEYS)
 
 
 LEAKED_HERMES: Final = _row("TS401", "leaked-hermes", "a call is sent as text: <tool_call>{…}</tool_call>")
@@ -27,6 +34,7 @@ LEAKED_TWICE: Final = Row(
     "a call is sent both as text and as a tool call",
     "runs the tool call once, and ignores the text",
     also=("leaked-hermes",),
+    keys=TEXT_KEYS,
 )  # fmt: skip
 
 LEAK: Final = (

@@ -56,6 +56,8 @@ class WireProtocol:
     It may say no too often, never yes too often: a quiet frame is counted, not parsed.
     """
     requests: Requests = field(default_factory=Requests)
+    pointers: tuple[str, ...]
+    """JSON pointers to what an event says of calls, text, finish and errors; `*` stands for any one key."""
     form: Form = Form.EVENTS
     """How a streamed answer is framed, where the request does not decide it."""
     call_form: CallForm = CallForm.ANNOUNCED

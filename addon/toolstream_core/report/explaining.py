@@ -37,4 +37,4 @@ class Explaining:
         text = f"the client {likely}{found.text}{f' ({notes})' if notes else ''}"
         advised = advise(found.model, answer, [*found.others, *found.common])
         no_help = fix(found.model.deviations) if advised == [] else ""
-        return Explained(found.names, found.event, text, tuple(one.options for one in advised or ()), no_help)
+        return Explained(found.names, found.event, text, tuple(one.options for one in advised or ()), no_help, found)

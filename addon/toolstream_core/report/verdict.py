@@ -13,6 +13,7 @@ from toolstream_core.verdict import Outcome
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from toolstream_core.clients.explanation import Explanation
     from toolstream_core.model import Call, Json
     from toolstream_core.verdict import Problem, Verdict
 
@@ -33,6 +34,8 @@ class Explained(NamedTuple):
     """Options of mitmdump under which the client would have understood the answer, the smallest first."""
     fix: str = ""
     """What to change, if options were tried and none helps."""
+    explanation: Explanation | None = None
+    """The client model that gives what came back, where one was found."""
 
 
 UNEXPLAINED: Final = Explained()

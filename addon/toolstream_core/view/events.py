@@ -1,0 +1,123 @@
+"""The events of one response as the session view has them. Shape: `docs/view.schema.json`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, override
+
+from toolstream_core.engine.sink import Sink
+from toolstream_core.model import ABSENT, Phase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.model import Event, EventContent
+    from toolstream_core.wire.frame import Frame
+
+SHORT: Final = 40
+"""Characters up to which a text is written out."""
+_SAVES: Final = 16
+"""Characters that a difference to the text before has to save."""
+_FIELDS: Final = ("index", "id", "item_id", "name", "type")
+
+
+class Events(Sink):
+    """Collects one object for each frame, in order: comments and blank frames too."""
+
+    live = True
+    each = True
+
+    def __init__(self, hide: Callable[[str], str], elapsed: Callable[[], int | None]) -> None:
+        """`hide` redacts what the wire said; `elapsed` gives the milliseconds of what is read now."""
+        self._hide = hide
+        self._elapsed = elapsed
+        self.objects: list[dict[str, Any]] = []
+        self.raw: list[bytes] = []
+        """The bytes of each frame."""
+        self.numbers: list[int] = []
+        """The number of each frame."""
+        self._before = ""
+        self._at: int | None = None
+
+    @override
+    def without_data(self, frame: Frame) -> None:
+        self._add(frame)["quiet"] = "comment" if frame.raw.lstrip().startswith(b":") else "blank"
+
+    @override
+    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
+        fragments = [*self._texts(said), *(self._fragment(one) for one in told), *self._ends(said)]
+        added = self._add(event.frame)
+        if fragments:
+            added["fragments"] = fragments
+
+    def _add(self, frame: Frame) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        if frame.number != len(self.objects):
+            made["number"] = frame.number
+        now = self._elapsed()
+        if now is not None and now != self._at:
+            made["ms"] = self._at = now
+        text = self._hide(frame.raw.decode("utf-8", "replace"))
+        made["raw"] = difference(self._before, text)
+        self._before = text
+        self.objects.append(made)
+        self.raw.append(frame.raw)
+        self.numbers.append(frame.number)
+        return made
+
+    def _texts(self, said: EventContent) -> Iterator[dict[str, Any]]:
+        for lane, text in (("reasoning", said.thought), ("text", said.text)):
+            if text:
+                yield {"lane": lane, "text": self._hide(text)}
+
+    def _fragment(self, one: ResolvedFragment) -> dict[str, Any]:
+        fragment, call = one
+        made: dict[str, Any] = {"lane": lane_of(call.choice, call.position)}
+        if fragment.phase is not Phase.MORE:
+            made["phase"] = str(fragment.phase)
+        for key in _FIELDS:
+            if (value := getattr(fragment, key)) is not ABSENT:
+                made[key] = self._hide(value) if isinstance(value, str) else value
+        if (arguments := fragment.arguments) is not ABSENT:
+            made["arguments"] = self._hide(arguments) if isinstance(arguments, str) else arguments
+        return made
+
+    def _ends(self, said: EventContent) -> Iterator[dict[str, Any]]:
+        for finish in said.finishes:
+            yield {"lane": "stream", "finish": finish.reason}
+        if said.error:
+            yield {"lane": "stream", "error": self._hide(said.error)}
+        if said.end:
+            yield {"lane": "stream", "end": True}
+
+
+def lane_of(choice: int, position: int) -> str:
+    """The lane of a call: `call-0`; of another choice than the first `call-1.0`."""
+    return f"call-{position}" if choice == 0 else f"call-{choice}.{position}"
+
+
+def difference(before: str, text: str) -> Any:
+    """`text`, or `[head, middle, tail]`: so many UTF-16 units of `before`, a text, so many units of its end."""
+    if len(text) < SHORT or not before:
+        return text
+    most = min(len(before), len(text))
+    head = _common(before, text, most)
+    tail = _common(before[::-1], text[::-1], most - head)
+    middle = text[head : len(text) - tail]
+    if len(middle) + _SAVES >= len(text):
+        return text
+    return [_units(text[:head]), middle, _units(text[len(text) - tail :])]
+
+
+def _common(one: str, other: str, most: int) -> int:
+    """How many characters both begin with, `most` at most."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
+    return low
+
+
+def _units(text: str) -> int:
+    """Its length as JavaScript counts it."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
