@@ -22,7 +22,7 @@ CORE = ROOT / "addon" / "toolstream_core"
 LAYERS = (
     "packaged, suggest, version, wire, secret_shapes, redact, redaction ← model ← calls ← defects ← stages ←"
     " protocols ← faults ← transit, sources, sockets, synthetic, verdict ← settings ← engine ← clients ← delivery,"
-    " state_file ← shrinking ← report ← probing ← fixtures ← proxy ← script, testing, agents ←"
+    " state_file ← shrinking ← report ← view ← probing ← fixtures ← proxy ← script, testing, agents ←"
     " checking ← cli, pytest_plugin"
 )
 # Who alone may import these at all.

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FLOWS = DOCS.parent / "flows"
-NAMES = ("inspect", "jsonl", "expect", "check")
-INSPECT, JSONL, EXPECT, CHECK = (json.loads((DOCS / f"{name}.schema.json").read_text()) for name in NAMES)
-SCHEMAS = pytest.mark.parametrize("schema", [INSPECT, JSONL, EXPECT, CHECK], ids=NAMES)
+NAMES = ("inspect", "jsonl", "expect", "check", "view")
+INSPECT, JSONL, EXPECT, CHECK, VIEW = (json.loads((DOCS / f"{name}.schema.json").read_text()) for name in NAMES)
+SCHEMAS = pytest.mark.parametrize("schema", [INSPECT, JSONL, EXPECT, CHECK, VIEW], ids=NAMES)
 DOCUMENT = jsonschema.Draft202012Validator(INSPECT)
 LINE = jsonschema.Draft202012Validator(JSONL)
 HEAD = {"flow": "f", "stream": 1, "host": "api.example.com", "dialect": "openai-chat", "protocol": "openai-chat"}

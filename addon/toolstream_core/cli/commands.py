@@ -227,6 +227,16 @@ def _report(parser: Parser) -> None:
     _add_output(parser)
 
 
+def _view(parser: Parser) -> None:
+    parser.add_argument("paths", nargs="+", metavar="PATH", help=_READABLE)
+    text = "output format: html (default), or json, the document of the page"
+    parser.add_argument("--format", choices=("html", "json"), default="html", help=text)
+    _add_output(parser)
+    parser.add_argument("--open", action="store_true", help="open the page in a browser")
+    parser.add_argument("--raw", action="store_true", help="keep secrets (default: overwrite them, as captures do)")
+    _add_request(parser)
+
+
 def _probe(parser: Parser) -> None:
     text = "base URL (https://api.openai.com/v1) or endpoint"
     parser.add_argument("url", metavar="URL", help=text)
@@ -417,6 +427,13 @@ COMMANDS: Final = {
             "write a bug report on saved responses, as Markdown",
             _report,
             "Write a bug report on saved responses, as Markdown for an issue.",
+        ),
+        Command(
+            "view",
+            "show saved responses as a page: what the client did, and at which event",
+            _view,
+            "Write a page on saved responses: what the client did with each, at which event it misread the stream, and "
+            "what helps. The page loads nothing from elsewhere.",
         ),
         Command(
             "probe",

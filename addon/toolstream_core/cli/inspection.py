@@ -7,13 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolstream_core.cli.judging import Judging, SavedVerdict, as_sent
 from toolstream_core.clients.advice import MAX_BODY, tried_repairs
 from toolstream_core.clients.received import Answer
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import Note, Severity
 from toolstream_core.redact import raised_at, redacted
+from toolstream_core.report.judging import Judging, SavedVerdict, as_sent
 from toolstream_core.report.layout import counted
 from toolstream_core.report.paint import word
 from toolstream_core.sources.files import READABLE, STDIN, files

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from toolstream_core.cli.judging import SavedVerdict
     from toolstream_core.engine.sink import Sink
     from toolstream_core.model import Exchange, Record
+    from toolstream_core.report.judging import SavedVerdict
     from toolstream_core.report.paint import Paint
 
     type Write = Callable[[str], None]

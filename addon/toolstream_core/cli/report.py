@@ -16,13 +16,13 @@ from toolstream_core.version import __version__
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.cli.judging import SavedVerdict
     from toolstream_core.fixtures.answers import Answered
     from toolstream_core.model import Event, EventContent, Fragment
+    from toolstream_core.report.judging import SavedVerdict
     from toolstream_core.report.reported import ReportedAnswer
 
 
@@ -49,12 +49,28 @@ def run(args: argparse.Namespace) -> int:
 
 def reported(flows: Sequence[Path]) -> dict[Path, list[ReportedAnswer]]:
     """The answers of flow files of one run as reports show them. Raises `UnreadableError` and `FixtureError`."""
-    from toolstream_core.cli.judging import verdicts_in
     from toolstream_core.fixtures.answers import read_answers
 
     answers = {flow: read_answers(flow) for flow in flows}
-    verdicts = verdicts_in(flows)
+    verdicts = _verdicts_in(flows)
     return {flow: [_reported(one, verdicts.get(one.fixture.source)) for one in of] for flow, of in answers.items()}
+
+
+def _verdicts_in(flows: Iterable[Path]) -> dict[str, SavedVerdict]:
+    """The verdicts on the answers in flow files of one run, by their sources, the last one on each.
+
+    Raises `UnreadableError`.
+    """
+    from toolstream_core.proxy import flowfile
+    from toolstream_core.report.judging import Judging
+    from toolstream_core.sources.files import answers
+
+    verdicts: list[SavedVerdict] = []
+    judging = Judging(verdicts.append)
+    for flow in flows:
+        for saved in answers(str(flow), flowfile.answers):
+            judging.take(saved, read_body(saved.chunks, saved.exchange, broken=saved.broken))
+    return {one.source: one for one in verdicts}
 
 
 class _Fragments(Sink):

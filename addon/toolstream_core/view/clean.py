@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from toolstream_core.engine.decoder import BodyDecoder
 from toolstream_core.model import ABSENT
-from toolstream_core.redaction import redacted_body, redacted_path
+from toolstream_core.redaction import Redaction, redacted_body, redacted_path
+from toolstream_core.wire.frame import parse
+from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +37,7 @@ def without_secrets(saved: Saved) -> Saved:
     body = redacted_body(b"".join(plain.chunks), known=saved.secrets)
     exchange = replace(
         plain.exchange,
-        path=redacted_path(plain.exchange.path, known=saved.secrets),
+        path=redacted_path(plain.exchange.path, Redaction(), saved.secrets),
         request=_without(plain.exchange.request, saved.secrets),
     )
     sent = None if saved.sent is None else redacted_body(saved.sent, known=saved.secrets)
@@ -46,8 +47,7 @@ def without_secrets(saved: Saved) -> Saved:
 def _without(request: Json, secrets: tuple[str, ...]) -> Json:
     if request is ABSENT:
         return request
-    clean: Json = json.loads(redacted_body(json.dumps(request).encode(), known=secrets))
-    return clean
+    return parse(redacted_body(encoded(request), known=secrets))
 
 
 def _cut(body: bytes, chunks: list[bytes]) -> Iterator[bytes]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from toolstream_core.cli.judging import Judging, SavedVerdict
-from toolstream_core.clients.deviations import PROJECTS
+from toolstream_core.clients.deviations import PROJECTS, fix
+from toolstream_core.clients.deviations import ROWS as DEVIATIONS
 from toolstream_core.defects.table import ROWS
 from toolstream_core.report.headline import headline, without_verdict
+from toolstream_core.report.judging import Judging, SavedVerdict
 from toolstream_core.report.verdict import as_flags
 from toolstream_core.version import __version__
 from toolstream_core.view.clean import decoded, without_secrets
@@ -19,7 +20,6 @@ from toolstream_core.view.response import as_received, messages_of, read
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.clients.explanation import Explanation
     from toolstream_core.model import Json
     from toolstream_core.sources.saved import Saved
     from toolstream_core.view.response import ReadResponse
@@ -114,9 +114,9 @@ def _verdict(response: ReadResponse, judged: SavedVerdict | None, alignment: Ali
         "verdict": said["verdict"],
         "understood": said["understood"],
         "headline": headline(judged.verdict, judged.calls),
-        "reason": _reason(explanation, event),
-        "cause": "" if explanation is None else _cause(explanation),
-        "fix": explained.fix,
+        "reason": explained.text,
+        "cause": "; ".join(DEVIATIONS[one].words for one in explanation.model.deviations) if explanation else "",
+        "fix": "" if explanation is None else fix(explanation.model.deviations),
         "event": event,
         "value": "" if explanation is None else explanation.seen,
         "projects": [] if explanation is None else [*explanation.projects],
@@ -126,14 +126,6 @@ def _verdict(response: ReadResponse, judged: SavedVerdict | None, alignment: Ali
         "next": said["request"],
         "returned": said["sent"],
     }
-
-
-def _reason(explanation: Explanation | None, event: int | None) -> str:
-    return "" if explanation is None else explanation.text
-
-
-def _cause(explanation: Explanation) -> str:
-    return explanation.text
 
 
 def _shared(before: Sequence[Json], after: Sequence[Json]) -> int:

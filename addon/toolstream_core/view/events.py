@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, override
 
+from toolstream_core.clients.intended import ResolvedEvent
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Phase
 
@@ -36,6 +37,8 @@ class Events(Sink):
         """The bytes of each frame."""
         self.numbers: list[int] = []
         """The number of each frame."""
+        self.resolved_events: list[ResolvedEvent] = []
+        """The events with data."""
         self._before = ""
         self._at: int | None = None
 
@@ -45,6 +48,7 @@ class Events(Sink):
 
     @override
     def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
+        self.resolved_events.append(ResolvedEvent(event.frame.number, said, tuple(told)))
         fragments = [*self._texts(said), *(self._fragment(one) for one in told), *self._ends(said)]
         added = self._add(event.frame)
         if fragments:

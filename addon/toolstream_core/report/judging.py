@@ -13,14 +13,12 @@ from toolstream_core.protocols.requests import asked
 from toolstream_core.redact import redacted
 from toolstream_core.report.explaining import Explaining
 from toolstream_core.report.verdict import UNEXPLAINED, Explained, verdict_object, verdict_text
-from toolstream_core.sources.files import answers
 from toolstream_core.stages.stream_checks import BY_CLIENT
 from toolstream_core.verdict.answer import SentAnswer, dropped
 from toolstream_core.verdict.conversations import Conversations, Judged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
 
     from toolstream_core.model import Call, Record
     from toolstream_core.report.layout import Marked
@@ -120,21 +118,6 @@ class Judging:
         if received is not None and judged.verdict.sent and not judged.verdict.understood:
             explained = self._explaining(received, judged.verdict.sent, judged.token.rpartition("#")[0])
         self._tell_verdict(SavedVerdict(judged.token, judged.verdict, answer.calls, judged.request, hide, explained))
-
-
-def verdicts_in(flows: Iterable[Path]) -> dict[str, SavedVerdict]:
-    """The verdicts on the answers in flow files of one run, by their sources, the last one on each.
-
-    Raises `UnreadableError`.
-    """
-    from toolstream_core.proxy import flowfile
-
-    verdicts: list[SavedVerdict] = []
-    judging = Judging(verdicts.append)
-    for flow in flows:
-        for saved in answers(str(flow), flowfile.answers):
-            judging.take(saved, read_body(saved.chunks, saved.exchange, broken=saved.broken))
-    return {one.source: one for one in verdicts}
 
 
 def _received(saved: Saved) -> Answer:

@@ -1,0 +1,155 @@
+"""How client models read a response, step by step. Shape: `docs/view.schema.json`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from toolstream_core.clients.deviations import ROWS, fix, projects
+from toolstream_core.clients.entries import EntryReader, ReceivedEvent
+from toolstream_core.clients.intended import intended
+from toolstream_core.clients.model import STANDARD, Id, Key, NoIndex, Source
+from toolstream_core.clients.parting import parting
+from toolstream_core.clients.received import Answer, Received
+from toolstream_core.clients.stepping import Stepper
+from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.view.steps import Steps, result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from toolstream_core.clients.entries import Entry
+    from toolstream_core.clients.explanation import Explanation
+    from toolstream_core.clients.model import ClientModel, Deviation
+    from toolstream_core.view.received import Alignment
+    from toolstream_core.view.response import ReadResponse
+
+PROTOCOL: Final = "protocol"
+"""The name of the model without deviations."""
+INTENDED: Final = "intended"
+"""The name of toolstream's own reading."""
+
+
+class Models:
+    """The client models that the document names."""
+
+    def __init__(self) -> None:
+        """None so far."""
+        self.table: dict[str, dict[str, Any]] = {}
+
+    def name(self, model: ClientModel) -> str:
+        """Its name: its deviations joined by `+`."""
+        name = "+".join(one.value for one in model.deviations) or PROTOCOL
+        if name not in self.table:
+            self.table[name] = {
+                "description": [ROWS[one].words for one in model.deviations],
+                "projects": [*projects(model.deviations)],
+                "fix": fix(model.deviations) if model.deviations else "",
+            }
+        return name
+
+    def readings(
+        self,
+        response: ReadResponse,
+        theirs: ReadResponse | None,
+        alignment: Alignment | None,
+        explanation: Explanation | None,
+    ) -> dict[str, Any]:
+        """Of a response with calls: `theirs` is the response as the client got it, where it got another one."""
+        got = _Got(response, theirs, alignment)
+        traces: list[dict[str, Any]] = [_intended(response)]
+        known: dict[str, int] = {}
+        models: list[dict[str, Any]] = [{"model": INTENDED, "trace": 0, "correct": True}]
+        same: list[str] = []
+        for model in _models(got, explanation):
+            trace = got.trace(model)
+            place = known.setdefault(json.dumps(trace), len(traces))
+            if place == len(traces):
+                traces.append(trace)
+            if model != STANDARD and place == models[1]["trace"] and not _is(explanation, model):
+                same.append(self.name(model))
+                continue
+            models.append({"model": self.name(model), "trace": place, **got.judged(model)})
+        made: dict[str, Any] = {"models": models, "same": same, "traces": traces}
+        if explanation is not None:
+            made["client"] = self.name(explanation.model)
+        return made
+
+
+class _Got:
+    """A response as the client got it, with the provider's numbers of events."""
+
+    def __init__(self, response: ReadResponse, theirs: ReadResponse | None, alignment: Alignment | None) -> None:
+        got = theirs or response
+        assert response.protocol is not None
+        self.form = response.protocol.call_form
+        self._changed = frozenset[int]() if alignment is None else frozenset(alignment.changed)
+        reader = EntryReader()
+        events = [ReceivedEvent(one.number, one.content) for one in got.events.resolved_events]
+        entries = [entry for event in events for entry in reader.take(event)]
+        if alignment is not None:
+            entries = [one._replace(event=alignment.numbers.get(one.event, one.event)) for one in entries]
+        self.entries = entries
+        self._fragments = fragment_places(response)
+        self._numbers = {} if alignment is None else alignment.numbers
+        saved = got.saved
+        exchange = replace(saved.exchange, content_encoding="")
+        self._received = Received(Answer(exchange, b"".join(saved.chunks), saved.broken))
+
+    def trace(self, model: ClientModel) -> dict[str, Any]:
+        stepper, steps = Stepper(model, self.form), Steps(self._fragments, self._changed)
+        for entry in self.entries:
+            for change in stepper.take(entry):
+                steps.add(change, entry.fragment)
+        return {"steps": steps.encoded, "result": result(stepper.calls(), steps.arguments)}
+
+    def judged(self, model: ClientModel) -> dict[str, Any]:
+        """Whether a model reads the intended calls, and where it begins to read otherwise than the protocol."""
+        received = self._received
+        made: dict[str, Any] = {"correct": received.is_understood(model, received.meant)}
+        parted = parting(model, self.form, received.entries)
+        if parted is not None:
+            event = self._numbers.get(parted.event, parted.event)
+            made["diverges"] = {"event": event, "value": parted.seen}
+        return made
+
+
+def fragment_places(response: ReadResponse) -> dict[tuple[int, int], int]:
+    """By event and place in its content, the place of a fragment among those of calls in the document."""
+    found: dict[tuple[int, int], int] = {}
+    for event in response.events.resolved_events:
+        at = {id(fragment): place for place, fragment in enumerate(event.content.fragments)}
+        for place, one in enumerate(event.resolved):
+            found[event.number, at[id(one.fragment)]] = place
+    return found
+
+
+def _intended(response: ReadResponse) -> dict[str, Any]:
+    """The steps of toolstream's own reading, which end with the calls that it reports."""
+    assert response.record is not None
+    events = response.events.resolved_events
+    fragments = {event.number: event.content.fragments for event in events}
+    steps = Steps(fragment_places(response))
+    for change in intended(response.record.calls, events):
+        steps.add(change, fragments[change.event][change.fragment])
+    return {"steps": steps.encoded, "result": []}
+
+
+def _models(got: _Got, explanation: Explanation | None) -> Iterator[ClientModel]:
+    """The protocol's reading, the client's, and each deviation that a client of this protocol can have."""
+    given = [STANDARD, *([] if explanation is None else [explanation.model])]
+    single = [STANDARD.having([one]) for one in ROWS if _applies(one, got.form, got.entries)]
+    yield from dict.fromkeys([*given, *single])
+
+
+def _applies(one: Deviation, form: CallForm, entries: Sequence[Entry]) -> bool:
+    if one in (Key.ITEM, Id.ITEM) or isinstance(one, Source):
+        return form is CallForm.ANNOUNCED
+    if isinstance(one, NoIndex):
+        return form is CallForm.DELTAS and any(not isinstance(entry.fragment.index, int) for entry in entries)
+    return one not in (Id.OWN, Id.UNIQUE)
+
+
+def _is(explanation: Explanation | None, model: ClientModel) -> bool:
+    return explanation is not None and explanation.model == model
