@@ -133,7 +133,8 @@ def _spring_ai(folder: Path) -> list[str] | None:
     if path is None:
         return None
     del folder
-    return ["java", "-cp", Path(path).read_text().strip(), str(HERE / "SpringAi.java")]
+    quiet = "-Dslf4j.internal.verbosity=ERROR"
+    return ["java", quiet, "-cp", Path(path).read_text().strip(), str(HERE / "SpringAi.java")]
 
 
 CLIENTS: Final = (
