@@ -36,13 +36,21 @@ def test_every_command_has_its_help(command: str, capsys: pytest.CaptureFixture[
     assert main.main([command, "--help"]) == 0
     text = capsys.readouterr().out
     assert f"toolstream {command}" in text
-    assert " ".join(text.split()).endswith(EPILOG)
+    assert " ".join(text.split()).endswith(COMMANDS[command].epilog)
     assert main.main(["help", command]) == 0
     assert capsys.readouterr().out == text
     assert main.main(["--help"]) == main.main(["-h"]) == main.main(["help"]) == 0
     text = capsys.readouterr().out
     assert text.count(f"\n  {command} ") == 3
     assert all(str(code) in text for code in (0, 1, 2, 130))
+
+
+def test_the_exit_code_of_run_is_that_of_its_command() -> None:
+    """Its help does not give it the meaning that it has elsewhere."""
+    assert COMMANDS["check"].epilog == EPILOG
+    text = " ".join(COMMANDS["run"].parser().format_help().split())
+    assert "findings of severity" not in text
+    assert all(code in text for code in ("that of CMD", "2 ", "126 ", "127 ", "130 "))
 
 
 def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -109,6 +109,17 @@ def test_the_command_gets_its_environment_signals_and_exit_code(tmp_path: Path) 
     assert [one.name for one in load(report.with_suffix(".flow"))[0].record.findings] == ["empty-id"]
 
 
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9", "https://127.0.0.1:9"])
+def test_a_provider_that_is_not_there_is_named(url: str) -> None:
+    """Over TLS no request is seen either: the client is not at fault."""
+    asking = f"import urllib.request; urllib.request.urlopen('{url}/v1/chat/completions', b'{{}}')"
+    command = [*toolstream("run"), "--", sys.executable, "-c", asking]
+    done = subprocess.run(command, capture_output=True, env=environment(NO_PROXY="*"), timeout=60, check=False)
+    counts, reason = [line for line in done.stderr.decode().splitlines() if line.startswith("toolstream: ")][1:]
+    assert counts.endswith(" 0 responses, 0 calls sent")
+    assert reason.startswith("toolstream: could not connect to 127.0.0.1:9: ")
+
+
 def test_that_nothing_was_captured_is_told(tmp_path: Path) -> None:
     """Nothing was wrong with the answer, and only flows with findings were asked for."""
     command = toolstream("run", FLOW, "--speed", "0", "--capture", str(tmp_path / "kept"))

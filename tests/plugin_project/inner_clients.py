@@ -127,6 +127,18 @@ def test_fails_silent(toolstream: Toolstream) -> None:
     toolstream.assert_understood()
 
 
+@pytest.mark.toolstream("flows/openai-chat-single.flow")
+def test_fails_no_request(toolstream: Toolstream) -> None:
+    """A client that asks somebody else."""
+    toolstream.assert_understood()
+
+
+@pytest.mark.toolstream("flows/openai-chat-single.flow")
+def test_fails_unreached(toolstream: Toolstream) -> None:
+    """The same, where nobody answers."""
+    raise ConnectionError(toolstream.proxy_url)
+
+
 def test_fails_without_flows(toolstream: Toolstream) -> None:
     """No flow answers, and there is no network."""
     agents.chat()

@@ -72,6 +72,16 @@ def test_a_client_that_never_asks_again(told: str) -> None:
     assert "no later request" in told.partition("_ test_fails_silent _")[2]
 
 
+def test_a_client_that_was_made_before_the_test(told: str) -> None:
+    """It asks its own provider: the assertion and the report say why nothing reached toolstream."""
+    hint = "no request to an LLM reached toolstream. A client that was made at import"
+    asserted = told.partition("_ test_fails_no_request _")[2].partition("_ test_")[0]
+    assert f"AssertionError: {hint}" in asserted, told
+    assert "misread" not in asserted
+    raised = told.partition("_ test_fails_unreached _")[2].partition("_ test_")[0]
+    assert f"\n{hint}" in raised, told
+
+
 def test_nothing_answers_without_flows(told: str) -> None:
     """The client gets an error that says so, the report says what to do."""
     assert outcome(told, "test_fails_without_flows") == "FAILED"

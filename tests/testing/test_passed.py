@@ -8,7 +8,7 @@ from toolstream_core.testing.passed import passed_of
 
 NOTHING = {
     **dict.fromkeys(("requests", "others", "refused", "websockets", "unopened", "answers", "calls"), 0),
-    **{name: {} for name in ("findings", "changes", "faults", "verdicts", "advice")},
+    **{name: {} for name in ("findings", "changes", "faults", "verdicts", "advice", "unreached")},
     "captured": [],
 }
 
@@ -50,6 +50,15 @@ def test_where_nothing_came() -> None:
     assert counts == "0 requests, 0 responses, 0 calls sent"
     assert base_url == "no LLM request seen; use --base-url for clients that ignore proxy variables"
     assert 'mitmdump --mode reverse:http://127.0.0.1:PORT -s "$(toolstream addon-path)"' in reverse
+
+
+def test_a_provider_that_was_not_reached() -> None:
+    """That is why there is no response; with responses, it is a server of no account."""
+    unreached = {"api.example.com:443": "Name or service not known"}
+    line = "could not connect to api.example.com:443: Name or service not known"
+    assert [*passed_of({**NOTHING, "unreached": unreached}).lines()] == ["0 requests, 0 responses, 0 calls sent", line]
+    assert line in passed_of({**NOTHING, "requests": 1, "unreached": unreached}).lines()
+    assert line not in passed_of({**NOTHING, "answers": 1, "unreached": unreached}).lines()
 
 
 def test_a_socket_that_was_refused() -> None:

@@ -13,7 +13,7 @@ from toolstream_core.model.call import Runs
 from toolstream_core.report.verdict import verdict_object
 from toolstream_core.testing.exchanges import Exchange, exchange_of
 from toolstream_core.testing.found import FoundVerdict, verdict_of
-from toolstream_core.testing.understanding import incomplete_calls, misunderstood, sources
+from toolstream_core.testing.understanding import incomplete_calls, misunderstood, sources, unanswered
 from toolstream_core.verdict.answer import SentAnswer
 from toolstream_core.verdict.conversations import Conversations, Judged
 
@@ -75,8 +75,9 @@ def test_two_conversations_with_the_same_flow() -> None:
 
 def test_nothing_was_asked_or_answered() -> None:
     """That is no understanding either."""
-    assert misunderstood([]) == ["the client sent no request to an LLM"]
-    assert incomplete_calls([]) == ["the client sent no request to an LLM"]
+    assert misunderstood([]) == incomplete_calls([]) == [unanswered([])]
+    assert str(unanswered([])).startswith("no request to an LLM reached toolstream. A client that was made at import")
+    assert unanswered([exchange(0)]) is None
     [line] = misunderstood([exchange(0, status=404, comment="")])
     assert line == "the client received no response: HTTP 404"
     [line] = misunderstood(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.cli import values
-from toolstream_core.cli.parser import Parser
+from toolstream_core.cli.parser import EPILOG, RUN_EPILOG, Parser
 from toolstream_core.proxy.option_table import LEVELS, LOG, OPTIONS, PROVIDER, REPEATS
 from toolstream_core.wire.json_value import ABSENT
 
@@ -25,7 +25,10 @@ TIMEOUT: Final = 60.0
 _READABLE: Final = (
     "flow file, HAR file, VCR cassette, saved response body (SSE, NDJSON, JSON), a folder of these, or - for stdin"
 )
-_FLOW: Final = "flow file or folder to respond with; calls: calls harmless tools of the client, calls:NAME any tool"
+_FLOW: Final = (
+    "what to respond with: a flow file, a folder of these, demo:NAME for a packaged flow, calls: for generated calls "
+    "of the client's harmless tools, or calls:TOOL for calls of this tool"
+)
 _DEFECT_LIST: Final = "codes, names or families, separated by commas; repeatable"
 
 
@@ -43,6 +46,8 @@ class Command:
     """What follows `toolstream NAME`, where argparse cannot say it."""
     takes_command: bool = False
     """Whether a command line follows the first `--`."""
+    epilog: str = EPILOG
+    """What its exit codes mean."""
 
     @property
     def module(self) -> str:
@@ -53,7 +58,7 @@ class Command:
         """Its parser."""
         text = self.description or f"{self.help[0].upper()}{self.help[1:]}."
         usage = None if self.usage is None else f"toolstream {self.name} {self.usage}"
-        parser = Parser(self.name, description=text, usage=usage)
+        parser = Parser(self.name, description=text, usage=usage, epilog=self.epilog)
         self.declare(parser)
         return parser
 
@@ -398,9 +403,10 @@ COMMANDS: Final = {
             "run a command behind the proxy",
             _run,
             "Run a command behind the proxy, with proxy variables and certificate set. With flows, toolstream answers "
-            "LLM requests; otherwise the real providers do. The exit code is that of the command.",
+            "LLM requests; otherwise the real providers do.",
             "[FLOW…] [options] -- CMD…",
             takes_command=True,
+            epilog=RUN_EPILOG,
         ),
         Command(
             "check",
@@ -408,7 +414,10 @@ COMMANDS: Final = {
             _check,
             "Run a client once for each case: healthy, faults, shapes, timing faults, presets. Grade the result. "
             "The proxy answers with calls of the client's tools, and the client runs these tools. Without --tool, FLOW "
-            "or calls:NAME, only harmless tools are called.",
+            "or calls:TOOL, only harmless tools are called. Grades: ok; failed, with the reason; not-strict: the "
+            "client refused the call or sent the request again, which is permitted; call-rejected: its tool rejected "
+            "an incomplete call; info: nothing is required; skipped, with the reason. A required case that fails sets "
+            "exit code 1.",
             "[FLOW…] [options] -- CMD…",
             takes_command=True,
         ),

@@ -9,7 +9,7 @@ from toolstream_core.cli.errors import UsageError
 from toolstream_core.suggest import nearest, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 EXIT_CODES: Final = {
     0: "success",
@@ -17,7 +17,20 @@ EXIT_CODES: Final = {
     2: "usage error, or input that cannot be read",
     130: "interrupted",
 }
-EPILOG: Final = f"Exit codes: {'; '.join(f'{code} {meaning}' for code, meaning in EXIT_CODES.items())}."
+RUN_EXIT_CODES: Final = {
+    2: "usage error, input that cannot be read, or the proxy cannot start",
+    126: "CMD cannot be run",
+    127: "CMD was not found",
+    130: EXIT_CODES[130],
+}
+
+
+def _listed(codes: Mapping[int, str]) -> str:
+    return "; ".join(f"{code} {meaning}" for code, meaning in codes.items())
+
+
+EPILOG: Final = f"Exit codes: {_listed(EXIT_CODES)}."
+RUN_EPILOG: Final = f"Exit code: that of CMD, or {_listed(RUN_EXIT_CODES)}."
 
 
 class Parser(argparse.ArgumentParser):
@@ -25,7 +38,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, name: str, **settings: Any) -> None:
         """The parser of the command `name`."""
-        super().__init__(prog=f"toolstream {name}", epilog=EPILOG, **settings)
+        super().__init__(prog=f"toolstream {name}", **settings)
         self.name = name
 
     def parsed(self, words: Sequence[str], args: argparse.Namespace, renamed: Sequence[str] = ()) -> argparse.Namespace:

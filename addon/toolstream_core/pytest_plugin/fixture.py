@@ -9,7 +9,7 @@ import pytest
 
 from toolstream_core.pytest_plugin.marker import words
 from toolstream_core.testing import ProxySessionError
-from toolstream_core.testing.understanding import incomplete_calls, misunderstood
+from toolstream_core.testing.understanding import incomplete_calls, misunderstood, unanswered
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,7 +106,8 @@ class Toolstream:
     def _fail_with(self, what: str, lines: list[str]) -> None:
         __tracebackhide__ = True
         if lines:
-            raise AssertionError("\n".join([what, *lines]))
+            head = [what] if unanswered(self.exchanges) is None else []
+            raise AssertionError("\n".join([*head, *lines]))
 
     def _change(self, **changes: tuple[str, ...]) -> None:
         setup = replace(self.setup, **changes)  # type: ignore[arg-type]  # only fault, repair and shape come here

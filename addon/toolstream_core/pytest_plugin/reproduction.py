@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.protocols.registry import PROTOCOLS, named
 from toolstream_core.testing.environment import provider_variables
+from toolstream_core.testing.understanding import unanswered
 
 if TYPE_CHECKING:
     import pytest
@@ -27,9 +28,10 @@ def reproduction(item: pytest.Item, current: Toolstream) -> str:
     spoken = [named(one.protocol) for one in current.requests if one.protocol] or [PROTOCOLS[0]]
     variables = provider_variables(f"http://127.0.0.1:{_PORT}")
     names = dict.fromkeys(name for protocol in spoken for name in _variables(protocol.api) if name in variables)
-    lines = ["To reproduce this outside pytest:"] if current.setup.flows else []
+    lines = [reason] if not current.exchanges and (reason := unanswered([])) else []
     if current.setup.flows:
         lines += [
+            "To reproduce this outside pytest:",
             f"  toolstream serve {arguments} --port {_PORT}",
             f"  export {' '.join(f'{name}={variables[name]}' for name in names)}",
             "or with the command of your client:",

@@ -46,18 +46,14 @@ class Passed:
     verdicts: Mapping[str, int]
     advice: Mapping[str, str]
     """For verdicts, an option under which the client would have understood."""
+    unreached: Mapping[str, str]
+    """Why there was no connection to a server, by its host and port."""
     captured: Sequence[Path]
 
     def lines(self) -> Iterator[str]:
         """What is told of it at the end of a run."""
         yield ", ".join(self._counts())
-        if self.websockets:
-            yield f"{counted(self.websockets, 'WebSocket')} to an LLM"
-        if self.unopened:
-            yield f"{counted(self.unopened, 'WebSocket')} to an LLM rejected with an HTTP error"
-        if not self.requests and not self.websockets and not self.unopened:
-            yield "no LLM request seen; use --base-url for clients that ignore proxy variables"
-            yield _REVERSE
+        yield from self._connections()
         if self.findings:
             yield f"findings: {_listed(self.findings)}"
         if self.changes:
@@ -71,6 +67,18 @@ class Passed:
         if self.captured:
             folders = dict.fromkeys(str(path.parent) for path in self.captured)
             yield f"captured: {counted(len(self.captured), 'flow')} in {', '.join(folders)}"
+
+    def _connections(self) -> Iterator[str]:
+        """WebSockets, and why there may have been no request or response."""
+        if self.websockets:
+            yield f"{counted(self.websockets, 'WebSocket')} to an LLM"
+        if self.unopened:
+            yield f"{counted(self.unopened, 'WebSocket')} to an LLM rejected with an HTTP error"
+        if self.unreached and not self.answers:
+            yield from (f"could not connect to {server}: {error}" for server, error in self.unreached.items())
+        elif not self.requests and not self.websockets and not self.unopened:
+            yield "no LLM request seen; use --base-url for clients that ignore proxy variables"
+            yield _REVERSE
 
     def _counts(self) -> Iterator[str]:
         yield counted(self.requests, "request")

@@ -42,24 +42,30 @@ class Judged:
     problems: Sequence[FoundProblem]
 
 
+def unanswered(exchanges: Sequence[Exchange]) -> str | None:
+    """Why the clients got no response that they could read; `None` where they got one."""
+    asked = _asked(exchanges)
+    if not asked:
+        return _no_request(exchanges)
+    if all((one.status or _BAD_STATUS) >= _BAD_STATUS for one in asked):
+        return f"the client received no response: {_status(asked[-1])}"
+    return None
+
+
 def misunderstood(exchanges: Sequence[Exchange]) -> list[str]:
     """What the clients did not understand, as lines for people; empty where everything was understood."""
-    asked = [one for one in exchanges if one.request.protocol is not None]
-    if not asked:
-        others = "".join(f"; it requested {one.request.method} {one.request.url}" for one in exchanges[:1])
-        return [f"the client sent no request to an LLM{others}"]
-    if all((one.status or _BAD_STATUS) >= _BAD_STATUS for one in asked):
-        return [f"the client received no response: {_status(asked[-1])}"]
+    reason = unanswered(exchanges)
+    if reason is not None:
+        return [reason]
+    asked = _asked(exchanges)
     bad = [*(one for one in _judged(asked) if one.problems), *_taken_for_an_end(asked)]
     return [line for one in bad for line in _lines(one)]
 
 
 def incomplete_calls(exchanges: Sequence[Exchange]) -> list[str]:
     """Calls that never completed and that the client returned or ran, as lines for people."""
-    asked = [one for one in exchanges if one.request.protocol is not None]
-    if not asked:
-        return ["the client sent no request to an LLM"]
-    lines: list[str] = []
+    asked = _asked(exchanges)
+    lines = [] if asked else [_no_request(exchanges)]
     for at, one in enumerate(asked):
         for after in _until_whole(one, asked[at + 1 :]):
             verdict = judge(one.calls, added(history_of(one.request.shown), after.request.shown))
@@ -72,6 +78,18 @@ def incomplete_calls(exchanges: Sequence[Exchange]) -> list[str]:
                 lines += _lines(Judged(one, after.request, problems[0].verdict, problems))
                 break
     return lines
+
+
+def _asked(exchanges: Sequence[Exchange]) -> list[Exchange]:
+    return [one for one in exchanges if one.request.protocol is not None]
+
+
+def _no_request(exchanges: Sequence[Exchange]) -> str:
+    others = "".join(f", only {one.request.method} {one.request.url}" for one in exchanges[:1])
+    return (
+        f"no request to an LLM reached toolstream{others}. A client that was made at import does not use the proxy: "
+        "make it in the test, or in a function that the test calls"
+    )
 
 
 def _judged(asked: Sequence[Exchange]) -> Iterator[Judged]:
