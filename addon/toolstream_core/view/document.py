@@ -31,11 +31,13 @@ VERSION: Final = 1
 class ViewBuilder:
     """Takes saved responses in their order, and makes the document of them."""
 
-    def __init__(self, *, raw: bool = False) -> None:
-        """With `raw`, secrets stay."""
+    def __init__(self, *, raw: bool = False, live: bool = False) -> None:
+        """With `raw`, secrets stay. `live`: the document grows while it is shown."""
         self._raw = raw
+        self._live = live
         self._responses: list[ReadResponse] = []
-        self._requests: dict[str, Json] = {}
+        self.requests: dict[str, Json] = {}
+        """The bodies of the requests, by their sources."""
         self._verdicts: dict[str, SavedVerdict] = {}
         self._judging = Judging(self._judged)
         self._models = Models()
@@ -49,16 +51,22 @@ class ViewBuilder:
         """The next saved response; whether it is an LLM's."""
         clean = decoded(saved) if self._raw else without_secrets(saved)
         response = read(clean)
-        self._requests[clean.exchange.source] = clean.exchange.request
+        self.requests[clean.exchange.source] = clean.exchange.request
         self._judging.take(clean, response.record)
         if response.record is None:
             return False
         self._responses.append(response)
         return True
 
-    def document(self, files: Sequence[str], *, live: bool = False) -> dict[str, Any]:
+    def document(self, files: Sequence[str]) -> dict[str, Any]:
         """Of everything so far."""
-        responses = [self._response(one) for one in self._responses]
+        verdicts = self._verdicts
+        return self.assembled(
+            [self.object_of(one, verdicts.get(one.saved.exchange.source)) for one in self._responses], files
+        )
+
+    def assembled(self, responses: Sequence[dict[str, Any]], files: Sequence[str] = ()) -> dict[str, Any]:
+        """The document of responses that `object_of` made."""
         found = {finding["code"] for one in responses for finding in one["findings"]}
         models = self._models.table
         return {
@@ -67,7 +75,7 @@ class ViewBuilder:
             "generated": {
                 "by": f"toolstream {__version__}",
                 "files": [*files],
-                "live": live,
+                "live": self._live,
                 "redacted": not self._raw,
             },
             "conversations": _conversations(responses),
@@ -82,10 +90,10 @@ class ViewBuilder:
     def _judged(self, one: SavedVerdict) -> None:
         self._verdicts[one.source] = one
 
-    def _response(self, response: ReadResponse) -> dict[str, Any]:
+    def object_of(self, response: ReadResponse, judged: SavedVerdict | None) -> dict[str, Any]:
+        """A response as the document has it; `judged` is the verdict on it, where there is one."""
         record = response.record
         assert record is not None
-        judged = self._verdicts.get(record.source)
         theirs = as_received(response)
         alignment = None if theirs is None else Alignment(response, theirs)
         made = response.object()
@@ -94,8 +102,8 @@ class ViewBuilder:
         if record.calls and response.protocol is not None:
             explanation = None if judged is None else judged.explained.explanation
             made["readings"] = self._models.readings(response, theirs, alignment, explanation)
-        if judged is not None and judged.request in self._requests:
-            before, after = messages_of(response.saved.exchange.request), messages_of(self._requests[judged.request])
+        if judged is not None and judged.request in self.requests:
+            before, after = messages_of(response.saved.exchange.request), messages_of(self.requests[judged.request])
             shared = _shared(before, after)
             made["next_request"] = {"source": judged.request, "shared": shared, "added": after[shared:]}
         return made
