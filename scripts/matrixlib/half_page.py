@@ -14,11 +14,15 @@ if TYPE_CHECKING:
     from matrixlib.record import Record
 
 RULE: Final = """\
-The cells in which a client returned an incomplete call, returned a call twice, or gave up were run again in three ways:
-raw, with `--repair safe`, and with `--repair safe --shape whole-calls`. The result that the client sent with the
-call decides. `ran`: it equals the known result of the healthy run, so the tool ran. `rejected`: it is marked as an
-error, or differs from that result; the client is right. `unknown`: no result shows either. A client that is stopped
-while it retries "asked again and again"; it did not give up.
+In some cells a client returned an incomplete call, returned a call twice, or gave up. These cells were run again in
+three ways: raw, with `--repair safe`, and with `--repair safe --shape whole-calls`. They are graded by the result that
+the client sent for the call:
+
+- `ran`: the result equals that of the healthy run. The tool ran.
+- `rejected`: the result is marked as an error, or differs from that of the healthy run. The client is right.
+- `unknown`: no result shows whether the tool ran.
+
+A client that was stopped while it retried has the reason "retried in a loop", not "gave up".
 """
 _WAYS: Final = ("raw", "safe", "whole_calls")
 _SIGNS: Final = {"ran": RAN, "rejected": {REJECTED}, "unknown": {UNKNOWN}}
@@ -33,7 +37,7 @@ def half_calls(records: Sequence[tuple[str, Record]]) -> Iterator[str]:
     yield "- Date: " + _told(run.date for run in runs)
     yield "- Commit: " + _told(f"`{commit}`" for run in runs for commit in run.commits)
     yield "- Command: " + _told(f"`{run.command}`" for run in runs)
-    yield "- Graded from the results of an earlier run, not run again: " + _told(_kept(records), "none")
+    yield "- Graded by the results of an earlier run, not run again: " + _told(_kept(records), "none")
     unknown = (f"{name} `{cell.case}`" for name, record in records for cell in record.cells if _is_unknown(cell))
     yield "- Unknown, raw or with `safe`: " + _told(unknown, "none")
     yield ""
@@ -41,7 +45,7 @@ def half_calls(records: Sequence[tuple[str, Record]]) -> Iterator[str]:
         ran, rejected, unclear = (_count(cells, way, signs) for signs in _SIGNS.values())
         yield f"- {column}: {ran} ran, {rejected} rejected, {unclear} unknown, of {len(cells)} cells"
     heads = [f"{what}, {column}" for column in _COLUMNS for what in _SIGNS]
-    yield from ("", *table(["under", *heads, "else wrong, `whole-calls`", "not judged"], _rows(cells)))
+    yield from ("", *table(["under", *heads, "other failures, `whole-calls`", "not judged"], _rows(cells)))
 
 
 def _kept(records: Iterable[tuple[str, Record]]) -> Iterator[str]:

@@ -17,14 +17,20 @@ if TYPE_CHECKING:
 
 HEAD: Final = """# Published clients under every fault
 
-Written by `scripts/matrix` from what `toolstream check` found; only the reasons in "why" are written by hand. Each
-client is a small agent loop with two tools (`tests/clients/drivers/`) on a published package at the version that
-`tests/clients/locks/` pins. A cell is one client under one fault, once raw and once with `--repair safe`. `ok`: it
-ran the intended calls, or none if none may run. `call-rejected`: it returned an incomplete or repeated call with an
-error as its result; this passes. `unknown`: it returned such a call, and no result shows whether it ran. `failed`: it
-did anything else.
+`scripts/matrix` writes this page from the results of `toolstream check`. Only the column "why" is written by hand.
+
+Most clients are small agent loops with two tools (`tests/clients/drivers/`) on a published package; the others are
+published agents. `tests/clients/locks/` pins their versions. A cell is one client with one injected fault. Each cell
+was run twice: without repair (raw) and with `--repair safe`.
+
+| Grade | Description |
+| --- | --- |
+| `ok` | The client ran the intended calls, or no call if none may run. |
+| `call-rejected` | The client returned an incomplete or repeated call with an error as its result. This passes. |
+| `unknown` | The client returned such a call, and no result shows whether it ran. |
+| `failed` | Any other behavior. |
 """
-NEVER: Final = "it was not run: `scripts/matrix --only {name}`"
+NEVER: Final = "not run yet: `scripts/matrix --only {name}`"
 RIGHT_MARK, UNKNOWN_MARK, FAILED_MARK = "✓", "?", "✗"
 
 
@@ -80,7 +86,7 @@ def _measurement(records: Sequence[Record]) -> Iterator[str]:
     }
     for title, values in told.items():
         yield f"- {title}: " + (", ".join(dict.fromkeys(values)) or "nothing was run")
-    yield "- The HTML page, with every stream: `results/clients.html` in the cache of `scripts/matrix`"
+    yield "- HTML page with every stream: `results/clients.html` in the cache of `scripts/matrix`"
 
 
 def _totals(cells: Sequence[Cell], judged: int) -> Iterator[str]:
@@ -89,9 +95,9 @@ def _totals(cells: Sequence[Cell], judged: int) -> Iterator[str]:
     saved = sum(cell.saved for cell in repairable)
     share = f" ({100 * saved / len(repairable):.1f} %)" if repairable else ""
     still = sum(cell.failed_safe for cell in cells)
-    yield f"{judged} cells, {len(failed)} of them failed raw, {still} with repair."
-    yield f"Of {len(repairable)} that failed raw on defects with a safe repair, {saved} passed with it{share};"
-    yield f"{sum(cell.worse for cell in cells) or 'none'} became worse."
+    yield f"Of {judged} cells, {len(failed)} failed raw and {still} failed with repair."
+    yield f"{len(repairable)} cells failed raw on defects with a safe repair; {saved} of them passed with it{share}."
+    yield f"Cells that became worse with repair: {sum(cell.worse for cell in cells) or 'none'}."
 
 
 def _section(title: str, rows: Iterable[Sequence[object]]) -> Iterator[str]:
@@ -145,7 +151,7 @@ def _grids(ran: Sequence[tuple[MatrixClient, Record]]) -> Iterator[str]:
     """A table a protocol: each fault that any client fails under, and each client, raw and with repair."""
     yield from ("", "## Every fault and client", "")
     yield f"Raw, then with repair: {RIGHT_MARK} passed, {FAILED_MARK} failed, {UNKNOWN_MARK} unknown or not judged."
-    yield "An empty cell is right both times, or the fault does not apply there."
+    yield "Empty cells passed both times, or the fault does not apply to the client."
     for protocol in dict.fromkeys(record.protocol for _, record in ran):
         there = [(client, record) for client, record in ran if record.protocol == protocol]
         cells = {(cell.case, cell.client): cell for _, record in there for cell in record.cells}

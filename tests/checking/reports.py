@@ -17,8 +17,8 @@ RESULTS = {
     "a-healthy": Result(Grade.OK),
     "b-half": Result(Grade.FAILED, Reason.INCOMPLETE, HOSTILE),
     "c-optional": Result(Grade.FAILED, Reason.GAVE_UP, "it did not run the call"),
-    "d-untried": Result(Grade.HARNESS_FAILURE, None, "nothing was planted"),
-    "e-weak": Result(Grade.NOT_STRICT, None, "it asked again"),
+    "d-untried": Result(Grade.HARNESS_FAILURE, None, "nothing was injected"),
+    "e-weak": Result(Grade.NOT_STRICT, None, "it repeated the request"),
     "f-skipped": Result(Grade.SKIPPED, Skip.NO_BASELINE, "openai-chat/healthy is not right"),
     "g-shown": Result(Grade.INFO, Reason.WRONG_ARGUMENTS, "m"),
 }

@@ -201,7 +201,9 @@ def test_a_tool_that_is_not_offered_is_judged_by_all_known_results(name: str, te
     assert graded(PLAIN, run, [HEALTHY]).grade is grade
 
 
-@pytest.mark.parametrize(("sent", "words"), [(PLANTED, "returned the call as it was sent"), ([], "asked again")])
+@pytest.mark.parametrize(
+    ("sent", "words"), [(PLANTED, "returned the call as it was sent"), ([], "of a repeated request")]
+)
 def test_a_call_that_came_back_is_not_said_to_be_retried(sent: list[dict[str, Any]], words: str) -> None:
     """Unless the call is that of a later response, which was healthy."""
     first = exchange(0, call=HALF)
@@ -238,7 +240,7 @@ def test_the_name_is_the_reason_where_name_and_arguments_differ() -> None:
         assert graded(PLAIN, run, [HEALTHY])[:2] == (grade, Reason.WRONG_NAME)
 
 
-@pytest.mark.parametrize(("times", "reason"), [(4, Reason.AGAIN), (1, Reason.GAVE_UP)])
+@pytest.mark.parametrize(("times", "reason"), [(4, Reason.LOOPED), (1, Reason.GAVE_UP)])
 def test_a_client_that_is_stopped_while_it_retries_asked_again_and_again(times: int, reason: Reason) -> None:
     """It did not give up."""
     run = run_of(
@@ -284,8 +286,8 @@ def test_the_worst_reason_is_told() -> None:
         (PLAIN, run_of(*THROUGH, exit_code=-11), Grade.FAILED, Reason.CRASHED),
         (PLAIN, run_of(*THROUGH, exit_code=None, timed_out=True), Grade.FAILED, Reason.GAVE_UP),
         (PLAIN, run_of(AGAIN, *THROUGH), Grade.NOT_STRICT, None),
-        (PLAIN, run_of(*[AGAIN] * 4, *THROUGH), Grade.FAILED, Reason.AGAIN),
-        (PLAIN, run_of(*[AGAIN] * 4), Grade.FAILED, Reason.AGAIN),
+        (PLAIN, run_of(*[AGAIN] * 4, *THROUGH), Grade.FAILED, Reason.LOOPED),
+        (PLAIN, run_of(*[AGAIN] * 4), Grade.FAILED, Reason.LOOPED),
         (PLAIN, run_of(exchange(0, verdict("silent", "silent", None))), Grade.FAILED, Reason.GAVE_UP),
         (PLAIN, run_of(exchange(0, verdict("silent", "silent", None)), exit_code=1), Grade.FAILED, Reason.CRASHED),
         (PLAIN, run_of(exchange(0, verdict("aborted", "aborted", None))), Grade.FAILED, Reason.GAVE_UP),
@@ -299,7 +301,7 @@ def test_the_worst_reason_is_told() -> None:
             Grade.OK,
             None,
         ),
-        (LOSSY, run_of(*[exchange(0, verdict("retried"))] * 4), Grade.FAILED, Reason.AGAIN),
+        (LOSSY, run_of(*[exchange(0, verdict("retried"))] * 4), Grade.FAILED, Reason.LOOPED),
         (
             LOSSY,
             run_of(exchange(0, verdict("silent", None, None)), exit_code=None, timed_out=True),
@@ -332,11 +334,11 @@ def test_half_a_call_may_come_back_late() -> None:
     ("case", "run", "why"),
     [
         (PLAIN, Run(failure="x cannot be run: no"), "cannot be run"),
-        (PLAIN, run_of(), "no request to an LLM came before the command ended with 0"),
-        (PLAIN, run_of(exchange(0, method="GET")), "it asked for https://h.example"),
-        (PLAIN, run_of(exchange(0, verdict("ok"), faults=[])), "nothing was planted"),
+        (PLAIN, run_of(), "sent no request to an LLM before the command ended with 0"),
+        (PLAIN, run_of(exchange(0, method="GET")), "it requested https://h.example"),
+        (PLAIN, run_of(exchange(0, verdict("ok"), faults=[])), "nothing was injected"),
         (healthy("openai-chat"), run_of(exchange(0)), "no request offered a tool"),
-        (healthy("openai-chat"), run_of(exchange(0, tools=["ls", "cat"])), "the tools on offer were ls, cat"),
+        (healthy("openai-chat"), run_of(exchange(0, tools=["ls", "cat"])), "available tools: ls, cat"),
     ],
 )
 def test_what_could_not_be_tried_says_nothing_of_the_client(case: Case, run: Run, why: str) -> None:

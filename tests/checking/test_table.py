@@ -87,9 +87,9 @@ def test_what_repair_saves() -> None:
     """Of the cases that failed without it; what became worse is named."""
     repaired = report(("safe",), b_half=Result(Grade.OK), a_healthy=Result(Grade.FAILED, Reason.CRASHED, "m"))
     first, *rows, worse = comparison(report(), repaired)
-    assert first == "repair saves 1 of 2 cases that failed without it"
+    assert first == "repair fixes 1 of 2 cases that failed without it"
     assert [row.split() for row in rows] == [
         ["openai-chat/fault/b-half", "returned", "an", "incomplete", "call", "→", "ok"],
         ["openai-chat/fault/c-optional", "gave", "up", "→", "gave", "up"],
     ]
-    assert worse == "worse behind repair: openai-chat/fault/a-healthy"
+    assert worse == "worse with repair: openai-chat/fault/a-healthy"

@@ -45,7 +45,7 @@ GRADES = {
     "right": RIGHT,
     "by-id": {"healthy": "ok", "empty-id": "returned without arguments", "cut-off-call": "ran an incomplete call"},
     "twice": unhealthy("ran a call twice"),
-    "endless": unhealthy("asked again and again"),
+    "endless": unhealthy("retried in a loop"),
     "missing": unhealthy("harness-failure"),
     "idle": unhealthy("harness-failure"),
 }
@@ -123,13 +123,13 @@ def test_clients_are_graded_by_what_they_made_of_it(
     assert len(runs.read_text()) == before + 4  # the healthy case, once for each client
     assert check(*words[:2], "--client", "by-id", "--case", "*/empty-id", "--repair", "safe", "--compare", found) == 0
     told = capsys.readouterr().out
-    assert "by-id (openai-chat, behind repair safe): 2 cases: 2 ok" in told
-    assert "repair saves 1 of 1 case that failed without it" in told
+    assert "by-id (openai-chat, with repair safe): 2 cases: 2 ok" in told
+    assert "repair fixes 1 of 1 case that failed without it" in told
     assert (
         check(*words[:2], "--client", "by-id", "--case", "*/empty-id", "--shape", "whole-calls", "--repair", "safe")
         == 0
     )
-    assert "by-id (openai-chat, behind repair safe and shape whole-calls): 2 cases: 2 ok" in capsys.readouterr().out
+    assert "by-id (openai-chat, with repair safe and shape whole-calls): 2 cases: 2 ok" in capsys.readouterr().out
 
 
 def check_texts(told: str) -> None:
@@ -139,7 +139,7 @@ def check_texts(told: str) -> None:
     assert "  skipped         2 cases: openai-chat/healthy is not right: ran a call twice\n" in told
     assert "::error title=by-id%3A openai-chat/fault/cut-off-call::ran an incomplete call" in told
     assert "harness-failure required  unknown/healthy  no-such-command cannot be run" in told
-    assert "no request to an LLM came before the command ended with 0" in told
+    assert "the client sent no request to an LLM before the command ended with 0" in told
     assert "\n    hello\n" in told
 
 

@@ -148,8 +148,9 @@ def test_the_page_counts_what_repair_saved_and_names_the_rest() -> None:
     raw = {"healthy": "ok", SAFE: "failed", "missing-index": "failed", UNSAFE: "failed", "missing-type": "ok"}
     safe = {**raw, SAFE: "ok", "missing-type": "failed"}
     text = markdown([measured(raw, safe)])
-    assert "5 cells, 3 of them failed raw, 3 with repair.\n" in text
-    assert "Of 2 that failed raw on defects with a safe repair, 1 passed with it (50.0 %);\n1 became" in text
+    assert "Of 5 cells, 3 failed raw and 3 failed with repair.\n" in text
+    assert "2 cells failed raw on defects with a safe repair; 1 of them passed with it (50.0 %).\n" in text
+    assert "Cells that became worse with repair: 1.\n" in text
     assert section(text, "Worse with repair") == [
         "| openai-loop | `openai-chat/fault/missing-type` | ok | lost a call |  |"
     ]
@@ -220,7 +221,7 @@ def test_the_results_of_the_new_runs_decide() -> None:
     text = markdown([Measured(CLIENT, record)])
     lines = section(text, "Incomplete and repeated calls")
     assert "- Commit: `def`, `abc`" in lines
-    assert "- Graded from the results of an earlier run, not run again: none" in lines
+    assert "- Graded by the results of an earlier run, not run again: none" in lines
     assert f"- Unknown, raw or with `safe`: openai-loop `{names[0]}`" in lines
     assert "- raw: 1 ran, 1 rejected, 0 unknown, of 3 cells" in lines
     assert lines[-2:] == [
@@ -232,28 +233,26 @@ def test_the_results_of_the_new_runs_decide() -> None:
 
 
 def test_a_run_of_other_cells_keeps_the_earlier_ones() -> None:
-    """A client that asked again and again did not give up."""
+    """A client that retried in a loop did not give up."""
     first = record_with_half_calls()
     gave_up = Cell(CLIENT.name, "openai-chat/fault/missing-id", "gave up", None)
     before = replace(first, cells=(*first.cells, gave_up), raw={**first.raw, "failed": 2})
-    again = {"raw": [case("missing-id", "failed", "asked again and again")], "safe": [case("missing-id", "ok")]}
+    again = {"raw": [case("missing-id", "failed", "retried in a loop")], "safe": [case("missing-id", "ok")]}
     after = with_half_calls(before, half_found(**again, whole_calls=[case("missing-id", "ok")]), before)
-    new = HalfCell(gave_up.case, "asked again and again", None, None)
+    new = HalfCell(gave_up.case, "retried in a loop", None, None)
     assert after.half_cells == (*first.half_cells, new)
-    assert after.cells == (*first.cells, gave_up._replace(raw="asked again and again"))
+    assert after.cells == (*first.cells, gave_up._replace(raw="retried in a loop"))
     assert (after.raw, after.safe) == (before.raw, before.safe)
     lines = section(markdown([Measured(CLIENT, before)]), "Incomplete and repeated calls")
     left = f"{CLIENT.name} {CLIENT.version} (1, {DAY})"
-    assert f"- Graded from the results of an earlier run, not run again: {left}" in lines
+    assert f"- Graded by the results of an earlier run, not run again: {left}" in lines
 
 
 def test_cells_that_were_not_run_again_are_named() -> None:
     """What no result decides on is unknown, and no failure."""
     text = markdown([Measured(CLIENT, record_of(CLIENT, found(RETURNED, RETURNED)))])
     lines = section(text, "Incomplete and repeated calls")
-    assert (
-        f"- Graded from the results of an earlier run, not run again: openai-loop {CLIENT.version} (3, {DAY})" in lines
-    )
+    assert f"- Graded by the results of an earlier run, not run again: openai-loop {CLIENT.version} (3, {DAY})" in lines
     assert "- raw: 0 ran, 0 rejected, 0 unknown, of 0 cells" in lines
     assert section(text, "Failures by severity")[:1] == ["None."]
 

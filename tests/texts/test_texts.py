@@ -16,15 +16,12 @@ if TYPE_CHECKING:
 
 REPLACED: Final = frozenset({"protocols", "stages"})
 """These packages are rewritten as a whole; their messages then."""
-NOT_REWRITTEN: Final[frozenset[str]] = frozenset(
-    {
-        "checking",
-    }
-)
+NOT_REWRITTEN: Final[frozenset[str]] = frozenset()
 """Packages whose messages are still to be rewritten. Take out what you rewrite; nothing is added here."""
+FORMER: Final = frozenset({"ran a half call", "asked again and again"})
+"""Former values of reports, which are still read."""
 PAGES_NOT_REWRITTEN: Final[tuple[str, ...]] = (
     "CHANGELOG.md",
-    "docs/clients.md",
 )
 """Pages, and folders of pages, that are still to be rewritten. Take out what you rewrite; nothing is added here."""
 
@@ -53,6 +50,7 @@ def test_messages(package: str) -> None:
     wrong = [
         f"{where}: {one}"
         for where, text, is_help in sentences(package)
+        if text not in FORMER
         for one in found(text, (*ANYWHERE, *HELP) if is_help else ANYWHERE)
     ]
     assert wrong == []

@@ -1,4 +1,4 @@
-"""Whether the tool calls of a healthy run succeeded: a run whose calls fail is no baseline for other cases."""
+"""Whether the tool calls of a healthy run succeeded: a run whose calls fail cannot be the baseline of other cases."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def failed_call(asked: Sequence[Exchange]) -> str | None:
         for result in one.request.shown.results[before:]:
             if evidence(result).sign is Sign.REJECTED or _FAILURE.match(result.text):
                 return (
-                    f"the healthy run is no baseline: {_tool(result, asked)} failed: {result.text[:_SHOWN]!r}; "
+                    f"the healthy run cannot be the baseline: {_tool(result, asked)} failed: {result.text[:_SHOWN]!r}; "
                     "name a call that succeeds: 'calls:TOOL {JSON}'"
                 )
     return None

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 VERSION: Final = 2
 """2: verdicts and reasons were renamed."""
-
-
-_RENAMED: Final = {
+_RENAMED: Final = {"asked again and again": "retried in a loop"}
+"""Reasons of earlier releases, in any version."""
+_RENAMED_IN_2: Final = {
     "ran a half call": "returned an incomplete call",
     "ran a call twice": "returned a call twice",
     "ran a call that was not made": "returned a call that was not sent",
@@ -98,20 +98,27 @@ def case_object(
 
 
 def current(report: dict[str, Any]) -> dict[str, Any] | None:
-    """A report of this version or of version 1, in the words of this version; `None` for anything else."""
+    """A report of this version or of version 1, in the terms of this version; `None` for anything else."""
     if report.get("version") not in {1, VERSION} or not isinstance(report.get("clients"), list):
         return None
     for case in (case for client in report["clients"] for case in client["cases"]):
         if report["version"] == 1:
-            case["reason"] = _RENAMED.get(case["reason"], case["reason"])
+            case["reason"] = _RENAMED_IN_2.get(case["reason"], case["reason"])
+        rename_reason(case)
         for verdict in (turn["verdict"] for turn in case["turns"] if turn["verdict"] is not None):
             for one in (verdict, *verdict["problems"]):
                 one["verdict"] = Outcome(one["verdict"]).value
     return {**report, "version": VERSION}
 
 
+def rename_reason(case: dict[str, Any]) -> None:
+    """Give a case of an earlier release the reason of this one."""
+    if (reason := case.get("reason")) in _RENAMED:
+        case["reason"] = _RENAMED[reason]
+
+
 def result_of(case: dict[str, Any]) -> Result:
-    """What `case_object` was told."""
+    """The result that `case_object` was given."""
     return Result(Grade(case["grade"]), _reason(case["reason"]), case["message"])
 
 
@@ -138,7 +145,7 @@ def _turn(exchange: Exchange, exchanges: Sequence[Exchange]) -> dict[str, Any]:
 
 
 def _request(exchange: Exchange, exchanges: Sequence[Exchange]) -> dict[str, Any] | None:
-    """What the next request says that this one's does not; `None` where none came."""
+    """The calls and results that the next request adds; `None` without a next request."""
     number = None if exchange.verdict is None else exchange.verdict.request
     later = [one for one in exchanges if one.request.number > exchange.request.number]
     after = next((one for one in later if number in {None, one.request.number}), None)

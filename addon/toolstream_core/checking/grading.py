@@ -1,4 +1,4 @@
-"""What a client is graded in one case: by the verdicts on what it did, its exit code, and what the case asks for."""
+"""The grade of a client in one case, by the verdicts, the exit code, and the requirements of the case."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Grade(enum.StrEnum):
-    """From the best to the worst, then what says nothing of the client."""
+    """From the best to the worst, then the grades that do not judge the client."""
 
     OK = "ok"
     NOT_STRICT = "not-strict"
@@ -38,7 +38,7 @@ class Grade(enum.StrEnum):
 
 
 class Reason(enum.StrEnum):
-    """Why a client failed, the worst first."""
+    """Why a client failed, by severity."""
 
     RAN_INCOMPLETE = "ran an incomplete call"
     RAN_TWICE = "ran a call twice"
@@ -52,7 +52,7 @@ class Reason(enum.StrEnum):
     MERGED = "returned merged calls"
     WRONG_ID = "wrong id"
     WRONG_NAME = "wrong name"
-    AGAIN = "asked again and again"
+    LOOPED = "retried in a loop"
     GAVE_UP = "gave up"
     CRASHED = "crashed"
 
@@ -70,7 +70,7 @@ REASONS: Final = {
     Outcome.RETURNED_WITHOUT_ARGUMENTS: Reason.WITHOUT_ARGUMENTS,
     Outcome.WRONG_ID: Reason.WRONG_ID,
     Outcome.CALL_REJECTED: None,
-    Outcome.RETRIED: Reason.AGAIN,
+    Outcome.RETRIED: Reason.LOOPED,
     Outcome.ABORTED: Reason.GAVE_UP,
     Outcome.SILENT: Reason.GAVE_UP,
     Outcome.RESULTS_ONLY: None,
@@ -91,9 +91,9 @@ _MISREAD: Final = frozenset({Reason.WRONG_ARGUMENTS, Reason.WITHOUT_ARGUMENTS, R
 """Reasons that a rejection excuses in a case that no client has to read."""
 _NOT_RUN: Final = frozenset({Outcome.RETRIED, Outcome.ABORTED, Outcome.SILENT})
 """Verdicts on a client that did not run the call."""
-NOTHING_PLANTED: Final = "nothing was planted: no answer could be broken so"
+NOTHING_INJECTED: Final = "nothing was injected: the fault does not apply to any response"
 _LOOP: Final = 4
-"""Requests for the same from which on a client asks again and again."""
+"""Identical requests that make a loop."""
 
 
 class Result(NamedTuple):
@@ -134,7 +134,7 @@ def graded(case: Case, run: Run, known: Sequence[KnownResult] = ()) -> Result:
 
 
 def _rejected_misread(case: Case, asked: Sequence[Exchange], known: Sequence[KnownResult]) -> bool:
-    """Whether the client rightly rejected all calls that came back otherwise than sent.
+    """Whether the client rightly rejected all calls that it returned changed.
 
     It may reject what no client has to read, and a tool that it did not offer.
     """
@@ -171,24 +171,24 @@ def _not_shown(found: Sequence[Effect]) -> Result | None:
 
 
 def _untried(case: Case, run: Run, asked: Sequence[Exchange]) -> str | None:
-    """Why a run says nothing of the client; `None` where it does."""
+    """Why a run cannot be judged; `None` if it can."""
     if run.failure is not None:
         return run.failure
     if not asked:
-        others = f"; it asked for {run.exchanges[0].request.url}" if run.exchanges else ""
-        return f"no request to an LLM came before the command {run.ending}{others}"
+        others = f"; it requested {run.exchanges[0].request.url}" if run.exchanges else ""
+        return f"the client sent no request to an LLM before the command {run.ending}{others}"
     if case.kind is Kind.HEALTHY:
         if not any(one.calls for one in asked):
             offered = dict.fromkeys(name for one in asked for name in one.request.tools)
-            shown = f"the tools on offer were {', '.join(offered)}" if offered else "no request offered a tool"
-            return f"no answer made a call that was to be made: {shown}"
+            shown = f"available tools: {', '.join(offered)}" if offered else "no request offered a tool"
+            return f"no response made the requested call: {shown}"
         return None
-    if not any(_is_planted(one) for one in asked):
-        return NOTHING_PLANTED
+    if not any(_is_injected(one) for one in asked):
+        return NOTHING_INJECTED
     return None
 
 
-def _is_planted(exchange: Exchange) -> bool:
+def _is_injected(exchange: Exchange) -> bool:
     by_status = exchange.comment.startswith("answered by fault")
     return by_status or any(fault.changes for fault in exchange.faults)
 
@@ -200,7 +200,7 @@ def _judged(case: Case, run: Run, asked: Sequence[Exchange]) -> Result:
     again = sum(one.verdict is not None and one.verdict.verdict == Outcome.RETRIED for one in asked)
     if run.timed_out and again >= _LOOP:
         return Result(
-            Grade.FAILED, Reason.AGAIN, f"the same was asked {again} times more, and the command {run.ending}"
+            Grade.FAILED, Reason.LOOPED, f"the client repeated the request {again} times, and the command {run.ending}"
         )
     if run.timed_out:
         return Result(Grade.FAILED, Reason.GAVE_UP, f"the command {run.ending}")
@@ -215,7 +215,7 @@ def _judged(case: Case, run: Run, asked: Sequence[Exchange]) -> Result:
 
 
 def _wrong(case: Case, asked: Sequence[Exchange]) -> Result | None:
-    """The worst of what the client did with calls that it returned otherwise than it should have."""
+    """The worst problem of the calls that the client returned changed."""
     permitted = _NOT_RUN | _BY_RESULTS | ({Outcome.LOST_CALL} if case.lossy else frozenset())
     return _worst(
         (REASONS[Outcome(problem.verdict)], _text(one, problem))
@@ -227,12 +227,12 @@ def _wrong(case: Case, asked: Sequence[Exchange]) -> Result | None:
 
 
 def _is_repeated(problem: FoundProblem) -> bool:
-    """Whether a call came back once more, or with several results: `effects` knows whether it ran twice."""
+    """Whether a call was returned twice, or with several results: `effects` decides whether it ran twice."""
     return problem.verdict == Outcome.DUPLICATE_CALL
 
 
 def _is_renamed(exchange: Exchange, problem: FoundProblem) -> bool:
-    """Whether these are the arguments of a call that came back under another name: the name is the reason."""
+    """Whether these are the arguments of a call that was returned under another name: the name is the reason."""
     problems = () if exchange.verdict is None else exchange.verdict.problems
     names = {each.call for each in problems if each.verdict == Outcome.WRONG_NAME}
     return problem.verdict == Outcome.WRONG_ARGUMENTS and problem.call in names
@@ -246,7 +246,7 @@ def _text(exchange: Exchange, problem: FoundProblem) -> str:
 
 
 def _came_back(exchange: Exchange) -> bool:
-    """Whether the client ran the calls of an answer as they were meant."""
+    """Whether the client returned the intended calls of a response."""
     verdict = exchange.verdict
     if verdict is None or verdict.request is None:
         return False
@@ -257,28 +257,30 @@ def _came_back(exchange: Exchange) -> bool:
 
 
 def _not_run(again: int, through: Sequence[Exchange]) -> Result:
-    """Nothing wrong was run of what must not be run; `through` are the responses whose calls came back."""
+    """The client ran no call that must not run; `through` are the responses whose calls it returned."""
     if again >= _LOOP:
-        return Result(Grade.FAILED, Reason.AGAIN, f"the same was asked {again} times more")
-    if any(_is_planted(one) for one in through):
+        return Result(Grade.FAILED, Reason.LOOPED, f"the client repeated the request {again} times")
+    if any(_is_injected(one) for one in through):
         return Result(Grade.OK, None, "returned the call as it was sent")
-    return Result(Grade.OK, None, "asked again, and ran the call that came then" if through else "ran nothing of it")
+    return Result(Grade.OK, None, "ran the call of a repeated request" if through else "ran no call")
 
 
 def _through(run: Run, again: int) -> Result:
     if again >= _LOOP:
-        return Result(Grade.FAILED, Reason.AGAIN, f"the same was asked {again} times more before the call was run")
+        return Result(
+            Grade.FAILED, Reason.LOOPED, f"the client repeated the request {again} times before it ran the call"
+        )
     if run.exit_code:
-        return Result(Grade.FAILED, Reason.CRASHED, f"it ran every call right, and {run.ending}")
+        return Result(Grade.FAILED, Reason.CRASHED, f"it ran every call correctly, and {run.ending}")
     if again:
-        return Result(Grade.NOT_STRICT, None, "it asked again before it ran the call")
+        return Result(Grade.NOT_STRICT, None, "it repeated the request before it ran the call")
     return Result(Grade.OK)
 
 
 def _given_up(case: Case, run: Run, again: int) -> Result:
-    """The call could have been run, and was not."""
+    """The grade of a client that did not run a call that it could have run."""
     if again >= _LOOP:
-        return Result(Grade.FAILED, Reason.AGAIN, f"the same was asked {again} times more")
+        return Result(Grade.FAILED, Reason.LOOPED, f"the client repeated the request {again} times")
     if case.may_refuse and run.exit_code:
         return Result(Grade.NOT_STRICT, None, f"it did not run the call, and {run.ending}")
     reason = Reason.CRASHED if run.exit_code else Reason.GAVE_UP

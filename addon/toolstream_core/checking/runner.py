@@ -15,7 +15,7 @@ from toolstream_core.checking.cases import all_cases, cases_of, healthy
 from toolstream_core.checking.document import case_object, client_object, result_of
 from toolstream_core.checking.effects import known_results
 from toolstream_core.checking.fitting import AskedRequest, Fitting
-from toolstream_core.checking.grading import NOTHING_PLANTED, Grade, Result, graded, rank
+from toolstream_core.checking.grading import NOTHING_INJECTED, Grade, Result, graded, rank
 from toolstream_core.checking.helping import candidates
 from toolstream_core.checking.run import Client, Run, Seat
 from toolstream_core.checking.skip import Skip
@@ -253,8 +253,8 @@ class ClientCheck:
     def _graded(self, case: Case, run: Run) -> Result:
         """The grade of one run; answers that were not made for the case may hold nothing that can be broken so."""
         result = graded(case, run, self._known)
-        if result.message == NOTHING_PLANTED and not self._plan.makes_calls:
-            return Result(Grade.SKIPPED, Skip.NOTHING_TO_CHANGE, NOTHING_PLANTED)
+        if result.message == NOTHING_INJECTED and not self._plan.makes_calls:
+            return Result(Grade.SKIPPED, Skip.NOTHING_TO_CHANGE, NOTHING_INJECTED)
         if case.kind is Kind.HEALTHY and result.grade not in {Grade.FAILED, Grade.HARNESS_FAILURE}:
             failed = failed_call([one for one in run.exchanges if one.request.protocol is not None])
             return result if failed is None else Result(Grade.HARNESS_FAILURE, None, failed)

@@ -21,7 +21,7 @@ test("rows stand in the order of the kinds, then as they were run", () => {
   const cases = [one("z", "ok", null, { kind: "transit" }), one("b"), one("a"), one("h", "ok", null, { kind: "healthy" }), one("odd", "ok", null, { kind: "odd" })];
   const all = rows(run(client(cases)));
   assert.deepEqual(all.map((row) => row.name), ["h", "b", "a", "z", "odd"]);
-  assert.deepEqual(model.groupsOf(all, "kind").map((group) => [group.title, group.rows.length]), [["Healthy answers", 1], ["Faults", 2], ["Time and connection", 1], ["odd", 1]]);
+  assert.deepEqual(model.groupsOf(all, "kind").map((group) => [group.title, group.rows.length]), [["Healthy responses", 1], ["Faults", 2], ["Timing and connection faults", 1], ["odd", 1]]);
 });
 
 test("clients of several protocols share rows", () => {
@@ -107,11 +107,11 @@ test("a client's summary counts what its cases say", () => {
 test("findings, calls and the verdict's place stand beside their events", () => {
   const finding = (event) => ({ event, name: "empty-id" });
   const { lines, rest } = model.eventsOf({ events: ["a", "b"], calls: [{ events: [0, 1, 7] }, { events: [1] }], findings: [finding(1), finding(9)], verdict: { understood: false, event: 1 } });
-  assert.deepEqual(lines.map((line) => [line.number, line.calls, line.findings.length, line.parts]), [[0, [0], 0, ""], [1, [0, 1], 1, "Here the call begins that it got wrong."]]);
+  assert.deepEqual(lines.map((line) => [line.number, line.calls, line.findings.length, line.parts]), [[0, [0], 0, ""], [1, [0, 1], 1, "The misread call begins here."]]);
   assert.deepEqual(rest, [finding(9)]);
   assert.equal(model.eventsOf({ events: ["a"], verdict: { understood: true, event: 0 } }).lines[0].parts, "");
   const explained = { understood: false, event: 0, explained: ["by-present-id"] };
-  assert.equal(model.eventsOf({ events: ["a"], verdict: explained }).lines[0].parts, "Here the client reads it otherwise.");
+  assert.equal(model.eventsOf({ events: ["a"], verdict: explained }).lines[0].parts, "The client misread this event.");
   assert.deepEqual(model.eventsOf({}), { lines: [], rest: [] });
 });
 
@@ -145,4 +145,10 @@ test("a second file has to be a report", () => {
   assert.deepEqual(model.parseReport('{"version":2,"clients":[]}').clients, []);
   const old = JSON.stringify({ version: 1, clients: [{ cases: [{ reason: "ran a half call" }, { reason: "crashed" }, {}] }] });
   assert.deepEqual(model.parseReport(old).clients[0].cases.map((one) => one.reason), ["returned an incomplete call", "crashed", undefined]);
+  for (const version of [1, 2]) {
+    const looped = JSON.stringify({ version, clients: [{ cases: [{ reason: "asked again and again" }] }] });
+    assert.equal(model.parseReport(looped).clients[0].cases[0].reason, "retried in a loop");
+  }
+  const twice = JSON.stringify({ version: 2, clients: [{ cases: [{ reason: "ran a call twice" }] }] });
+  assert.equal(model.parseReport(twice).clients[0].cases[0].reason, "ran a call twice");
 });

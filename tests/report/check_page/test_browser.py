@@ -74,7 +74,7 @@ def test_a_report_of_one_client(show: Show) -> None:
     browser = show(usual())
     assert names(browser) == ["healthy", "empty-id", "cut-off", "bare", "stall", "drip", "broken"]
     assert browser.texts("tr.group") == [
-        "Healthy answers", "Faults", "Lawful shapes", "Time and connection", "Presets",
+        "Healthy responses", "Faults", "Shapes (valid encodings)", "Timing and connection faults", "Presets",
     ]  # fmt: skip
     assert browser.texts("td.what")[1] == "returned without arguments: call 0 came back as {}"
     assert browser.texts("#about") == [
@@ -223,7 +223,7 @@ def test_two_runs(show: Show, tmp_path: Path) -> None:
     )
     browser = show(now, then)
     assert "1 worse" in browser.texts("#changes")[0]
-    assert "gone.py not run now" in browser.texts("#changes")[0]
+    assert "gone.py missing in this run" in browser.texts("#changes")[0]
     marks = "[...document.querySelectorAll('.cell .change')].map((one) => one.dataset.change)"
     assert browser.run(marks) == ["better", "worse", "new", "gone"]
     assert browser.texts(".before") == ["before: lost a call", "before: ok"]
@@ -245,7 +245,7 @@ def test_what_repair_saves(show: Show) -> None:
     """The earlier run is the same client without repair."""
     raw = report(client(case("a", "failed", "lost a call")))
     browser = show(report(client(case("a"), repair=["safe"])), raw)
-    assert browser.texts("#changes b") == ["What repair saves, against the run without it"]
+    assert browser.texts("#changes b") == ["Changes with repair, compared to the run without it"]
     assert browser.texts("button.cell .change") == ["▲ better"]
 
 

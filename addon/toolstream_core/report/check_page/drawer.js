@@ -18,7 +18,7 @@ function openCase(row, at, earlier = false) {
     drawerHead(row, at, shown),
     el("div", { class: "facts" }, facts(shown)),
     change && change !== "new" && earlierNote(row, at, shown),
-    shown.advice && commandBlock("What helps", shown.advice),
+    shown.advice && commandBlock("Passes with", shown.advice),
     commandBlock("Run it again", shown.rerun),
     shown.output && el("details", {}, el("summary", {}, "Output of the command"), el("pre", {}, shown.output)),
     list(shown.turns).length ? list(shown.turns).map(turnBlock) : el("p", { class: "quiet" }, "No request reached the proxy."),
@@ -80,7 +80,7 @@ async function copyText(text, copy) {
     area.remove();
     copy.focus();
   }
-  copy.textContent = done ? "Copied" : "Select it and copy";
+  copy.textContent = done ? "Copied" : "Select and copy";
   setTimeout(() => (copy.textContent = "Copy"), 2000);
 }
 
@@ -88,7 +88,7 @@ function turnBlock(turn, at) {
   const verdict = turn.verdict?.verdict;
   return el("section", { class: "turn", "aria-label": `Turn ${at + 1}` },
     el("h3", {}, `Turn ${at + 1}`,
-      el("span", { class: "quiet" }, [turn.status && ` status ${turn.status}`, plural(list(turn.events).length, "event"), turn.broken && `broke: ${turn.broken}`].filter(Boolean).join(" · ")),
+      el("span", { class: "quiet" }, [turn.status && ` status ${turn.status}`, plural(list(turn.events).length, "event"), turn.broken && `disconnected: ${turn.broken}`].filter(Boolean).join(" · ")),
       verdict && el("span", { class: "verdict", "data-good": String(turn.verdict.understood !== false) }, verdict)),
     turn.verdict && explanation(turn.verdict),
     el("div", { class: "panes" }, streamPane(turn), requestPane(turn)));
@@ -101,7 +101,7 @@ function explanation(verdict) {
   return el("div", { class: "why" },
     problems.length > 0 && el("ul", {}, problems.map((one) => el("li", {}, el("b", {}, one.verdict), `${typeof one.call === "number" ? ` (call ${one.call})` : ""}: ${one.message}`))),
     why && el("p", {}, why),
-    typeof verdict.event === "number" && verdict.understood === false && el("p", {}, "It shows at ", button({ class: "link", click: (clicked) => showEvent(clicked.target, verdict.event) }, `event ${verdict.event}`), "."));
+    typeof verdict.event === "number" && verdict.understood === false && el("p", {}, "First misread event: ", button({ class: "link", click: (clicked) => showEvent(clicked.target, verdict.event) }, `event ${verdict.event}`)));
 }
 
 function showEvent(from, number) {
@@ -113,9 +113,9 @@ function showEvent(from, number) {
 function streamPane(turn) {
   const { lines, rest } = eventsOf(turn);
   return el("div", { class: "pane" },
-    el("h4", {}, "What the client got"),
-    lines.length ? el("ol", { class: "events", start: 0 }, lines.map(eventLine)) : el("p", { class: "quiet" }, "No event."),
-    turn.truncated && el("p", { class: "quiet" }, "The rest is left out here."),
+    el("h4", {}, "Response"),
+    lines.length ? el("ol", { class: "events", start: 0 }, lines.map(eventLine)) : el("p", { class: "quiet" }, "No events."),
+    turn.truncated && el("p", { class: "quiet" }, "The report has no further events of this response."),
     rest.length > 0 && el("ul", {}, rest.map(findingLine)));
 }
 
@@ -135,8 +135,8 @@ const findingLine = (one) =>
 function requestPane(turn) {
   const pairs = pairsOf(turn.calls, turn.request?.calls);
   return el("div", { class: "pane" },
-    el("h4", {}, "What its next request says"),
-    !turn.request && el("p", { class: "quiet" }, "No request followed."),
+    el("h4", {}, "Next request"),
+    !turn.request && el("p", { class: "quiet" }, "The client sent no further request."),
     pairs.map((pair, at) => pairTable(pair, at, Boolean(turn.request))),
     list(turn.request?.results).map(resultBlock));
 }
@@ -144,10 +144,10 @@ function requestPane(turn) {
 function pairTable({ sent, back, differs }, at, followed) {
   const fields = ["id", "name", "arguments"];
   const differing = (field) => followed && (differs.includes(field) || differs.includes("call"));
-  const title = sent ? `call ${at}${sent.complete === false ? " (never came whole)" : ""}${sent.kind === "server" ? " (run by the provider)" : ""}` : "a call that was not sent";
+  const title = sent ? `call ${at}${sent.complete === false ? " (incomplete)" : ""}${sent.kind === "server" ? " (run by the provider)" : ""}` : "a call that was not sent";
   return el("table", { class: "pair" },
     el("caption", {}, title),
-    el("thead", {}, el("tr", {}, el("td", {}), el("th", { scope: "col" }, "sent"), el("th", { scope: "col" }, "came back"))),
+    el("thead", {}, el("tr", {}, el("td", {}), el("th", { scope: "col" }, "sent"), el("th", { scope: "col" }, "returned"))),
     el("tbody", {}, fields.map((field) =>
       el("tr", { class: differing(field) ? "differs" : null },
         el("th", { scope: "row" }, field, differing(field) && el("span", { class: "unseen" }, " differs")),

@@ -4,16 +4,16 @@
 const GRADES = ["failed", "harness-failure", "unknown", "call-rejected", "not-strict", "skipped", "info", "ok"];
 const MARKS = { failed: "✗", "harness-failure": "!", unknown: "?", "call-rejected": "×", "not-strict": "~", skipped: "–", info: "i", ok: "✓" };
 const MEANINGS = {
-  failed: "The client did something wrong.",
-  "harness-failure": "The case could not be run: no client, no request, or nothing was changed in the answer.",
+  failed: "The client handled the response incorrectly.",
+  "harness-failure": "The case could not be run: the client could not start or sent no request, or no fault was injected.",
   unknown: "The client returned a call that must not run, and nothing shows whether it ran.",
   "call-rejected": "The client returned a call, and its result shows that the tool rejected it.",
-  "not-strict": "Right in the end, in a weaker way, such as after one retry.",
-  skipped: "Not run, for the reason that is given.",
-  info: "No behaviour is required here; what happened is shown.",
-  ok: "The client did the right thing.",
+  "not-strict": "Permitted, but weaker: for example, the client retried first.",
+  skipped: "The case did not run; the reason is given.",
+  info: "No behaviour is required; the page shows what the client did.",
+  ok: "The client handled the response correctly.",
 };
-// The worst first. A reason that is not here ranks behind them.
+// The worst first. Unknown reasons rank after these.
 const REASONS = [
   "ran an incomplete call",
   "ran a call twice",
@@ -27,12 +27,14 @@ const REASONS = [
   "returned merged calls",
   "wrong id",
   "wrong name",
-  "asked again and again",
+  "retried in a loop",
   "gave up",
   "crashed",
 ];
+// Reasons of earlier releases, in any version of the report.
+const RENAMED = { "asked again and again": "retried in a loop" };
 // Reasons of version 1 of the report.
-const RENAMED = {
+const RENAMED_IN_2 = {
   "ran a half call": "returned an incomplete call",
   "ran a call twice": "returned a call twice",
   "ran a call that was not made": "returned a call that was not sent",
@@ -41,15 +43,15 @@ const RENAMED = {
 };
 const KINDS = ["healthy", "fault", "shape", "transit", "preset"];
 const KIND_TITLES = {
-  healthy: "Healthy answers",
+  healthy: "Healthy responses",
   fault: "Faults",
-  shape: "Lawful shapes",
-  transit: "Time and connection",
+  shape: "Shapes (valid encodings)",
+  transit: "Timing and connection faults",
   preset: "Presets",
 };
 const CHANGES = ["worse", "better", "changed", "new", "gone"];
 const CHANGE_MARKS = { worse: "▼", better: "▲", changed: "◆", new: "+", gone: "−" };
-// Grades that can be compared; the others say nothing of the client.
+// Grades that can be compared; the others do not judge the client.
 const BADNESS = { ok: 0, "not-strict": 1, failed: 2 };
 
 const placeIn = (list, value) => (list.includes(value) ? list.indexOf(value) : list.length);
@@ -190,13 +192,13 @@ function eventsOf(turn) {
   for (const finding of list(turn.findings)) (lines[finding.event]?.findings ?? rest).push(finding);
   if (verdict.understood === false && lines[verdict.event]) {
     const known = list(verdict.explained).length > 0;
-    lines[verdict.event].parts = known ? "Here the client reads it otherwise." : "Here the call begins that it got wrong.";
+    lines[verdict.event].parts = known ? "The client misread this event." : "The misread call begins here.";
   }
   return { lines, rest };
 }
 
 // Calls that were sent beside those that came back: equal ids first, then equal names, then places. `differs` names
-// what is not the same; a call that the provider runs, or that never came whole, rightly does not come back.
+// what is not the same; a call that the provider runs, or that is incomplete, is rightly not returned.
 function pairsOf(sent, back) {
   const left = [...list(back)];
   const take = (fits) => {
@@ -258,7 +260,9 @@ function parseReport(text) {
   if (![1, 2].includes(report?.version) || !Array.isArray(report.clients)) {
     throw new Error("This file is not the JSON of toolstream check (version 1 or 2).");
   }
-  const cases = report.version === 1 ? report.clients.flatMap((client) => list(client.cases)) : [];
-  for (const one of cases) one.reason = RENAMED[one.reason] ?? one.reason;
+  for (const one of report.clients.flatMap((client) => list(client.cases))) {
+    if (report.version === 1) one.reason = RENAMED_IN_2[one.reason] ?? one.reason;
+    one.reason = RENAMED[one.reason] ?? one.reason;
+  }
   return report;
 }

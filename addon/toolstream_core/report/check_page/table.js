@@ -1,4 +1,4 @@
-// Head, summary and table. Whatever the report says becomes text nodes or attribute values, never markup.
+// Head, summary and table. All values of the report become text nodes or attribute values, never markup.
 
 const state = { report: null, columns: [], rows: [], compared: false, filter: { ...NO_FILTER }, order: "kind", open: null };
 const byId = (id) => document.getElementById(id);
@@ -67,7 +67,7 @@ function clientCard({ client }) {
     el("p", { class: "result" }, resultText(summary)),
     el("div", { class: "bar", "aria-hidden": "true" }, bar),
     el("ul", { class: "counts" }, summary.grades.map(([grade, count]) => el("li", {}, mark(grade), `${count} ${grade}`))),
-    summary.reasons.length > 0 && el("ul", { class: "reasons", "aria-label": "Why cases failed, the worst first" },
+    summary.reasons.length > 0 && el("ul", { class: "reasons", "aria-label": "Failures by severity" },
       summary.reasons.map(([reason, count]) => el("li", {}, button({ class: "chip", click: () => setText(reason) }, `${reason} `, el("b", {}, count))))),
     el("code", { class: "command" }, list(client.command).join(" ")),
   );
@@ -89,9 +89,9 @@ function showChanges(other) {
   const counts = tally(all, CHANGES);
   fill(
     byId("changes"),
-    el("b", {}, showsRepair() ? "What repair saves, against the run without it" : "Since the earlier run"),
+    el("b", {}, showsRepair() ? "Changes with repair, compared to the run without it" : "Since the earlier run"),
     ` (${other.started ?? "date unknown"}, toolstream ${other.toolstream ?? "unknown"}): `,
-    gone.length > 0 && `${gone.map(columnName).join(", ")} not run now; `,
+    gone.length > 0 && `${gone.map(columnName).join(", ")} missing in this run; `,
     counts.length ? counts.map(([change, count]) => [changeMark(change), `${count} ${change}  `]) : "nothing changed",
   );
 }
@@ -109,7 +109,7 @@ function fillFilters() {
     button({ class: "chip", "data-grade": grade, "aria-pressed": "false", title: MEANINGS[grade], click: () => toggleGrade(grade) }, mark(grade), `${grade} ${count}`)));
   const kinds = [...new Set(state.rows.map((row) => row.kind))];
   fillSelect("kind", [["", "all kinds"], ...kinds.map((kind) => [kind, KIND_TITLES[kind] ?? kind])]);
-  fillSelect("change", [["", "changed or not"], ["any", "changed"], ...CHANGES.map((change) => [change, change])]);
+  fillSelect("change", [["", "changed or unchanged"], ["any", "changed"], ...CHANGES.map((change) => [change, change])]);
   byId("change").hidden = !state.compared;
   showFilter();
 }
@@ -143,7 +143,7 @@ function drawTable() {
   const single = state.columns.length === 1;
   const heads = state.columns.map(({ client, earlier }) =>
     el("th", { scope: "col" }, single ? "Result" : columnName(client), !single && el("small", {}, client.protocol ?? "", state.compared && !earlier && " new client")));
-  const table = el("table", { role: "grid", "aria-label": "Cases and what the clients did" },
+  const table = el("table", { role: "grid", "aria-label": "Cases and results" },
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Case"), heads, single && [el("th", { scope: "col" }, "What happened"), el("th", { scope: "col", class: "time" }, "Time")])),
     groupsOf(state.rows, state.order).map((group) => groupBody(group, single)));
   fill(byId("matrix"), table);
