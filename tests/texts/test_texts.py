@@ -20,9 +20,7 @@ NOT_REWRITTEN: Final[frozenset[str]] = frozenset()
 """Packages whose messages are still to be rewritten. Take out what you rewrite; nothing is added here."""
 FORMER: Final = frozenset({"ran a half call", "asked again and again"})
 """Former values of reports, which are still read."""
-PAGES_NOT_REWRITTEN: Final[tuple[str, ...]] = (
-    "CHANGELOG.md",
-)
+PAGES_NOT_REWRITTEN: Final[tuple[str, ...]] = ("CHANGELOG.md",)
 """Pages, and folders of pages, that are still to be rewritten. Take out what you rewrite; nothing is added here."""
 
 

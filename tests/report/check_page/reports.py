@@ -119,6 +119,7 @@ def usual() -> dict[str, Any]:
                 "returned without arguments",
                 code="TS102",
                 message="call 0 came back as {}",
+                advice="--repair empty-id",
                 turns=[TURN],
             ),
             case("cut-off", "failed", "returned an incomplete call", code="TS301", exit_code=1),

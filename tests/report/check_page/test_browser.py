@@ -97,7 +97,7 @@ def test_filters(show: Show) -> None:
     assert browser.run("document.querySelector('#grades [data-grade=failed]').ariaPressed") == "true"
     browser.press("/", "/")
     assert focused(browser) == "text"
-    browser.type("half")
+    browser.type("incomplete")
     assert names(browser) == ["cut-off"]
     browser.run("document.getElementById('clear').click()")
     assert len(names(browser)) == 7
@@ -176,8 +176,8 @@ def test_the_drawer(show: Show) -> None:
         == 'the client starts a new call for every id, also an empty one (first misreads event 1: "")'
     )
     assert browser.texts(".copyable code") == [
-        "toolstream check --only openai-chat/fault/empty-id -- python agent.py",
         "--repair empty-id",
+        "toolstream check --only openai-chat/fault/empty-id -- python agent.py",
     ]
     browser.run("document.querySelector('.why .link').click()")
     assert browser.run("document.activeElement.dataset.event") == "1"
@@ -188,12 +188,13 @@ def test_the_command_is_copied(show: Show) -> None:
     browser = show(usual(), place="#client=0&case=openai-chat%2Ffault%2Fempty-id")
     browser.run("navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }")
     browser.run("document.querySelector('.run .copy').click()")
-    assert browser.run("window.copied") == "toolstream check --only openai-chat/fault/empty-id -- python agent.py"
+    assert browser.run("window.copied") == "--repair empty-id"
     assert browser.texts(".run .copy")[0] == "Copied"
     browser.run("navigator.clipboard.writeText = () => Promise.reject(new Error())")
     browser.run("document.execCommand = () => { window.copied = document.activeElement.value; return true; }")
-    browser.run("document.querySelector('.why .copy').click()")
-    assert browser.run("new Promise((done) => setTimeout(() => done(window.copied)))") == "--repair empty-id"
+    browser.run("document.querySelectorAll('.run .copy')[1].click()")
+    copied = browser.run("new Promise((done) => setTimeout(() => done(window.copied)))")
+    assert copied == "toolstream check --only openai-chat/fault/empty-id -- python agent.py"
     assert browser.run("document.querySelectorAll('textarea').length") == 0
 
 
