@@ -17,6 +17,8 @@ from toolstream_core.protocols.registry import PROTOCOLS
 PAGES = ROOT / "docs" / "defects"
 ALL = frozenset(row.code for row in ROWS)
 HEADINGS = ["What it is", "Why it hurts", "Example", "Repair", "Seen with"]
+PROTOCOL_LIST = re.compile(rf"\bIn (?:every protocol|(?:(?:{'|'.join(ALL_DIALECTS)})(?:, | and )?)+)\.")
+"""A sentence that repeats the column of the table, and grows old."""
 
 
 def test_every_row_is_in_the_table() -> None:
@@ -46,6 +48,7 @@ def test_a_row_is_in_form_and_has_its_page(row: Row) -> None:
     assert re.findall(r"^## (.*)$", page, re.MULTILINE) == HEADINGS
     parts = [part.strip() for part in re.split(r"^## .*$", page, flags=re.MULTILINE)[1:]]
     assert all(parts)
+    assert not PROTOCOL_LIST.search(" ".join(parts[0].split())), "the table above has the protocols"
     assert parts[2].startswith("```text\n")
     assert parts[2].endswith("```")
     assert parts[3].startswith("None") == (row.repair is None)
