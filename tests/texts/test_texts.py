@@ -16,12 +16,8 @@ if TYPE_CHECKING:
 
 REPLACED: Final = frozenset({"protocols", "stages"})
 """These packages are rewritten as a whole; their messages then."""
-NOT_REWRITTEN: Final[frozenset[str]] = frozenset()
-"""Packages whose messages are still to be rewritten. Take out what you rewrite; nothing is added here."""
 FORMER: Final = frozenset({"ran a half call", "asked again and again"})
 """Former values of reports, which are still read."""
-PAGES_NOT_REWRITTEN: Final[tuple[str, ...]] = ("CHANGELOG.md",)
-"""Pages, and folders of pages, that are still to be rewritten. Take out what you rewrite; nothing is added here."""
 
 
 def found(text: str, patterns: tuple[Pattern, ...] = ANYWHERE) -> list[str]:
@@ -36,13 +32,13 @@ def test_patterns(pattern: Pattern) -> None:
     assert found(pattern.passes, (*ANYWHERE, *HELP)) == []
 
 
-@pytest.mark.parametrize("page", [page for page in pages() if not page.startswith(PAGES_NOT_REWRITTEN)])
+@pytest.mark.parametrize("page", pages())
 def test_pages(page: str) -> None:
     """README, docs and defect pages."""
     assert found(prose((ROOT / page).read_text(encoding="utf-8"))) == []
 
 
-@pytest.mark.parametrize("package", [one for one in packages() if one not in REPLACED | NOT_REWRITTEN])
+@pytest.mark.parametrize("package", [one for one in packages() if one not in REPLACED])
 def test_messages(package: str) -> None:
     """The sentences in the code."""
     wrong = [
@@ -54,7 +50,6 @@ def test_messages(package: str) -> None:
     assert wrong == []
 
 
-@pytest.mark.skipif("cli" in NOT_REWRITTEN, reason="the commands' texts are still to be rewritten")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help(command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """As `--help` prints it, with what the commands take from the addon's options."""
@@ -63,10 +58,9 @@ def test_help(command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     assert found(prose(capsys.readouterr().out)) == []
 
 
-def test_lists_name_what_is_there() -> None:
-    """A name that was misspelt would exempt nothing, and one that is gone hides nothing."""
-    assert set(packages()) >= NOT_REWRITTEN | REPLACED
-    assert [one for one in PAGES_NOT_REWRITTEN if not any(page.startswith(one) for page in pages())] == []
+def test_exempt_packages_exist() -> None:
+    """A misspelt name would exempt nothing."""
+    assert set(packages()) >= REPLACED
 
 
 def test_code_and_names_are_not_read() -> None:
