@@ -88,7 +88,7 @@ def test_the_document(flow: Path) -> None:
         if "readings" not in response:
             continue
         readings = response["readings"]
-        calls = played(response, readings["traces"][0])
+        calls = played(response, readings["traces"][readings["models"][1]["trace"]])
         assert [(one["id"], one["name"], one["arguments"]) for one in calls] == [
             (one["id"], one["name"], one["arguments"]) for one in response["calls"]
         ]

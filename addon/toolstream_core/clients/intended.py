@@ -37,7 +37,7 @@ class ResolvedEvent(NamedTuple):
 
 def intended(calls: Sequence[Call], events: Sequence[ResolvedEvent]) -> Iterator[Change]:
     """What each fragment adds to `calls`, the record's; a change's `place` is the call's place among them."""
-    places = _places(calls, events)
+    places = reported_places(calls, events)
     left = Counter(places[id(one.call)] for event in events for one in event.resolved)
     growing: dict[int, _Growing] = {}
     for event in events:
@@ -54,8 +54,8 @@ def intended(calls: Sequence[Call], events: Sequence[ResolvedEvent]) -> Iterator
             yield Change(event.number, at, place, what, *values)
 
 
-def _places(calls: Sequence[Call], events: Sequence[ResolvedEvent]) -> dict[int, int | None]:
-    """By the resolver's call, its place among those reported; `None` for one that is not reported."""
+def reported_places(calls: Sequence[Call], events: Sequence[ResolvedEvent]) -> dict[int, int | None]:
+    """By the identity of the resolver's call, its place among those reported; `None` for one that is not reported."""
     by_runs = {id(call.events): place for place, call in enumerate(calls)}
     opened = {id(one.call): one.call for event in events for one in event.resolved}
     return {

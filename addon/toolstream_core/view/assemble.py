@@ -13,8 +13,8 @@ from string import Template
 from typing import Any, Final
 
 _PACKAGE: Final = "toolstream_core.view.page"
-SCRIPTS: Final = ()
-"""The scripts of the page, in their order."""
+_START: Final = "main.js"
+"""The script that starts the page. The others only define what it needs, in any order."""
 _MARKUP: Final = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 
 
@@ -46,7 +46,8 @@ def _text(name: str) -> str:
 
 @cache
 def _script() -> str:
-    return "(() => {\n" + "\n".join(['"use strict";', *map(_text, SCRIPTS)]) + "\n})();"
+    names = sorted(one.name for one in files(_PACKAGE).iterdir() if one.name.endswith(".js") and one.name != _START)
+    return "(() => {\n" + "\n".join(['"use strict";', *map(_text, [*names, _START])]) + "\n})();"
 
 
 def _hash(text: str) -> str:

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 FORM: Final = "toolstream-view"
 VERSION: Final = 1
+NONE: Final = "none"
+"""The verdict on a response without calls."""
+UNKNOWN: Final = "unknown"
+"""The verdict on a response after which no request was recorded."""
 
 
 class ViewBuilder:
@@ -114,7 +118,7 @@ def _verdict(response: ReadResponse, judged: SavedVerdict | None, alignment: Ali
     assert record is not None
     if judged is None:
         text = without_verdict(record.calls, error=record.error is not None, broken=record.broken is not None)
-        return {"verdict": None, "understood": None, "headline": text}
+        return {"verdict": UNKNOWN if record.calls else NONE, "understood": None, "headline": text}
     said, explained = judged.object, judged.explained
     event = said["event"] if alignment is None else alignment.of(said["event"])
     explanation = explained.explanation

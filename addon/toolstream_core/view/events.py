@@ -9,12 +9,14 @@ from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Phase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Event, EventContent
     from toolstream_core.wire.frame import Frame
 
+STREAM: Final = "stream"
+"""The lane of finish reasons, errors and the end."""
 SHORT: Final = 40
 """Characters up to which a text is written out."""
 _SAVES: Final = 16
@@ -39,6 +41,8 @@ class Events(Sink):
         """The number of each frame."""
         self.resolved_events: list[ResolvedEvent] = []
         """The events with data."""
+        self._lanes: dict[int, str] = {}
+        """By the identity of an open call, its lane."""
         self._before = ""
         self._at: int | None = None
 
@@ -53,6 +57,27 @@ class Events(Sink):
         added = self._add(event.frame)
         if fragments:
             added["fragments"] = fragments
+
+    def move(self, places: Mapping[int, int | None], calls: int) -> None:
+        """Give each call that is reported the lane of its place; those that are not get lanes after the last one.
+
+        `places` has the place of each open call, by its identity; `calls` are so many.
+        """
+        moved: dict[str, str] = {}
+        for key, lane in self._lanes.items():
+            place = places.get(key)
+            if place is None:
+                place, calls = calls, calls + 1
+            moved[lane] = self._lanes[key] = call_lane(place)
+        if all(before == after for before, after in moved.items()):
+            return
+        for event in self.objects:
+            for one in event.get("fragments", ()):
+                one["lane"] = moved.get(one["lane"], one["lane"])
+
+    def lane_of(self, call: OpenCall) -> str:
+        """The lane of a call. A new one gets the next lane."""
+        return self._lanes.setdefault(id(call), call_lane(len(self._lanes)))
 
     def _add(self, frame: Frame) -> dict[str, Any]:
         made: dict[str, Any] = {}
@@ -76,7 +101,7 @@ class Events(Sink):
 
     def _fragment(self, one: ResolvedFragment) -> dict[str, Any]:
         fragment, call = one
-        made: dict[str, Any] = {"lane": lane_of(call.choice, call.position)}
+        made: dict[str, Any] = {"lane": self.lane_of(call)}
         if fragment.phase is not Phase.MORE:
             made["phase"] = str(fragment.phase)
         for key in _FIELDS:
@@ -88,16 +113,16 @@ class Events(Sink):
 
     def _ends(self, said: EventContent) -> Iterator[dict[str, Any]]:
         for finish in said.finishes:
-            yield {"lane": "stream", "finish": finish.reason}
+            yield {"lane": STREAM, "finish": finish.reason}
         if said.error:
-            yield {"lane": "stream", "error": self._hide(said.error)}
+            yield {"lane": STREAM, "error": self._hide(said.error)}
         if said.end:
-            yield {"lane": "stream", "end": True}
+            yield {"lane": STREAM, "end": True}
 
 
-def lane_of(choice: int, position: int) -> str:
-    """The lane of a call: `call-0`; of another choice than the first `call-1.0`."""
-    return f"call-{position}" if choice == 0 else f"call-{choice}.{position}"
+def call_lane(place: int) -> str:
+    """The lane of the call with this place."""
+    return f"call-{place}"
 
 
 def difference(before: str, text: str) -> Any:

@@ -57,24 +57,39 @@ class Models:
         explanation: Explanation | None,
     ) -> dict[str, Any]:
         """Of a response with calls: `theirs` is the response as the client got it, where it got another one."""
-        got = _Got(response, theirs, alignment)
-        traces: list[dict[str, Any]] = [_intended(response)]
-        known: dict[str, int] = {}
-        models: list[dict[str, Any]] = [{"model": INTENDED, "trace": 0, "correct": True}]
+        got, traces = _Got(response, theirs, alignment), _Traces()
+        usual = traces.place(got.trace(STANDARD))
+        models: list[dict[str, Any]] = [
+            {"model": self.name(STANDARD), "trace": usual, **got.judged(STANDARD)},
+            {"model": INTENDED, "trace": traces.place(_intended(response)), "correct": True},
+        ]
         same: list[str] = []
-        for model in _models(got, explanation):
-            trace = got.trace(model)
-            place = known.setdefault(json.dumps(trace), len(traces))
-            if place == len(traces):
-                traces.append(trace)
-            if model != STANDARD and place == models[1]["trace"] and not _is(explanation, model):
+        for model in _deviating(got, explanation):
+            place = traces.place(got.trace(model))
+            if place == usual and not _is(explanation, model):
                 same.append(self.name(model))
-                continue
-            models.append({"model": self.name(model), "trace": place, **got.judged(model)})
-        made: dict[str, Any] = {"models": models, "same": same, "traces": traces}
+            else:
+                models.append({"model": self.name(model), "trace": place, **got.judged(model)})
+        made: dict[str, Any] = {"models": models, "same": same, "traces": traces.found}
         if explanation is not None:
             made["client"] = self.name(explanation.model)
         return made
+
+
+class _Traces:
+    """The different traces of a response."""
+
+    def __init__(self) -> None:
+        """None so far."""
+        self.found: list[dict[str, Any]] = []
+        self._known: dict[str, int] = {}
+
+    def place(self, trace: dict[str, Any]) -> int:
+        """The place of a trace among the different ones."""
+        place = self._known.setdefault(json.dumps(trace), len(self.found))
+        if place == len(self.found):
+            self.found.append(trace)
+        return place
 
 
 class _Got:
@@ -136,11 +151,11 @@ def _intended(response: ReadResponse) -> dict[str, Any]:
     return {"steps": steps.encoded, "result": []}
 
 
-def _models(got: _Got, explanation: Explanation | None) -> Iterator[ClientModel]:
-    """The protocol's reading, the client's, and each deviation that a client of this protocol can have."""
-    given = [STANDARD, *([] if explanation is None else [explanation.model])]
+def _deviating(got: _Got, explanation: Explanation | None) -> Iterator[ClientModel]:
+    """The client's model, and each deviation that a client of this protocol can have."""
+    client = [] if explanation is None or explanation.model == STANDARD else [explanation.model]
     single = [STANDARD.having([one]) for one in ROWS if _applies(one, got.form, got.entries)]
-    yield from dict.fromkeys([*given, *single])
+    yield from dict.fromkeys([*client, *single])
 
 
 def _applies(one: Deviation, form: CallForm, entries: Sequence[Entry]) -> bool:

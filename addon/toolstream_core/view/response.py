@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from toolstream_core.clients.intended import reported_places
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import Session
 from toolstream_core.protocols.requests import asked
 from toolstream_core.report.jsonform import call_object, finding_object
-from toolstream_core.view.events import Events, lane_of
+from toolstream_core.view.events import STREAM, Events, call_lane
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,6 +38,8 @@ class ReadResponse:
         self.record: Record | None = None
         """Known at the end, where the response is an LLM's."""
         self._now: int | None = None
+        self._places: dict[int, int | None] = {}
+        """By the identity of an open call, its place among the calls of the record."""
         self.events = Events(hide, lambda: self._now)
         self._session = Session(saved.exchange, sinks=self._sinks, fast=False)
 
@@ -52,6 +55,8 @@ class ReadResponse:
         self.record = self._session.record(broken=self.saved.broken)
         if self.record is not None:
             self.record.findings = [*self.saved.findings, *self.record.findings]
+            self._places = reported_places(self.record.calls, self.events.resolved_events)
+            self.events.move(self._places, len(self.record.calls))
 
     def object(self) -> dict[str, Any]:
         """As the document has it, once it is over."""
@@ -66,6 +71,7 @@ class ReadResponse:
             "model": record.model or "",
             "protocol": record.dialect,
             "streamed": record.streamed,
+            "choices": self._choices(),
             "transport": "websocket" if saved.socket is not None else "http",
             "state": self._state(record),
             "broken": record.broken,
@@ -76,8 +82,10 @@ class ReadResponse:
             "request": _request(exchange.path, exchange.request),
             "pointers": [] if self.protocol is None else [*self.protocol.pointers],
             "lanes": self.lanes(),
-            "calls": [_call(one) for one in record.calls],
-            "findings": [_finding(one) for one in record.findings],
+            "calls": [
+                {key: value for key, value in call_object(one, str).items() if key != "events"} for one in record.calls
+            ],
+            "findings": [self._finding(one) for one in record.findings],
             "faults": [{"spec": one.spec, "changes": one.changes} for one in saved.faults],
             "events": self.events.objects,
         }
@@ -86,11 +94,31 @@ class ReadResponse:
         return made
 
     def lanes(self) -> list[str]:
-        """The lanes of its fragments: reasoning and text first, then calls in their order."""
-        used = {one["lane"] for event in self.events.objects for one in event.get("fragments", ())} - {"stream"}
-        ordered = [] if self.record is None else [lane_of(call.choice, call.position) for call in self.record.calls]
-        rest = sorted(used - {*_LANES, *ordered})
-        return [*(lane for lane in _LANES if lane in used), *ordered, *rest]
+        """The lanes of its fragments: reasoning, text, then the calls."""
+        used = {one["lane"] for event in self.events.objects for one in event.get("fragments", ())}
+        calls = [] if self.record is None else [call_lane(place) for place in range(len(self.record.calls))]
+        others = used - {*_LANES, *calls, STREAM}
+        return [*(lane for lane in _LANES if lane in used), *calls, *sorted(others, key=_number)]
+
+    def _choices(self) -> int:
+        """How many choices it has."""
+        contents = [one.content for one in self.events.resolved_events]
+        named = {one.choice for content in contents for one in content.fragments}
+        named |= {one.choice for content in contents for one in content.finishes}
+        return max(1, len(named))
+
+    def _finding(self, finding: Finding) -> dict[str, Any]:
+        keys = next((row.keys for row in ROWS if row.code == finding.code), ())
+        return {**finding_object(finding, str), "call": self._call_of(finding), "keys": [*keys]}
+
+    def _call_of(self, finding: Finding) -> int | None:
+        """The place of the call that a finding is about. Several choices count their calls separately."""
+        events = self.events.resolved_events
+        calls = {
+            id(one.call): one.call for event in events for one in event.resolved if one.call.position == finding.call
+        }
+        there = [key for key, call in calls.items() if finding.event in call.runs]
+        return next((self._places[key] for key in [*there, *calls]), None)
 
     def _sinks(self, protocol: WireProtocol) -> Sequence[Sink]:
         self.protocol = protocol
@@ -112,14 +140,8 @@ def read(saved: Saved) -> ReadResponse:
     return response
 
 
-def _call(call: Any) -> dict[str, Any]:
-    made = call_object(call, str)
-    return {"lane": lane_of(call.choice, call.position), **{key: made[key] for key in made if key != "events"}}
-
-
-def _finding(finding: Finding) -> dict[str, Any]:
-    keys = next((row.keys for row in ROWS if row.code == finding.code), ())
-    return {**finding_object(finding, str), "keys": [*keys]}
+def _number(lane: str) -> int:
+    return int(lane.rpartition("-")[2])
 
 
 def _request(path: str, request: Json) -> dict[str, Any]:
