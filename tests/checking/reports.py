@@ -19,7 +19,7 @@ RESULTS = {
     "c-optional": Result(Grade.FAILED, Reason.GAVE_UP, "it did not run the call"),
     "d-untried": Result(Grade.HARNESS_FAILURE, None, "nothing was injected"),
     "e-weak": Result(Grade.NOT_STRICT, None, "it repeated the request"),
-    "f-skipped": Result(Grade.SKIPPED, Skip.NO_BASELINE, "openai-chat/healthy is not right"),
+    "f-skipped": Result(Grade.SKIPPED, Skip.NO_BASELINE, "openai-chat/healthy did not pass"),
     "g-shown": Result(Grade.INFO, Reason.WRONG_ARGUMENTS, "m"),
 }
 

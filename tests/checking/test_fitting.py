@@ -127,7 +127,7 @@ def test_two_tools_without_arguments_are_two_calls_where_that_suffices() -> None
     nothing = {"type": "object", "properties": {}}
     found = fitted(question(PROTOCOLS[0], [Tool("now", "", nothing), Tool("today", "", nothing)]))
     assert (found["duplicate-id"].calls, found["duplicate-id"].untriable) == (("now {}", "today {}"), "")
-    why = "in the calls that can be made here it is the same as"
+    why = "with the calls of this check it is the same as"
     assert found["merged-calls"].untriable == f"{why} replayed-arguments"
     assert found["lost-arguments"].untriable == f"{why} empty-arguments"
     assert "two-calls" not in fitted(question(PROTOCOLS[0], [Tool("now", "", nothing)]))

@@ -26,7 +26,7 @@ def test_the_worst_comes_first() -> None:
         ["harness-failure", "required", "openai-chat/fault/d-untried"],
         ["not-strict", "required", "openai-chat/fault/e-weak"],
     ]
-    assert rows[-1] == "  skipped         1 case: openai-chat/healthy is not right"
+    assert rows[-1] == "  skipped         1 case: openai-chat/healthy did not pass"
     assert rows[-2].split()[:2] == ["failed", "optional"]
     assert all("\n" not in row and "\0" not in row for row in rows)
 

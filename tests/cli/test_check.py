@@ -136,7 +136,7 @@ def check_texts(told: str) -> None:
     """What a person reads."""
     assert "right (openai-chat): 3 cases: 3 ok\n" in told
     assert "\n    ran get_weather, get_weather\n" in told
-    assert "  skipped         2 cases: openai-chat/healthy is not right: ran a call twice\n" in told
+    assert "  skipped         2 cases: openai-chat/healthy did not pass: ran a call twice\n" in told
     assert "::error title=by-id%3A openai-chat/fault/cut-off-call::ran an incomplete call" in told
     assert "harness-failure required  unknown/healthy  no-such-command cannot be run" in told
     assert "the client sent no request to an LLM before the command ended with 0" in told

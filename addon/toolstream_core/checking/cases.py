@@ -63,7 +63,7 @@ NO_CONNECTION: Final = frozenset({"duplicate-event", "drop-event", "swap-events"
 
 def healthy(protocol: str) -> Case:
     """The case that all others rest on."""
-    return Case(protocol=protocol, kind=Kind.HEALTHY, name=Kind.HEALTHY, title="a healthy answer with one call")
+    return Case(protocol=protocol, kind=Kind.HEALTHY, name=Kind.HEALTHY, title="a healthy response with one call")
 
 
 def two_calls(protocol: str, calls: tuple[str, ...]) -> Case:
@@ -72,7 +72,7 @@ def two_calls(protocol: str, calls: tuple[str, ...]) -> Case:
         protocol=protocol,
         kind=Kind.HEALTHY,
         name="two-calls",
-        title="a healthy answer with two calls",
+        title="a healthy response with two calls",
         calls=calls,
         needs=healthy(protocol).id,
     )

@@ -98,7 +98,7 @@ class Fitting:
             why = f"it is not possible over {_TRANSPORTS[self._request.transport]}"
             return Result(Grade.SKIPPED, Skip.OTHER_CONNECTION, why)
         if not self.streams:
-            return Result(Grade.SKIPPED, Skip.NO_STREAM, "the client asks for responses without a stream")
+            return Result(Grade.SKIPPED, Skip.NO_STREAM, "the client requests responses without streaming")
         why = "a response to this client's request contains nothing that it changes"
         return Result(Grade.SKIPPED, Skip.NOTHING_TO_CHANGE, why)
 
@@ -129,7 +129,7 @@ class Fitting:
             return replace(case, spec=spec, calls=calls, lossy=lossy)
         if not read_as:
             return None
-        why = f"in the calls that can be made here it is the same as {', '.join(read_as)}"
+        why = f"with the calls of this check it is the same as {', '.join(read_as)}"
         return replace(case, untriable=why)
 
     def _transit(self, case: Case) -> Case | None:

@@ -261,13 +261,13 @@ class ClientCheck:
         return result
 
     def _missing(self, case: Case) -> Result | None:
-        """Why a case says nothing: it cannot be tried, or what it rests on was not right."""
+        """Why a case is skipped: it cannot be tried, or the case that it needs did not pass."""
         if case.untriable:
             return Result(Grade.SKIPPED, Skip.NOTHING_TO_CHANGE, case.untriable)
         needed = None if case.needs is None else self._results.get(case.needs)
         if needed is None or needed["grade"] in _PASSED:
             return None
-        why = f"{case.needs} is not right: {needed['reason'] or needed['message']}"
+        why = f"{case.needs} did not pass: {needed['reason'] or needed['message']}"
         return Result(Grade.SKIPPED, Skip.NO_BASELINE, needed["message"] if needed["grade"] == Grade.SKIPPED else why)
 
     def _over(self, case: Case, found: dict[str, Any], *, keep: bool = True) -> None:
