@@ -37,7 +37,9 @@ STREAMS: Final = ("fragments of two", "two")
 HEAD: Final = """# Client models
 
 A client model describes how a client assembles tool calls from a stream. It chooses one value for each aspect: which
-call an entry belongs to, which name, id and arguments it uses, and how it handles arguments that are not valid JSON.
+call an entry belongs to, which name, id and arguments it uses, and how it handles arguments that are not valid JSON. An
+entry is the part of an event that concerns one call, such as an element of `tool_calls`.
+
 Sometimes a client returns other calls than the stream contains. toolstream then searches for the smallest set of
 deviations from the protocol that reproduces the returned calls, and reports it.
 
@@ -49,6 +51,8 @@ the client reads other calls than the intended ones.
   those in the last column.
 - If a client misreads every stream of a protocol, its other failures in that protocol are not listed.
 - "Seen in" links to projects that have the deviation in at least one version.
+- The names of valid streams are [shapes](shapes.md), or describe the stream: in `interleaved`, fragments of two calls
+  alternate.
 """
 COLUMNS: Final = (
     "Deviation",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import json
+import re
 import signal
 import socket
 import stat
@@ -24,6 +25,7 @@ from toolstream_core.cli.main import main, parsed
 from toolstream_core.cli.run import wants_sockets
 from toolstream_core.cli.serving import setup_of
 from toolstream_core.fixtures import load
+from toolstream_core.proxy.option_table import OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -255,3 +257,13 @@ def test_each_option_of_the_addon_is_a_flag(option: AddonOption) -> None:
     setup = setup_of(parsed(words), network="all", log="off")
     assert f"{option.name}={(value or ['true'])[0]}" in setup.specs()
     assert f"`{option.flag}" in (ROOT / "docs" / "cli.md").read_text()
+
+
+def test_the_page_on_options_names_the_flags_of_run(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each flag in its table is one, or the argument that takes the option's value."""
+    assert main(["run", "--help"]) == 0
+    known = capsys.readouterr().out.split()
+    page = (ROOT / "docs" / "options.md").read_text(encoding="utf-8")
+    flags = re.findall(r"^\| `toolstream_\w+` \| `(.*?)` \|", page, re.MULTILINE)
+    assert len(flags) == len(OPTIONS)
+    assert [flag for flag in flags if flag not in known] == []
