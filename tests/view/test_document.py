@@ -126,3 +126,13 @@ def test_usage(
     assert main(["view", *(word.format(out=out) for word in words)]) == 2
     assert message in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_what_can_be_read_is_in_the_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file that cannot be read is reported, and sets the exit code."""
+    (tmp_path / "a.flow").write_bytes((ROOT / "flows/glm-5.flow").read_bytes())
+    (tmp_path / "b.flow").write_bytes(b"not a flow file")
+    assert main(["view", str(tmp_path), "--format", "json"]) == 2
+    out, err = capsys.readouterr()
+    assert "b.flow is not a mitmproxy flow file" in err
+    assert [one["source"] for one in json.loads(out)["responses"]] == [f"{tmp_path}/a.flow#1"]

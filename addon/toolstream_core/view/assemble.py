@@ -35,8 +35,13 @@ def page(document: dict[str, Any], *, connect: str = "'none'") -> str:
         title=escape(f"toolstream: {read[0] if read else 'session'}"),
         style=style,
         script=script,
-        data=json.dumps(_exact(document), ensure_ascii=False, separators=(",", ":")).translate(_MARKUP),
+        data=document_text(document).translate(_MARKUP),
     )
+
+
+def document_text(document: dict[str, Any]) -> str:
+    """The document as JSON on one line."""
+    return json.dumps(_exact(document), ensure_ascii=False, separators=(",", ":"))
 
 
 @cache
