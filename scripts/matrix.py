@@ -1,4 +1,4 @@
-"""Run published clients under every fault, raw and behind repair. Knows the command line."""
+"""Run published clients under every fault, raw and with repair. Knows the command line."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EPILOG = """\
 Everything that is installed, and every stream, is kept below ${XDG_CACHE_HOME:-~/.cache}/toolstream/clients. What was
 measured of a client is a file of scripts/matrixlib/measured; docs/clients.md is written anew from all of them, so
 clients may be run one after the other, and on other machines. The cases that the results of tools decide on are run
-again: raw, behind repair, and with whole calls too.
+again: raw, with repair, and with whole calls too.
 Examples:
   scripts/matrix --list
   scripts/matrix --only openai-loop pi-ai-old --faults fault,preset --jobs 2
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="scripts/matrix",
-        description="Run published clients under every fault, raw and behind repair, and write docs/clients.md.",
+        description="Run published clients under every fault, raw and with repair, and write docs/clients.md.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

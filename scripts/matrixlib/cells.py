@@ -1,4 +1,4 @@
-"""The cells of the matrix: one client under one fault, raw and behind repair."""
+"""The cells of the matrix: one client under one fault, raw and with repair."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from matrixlib.half_calls import BY_RESULTS, NOT_JUDGED, PASSED, REJECTED, RIGHT, UNKNOWN, wrong
 from toolstream_core.checking.grading import Reason
-from toolstream_core.checking.helping import SAFE, planted
+from toolstream_core.checking.helping import SAFE, injected
 from toolstream_core.defects.table import ROWS
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _ORDER: Final = [reason.value for reason in Reason]
 
 
 class Cell(NamedTuple):
-    """What one client did wrong in one case, raw, behind repair, or both times."""
+    """What one client did wrong in one case, raw, with repair, or both times."""
 
     client: str
     case: str
@@ -28,7 +28,7 @@ class Cell(NamedTuple):
     raw: str | None
     """What it did wrong; `None` where it was right."""
     safe: str | None
-    """The same behind repair."""
+    """The same with repair."""
 
     @property
     def name(self) -> str:
@@ -37,8 +37,8 @@ class Cell(NamedTuple):
 
     @property
     def repairable(self) -> bool:
-        """Whether every defect that is planted here has a safe repair."""
-        faults = planted(self.case.split("/")[1], self.name)
+        """Whether every defect that is injected here has a safe repair."""
+        faults = injected(self.case.split("/")[1], self.name)
         return bool(faults) and all(fault in SAFE or fault not in _ROWS for fault in faults)
 
     @property
@@ -48,7 +48,7 @@ class Cell(NamedTuple):
 
     @property
     def failed_safe(self) -> bool:
-        """Whether it failed behind repair."""
+        """Whether it failed with repair."""
         return self.safe not in _NO_FAILURE
 
     @property
@@ -58,7 +58,7 @@ class Cell(NamedTuple):
 
     @property
     def half(self) -> bool:
-        """Whether results decide on it, raw or behind repair."""
+        """Whether results decide on it, raw or with repair."""
         return not BY_RESULTS.isdisjoint({self.raw, self.safe})
 
     @property

@@ -23,7 +23,7 @@ COUNTS: Final = ("ok", "not-strict", "call-rejected", "failed", "unknown", "harn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One client's run, raw and behind repair."""
+    """One client's run, raw and with repair."""
 
     version: str | None
     not_run: str | None = None
@@ -37,7 +37,7 @@ class Record:
     raw: dict[str, int]
     """How many cases have each grade of `COUNTS`."""
     safe: dict[str, int]
-    """The same behind repair."""
+    """The same with repair."""
     half_calls: HalfCallRun | None = None
     """`None` if the cells that results decide on were not run again."""
     half_cells: tuple[HalfCell, ...] = ()

@@ -1,4 +1,4 @@
-"""Runs `toolstream check` over one client, raw and behind repair, and keeps what it found."""
+"""Runs `toolstream check` over one client, raw and with repair, and keeps what it found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The calls that a case needs: what has to be in an answer so that it can be planted there, found by planting it."""
+"""Finds the calls that a case needs in a response, by injecting its fault into generated responses."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.requests.tools import OfferedTool
 
 _BY_CONNECTION: Final = "http-error"
-"""The transit fault that is planted without an answer."""
+"""The transit fault that needs no response."""
 _TRANSPORTS: Final = {Transport.HTTP: "HTTP", Transport.SOCKET: "a WebSocket"}
 
 
 class AskedRequest(NamedTuple):
-    """The request of a client that is to be answered with calls."""
+    """The request of a client that gets calls as a response."""
 
     protocol: str
     path: str
@@ -47,13 +47,13 @@ class AskedRequest(NamedTuple):
     transport: Transport = Transport.HTTP
 
 
-class _Planted(NamedTuple):
+class _Injected(NamedTuple):
     acted: bool
     """Whether anything was changed."""
     calls: int
-    """Calls that a client has to run in what came of it."""
+    """Calls that a client has to run in the result."""
     found: tuple[str, ...]
-    """What is read of it as wrong, by name."""
+    """Names of the defects found in the result."""
 
 
 class Fitting:
@@ -75,9 +75,9 @@ class Fitting:
         self._turn = asked.results(request.path, self._json)
 
     def fitted(self, cases: Iterable[Case], *, wants: Callable[[Case], bool]) -> list[Case]:
-        """The cases that can be planted, each with the calls and the specification that it is run with.
+        """The cases that can be injected, each with the calls and the specification that it is run with.
 
-        A healthy answer with two calls is a case too, where it is wanted or another case needs two calls.
+        A healthy response with two calls is a case too, if it is wanted or another case needs it.
         """
         found = [fitted for case in self._possible(cases) if (fitted := self._fitted(case)) is not None]
         pair = next((calls for calls in self._candidates if len(parse_calls(calls)) > 1), None)
@@ -89,7 +89,7 @@ class Fitting:
         return [first, *resting] if resting != found or wants(first) else found
 
     def aimed(self, cases: Iterable[Case]) -> list[Case]:
-        """The cases for answers that are not made here: each acts in the answer with the calls alone."""
+        """The cases for responses that are not generated: each acts only in the response with the calls."""
         return [replace(case, spec=self._aimed(case.spec, once=case.lossy)) for case in self._possible(cases)]
 
     def why_not(self, case: Case) -> Result:
@@ -103,12 +103,12 @@ class Fitting:
         return Result(Grade.SKIPPED, Skip.NOTHING_TO_CHANGE, why)
 
     def _possible(self, cases: Iterable[Case]) -> list[Case]:
-        """The cases that can be planted in what the client asks for in its way."""
+        """The cases that fit the client's request and its transport."""
         return [case for case in cases if self._request.transport in case.over]
 
     @property
     def streams(self) -> bool:
-        """Whether the client asks for a stream; only there most cases can be planted."""
+        """Whether the client requests streaming, which most cases need."""
         return self._form is not Form.WHOLE
 
     def _fitted(self, case: Case) -> Case | None:
@@ -116,15 +116,15 @@ class Fitting:
             return self._transit(case)
         read_as: tuple[str, ...] = ()
         for calls in self._candidates if self.streams else ():
-            planted = self._planted(calls, case.spec)
-            if not planted.acted:
+            injected = self._injected(calls, case.spec)
+            if not injected.acted:
                 continue
-            if case.kind is Kind.FAULT and case.name not in planted.found:
-                read_as = read_as or planted.found
+            if case.kind is Kind.FAULT and case.name not in injected.found:
+                read_as = read_as or injected.found
                 continue
-            lossy = case.lossy or not planted.calls
+            lossy = case.lossy or not injected.calls
             spec = self._aimed(case.spec, once=lossy)
-            if lossy and not self._planted(calls, spec).acted:
+            if lossy and not self._injected(calls, spec).acted:
                 spec = self._aimed(case.spec, once=False)
             return replace(case, spec=spec, calls=calls, lossy=lossy)
         if not read_as:
@@ -139,17 +139,17 @@ class Fitting:
         return replace(case, spec=self._aimed(case.spec, once=case.lossy), calls=wide)
 
     def _aimed(self, spec: str, *, once: bool) -> str:
-        """A specification that acts in the answer with the calls; `once`: who asks again gets a healthy one."""
+        """A specification that acts in the response with the calls; `once`: a retry gets a healthy response."""
         keys = f"turn={self._turn}{',times=1' if once else ''}"
         return f"{spec}{',' if ':' in spec else ':'}{keys}"
 
-    def _planted(self, calls: tuple[str, ...], spec: str) -> _Planted:
-        """What becomes of a healthy answer with these calls."""
+    def _injected(self, calls: tuple[str, ...], spec: str) -> _Injected:
+        """The result of the fault in a healthy response with these calls."""
         events = self._healthy.get(calls)
         if events is None:
             events = self._healthy[calls] = self._answer(calls)
         if not events:
-            return _Planted(acted=False, calls=0, found=())
+            return _Injected(acted=False, calls=0, found=())
         over_socket = self._request.transport is Transport.SOCKET
         kind = CONTENT_TYPES[Form.LINES] if over_socket else self._protocol.content_type
         exchange = Exchange(path=self._request.path, content_type=kind, request=self._json)
@@ -161,10 +161,10 @@ class Fitting:
         after = read_body(sent, exchange) if acted else None
         whole = [call for call in after.calls if call.complete and runs_on_client(call)] if after is not None else []
         found = tuple(dict.fromkeys(one.name for one in after.findings)) if after is not None else ()
-        return _Planted(acted, len(whole), found)
+        return _Injected(acted, len(whole), found)
 
     def _answer(self, calls: tuple[str, ...]) -> tuple[bytes, ...]:
-        """The events of the healthy answer; none where it makes no call."""
+        """The events of the healthy response; none if it makes no call."""
         written = SyntheticProvider(parse_calls(calls), self._seed).answer(self._request.path, self._request.body)
         if written is None or not written.calls:
             return ()

@@ -21,8 +21,8 @@ SAFE: Final = frozenset(row.name for row in ROWS if row.repair is Safety.SAFE)
 _PARTS: Final[Mapping[str, Sequence[str]]] = {preset.name: preset.parts for preset in PRESETS}
 
 
-def planted(kind: str, name: str) -> Sequence[str]:
-    """The faults that a case plants, by the case's kind and name: a preset has several."""
+def injected(kind: str, name: str) -> Sequence[str]:
+    """The faults that a case injects, by the case's kind and name: a preset has several."""
     return {Kind.FAULT: (name,), Kind.PRESET: _PARTS.get(name, ())}.get(Kind(kind), ())
 
 
@@ -36,5 +36,5 @@ def candidates(case: Case, exchanges: Sequence[Exchange], *, upstream: bool = Fa
         return []
     verdicts = [one.verdict for one in exchanges if one.verdict is not None]
     advised = next((one.advice[0] for one in verdicts if one.advice), "")
-    repairs = Advice(repair=",".join(name for name in planted(case.kind, case.name) if name in SAFE)).options
+    repairs = Advice(repair=",".join(name for name in injected(case.kind, case.name) if name in SAFE)).options
     return list(dict.fromkeys(filter(None, [advised, repairs])))

@@ -1,4 +1,4 @@
-"""What is done with each client of a check."""
+"""The plan of a check: cases, calls and options for each client."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _TOOL_KEYS: Final = (
     "call_output",
 )
 _ABOUT_TOOLS: Final = f"~bq '{'|'.join(_TOOL_KEYS)}'"
-"""Requests that offer tools, or hold calls or results: others, for a title say, are neither broken nor judged."""
+"""Requests with tools, calls or results. Others (for a title) get no fault and are not judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is done with each client."""
+    """Cases, calls and options for each client."""
 
     selections: tuple[Selection, ...] = ()
     """Each has to take a case."""

@@ -1,4 +1,4 @@
-"""One run of a client behind a proxy of its own: what it was sent, what it asked, how it ended."""
+"""One run of a client with a proxy of its own: requests, responses, and how it ended."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from toolstream_core.testing.exchanges import Exchange
 
 _NOT_STARTED: Final = (126, 127)
-"""What a shell ends with where it cannot start a command."""
+"""Exit codes of a shell that cannot start a command."""
 _OUTPUT: Final = 8000
 """Characters of the end of the command's output that are kept."""
 _SECRET_NAME: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
@@ -48,12 +48,12 @@ class Run:
     output: str = ""
     """The end of what it printed, without secrets."""
     failure: str | None = None
-    """Why it could not be tried, where it could not."""
+    """Why the run failed; `None` if it did not."""
     timeout: float = 0.0
 
     @property
     def ending(self) -> str:
-        """How the command ended, behind its name."""
+        """How the command ended, to follow its name."""
         if self.timed_out:
             return f"did not end within {self.timeout:g} s"
         if self.exit_code is not None and self.exit_code < 0:
@@ -63,13 +63,13 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """A command, and what it is told."""
+    """A command and its environment."""
 
     name: str
     command: tuple[str, ...]
     """`{prompt}`, `{base_url}` and `{model}` in its words are filled in."""
     protocol: str | None = None
-    """The one that it speaks, where that is known."""
+    """The client's protocol, if it is known."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Variables that it gets beside those that lead it to the proxy."""
     prompt: str = ""
@@ -92,7 +92,7 @@ class Client:
 
 
 class Seat:
-    """A proxy, and the command that runs behind it. Used by one thread, and stopped by any."""
+    """A proxy, and the command that uses it. Used by one thread, and stopped by any."""
 
     def __init__(self) -> None:
         """Nothing is started yet."""

@@ -1,4 +1,4 @@
-"""Runs the cases of one client: a healthy one first, then all that can be planted, several at once."""
+"""Runs the cases of a client: the healthy one first, then the others, several at once."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _UNTRIED: Final = (Grade.SKIPPED, Grade.HARNESS_FAILURE)
 
 
 class _Tried(NamedTuple):
-    """What came of a case."""
+    """The result of a case."""
 
     runs: Sequence[Run]
     worst: Run
@@ -64,7 +64,7 @@ class Seats:
 
     @contextlib.contextmanager
     def taken(self) -> Iterator[Seat]:
-        """One that nobody else uses meanwhile."""
+        """A proxy that no other command uses meanwhile."""
         seat = self._free.get()
         try:
             yield seat
@@ -87,7 +87,7 @@ class Seats:
 
 
 class ClientCheck:
-    """The cases of one client, and what came of each."""
+    """The cases of a client, and their results."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class ClientCheck:
         self._tell = tell
         self._announce = announce
         self.protocol: str | None = client.protocol
-        """The one that the client speaks, once that is known."""
+        """The client's protocol, once it is known."""
         self.withheld: tuple[str, ...] = ()
         """The tools of the client, if none was called because each may have effects."""
         self._results: dict[str, dict[str, Any]] = {}
@@ -251,7 +251,7 @@ class ClientCheck:
         return ""
 
     def _graded(self, case: Case, run: Run) -> Result:
-        """The grade of one run; answers that were not made for the case may hold nothing that can be broken so."""
+        """The grade of one run; a response that was not generated for the case may not fit its fault."""
         result = graded(case, run, self._known)
         if result.message == NOTHING_INJECTED and not self._plan.makes_calls:
             return Result(Grade.SKIPPED, Skip.NOTHING_TO_CHANGE, NOTHING_INJECTED)
@@ -301,7 +301,7 @@ def _withheld(exchanges: Sequence[Exchange]) -> tuple[str, ...]:
 
 
 def _request(exchanges: Sequence[Exchange], case: Case) -> AskedRequest | None:
-    """The request that was answered with calls, else the first that asked for an answer."""
+    """The request whose response has calls, else the first one for a response."""
     asked = [one for one in exchanges if one.request.protocol is not None]
     chosen = next((one for one in asked if one.calls), asked[0] if asked else None)
     if chosen is None or chosen.request.protocol is None:
