@@ -135,4 +135,4 @@ def test_what_can_be_read_is_in_the_document(tmp_path: Path, capsys: pytest.Capt
     assert main(["view", str(tmp_path), "--format", "json"]) == 2
     out, err = capsys.readouterr()
     assert "b.flow is not a mitmproxy flow file" in err
-    assert [one["source"] for one in json.loads(out)["responses"]] == [f"{tmp_path}/a.flow#1"]
+    assert {one["source"].rpartition("#")[0] for one in json.loads(out)["responses"]} == {f"{tmp_path}/a.flow"}
