@@ -119,7 +119,7 @@ def test_printed() -> None:
     assert lines[0].startswith(
         "#1         verdict returned-without-arguments: call 0 ls: returned without its arguments (request a.flow#1), "
     )
-    assert lines[1].startswith("#1           client drops ")
+    assert lines[1].startswith("#1           client probably drops ")
     assert lines[2].endswith("→ toolstream run --shape split-header -- CMD")
     first, second = json.loads(documents[0])["streams"]
     assert (first["verdict"]["request"], second["verdict"]) == ("a.flow#1", None)

@@ -99,7 +99,7 @@ class Fitting:
             return Result(Grade.SKIPPED, Skip.OTHER_CONNECTION, why)
         if not self.streams:
             return Result(Grade.SKIPPED, Skip.NO_STREAM, "the client requests responses without streaming")
-        why = "a response to this client's request contains nothing that it changes"
+        why = "the fault finds nothing to change in the responses to this client"
         return Result(Grade.SKIPPED, Skip.NOTHING_TO_CHANGE, why)
 
     def _possible(self, cases: Iterable[Case]) -> list[Case]:

@@ -271,9 +271,9 @@ def _through(run: Run, again: int) -> Result:
             Grade.FAILED, Reason.LOOPED, f"the client repeated the request {again} times before it ran the call"
         )
     if run.exit_code:
-        return Result(Grade.FAILED, Reason.CRASHED, f"it ran every call correctly, and {run.ending}")
+        return Result(Grade.FAILED, Reason.CRASHED, f"the client ran every call correctly, and {run.ending}")
     if again:
-        return Result(Grade.NOT_STRICT, None, "it repeated the request before it ran the call")
+        return Result(Grade.NOT_STRICT, None, "the client repeated the request before it ran the call")
     return Result(Grade.OK)
 
 
@@ -282,6 +282,6 @@ def _given_up(case: Case, run: Run, again: int) -> Result:
     if again >= _LOOP:
         return Result(Grade.FAILED, Reason.LOOPED, f"the client repeated the request {again} times")
     if case.may_refuse and run.exit_code:
-        return Result(Grade.NOT_STRICT, None, f"it did not run the call, and {run.ending}")
+        return Result(Grade.NOT_STRICT, None, f"the client did not run the call, and {run.ending}")
     reason = Reason.CRASHED if run.exit_code else Reason.GAVE_UP
-    return Result(Grade.FAILED, reason, f"it did not run the call, and {run.ending}")
+    return Result(Grade.FAILED, reason, f"the client did not run the call, and {run.ending}")

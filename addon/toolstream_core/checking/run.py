@@ -58,7 +58,7 @@ class Run:
             return f"did not end within {self.timeout:g} s"
         if self.exit_code is not None and self.exit_code < 0:
             return f"was ended by signal {-self.exit_code}"
-        return f"ended with {self.exit_code}"
+        return f"exited with code {self.exit_code}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

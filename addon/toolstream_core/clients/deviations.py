@@ -176,7 +176,7 @@ _FIXES: Final[Mapping[type[Deviation], str]] = {
     NoIndex: "put an entry without `index` into the call of its id, or else into the last call",
     Entries: "read every entry of an event",
     Adding: "append fragments to their call until the response ends",
-    Source: "read the deltas, and the complete call where the protocol repeats it",
+    Source: "take the arguments from all deltas of the call, or from the complete call that follows them",
     Name: "keep the first name of a call",
     Id: "keep the first id of a call",
     Arguments: "join all argument fragments of a call",

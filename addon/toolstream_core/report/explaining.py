@@ -32,7 +32,7 @@ class Explaining:
         if found is None:
             return UNEXPLAINED
         projects = ", ".join(list(found.projects)[:_PROJECTS])
-        likely = "probably " if found.others else ""  # what came back does not show which of them it is
+        likely = "probably " if found.names else ""  # another bug can have the same effect
         notes = "; ".join(one for one in (found.where, projects and f"also seen in {projects}") if one)
         text = f"the client {likely}{found.text}{f' ({notes})' if notes else ''}"
         advised = advise(found.model, answer, [*found.others, *found.common])

@@ -68,10 +68,8 @@ def verdict_object(
 
 
 def advice_text(explained: Explained, syntax: Callable[[str], str] = str) -> str:
-    """The first of the options that help, in the syntax of the command in use; if none of them helps, the fix."""
-    if explained.advice:
-        return f"→ {syntax(explained.advice[0])}"
-    return f"→ no repair or shape of toolstream helps; {explained.fix}" if explained.fix else ""
+    """The first of the options that help, in the syntax of the command in use."""
+    return f"→ {syntax(explained.advice[0])}" if explained.advice else ""
 
 
 def as_flags(options: str) -> str:
@@ -108,8 +106,9 @@ def verdict_text(
     times = f" {verdict.count} times" if verdict.count > 1 and verdict.outcome in _TIMES else ""
     problems = "; ".join(_problems(verdict.problems, calls, hide))
     why = f", because {printable(hide(explained.text))}" if explained.text else ""
+    fix = f"; no repair or shape of toolstream helps: {explained.fix}" if explained.fix else ""
     where = f" (request {request})" if request else ""
-    text = f"{name}{times}{': ' if problems else ''}{problems}{where}{why}"
+    text = f"{name}{times}{': ' if problems else ''}{problems}{where}{why}{fix}"
     return Marked(text, (("ok" if verdict.understood else "error", name),))
 
 
