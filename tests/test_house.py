@@ -102,6 +102,14 @@ def test_requirements_pin_everything_by_hash_and_name_no_address(name: str) -> N
     assert not re.search(r"://|--(?:extra-)?index|--find-links|--trusted", text)
 
 
+def test_locks_of_npm_name_no_address() -> None:
+    """They hold hashes, and install from any registry."""
+    locks = [*ROOT.glob("tests/**/package-lock.json"), ROOT / "requirements" / "browser" / "package-lock.json"]
+    texts = [path.read_text() for path in locks if "node_modules" not in path.parts]
+    assert len(texts) > 1
+    assert [text for text in texts if '"resolved"' in text or '"integrity"' not in text] == []
+
+
 def test_what_runs_is_what_was_tested() -> None:
     """Each pin for users is a pin for development too."""
     run, dev = (

@@ -6,7 +6,6 @@ import base64
 import json
 import os
 import select
-import shutil
 import subprocess
 import sys
 import time
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Self
 if TYPE_CHECKING:
     from pathlib import Path
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 PATIENCE = 30.0
 """Seconds for an answer, the start included."""
 ARGUMENTS = (
@@ -32,11 +30,6 @@ ARGUMENTS = (
     "--window-size=1400,900",
     "--remote-debugging-pipe",
 )
-
-
-def program() -> str | None:
-    """The browser's command: the one that `TOOLSTREAM_CHROMIUM` names, or the first that is installed."""
-    return os.environ.get("TOOLSTREAM_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 
 
 # The protocol's pipes are file descriptors 3 and 4.

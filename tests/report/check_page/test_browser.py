@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.report.check_page.browser import Browser, program
+from tests.browser.chromium import program
+from tests.report.check_page.browser import Browser
 from tests.report.check_page.reports import HOSTILE, TURN, case, client, large, report, usual
 from toolstream_core.report.check_page import page
 

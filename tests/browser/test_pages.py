@@ -1,0 +1,89 @@
+"""The session view in a real browser: every interaction, accessibility, layout, and that it loads nothing.
+
+The checks are written in JavaScript beside this file. The pages are written by `toolstream view`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.browser.chromium import program
+from tests.browser.sessions import written
+from toolstream_core.cli.main import main
+
+HERE: Final = Path(__file__).parent
+PACKAGES: Final = HERE.parents[1] / "requirements" / "browser"
+NODE: Final = shutil.which("node")
+CHROMIUM: Final = program()
+PATIENCE: Final = 300
+"""Seconds for a group of checks on a busy machine; one takes about 15."""
+WITHOUT_BROWSER: Final = {"scripts": ("loop", "truncated", "repaired", "violating", "choices", "large")}
+IN_BROWSER: Final = {
+    "keys": ("loop",),
+    "pointer": ("loop",),
+    "panels": ("loop", "many"),
+    "states": (
+        "loop", "healthy", "truncated", "repaired", "violating", "error", "choices", "unstreamed", "socket", "untimed",
+        "few", "hostile",
+    ),
+    "live": ("loop",),
+    "layout": ("loop", "healthy", "truncated", "repaired", "violating", "error", "unstreamed"),
+    "large": ("large",),
+}  # fmt: skip
+"""By group of checks: the sessions whose pages it opens."""
+
+pytest.importorskip("toolstream_core.cli.view")
+pytestmark = [pytest.mark.e2e, pytest.mark.skipif(NODE is None, reason="there is no Node.js")]
+
+
+def run_checks(group: str, sessions: tuple[str, ...], folder: Path) -> None:
+    """Write the pages and run the group's checks on them."""
+    for name in sessions:
+        main(["view", str(written(name, folder)), "-o", str(folder / f"{name}.html")])
+    assert NODE is not None
+    done = subprocess.run(
+        [NODE, "--test", "--test-reporter=tap", str(HERE / f"{group}.mjs")],
+        env={
+            **os.environ,
+            "TOOLSTREAM_PAGES": str(folder),
+            "TOOLSTREAM_PAGE_SOURCE": str(files("toolstream_core.view") / "page"),
+            "TOOLSTREAM_BROWSER": str(PACKAGES),
+            "TOOLSTREAM_CHROMIUM": CHROMIUM or "",
+        },
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "\n# pass 0\n" not in done.stdout
+
+
+@pytest.mark.parametrize("group", WITHOUT_BROWSER)
+def test_scripts(group: str, tmp_path: Path) -> None:
+    """The page's scripts without a document object model."""
+    run_checks(group, WITHOUT_BROWSER[group], tmp_path)
+
+
+@pytest.mark.skipif(
+    not (PACKAGES / "node_modules").is_dir(), reason="the packages of requirements/browser are not installed"
+)
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: install one or name one in TOOLSTREAM_CHROMIUM")
+@pytest.mark.parametrize("group", IN_BROWSER)
+def test_page(group: str, tmp_path: Path) -> None:
+    """The page in Chromium."""
+    run_checks(group, IN_BROWSER[group], tmp_path)
+
+
+def test_every_group_runs() -> None:
+    """No file of checks is left out."""
+    written_files = {path.stem for path in HERE.glob("*.mjs")} - {"harness"}
+    assert written_files == {*WITHOUT_BROWSER, *IN_BROWSER}
