@@ -39,7 +39,6 @@ IN_BROWSER: Final = {
 }  # fmt: skip
 """By group of checks: the sessions whose pages it opens."""
 
-pytest.importorskip("toolstream_core.cli.view")
 pytestmark = [pytest.mark.e2e, pytest.mark.skipif(NODE is None, reason="there is no Node.js")]
 
 

@@ -61,17 +61,12 @@ const isCall = (fragment) => fragment.lane.startsWith("call-");
 /** What a lane holds: call, text, reasoning or stream. */
 function laneKind(name) { return /^(call|text|reasoning)\b/.exec(name)?.[1] ?? "stream"; }
 
-/** The call of a lane, and its place among the response's calls; a call that just began has none yet. */
-function callOf(response, lane) {
-  const place = response.calls.findIndex((one) => one.lane === lane);
-  return { place: place < 0 ? Number(/\d+$/.exec(lane)) : place, call: response.calls[place] };
-}
-
-function choiceCount(response) { return new Set(response.calls.map((one) => one.choice)).size; }
+/** The place of a call's lane among the response's calls. */
+const callPlace = (lane) => Number(lane.slice("call-".length));
 
 function laneLabel(response, name) {
   if (laneKind(name) !== "call") return name;
-  const { place, call } = callOf(response, name), choice = call && choiceCount(response) > 1 ? `, choice ${call.choice}` : "";
+  const place = callPlace(name), call = response.calls[place], choice = call && response.choices > 1 ? `, choice ${call.choice}` : "";
   return `call ${place}${call && call.name ? ` ${call.name}` : ""}${choice}`;
 }
 

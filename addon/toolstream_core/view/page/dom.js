@@ -4,7 +4,7 @@ const $ = (id) => document.getElementById(id);
 const SVG = new Set(["svg", "path", "rect", "circle"]);
 const COPIED_MS = 1600;
 const COLOURS = ["paper", "panel", "ink", "quiet", "faint", "line", "edge", "bad", "warn", "note", "ok", "stall", "text", "reasoning", "call-0", "call-1", "call-2", "call-3", "call-4", "call-5"];
-const CALL_COLOURS = 6, CHOICE_COLOURS = 3;
+const CALL_COLOURS = 6;
 
 function el(tag, attributes = {}, ...children) {
   const made = SVG.has(tag) ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
@@ -35,8 +35,8 @@ function palette() {
 }
 
 function laneColour(name) {
-  const kind = laneKind(name || ""), [, choice = 0, position] = /^call-(?:(\d+)\.)?(\d+)$/.exec(name) || [];
-  return kind === "call" ? `call-${(Number(position) + CHOICE_COLOURS * Number(choice)) % CALL_COLOURS}` : kind === "stream" ? "quiet" : kind;
+  const kind = laneKind(name);
+  return kind === "call" ? `call-${callPlace(name) % CALL_COLOURS}` : kind === "stream" ? "quiet" : kind;
 }
 
 const CROSS = "M4.2 4.2l5.6 5.6M9.8 4.2l-5.6 5.6", BANG = "M7 5v3.2M7 10.3v.2";

@@ -18,7 +18,7 @@ function textSections({ events, lanes }) {
 /** The section about the next request; none where nothing has to come back. */
 function nextRequest(app) {
   const { response } = app, { verdict, next_request: next } = response, title = "Next request of the client";
-  const open = response.state === "live" || response.calls.length > 0;
+  const open = response.state === "live" || verdict.verdict === "unknown";
   if (!next && !open) return [];
   if (!next) return [el("section", { class: "evidence", "aria-label": title }, el("h2", {}, title), el("p", { class: "quiet" }, app.doc.generated.live ? "It will show how the client interpreted this response." : "No later request was recorded."))];
   const rows = returnedRows(response);

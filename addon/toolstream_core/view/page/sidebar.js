@@ -11,11 +11,12 @@ function gradeOf(response) {
   return response.verdict.understood ? "ok" : "none";
 }
 
-function verdictWords({ state, verdict, error, broken, calls }) {
+const VERDICT_WORDS = { none: "text only", unknown: "no later request", ok: "read as sent" };
+
+function verdictWords({ state, verdict, error, broken }) {
   if (state === "live") return "receiving…";
-  if (verdict.verdict) return verdict.understood ? "read as sent" : verdict.verdict.replaceAll("-", " ");
-  if (calls.length) return "no later request";
-  return error ? "provider error" : broken ? "truncated" : "text only";
+  if (verdict.verdict === "none" && (error || broken)) return error ? "provider error" : "truncated";
+  return VERDICT_WORDS[verdict.verdict] || verdict.verdict.replaceAll("-", " ");
 }
 
 function drawSide(app) {

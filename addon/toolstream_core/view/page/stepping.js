@@ -155,7 +155,7 @@ function readingsOf(response) {
   const { readings } = response;
   if (!readings) return new Map();
   if (known.has(readings)) return known.get(readings);
-  const protocol = readings.models.find((one) => one.model === "protocol");
+  const [protocol] = readings.models;
   const all = [...readings.models, ...readings.same.map((model) => ({ model, trace: protocol.trace, correct: protocol.correct }))];
   const found = new Map(all.map((one) => [one.model, { ...one, same: one.trace === protocol.trace, steps: readings.traces[one.trace] }]));
   const intended = found.get("intended");

@@ -91,7 +91,7 @@ function drawSentLane(ink, view, lane, middle) {
   if (!call) return;
   drawHead(ink, view.xOf(rows[0]), middle, colour, colours.panel);
   if (response.state === "live") return;
-  const { call: meant } = callOf(response, lane.name), complete = !!meant && meant.complete;
+  const meant = response.calls[callPlace(lane.name)], complete = !!meant && meant.complete;
   drawTail(ink, view.xOf(spans[0][1]), middle, complete ? colour : colours.bad, complete);
 }
 

@@ -43,7 +43,7 @@ function factsOf(app, conversation) {
   if (projects.length) fact("seen in ", projects.slice(0, SHOWN_PROJECTS).flatMap((name, k) => [k ? ", " : "", doc.projects[name] ? el("a", { href: doc.projects[name], rel: "noreferrer noopener" }, name) : name]));
   fact([response.model, response.protocol, response.host].filter(Boolean).join(" · "));
   if (response.finish.length) fact(`finish ${response.finish.join(", ")}`);
-  if (choiceCount(response) > 1) fact(counted(choiceCount(response), "choice"));
+  if (response.choices > 1) fact(counted(response.choices, "choice"));
   if (response.streamed === false) fact("not streamed");
   if (response.transport === "websocket") fact("WebSocket");
   for (const { spec, changes } of response.faults) fact(`injected ${spec}: ${counted(changes, "change")}`);
