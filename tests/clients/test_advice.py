@@ -75,7 +75,9 @@ def test_the_fix_is_said_where_no_option_helps() -> None:
     echo = [EchoedCall(*one) for one in read_entries(NEVER, CallForm.DELTAS, got.entries)]
     explained = Explaining()(LAWFUL, echo)
     assert explained.advice == ()
-    assert explained.fix.startswith("fix the client: ")
+    assert explained.fix.startswith("no repair or shape of toolstream helps: fix the client: ")
+    unknown = Explaining()(LAWFUL, [EchoedCall("call_a", "f", '{"never": "sent"}')])
+    assert (unknown.text, unknown.fix) == ("", "no client bug that toolstream knows has this effect")
     helped = Explaining()(REUSED, [EchoedCall("call_a", "f", '{"x":1}{}')])
     assert (helped.advice[0], helped.fix) == ("--set toolstream_repair=reused-index", "")
 

@@ -112,10 +112,10 @@ def test_advice_is_written_for_the_command_in_use(syntax: Callable[[str], str], 
 
 def test_the_fix_is_written_where_no_option_helps() -> None:
     """In the verdict, as it is no option. Where options were not tried, nothing is advised."""
-    explained = Explained(text="the client drops it", fix="fix the client: x")
+    explained = Explained(text="the client drops it", fix="no option helps: fix the client: x")
     assert advice_text(explained) == ""
     assert verdict_text(Verdict(Outcome.SILENT, (LOST,)), [CALL], request=None, explained=explained).text.endswith(
-        "arguments, because the client drops it; no repair or shape of toolstream helps: fix the client: x"
+        "arguments, because the client drops it; no option helps: fix the client: x"
     )
     assert advice_text(Explained()) == ""
     assert as_command("--set toolstream_repair=missing-calls (unsafe)") == (

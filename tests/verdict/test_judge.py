@@ -97,6 +97,12 @@ def test_outcomes(sent: list[Call], calls: list[Any], results: list[Any], outcom
     assert (judged.outcome, judged.understood) == (outcome, outcome is Outcome.OK)
 
 
+def test_the_arguments_of_one_call_alone() -> None:
+    """The outcome is about arguments that differ between calls, and the text fits it."""
+    judged = verdict([A, B], [A_, said("c2", "cat", "{}")], [gave("c1"), gave("c2")])
+    assert [one.text for one in judged.problems] == ["returned without its arguments, unlike other calls"]
+
+
 REJECTION, RAN = '{"error":"bad arguments"}', "Exit code: 0\nOutput:\nx"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.clients.advice import advise
 from toolstream_core.clients.deviations import fix
 from toolstream_core.clients.explanation import Explainer
-from toolstream_core.report.verdict import UNEXPLAINED, Explained
+from toolstream_core.report.verdict import Explained
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _PROJECTS: Final = 3
 """Projects that are named as examples, at most."""
+
+
+_UNKNOWN: Final = Explained(fix="no client bug that toolstream knows has this effect")
 
 
 class Explaining:
@@ -30,11 +33,11 @@ class Explaining:
         """`answer` is what the client got, `echoed` the calls that it sent back; `client` tells clients apart."""
         found = self._explainer.explain_answer(answer, echoed, client)
         if found is None:
-            return UNEXPLAINED
+            return _UNKNOWN
         projects = ", ".join(list(found.projects)[:_PROJECTS])
         likely = "probably " if found.names else ""  # another bug can have the same effect
         notes = "; ".join(one for one in (found.where, projects and f"also seen in {projects}") if one)
         text = f"the client {likely}{found.text}{f' ({notes})' if notes else ''}"
         advised = advise(found.model, answer, [*found.others, *found.common])
-        no_help = fix(found.model.deviations) if advised == [] else ""
+        no_help = f"no repair or shape of toolstream helps: {fix(found.model.deviations)}" if advised == [] else ""
         return Explained(found.names, found.event, text, tuple(one.options for one in advised or ()), no_help, found)

@@ -33,7 +33,7 @@ class Explained(NamedTuple):
     advice: Sequence[str] = ()
     """Options of mitmdump under which the client would have understood the answer, the smallest first."""
     fix: str = ""
-    """What to change, if options were tried and none helps."""
+    """What to do, if options were tried and none helps; or that no known bug has this effect."""
     explanation: Explanation | None = None
     """The client model that gives what came back, where one was found."""
 
@@ -106,7 +106,7 @@ def verdict_text(
     times = f" {verdict.count} times" if verdict.count > 1 and verdict.outcome in _TIMES else ""
     problems = "; ".join(_problems(verdict.problems, calls, hide))
     why = f", because {printable(hide(explained.text))}" if explained.text else ""
-    fix = f"; no repair or shape of toolstream helps: {explained.fix}" if explained.fix else ""
+    fix = f"; {explained.fix}" if explained.fix else ""
     where = f" (request {request})" if request else ""
     text = f"{name}{times}{': ' if problems else ''}{problems}{where}{why}{fix}"
     return Marked(text, (("ok" if verdict.understood else "error", name),))

@@ -170,7 +170,10 @@ def _graded(meant: Sequence[Meant], pairs: Sequence[Pair], problems: Sequence[Pr
     if all(value_of(pair.echoed.arguments) == {} for pair in having):
         return list(problems)
     lost, wrong = Outcome.RETURNED_WITHOUT_ARGUMENTS, Outcome.WRONG_ARGUMENTS
-    return [one._replace(outcome=wrong) if one.outcome is lost else one for one in problems]
+    return [
+        one._replace(outcome=wrong, text=f"{one.text}, unlike other calls") if one.outcome is lost else one
+        for one in problems
+    ]
 
 
 def _verdict(problems: Iterable[Problem], otherwise: Outcome = Outcome.OK) -> Verdict:
