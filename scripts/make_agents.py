@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 _HEAD: Final = """\
 # Agents
 
-`toolstream run -- AGENT` runs an agent behind the proxy, and `toolstream check -- AGENT` tests it. Both set variables for
-every command ([`toolstream run`](cli.md#toolstream-run)). For the agents on this page, they also add the arguments and
-variables listed below. You need not set them.
+`toolstream run -- AGENT` runs an agent behind the proxy, and `toolstream check -- AGENT` tests it. Both set variables
+for every command ([`toolstream run`](cli.md#toolstream-run)). For the agents on this page, they also add the arguments
+and variables listed below. You need not set them.
 
 `scripts/make_agents.py` writes this page from `addon/toolstream_core/agents/table.py`.
 
 In the sections, "with saved flows" means that flows or `calls:` respond, and "with real providers" that the agent's own
-provider does. `{OPENAI_BASE_URL}` and similar placeholders are replaced by the variable's value in the command's environment.
-`{SOCKETS}` is `true` with `--websocket read`, otherwise `false`.
+provider does. `{OPENAI_BASE_URL}` and similar placeholders are replaced by the variable's value in the command's
+environment. `{SOCKETS}` is `true` with `--websocket read`, otherwise `false`.
 
 toolstream recognises an agent by its command, with or without a path or suffix. It also recognises the agent's package
 after `npx`, `npm exec`, `pnpm dlx`, `bunx`, `uvx` and similar commands.
