@@ -141,6 +141,8 @@ def _run(parser: Parser) -> None:
     parser.add_argument("--base-url", nargs="?", type=values.url, const=True, metavar="URL", help=text)
     text = "write a bug report on the responses, and their flows beside it"
     parser.add_argument("--report", type=values.path, metavar="FILE", help=text)
+    text = "with --view: write the page to FILE when CMD has ended, instead of serving it on"
+    parser.add_argument("-o", "--output", type=values.path, metavar="FILE", help=text)
     _add_force(parser)
     text = "suppress setup and summary output (--level off suppresses the log)"
     parser.add_argument("--quiet", action="store_true", help=text)
@@ -347,6 +349,8 @@ def _add_flag(parser: Parser, option: AddonOption) -> None:
     settings: dict[str, Any] = {"help": text}
     if isinstance(option.default, bool):
         settings["action"] = "store_true"
+    elif option.const:
+        settings |= {"action": "store_const", "const": option.const, "default": ""}
     else:
         kind = values.OF_OPTIONS.get(option.name, int if isinstance(option.default, int) else str)
         settings |= {"type": kind, "metavar": option.metavar or None, "choices": option.choices or None}

@@ -9,14 +9,16 @@ import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.agents import Upstream, launch, recognise
 from toolstream_core.cli.child import StartError, run_command
 from toolstream_core.cli.errors import UsageError
+from toolstream_core.cli.output import Output
 from toolstream_core.cli.run_report import outputs_of, write_report
 from toolstream_core.cli.run_told import told_of
 from toolstream_core.cli.serving import appended, check_files, log_of, setup_of
+from toolstream_core.fixtures.atomic import write_atomic
 from toolstream_core.testing import ProxySession, ProxySessionError
 from toolstream_core.testing.routes import RouteError, routes
 
@@ -27,7 +29,10 @@ if TYPE_CHECKING:
     from toolstream_core.agents import Launch
     from toolstream_core.testing import Setup
 
+VIEW_IDLE: Final = 60.0
+"""Seconds without a viewer after which the live view ends with its client."""
 _CAPTURE: Final = "toolstream_capture"
+_VIEW: Final = "toolstream_view"
 _WEBSOCKET: Final = "toolstream_websocket"
 
 
@@ -48,7 +53,7 @@ def _run(args: argparse.Namespace, folder: Path) -> int:
     given = args.base_url if isinstance(args.base_url, str) else None
     forwarded = routes(os.environ, given) if upstream is Upstream.FORWARDED else None
     with _log(args, folder) as log:
-        session = ProxySession(setup, port=args.port, log=log, keep=False, routes=forwarded, folder=str(folder))
+        session = ProxySession(setup, port=args.port, log=log.file, keep=False, routes=forwarded, folder=str(folder))
         with session:
             started = launch(
                 args.command_line,
@@ -58,24 +63,40 @@ def _run(args: argparse.Namespace, folder: Path) -> int:
                 upstream=upstream,
                 sockets=wants_sockets(setup),
             )
-            code, lines = _run_in(session, started, args)
-    if not args.quiet:
-        _say(lines)
-    return code
+            return _run_in(session, started, args, log)
 
 
-def _run_in(session: ProxySession, started: Launch, args: argparse.Namespace) -> tuple[int, list[str]]:
-    """Run the command; its exit code, and what is to be told behind the log."""
+def _run_in(session: ProxySession, started: Launch, args: argparse.Namespace, log: _Log) -> int:
+    """Run the command, and print the summary after the log; the command's exit code."""
     if not args.quiet:
         _say(told_of(started, session.environment(), session.proxy_url))
+    if session.view_address is not None:
+        _say([f"view: {session.view_address}"])
     try:
         code = run_command(started.command, started.environment, session.accompany)
     except StartError as error:
-        return _failed(error, error.code), []
+        return _failed(error, error.code)
     try:
-        return code, _finish(session, args)
+        lines = _finish(session, args)
+        log.show()
+        if not args.quiet:
+            _say(lines)
+        _keep_view(session, args)
     except (ProxySessionError, OSError) as error:
-        return _failed(error, code), []
+        return _failed(error, code)
+    return code
+
+
+def _keep_view(session: ProxySession, args: argparse.Namespace) -> None:
+    """Write the live view to `-o`, or serve it until nobody looks at it any more."""
+    if session.view_address is None:
+        return
+    if args.output is not None:
+        write_atomic(args.output, session.view_page().encode("utf-8", "backslashreplace"), replace=args.force)
+        return
+    _say([f"the view stays until Ctrl-C, or until no page has been connected for {VIEW_IDLE:.0f} s"])
+    with contextlib.suppress(KeyboardInterrupt):
+        session.keep_view(VIEW_IDLE)
 
 
 def _finish(session: ProxySession, args: argparse.Namespace) -> list[str]:
@@ -98,6 +119,10 @@ def _asked(args: argparse.Namespace, folder: Path) -> tuple[Upstream, Setup]:
             raise UsageError("--base-url URL needs a real provider instead of saved flows. Remove URL or the flows")
         upstream, setup = Upstream.SAVED, replace(setup, network="loopback")
     outputs = [] if args.report is None else outputs_of(args.report, force=args.force)
+    if args.output is not None:
+        if _VIEW not in setup.options:
+            raise UsageError("-o writes the live view, and needs --view")
+        outputs.append(Output(args.output, "-o", args.force))
     check_files(args, *outputs, *log_of(args))
     if args.report is not None and _CAPTURE not in setup.options:
         setup = replace(setup, options={**setup.options, _CAPTURE: [str(folder / "captures")]})
@@ -109,25 +134,37 @@ def wants_sockets(setup: Setup) -> bool:
     return setup.options.get(_WEBSOCKET, [""])[-1] == "read"
 
 
-@contextlib.contextmanager
-def _log(args: argparse.Namespace, folder: Path) -> Iterator[IO[Any] | None]:
-    """The file to log to; `None` for standard error.
+class _Log(NamedTuple):
+    """What the proxy logs to."""
 
-    The log of a command that draws on the whole terminal is printed after its end.
-    """
+    file: IO[Any] | None = None
+    """`None` for standard error."""
+    kept: IO[bytes] | None = None
+    """The log of a command that draws on the whole terminal, to be printed when the command has ended."""
+
+    def show(self) -> None:
+        """Print what was kept since the last call."""
+        if self.kept is not None:
+            shutil.copyfileobj(self.kept, sys.stderr.buffer)
+            sys.stderr.flush()
+
+
+@contextlib.contextmanager
+def _log(args: argparse.Namespace, folder: Path) -> Iterator[_Log]:
     if args.log is not None:
         with appended(args.log) as file:
-            yield file
+            yield _Log(file)
     elif sys.stderr.isatty() and _takes_terminal(args.command_line):
-        with (folder / "log").open("w+b") as file:
+        path = folder / "log"
+        # The proxy shares the offset of its file, so what is printed is read through another one.
+        with path.open("wb") as file, path.open("rb") as kept:
+            log = _Log(file, kept)
             try:
-                yield file
+                yield log
             finally:
-                file.seek(0)
-                shutil.copyfileobj(file, sys.stderr.buffer)
-                sys.stderr.flush()
+                log.show()
     else:
-        yield None
+        yield _Log()
 
 
 def _takes_terminal(command: list[str]) -> bool:

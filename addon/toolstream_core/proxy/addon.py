@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from mitmproxy.addonmanager import Loader
 
+    from toolstream_core.proxy.live.serving import ServedView
     from toolstream_core.proxy.reporters import Listeners, VerdictListener
 
 logger = logging.getLogger(__name__)
@@ -111,6 +112,9 @@ class ToolstreamAddon:
         )
         self._provider: AnyProvider | None = None
         self.capture = Capture()
+        self.served: ServedView | None = None
+        """The live view, where it is on."""
+        self._announces = not gated
         self._ids = Ids()
         self._answers = Answers(self._reporters, self.verdicts, self.capture, self._ids)
         self._timing = Timing(self._closed, self._answers.request_of, always=gated)
@@ -136,19 +140,13 @@ class ToolstreamAddon:
 
     def _configure(self, updated: set[str]) -> None:
         refuse_misspelt(ctx.options.deferred)
-        if "toolstream_log" in updated and ctx.options.toolstream_log not in LEVELS:
-            message = f"toolstream_log: {ctx.options.toolstream_log!r} is unknown. Expected {', '.join(LEVELS)}"
-            raise exceptions.OptionsError(message)
-        if "toolstream_websocket" in updated:
-            if ctx.options.toolstream_websocket not in SOCKET_MODES:
-                mode = ctx.options.toolstream_websocket
-                message = f"toolstream_websocket: {mode!r} is unknown. Expected {', '.join(SOCKET_MODES)}"
-                raise exceptions.OptionsError(message)
-            self._sockets.mode = ctx.options.toolstream_websocket
+        self._configure_words(updated)
         if "toolstream_filter" in updated:
             self._filter = filter_of(ctx.options.toolstream_filter)
         if "toolstream_jsonl" in updated:
             self._reporters.write_jsonl(ctx.options.toolstream_jsonl)
+        if "toolstream_view" in updated:
+            self._configure_view(ctx.options.toolstream_view)
         if updated & ANSWERS:
             self._configure_provider()
         if updated & CAPTURE:
@@ -164,6 +162,8 @@ class ToolstreamAddon:
         """Find out where lines go, once mitmproxy's own addons are there."""
         self._reporters.run()
         self._timing.run()
+        if self.served is not None and self._announces:
+            self.served.announce()
 
     @_guarded
     def request(self, flow: http.HTTPFlow) -> Coroutine[None, None, None] | None:
@@ -336,6 +336,29 @@ class ToolstreamAddon:
         restore(flow, self._ids)
         if self._answers.settings.rewrites and looks_like_llm(flow.request.path, self._answers.request_of(flow)):
             flow.request.headers["accept-encoding"] = "identity"
+
+    def _configure_words(self, updated: set[str]) -> None:
+        """Check the options that take one of a few words. Raises `OptionsError`."""
+        if "toolstream_log" in updated and ctx.options.toolstream_log not in LEVELS:
+            message = f"toolstream_log: {ctx.options.toolstream_log!r} is unknown. Expected {', '.join(LEVELS)}"
+            raise exceptions.OptionsError(message)
+        if "toolstream_websocket" in updated:
+            if ctx.options.toolstream_websocket not in SOCKET_MODES:
+                mode = ctx.options.toolstream_websocket
+                message = f"toolstream_websocket: {mode!r} is unknown. Expected {', '.join(SOCKET_MODES)}"
+                raise exceptions.OptionsError(message)
+            self._sockets.mode = ctx.options.toolstream_websocket
+
+    def _configure_view(self, text: str) -> None:
+        """Start the live view, or stop it. Raises `OptionsError`."""
+        if self.served is not None:
+            self.served.server.stop()
+            self.served = self._reporters.view = None
+        if text:
+            from toolstream_core.proxy.live.serving import ServedView  # noqa: PLC0415 - tornado takes time to import
+
+            self.served = ServedView(text)
+            self._reporters.view = self.served.view
 
     def _configure_provider(self) -> None:
         self._provider = provider_of(ctx.options)

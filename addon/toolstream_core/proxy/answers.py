@@ -10,6 +10,7 @@ from toolstream_core.proxy.captured import CapturedWatch
 from toolstream_core.proxy.codings import Codings
 from toolstream_core.proxy.exchange import exchange_of, request_json
 from toolstream_core.proxy.kept import KeptWatch
+from toolstream_core.proxy.live.recording import Both
 from toolstream_core.proxy.request_ids import answer_ids
 from toolstream_core.settings import NOTHING
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from toolstream_core.delivery.schedule import Drawn
     from toolstream_core.model import Json
     from toolstream_core.proxy.capture import Capture
+    from toolstream_core.proxy.live.recording import Recorder
     from toolstream_core.proxy.reporters import Reporters
     from toolstream_core.proxy.verdicts import Verdicts
     from toolstream_core.settings import Settings
@@ -73,12 +75,20 @@ class Answers:
         ids = answer_ids(flow, self._ids)
         reporters = self._reporters
         watched = (flow, request, reporters.sinks, reporters.failed, settings, ids, self._begun, picks)
-        recording = self._capture.begin(flow)
+        recording = self._recorder(flow, request)
         watch = KeptWatch(*watched) if recording is None else CapturedWatch(recording, *watched)
         self._watches[flow.id] = watch
         if reporters.on:
             watch.keep_sent()
         return watch, faults
+
+    def _recorder(self, flow: http.HTTPFlow, request: Json) -> Recorder | None:
+        """What takes the bytes of a response, if anything does."""
+        captured = self._capture.begin(flow)
+        if self._reporters.view is None:
+            return captured
+        shown = self._reporters.view.begin(flow, request)
+        return shown if captured is None else Both(captured, shown)
 
     def strayed(self, flow: http.HTTPFlow, dialect: str, error: str) -> None:
         """A socket's message says an error that belongs to no answer."""

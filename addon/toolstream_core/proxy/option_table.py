@@ -23,6 +23,8 @@ class AddonOption:
     metavar: str = ""
     """The placeholder of its value in the help of commands."""
     choices: tuple[str, ...] = ()
+    const: str = ""
+    """The value that the flag sets, where the flag takes none."""
     word: str = ""
     """The flag without dashes, where that is not the option's own name."""
 
@@ -65,6 +67,13 @@ OPTIONS: Final = (
         default="",
         help="Append one JSON object for each event to this file.",
         metavar="FILE",
+    ),
+    AddonOption(
+        name="toolstream_view",
+        default="",
+        help="Show responses live as a page on this port of 127.0.0.1; 0 takes any free port.",
+        metavar="PORT",
+        const="0",
     ),
     PROVIDER,
     AddonOption(

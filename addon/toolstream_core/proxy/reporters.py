@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from toolstream_core.engine.sink import Sink
     from toolstream_core.model import Call
     from toolstream_core.protocols.protocol import WireProtocol
+    from toolstream_core.proxy.live.view import LiveView
     from toolstream_core.proxy.verdicts import ToldVerdict
     from toolstream_core.proxy.watch import Watch
 
@@ -58,6 +59,8 @@ class Reporters:
         self._terminal: Outlet | None = None
         self._log = Blocks(lambda line: self._terminal.line(line) if self._terminal else None)
         self._jsonl: FileOutlet | None = None
+        self.view: LiveView | None = None
+        """Shows responses live, where that is on."""
         self._paint = plain
 
     @property
@@ -68,7 +71,8 @@ class Reporters:
     @property
     def on(self) -> bool:
         """Whether anybody wants to know of a stream."""
-        return ctx.options.toolstream_log != "off" or self._jsonl is not None or self._listeners is not None
+        told = self._jsonl is not None or self._listeners is not None or self.view is not None
+        return told or ctx.options.toolstream_log != "off"
 
     def run(self) -> None:
         """Find out where lines go, once mitmproxy's own addons are there."""
@@ -116,6 +120,8 @@ class Reporters:
         """Tell what a client made of a stream."""
         if self._judged is not None:
             self._judged(told)
+        if self.view is not None:
+            self.view.judged(told)
         if self._terminal is not None and ctx.options.toolstream_log != "off":
             label = Label(f"#{told.heading.number}")
             advice = advice_text(told.explained, self._syntax)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from toolstream_core.model import Event, EventContent
     from toolstream_core.wire.frame import Frame
 
+TEXTS: Final = ("reasoning", "text")
+"""The lanes of text."""
 STREAM: Final = "stream"
 """The lane of finish reasons, errors and the end."""
 SHORT: Final = 40
@@ -43,6 +45,9 @@ class Events(Sink):
         """The events with data."""
         self._lanes: dict[int, str] = {}
         """By the identity of an open call, its lane."""
+        self.bytes = 0
+        """Of all frames."""
+        self._texts_used: set[str] = set()
         self._before = ""
         self._at: int | None = None
 
@@ -79,6 +84,10 @@ class Events(Sink):
         """The lane of a call. A new one gets the next lane."""
         return self._lanes.setdefault(id(call), call_lane(len(self._lanes)))
 
+    def lanes(self) -> list[str]:
+        """The lanes so far: reasoning, text, then the calls as they were opened."""
+        return [*(lane for lane in TEXTS if lane in self._texts_used), *self._lanes.values()]
+
     def _add(self, frame: Frame) -> dict[str, Any]:
         made: dict[str, Any] = {}
         if frame.number != len(self.objects):
@@ -91,12 +100,14 @@ class Events(Sink):
         self._before = text
         self.objects.append(made)
         self.raw.append(frame.raw)
+        self.bytes += len(frame.raw)
         self.numbers.append(frame.number)
         return made
 
     def _texts(self, said: EventContent) -> Iterator[dict[str, Any]]:
-        for lane, text in (("reasoning", said.thought), ("text", said.text)):
+        for lane, text in zip(TEXTS, (said.thought, said.text), strict=True):
             if text:
+                self._texts_used.add(lane)
                 yield {"lane": lane, "text": self._hide(text)}
 
     def _fragment(self, one: ResolvedFragment) -> dict[str, Any]:

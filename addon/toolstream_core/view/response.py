@@ -10,13 +10,13 @@ from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import Session
 from toolstream_core.protocols.requests import asked
 from toolstream_core.report.jsonform import call_object, finding_object
-from toolstream_core.view.events import STREAM, Events, call_lane
+from toolstream_core.view.events import STREAM, TEXTS, Events, call_lane
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from toolstream_core.engine.sink import Sink
-    from toolstream_core.model import Finding, Json, Record
+    from toolstream_core.model import Call, Finding, Json, Record
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.sources.saved import Saved
 
@@ -24,7 +24,6 @@ _PROMPT: Final = 200
 """Characters of a prompt that are shown."""
 _FAILED: Final = 400
 """From this status on a response is an error."""
-_LANES: Final = ("reasoning", "text")
 
 
 class ReadResponse:
@@ -62,43 +61,69 @@ class ReadResponse:
         """As the document has it, once it is over."""
         saved, record = self.saved, self.record
         assert record is not None
-        exchange = saved.exchange
-        made: dict[str, Any] = {
-            "source": exchange.source,
-            "host": exchange.host,
-            "path": exchange.path,
-            "status": exchange.status,
+        return {
+            **self._head(),
             "model": record.model or "",
             "protocol": record.dialect,
             "streamed": record.streamed,
             "choices": self._choices(),
-            "transport": "websocket" if saved.socket is not None else "http",
             "state": self._state(record),
             "broken": record.broken,
             "error": record.error,
             "finish": [*record.finish],
             "bytes": record.bytes,
+            "lanes": self.lanes(),
+            "calls": [_call(one) for one in record.calls],
+            "findings": [self._finding(one) for one in record.findings],
+            "faults": [{"spec": one.spec, "changes": one.changes} for one in saved.faults],
+        }
+
+    def live_object(self) -> dict[str, Any]:
+        """As the document has it while it comes, once its protocol is known."""
+        exchange, protocol, reader = self.saved.exchange, self.protocol, self._session.reader
+        assert protocol is not None
+        assert reader is not None
+        return {
+            **self._head(),
+            "model": protocol.requests.model(exchange.path, exchange.request) or "",
+            "protocol": protocol.name,
+            "streamed": True,
+            "choices": 1,
+            "state": "live",
+            "broken": None,
+            "error": None,
+            "finish": [],
+            "bytes": self.events.bytes,
+            "lanes": self.events.lanes(),
+            "calls": [_call(one) for one in reader.calls()],
+            "findings": [],
+            "faults": [],
+            "changed": 0,
+            "verdict": {"verdict": None, "understood": None, "headline": "The response is not complete yet"},
+        }
+
+    def _head(self) -> dict[str, Any]:
+        """What does not change while it comes, and the events, which grow."""
+        saved, exchange = self.saved, self.saved.exchange
+        return {
+            "source": exchange.source,
+            "host": exchange.host,
+            "path": exchange.path,
+            "status": exchange.status,
+            "transport": "websocket" if saved.socket is not None else "http",
             "timed": bool(saved.times),
             "request": _request(exchange.path, exchange.request),
             "pointers": [] if self.protocol is None else [*self.protocol.pointers],
-            "lanes": self.lanes(),
-            "calls": [
-                {key: value for key, value in call_object(one, str).items() if key != "events"} for one in record.calls
-            ],
-            "findings": [self._finding(one) for one in record.findings],
-            "faults": [{"spec": one.spec, "changes": one.changes} for one in saved.faults],
             "events": self.events.objects,
+            **({"started": saved.began} if saved.began else {}),
         }
-        if saved.began:
-            made["started"] = saved.began
-        return made
 
     def lanes(self) -> list[str]:
         """The lanes of its fragments: reasoning, text, then the calls."""
         used = {one["lane"] for event in self.events.objects for one in event.get("fragments", ())}
         calls = [] if self.record is None else [call_lane(place) for place in range(len(self.record.calls))]
-        others = used - {*_LANES, *calls, STREAM}
-        return [*(lane for lane in _LANES if lane in used), *calls, *sorted(others, key=_number)]
+        others = used - {*TEXTS, *calls, STREAM}
+        return [*(lane for lane in TEXTS if lane in used), *calls, *sorted(others, key=_number)]
 
     def _choices(self) -> int:
         """How many choices it has."""
@@ -138,6 +163,10 @@ def read(saved: Saved) -> ReadResponse:
         response.feed(chunk, times[number] if number < len(times) else None)
     response.end()
     return response
+
+
+def _call(call: Call) -> dict[str, Any]:
+    return {key: value for key, value in call_object(call, str).items() if key != "events"}
 
 
 def _number(lane: str) -> int:

@@ -54,7 +54,7 @@ async def _serve(channel: Channel) -> None:
     except (exceptions.OptionsError, OSError, KeyError, ServiceError) as error:
         channel.reply({"error": _one_line(error)})
         return
-    channel.reply({"port": port})
+    channel.reply({"port": port, "view": service.view_address})
     await service.work(channel)
     # Whoever started this may have been killed, and the folder holds a private key.
     shutil.rmtree(first["confdir"], ignore_errors=True)
@@ -92,6 +92,7 @@ class Service:
             "configure": self._configure,
             "tell": self._tell,
             "finish": self._finish,
+            "view": self._view,
             "accompany": self._accompany,
         }
         self._finished = False
@@ -121,6 +122,11 @@ class Service:
         await self._master.running()
         self._port = self._guard.port = self._forward.port = self._server.listen_addrs()[0][1]
         return self._port
+
+    @property
+    def view_address(self) -> str | None:
+        """Where the live view is, if it is on."""
+        return None if self._addon.served is None else self._addon.served.address
 
     async def work(self, channel: Channel) -> None:
         """Carry out orders one after the other; the end of them, or SIGTERM, is the proxy's end."""
@@ -186,6 +192,17 @@ class Service:
         self._finished = True
         await self._master.done()
         return {**self._tally.as_json(), "captured": [str(path) for path in self._addon.capture.written]}
+
+    async def _view(self, order: dict[str, Any]) -> str | None:
+        """The client has ended: the page, or, once no viewer has been connected for so many seconds, nothing."""
+        served = self._addon.served
+        if served is None:
+            return None
+        served.view.end()
+        if order["idle"] is None:
+            return await asyncio.to_thread(served.view.finished_page)
+        await served.server.unwatched(order["idle"])
+        return None
 
     def _add_ours(self) -> None:
         told = self._ledger if self._keep else self._tally
