@@ -35,17 +35,23 @@ export function rewritten(name, to, doc, { feed = false } = {}) {
   return to;
 }
 
+/** A page in a browser of its own, with what it says on the console and what it requests. */
+export async function opened(url, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, permissions: ["clipboard-read", "clipboard-write"], ...options });
+  const page = await context.newPage(), said = [], asked = [];
+  page.setDefaultTimeout(20_000);
+  page.on("console", (message) => said.push(message.text()));
+  page.on("pageerror", (error) => said.push(error.stack));
+  page.on("request", (request) => asked.push(request.url().replace(/#.*/, "")));
+  await page.goto(url);
+  return { context, page, said, asked };
+}
+
 /** A test in a page of its own: `act(page)`. Afterwards: nothing on the console, no exception, no request. */
 export function inPage(title, name, act, { hash = "", ...options } = {}) {
   test(title, async () => {
-    const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, permissions: ["clipboard-read", "clipboard-write"], ...options });
-    const page = await context.newPage(), said = [], asked = [];
-    page.setDefaultTimeout(20_000);
-    page.on("console", (message) => said.push(message.text()));
-    page.on("pageerror", (error) => said.push(error.stack));
-    page.on("request", (request) => asked.push(request.url().replace(/#.*/, "")));
     const url = pathToFileURL(join(PAGES, `${name}.html`)).href;
-    await page.goto(url + hash);
+    const { context, page, said, asked } = await opened(url + hash, options);
     await act(page);
     await context.close();
     assert.deepEqual(said, []);

@@ -10,13 +10,17 @@ import shutil
 import subprocess
 from importlib.resources import files
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from tests.browser.chromium import program
 from tests.browser.sessions import written
+from tests.e2e.live_client import viewed
 from toolstream_core.cli.main import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HERE: Final = Path(__file__).parent
 PACKAGES: Final = HERE.parents[1] / "requirements" / "browser"
@@ -42,8 +46,19 @@ IN_BROWSER: Final = {
 pytestmark = [pytest.mark.e2e, pytest.mark.skipif(NODE is None, reason="there is no Node.js")]
 
 
-def run_checks(group: str, sessions: tuple[str, ...], folder: Path) -> None:
-    """Write the pages and run the group's checks on them."""
+def in_browser(test: Callable[..., None]) -> Callable[..., None]:
+    """Skip where there is no browser."""
+    packages = pytest.mark.skipif(
+        not (PACKAGES / "node_modules").is_dir(), reason="the packages of requirements/browser are not installed"
+    )
+    chromium = pytest.mark.skipif(
+        CHROMIUM is None, reason="there is no Chromium: install one or name one in TOOLSTREAM_CHROMIUM"
+    )
+    return packages(chromium(test))
+
+
+def run_checks(group: str, sessions: tuple[str, ...], folder: Path, view: str = "") -> None:
+    """Write the pages and run the group's checks on them; `view` is the address of a live view."""
     for name in sessions:
         main(["view", str(written(name, folder)), "-o", str(folder / f"{name}.html")])
     assert NODE is not None
@@ -55,6 +70,7 @@ def run_checks(group: str, sessions: tuple[str, ...], folder: Path) -> None:
             "TOOLSTREAM_PAGE_SOURCE": str(files("toolstream_core.view") / "page"),
             "TOOLSTREAM_BROWSER": str(PACKAGES),
             "TOOLSTREAM_CHROMIUM": CHROMIUM or "",
+            "TOOLSTREAM_VIEW": view,
         },
         capture_output=True,
         text=True,
@@ -72,17 +88,21 @@ def test_scripts(group: str, tmp_path: Path) -> None:
     run_checks(group, WITHOUT_BROWSER[group], tmp_path)
 
 
-@pytest.mark.skipif(
-    not (PACKAGES / "node_modules").is_dir(), reason="the packages of requirements/browser are not installed"
-)
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: install one or name one in TOOLSTREAM_CHROMIUM")
+@in_browser
 @pytest.mark.parametrize("group", IN_BROWSER)
 def test_page(group: str, tmp_path: Path) -> None:
     """The page in Chromium."""
     run_checks(group, IN_BROWSER[group], tmp_path)
 
 
+@in_browser
+def test_served_page(tmp_path: Path) -> None:
+    """The live page of `toolstream run --view` in Chromium, after the client's end too."""
+    with viewed(tmp_path) as address:
+        run_checks("served", (), tmp_path, address)
+
+
 def test_every_group_runs() -> None:
     """No file of checks is left out."""
     written_files = {path.stem for path in HERE.glob("*.mjs")} - {"harness"}
-    assert written_files == {*WITHOUT_BROWSER, *IN_BROWSER}
+    assert written_files == {*WITHOUT_BROWSER, *IN_BROWSER, "served"}

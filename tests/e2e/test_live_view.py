@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 import urllib.request
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.cli.started import toolstream
-from tests.conftest import ROOT
 from tests.e2e.harness import samples
 from tests.e2e.harness.proxies import client, way
 from tests.e2e.harness.script import Answer, Gate, Send, Wait
+from tests.e2e.live_client import ADDRESS, AGENT, FLOW, viewed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,26 +24,6 @@ if TYPE_CHECKING:
     from tests.e2e.harness.upstream import Upstream
 
 pytestmark = pytest.mark.e2e
-
-ADDRESS: Final = re.compile(r"view: (http://127\.0\.0\.1:\d+/)#token=(\S+)")
-FLOW: Final = ROOT / "flows/openclaw-empty-ids.flow"
-AGENT: Final = """
-import json, os, sys, urllib.request
-url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
-tool = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object", "properties": {}}}}
-messages = [{"role": "user", "content": "How is the weather in Tokyo?"}]
-def ask():
-    body = {"model": "example-chat", "stream": True, "messages": messages, "tools": [tool]}
-    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
-    for line in urllib.request.urlopen(request):
-        if line.startswith(b"data: {"):
-            yield from json.loads(line[6:])["choices"][0]["delta"].get("tool_calls") or []
-calls = [{"id": one.get("id") or "", "type": "function", "function": one["function"]} for one in ask()]
-messages.append({"role": "assistant", "content": "", "tool_calls": calls})
-messages += [{"role": "tool", "tool_call_id": one["id"], "content": "error"} for one in calls]
-list(ask())
-sys.exit(5)
-"""
 
 
 def updates(url: str, token: str) -> Iterator[dict[str, Any]]:
@@ -93,22 +72,14 @@ def test_run_writes_the_view(tmp_path: Path) -> None:
 
 def test_run_keeps_the_view_for_viewers(tmp_path: Path) -> None:
     """After the command's end the view is still there, until Ctrl-C."""
-    agent = tmp_path / "agent.py"
-    agent.write_text(AGENT)
-    command = toolstream("run", str(FLOW), "--speed", "0", "--view", "--", sys.executable, str(agent))
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as run:
-        assert run.stderr is not None
-        found = next(match for line in run.stderr if (match := ADDRESS.search(line)))
-        next(line for line in run.stderr if "the view stays until Ctrl-C" in line)
+    with viewed(tmp_path) as address:
+        url, _, token = address.partition("#token=")
         seen = []
-        for patch in updates(found[1], found[2]):
+        for patch in updates(url, token):
             seen.append(patch)
             if patch.get("ended"):
                 break
-        verdicts = [one["begin"]["verdict"]["verdict"] for one in seen if "begin" in one]
-        assert "split-call" in verdicts
-        run.send_signal(2)
-        assert run.wait(60) == 5
+    assert "split-call" in [one["begin"]["verdict"]["verdict"] for one in seen if "begin" in one]
 
 
 def test_output_needs_the_view(tmp_path: Path) -> None:

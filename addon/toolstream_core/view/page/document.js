@@ -138,7 +138,7 @@ function applyPatch(doc, patch) {
   if (conversations) doc.conversations = conversations;
   for (const [key, value] of Object.entries({ models, defects, projects })) if (value) Object.assign(doc[key], value);
   if (at === undefined) return;
-  const response = doc.responses[at] || (doc.responses[at] = begin);
+  const response = begin ? (doc.responses[at] = begin) : doc.responses[at];
   if (events) response.events.push(...events);
   Object.assign(response, rest);
   delete response.ready;

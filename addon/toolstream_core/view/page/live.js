@@ -4,6 +4,7 @@ const live = {
   /** Applies a patch (docs/view.md) and draws once for each frame. */
   patch(patch) {
     if (patch.ended) { live.end(); return; }
+    if ($("live").dataset.state === "lost") live.follow(app.following);
     applyPatch(app.doc, patch);
     if (!app.timeline) { if (app.doc.responses.length) begin(app.doc); return; }
     live.drawing ||= requestAnimationFrame(() => { live.drawing = 0; live.draw(); });
@@ -32,14 +33,29 @@ const live = {
   /** Whether the page keeps to the newest event. */
   follow(on) {
     app.following = on;
-    if ($("live").dataset.state === "over") return;
-    $("live").dataset.state = on ? "" : "behind";
-    $("live-text").textContent = on ? "Live" : "Live: go to the newest";
+    if ($("live").dataset.state !== "over") live.state(on ? "" : "behind", on ? "Live" : "Live: go to the newest");
   },
 
+  /** Nothing more comes. A page that follows goes to the first misread response, as one that is opened does. */
   end() {
-    $("live").dataset.state = "over";
-    $("live-text").textContent = "The client ended";
+    const misread = app.doc.responses.findIndex((one) => one.verdict.understood === false);
+    live.state("over", "The client ended");
+    if (app.following && misread >= 0) {
+      app.following = false;
+      drawSide(app);
+      drawAbout();
+      app.show(misread, { patched: true });
+    }
     announce("The client ended");
+  },
+
+  /** The proxy is not there. */
+  lost() {
+    if ($("live").dataset.state !== "over") live.state("lost", "No connection to the proxy");
+  },
+
+  state(state, text) {
+    $("live").dataset.state = state;
+    $("live-text").textContent = text;
   },
 };

@@ -73,3 +73,4 @@ const theme = setting("theme");
 if (["light", "dark"].includes(theme)) document.documentElement.dataset.theme = theme;
 connect();
 begin(JSON.parse($("data").textContent));
+if (app.doc.generated.live && location.protocol === "http:") updates.follow();
