@@ -10,7 +10,7 @@ import shutil
 import subprocess
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
@@ -18,9 +18,6 @@ from tests.browser.chromium import program
 from tests.browser.sessions import written
 from tests.e2e.live_client import viewed
 from toolstream_core.cli.main import main
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 HERE: Final = Path(__file__).parent
 PACKAGES: Final = HERE.parents[1] / "requirements" / "browser"
@@ -43,18 +40,14 @@ IN_BROWSER: Final = {
 }  # fmt: skip
 """By group of checks: the sessions whose pages it opens."""
 
-pytestmark = [pytest.mark.e2e, pytest.mark.skipif(NODE is None, reason="there is no Node.js")]
-
-
-def in_browser(test: Callable[..., None]) -> Callable[..., None]:
-    """Skip where there is no browser."""
-    packages = pytest.mark.skipif(
+IN_CHROMIUM: Final = (
+    pytest.mark.skipif(
         not (PACKAGES / "node_modules").is_dir(), reason="the packages of requirements/browser are not installed"
-    )
-    chromium = pytest.mark.skipif(
-        CHROMIUM is None, reason="there is no Chromium: install one or name one in TOOLSTREAM_CHROMIUM"
-    )
-    return packages(chromium(test))
+    ),
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: install one or name one in TOOLSTREAM_CHROMIUM"),
+)
+
+pytestmark = [pytest.mark.e2e, pytest.mark.skipif(NODE is None, reason="there is no Node.js")]
 
 
 def run_checks(group: str, sessions: tuple[str, ...], folder: Path, view: str = "") -> None:
@@ -88,18 +81,17 @@ def test_scripts(group: str, tmp_path: Path) -> None:
     run_checks(group, WITHOUT_BROWSER[group], tmp_path)
 
 
-@in_browser
-@pytest.mark.parametrize("group", IN_BROWSER)
+@pytest.mark.parametrize("group", [pytest.param(group, marks=IN_CHROMIUM) for group in IN_BROWSER])
 def test_page(group: str, tmp_path: Path) -> None:
     """The page in Chromium."""
     run_checks(group, IN_BROWSER[group], tmp_path)
 
 
-@in_browser
-def test_served_page(tmp_path: Path) -> None:
+@pytest.mark.parametrize("group", [pytest.param("served", marks=IN_CHROMIUM)])
+def test_served_page(group: str, tmp_path: Path) -> None:
     """The live page of `toolstream run --view` in Chromium, after the client's end too."""
     with viewed(tmp_path) as address:
-        run_checks("served", (), tmp_path, address)
+        run_checks(group, (), tmp_path, address)
 
 
 def test_every_group_runs() -> None:

@@ -17,7 +17,7 @@ from tests.e2e.harness.script import Answer, Gate, Send, Wait
 from tests.e2e.live_client import ADDRESS, AGENT, FLOW, viewed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
     from pathlib import Path
 
     from tests.e2e.harness.proxies import Proxies
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.e2e
 
 
-def updates(url: str, token: str) -> Iterator[dict[str, Any]]:
+def updates(url: str, token: str) -> Generator[dict[str, Any]]:
     """The patches that a viewer gets."""
     headers = {"Authorization": f"Bearer {token}"}
     request = urllib.request.Request(f"{url}updates", headers=headers)  # noqa: S310 - our own server

@@ -85,7 +85,7 @@ def test_updates_stream() -> None:
         response = await asyncio.to_thread(urllib.request.urlopen, request)
         flow = llm_flow()
         view.view.begin(flow, request_json(flow.request)).take_upstream(0.0, CHUNK, ())
-        patches = []
+        patches: list[dict[str, object]] = []
         while not any("begin" in one for one in patches):
             line = await asyncio.to_thread(response.readline)
             if line.startswith(b"data: "):
