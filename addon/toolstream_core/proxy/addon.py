@@ -16,6 +16,7 @@ from toolstream_core.proxy.answers import Answers
 from toolstream_core.proxy.callables import pieces, through
 from toolstream_core.proxy.capture import Capture
 from toolstream_core.proxy.changes import relabel
+from toolstream_core.proxy.exchange import is_stream
 from toolstream_core.proxy.option_table import LEVELS, SOCKET_MODES
 from toolstream_core.proxy.options import (
     ANSWERS,
@@ -36,9 +37,9 @@ from toolstream_core.proxy.request_ids import is_signed, restore
 from toolstream_core.proxy.resend import RESENT
 from toolstream_core.proxy.sockets import REFUSED, SocketProvider, Sockets
 from toolstream_core.proxy.timing import Timing
+from toolstream_core.proxy.ui import Interface
 from toolstream_core.proxy.verdicts import Verdicts
 from toolstream_core.stages.answer_ids import Ids
-from toolstream_core.wire.event_stream import MESSAGES
 from toolstream_core.wire.frame import parse, read_ahead
 from toolstream_core.wire.long_json import LONG
 
@@ -54,7 +55,6 @@ logger = logging.getLogger(__name__)
 
 _EXPANDS = 16
 """How many times as long as its coded form JSON usually is at most."""
-_STREAMED = ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl", MESSAGES)
 
 
 def _guarded[R](
@@ -106,7 +106,8 @@ class ToolstreamAddon:
         connections that are open already.
         """
         self._filter: flowfilter.TFilter | None = None
-        self._reporters = Reporters(listeners, judged, syntax)
+        self.interface = Interface()
+        self._reporters = Reporters(self.interface, listeners, judged, syntax)
         self.verdicts = Verdicts(
             self._reporters.judged, self._reporters.unjudged, self._reporters.delivered, ids_kept=ids_kept
         )
@@ -159,7 +160,8 @@ class ToolstreamAddon:
             self._timing.configure(self._answers.settings, speed if self._provider is not None else None)
 
     def running(self) -> None:
-        """Find out where lines go, once mitmproxy's own addons are there."""
+        """Find out where lines go and who shows flows, once mitmproxy's own addons are there."""
+        self.interface.run()
         self._reporters.run()
         self._timing.run()
         if self.served is not None and self._announces:
@@ -220,7 +222,7 @@ class ToolstreamAddon:
         assert flow.response is not None
         if RESENT in flow.metadata or REFUSED in flow.metadata:
             return  # wanted whole; no answer
-        streamed = flow.response.headers.get("content-type", "").lower().startswith(_STREAMED)
+        streamed = is_stream(flow.response)
         claimed = claiming(flow.request.path) is not None
         if streamed and not flow.response.stream:
             flow.response.stream = True

@@ -110,6 +110,7 @@ class Answers:
             self._verdicts.unanswered(flow)
         else:
             watch.close()
+            self._reporters.closed(flow, watch)
             self._verdicts.answered(flow, watch)
 
     def stop(self) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import ABSENT, Exchange
 from toolstream_core.protocols.requests.asked import may_be_llm
 from toolstream_core.redact import request_secrets
+from toolstream_core.wire.event_stream import MESSAGES
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
     from mitmproxy import http
 
     from toolstream_core.model import Json
+
+_STREAMED: Final = ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl", MESSAGES)
 
 
 def exchange_of(flow: http.HTTPFlow, request: Json) -> Exchange:
@@ -28,6 +31,12 @@ def exchange_of(flow: http.HTTPFlow, request: Json) -> Exchange:
         status=flow.response.status_code,
         request=request,
     )
+
+
+def is_stream(response: http.Response) -> bool:
+    """Whether the headers of a response announce a stream."""
+    kind: str = response.headers.get("content-type", "")
+    return kind.lower().startswith(_STREAMED)
 
 
 def place_of(flow: http.HTTPFlow) -> str:

@@ -40,10 +40,10 @@ def answers(stream: BinaryIO, source: str) -> Iterator[Saved]:
         if isinstance(one, http.HTTPFlow) and one.response is not None:
             found = socket_flows(one)
             if found is None:
-                yield _answer(one, f"{source}#{number}")
+                yield saved_response(one, f"{source}#{number}")
             else:
                 for at, (answer, answered) in enumerate(found, 1):
-                    yield _answer(answered, f"{source}#{number}.{at}", answer.lane)
+                    yield saved_response(answered, f"{source}#{number}.{at}", answer.lane)
         del one  # the next flow is read before this name is bound again
 
 
@@ -55,7 +55,7 @@ def rewritten(stream: BinaryIO, source: str, change: Callable[[Saved], NewBody])
         if isinstance(one, http.HTTPFlow) and (answers := socket_flows(one)) is not None:
             _put_messages(one, answers, f"{source}#{number}", change)
         elif isinstance(one, http.HTTPFlow) and one.response is not None and one.response.raw_content:
-            _put(one, _answer(one, f"{source}#{number}"), change)
+            _put(one, saved_response(one, f"{source}#{number}"), change)
         writer.add(one)
     return out.getvalue()
 
@@ -67,7 +67,7 @@ def _put_messages(
     assert one.websocket is not None
     became: dict[int, list[bytes]] = {}
     for number, (answer, answered) in enumerate(answers, 1):
-        pieces = change(_answer(answered, f"{source}.{number}", answer.lane)).pieces
+        pieces = change(saved_response(answered, f"{source}.{number}", answer.lane)).pieces
         places = [message.place for message in answer.messages]
         became.update(zip(places, answer.become(pieces), strict=True))
     messages = one.websocket.messages
@@ -111,7 +111,8 @@ def _flows(stream: BinaryIO) -> Iterator[flow.Flow]:
         raise UnreadableError(not_whole(count, error)) from error
 
 
-def _answer(one: http.HTTPFlow, source: str, socket: SocketLane | None = None) -> Saved:
+def saved_response(one: http.HTTPFlow, source: str, socket: SocketLane | None = None) -> Saved:
+    """The response of a flow; `socket` says where on a WebSocket it came, where it did."""
     assert one.response is not None
     exchange = replace(exchange_of(one, request_json(one.request)), source=source)
     body = one.response.raw_content

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from toolstream_core.engine.sink import Sink
     from toolstream_core.model import Call
     from toolstream_core.protocols.protocol import WireProtocol
+    from toolstream_core.proxy.kept import KeptWatch
     from toolstream_core.proxy.live.view import LiveView
+    from toolstream_core.proxy.ui import Interface
     from toolstream_core.proxy.verdicts import ToldVerdict
     from toolstream_core.proxy.watch import Watch
 
@@ -46,13 +48,18 @@ class Reporters:
     """Gives each stream its number and its sinks."""
 
     def __init__(
-        self, listeners: Listeners | None, judged: VerdictListener | None = None, syntax: Callable[[str], str] = str
+        self,
+        interface: Interface,
+        listeners: Listeners | None,
+        judged: VerdictListener | None = None,
+        syntax: Callable[[str], str] = str,
     ) -> None:
-        """Nothing is written before `run`. `listeners` gives further sinks for each stream.
+        """Nothing is written before `run`. `interface` shows flows. `listeners` gives further sinks for each stream.
 
         `judged` is told of each verdict too. `syntax` writes options as the command in use takes them.
         """
         self._syntax = syntax
+        self._interface = interface
         self._listeners = listeners
         self._judged = judged
         self._streams = 0
@@ -72,7 +79,7 @@ class Reporters:
     def on(self) -> bool:
         """Whether anybody wants to know of a stream."""
         told = self._jsonl is not None or self._listeners is not None or self.view is not None
-        return told or ctx.options.toolstream_log != "off"
+        return told or self._interface.on or ctx.options.toolstream_log != "off"
 
     def run(self) -> None:
         """Find out where lines go, once mitmproxy's own addons are there."""
@@ -118,6 +125,7 @@ class Reporters:
 
     def judged(self, told: ToldVerdict) -> None:
         """Tell what a client made of a stream."""
+        self._interface.judged(told)
         if self._judged is not None:
             self._judged(told)
         if self.view is not None:
@@ -129,6 +137,10 @@ class Reporters:
         if self._jsonl is not None:
             head = _head(told.flow, told.heading)
             self._jsonl.line(json.dumps({"type": "verdict", **head, "verdict": told.object}, separators=(",", ":")))
+
+    def closed(self, flow: http.HTTPFlow, watch: KeptWatch) -> None:
+        """Nothing more of a response goes to the client."""
+        self._interface.closed(flow, watch)
 
     def delivered(self, watch: Watch, calls: Sequence[Call]) -> None:
         """Tell the calls as the client got them, where these are not those that the provider meant."""
