@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from tests.e2e.live_client import viewed
 from toolstream_core.cli.main import main
 
 if TYPE_CHECKING:
@@ -64,8 +65,9 @@ def _tools(*words: str) -> list[str]:
 
 def test_tools() -> None:
     """`check` is there only with a command, and no tool takes a path or a program."""
-    assert _tools(GLM) == ["verdicts", "inspect", "explain"]
-    assert _tools(GLM, "--", "my-agent") == ["verdicts", "inspect", "explain", "check"]
+    assert _tools(GLM) == ["verdicts", "inspect", "view", "explain"]
+    assert _tools(GLM, "--", "my-agent") == ["verdicts", "inspect", "view", "explain", "check"]
+    assert _tools("--view", "http://127.0.0.1:1/#token=none") == ["view", "explain"]
 
 
 def test_inspect(capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,6 +90,35 @@ def test_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
     assert told == [{"source": one["source"], "verdict": one["verdict"]} for one in streams]
     assert told[0]["verdict"]["verdict"] == "ok"
     assert told[-1]["verdict"] is None
+
+
+def test_view(capsys: pytest.CaptureFixture[str]) -> None:
+    """One response of the view's document; its events with their whole text."""
+    main(["view", "--format", "json", GLM])
+    document = json.loads(capsys.readouterr().out)
+    one = json.loads(_text(_asked(_server(GLM), "view", source=f"{GLM}#1", first=1, last=2)))
+    (response,) = one["responses"]
+    assert response["source"] == f"{GLM}#1"
+    assert [event["number"] for event in response["events"]] == [1, 2]
+    assert all(event["raw"].startswith("data: {") for event in response["events"])
+    assert {key: response[key] for key in response if key != "events"} == {
+        key: value for key, value in document["responses"][1].items() if key != "events"
+    }
+    unknown = _asked(_server(GLM), "view", source="other")
+    assert unknown.is_error
+    assert f"Expected one of: {GLM}#0, {GLM}#1" in _text(unknown)
+
+
+def test_live_view(tmp_path: Path) -> None:
+    """The response that the client misread, at the event where it did."""
+    with viewed(tmp_path) as address:
+        (response,) = json.loads(_text(_asked(_server("--view", address), "view")))["responses"]
+    assert response["verdict"]["verdict"] == "split-call"
+    assert response["verdict"]["event"] in [event["number"] for event in response["events"]]
+    gone = _asked(_server("--view", address), "view")
+    assert gone.is_error
+    assert "cannot be read" in _text(gone)
+    assert "Is the proxy still running?" in _text(gone)
 
 
 def test_explain() -> None:
@@ -123,6 +154,8 @@ def test_unreadable(tmp_path: Path) -> None:
     ("words", "message"),
     [
         (["-"], "standard input carries the protocol"),
+        ([], "nothing to report on. Expected files, or --view ADDRESS"),
+        (["--view", "http://example.com/"], "is not the address of a live view. Expected the address"),
         (["nothing-here.flow"], "no such file or directory: nothing-here.flow. Expected flow files"),
     ],
 )

@@ -265,7 +265,9 @@ def _probe(parser: Parser) -> None:
 
 
 def _mcp(parser: Parser) -> None:
-    parser.add_argument("paths", nargs="+", metavar="FILE", help=_READABLE.removesuffix(", or - for stdin"))
+    parser.add_argument("paths", nargs="*", metavar="FILE", help=_READABLE.removesuffix(", or - for stdin"))
+    text = "address of a live view, as `toolstream run --view` prints it; the tool `view` then shows this view"
+    parser.add_argument("--view", type=values.view_address, metavar="ADDRESS", help=text)
 
 
 def _help(parser: Parser) -> None:
@@ -459,10 +461,10 @@ COMMANDS: Final = {
             "mcp",
             "serve these reports to a coding agent (MCP, standard input and output)",
             _mcp,
-            "Serve the reports on saved streams to a coding agent, over the Model Context Protocol on standard input "
-            "and output. Tools: verdicts, inspect, explain; with CMD also check. The files and CMD are fixed at the "
-            "start. Needs the package mcp.",
-            "FILE… [-- CMD…]",
+            "Serve the reports on saved streams, and a live view, to a coding agent, over the Model Context Protocol "
+            "on standard input and output. Tools: verdicts, inspect, view, explain; with CMD also check. Files, "
+            "ADDRESS and CMD are fixed at the start. Needs the package mcp.",
+            "[FILE…] [--view ADDRESS] [-- CMD…]",
             takes_command=True,
         ),
         Command("demo", "show toolstream with clients and saved streams, offline", _nothing),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -222,6 +223,18 @@ def url(text: str) -> str:
     if "://" not in text:
         raise argparse.ArgumentTypeError(f"{text!r} is not a URL. Put flows before --base-url")
     return text
+
+
+_VIEW_ADDRESS: Final = re.compile(r"(http://(?:127\.0\.0\.1|localhost):\d+/)#token=([\w-]+)")
+
+
+def view_address(text: str) -> tuple[str, str]:
+    """The URL of a live view, and its token."""
+    found = _VIEW_ADDRESS.fullmatch(text)
+    if found is None:
+        expected = "Expected the address that `toolstream run --view` prints: http://127.0.0.1:PORT/#token=TOKEN"
+        raise argparse.ArgumentTypeError(f"{text!r} is not the address of a live view. {expected}")
+    return found[1], found[2]
 
 
 def file_name(text: str) -> str:
