@@ -23,8 +23,8 @@ from reportslib.models import inspected, proxy  # noqa: E402
 from tests.clients.streams import echoed  # noqa: E402
 from tests.e2e.clients.reports import REPORTS  # noqa: E402
 from tests.e2e.clients.streams import saved  # noqa: E402
-from toolstream_core.clients.reading import reads  # noqa: E402
 from toolstream_core.clients.received import Answer, Received  # noqa: E402
+from toolstream_core.clients.stepping import reads  # noqa: E402
 from toolstream_core.model import Exchange  # noqa: E402
 from toolstream_core.report.explaining import Explaining  # noqa: E402
 from toolstream_core.report.verdict import as_flags  # noqa: E402
@@ -101,7 +101,8 @@ def _why(report: Reported, raw: Talk) -> Iterator[str]:
     answer = Answer(Exchange(path=first.path, content_type="text/event-stream", request=first.request), first.body)
     got = Received(answer)
     assert got.protocol is not None
-    why = Explaining()(answer, echoed(*reads(report.model, got.protocol.call_form, got.events)))
+    read = reads(report.model, got.protocol.call_form, got.entries)
+    why = Explaining()(answer, echoed(*(one[:3] for one in read)))
     yield (
         "The client sent no further request, so the log has no explanation. From the calls that the client had read "
         f"before it failed, toolstream reports: {why.text}. It advises `{as_flags(why.advice[0])}`.\n"

@@ -14,9 +14,9 @@ from toolstream_core.clients import advice
 from toolstream_core.clients.advice import Advice, Answer, advise, tried_repairs
 from toolstream_core.clients.explanation import Explainer
 from toolstream_core.clients.model import STANDARD, Adding, Arguments, Id, Invalid, Kept, Key, Name
-from toolstream_core.clients.reading import read_entries
 from toolstream_core.clients.received import Received, rewritten
 from toolstream_core.clients.space import KEYS
+from toolstream_core.clients.stepping import reads
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.call_form import CallForm
@@ -72,7 +72,7 @@ def test_nothing_is_advised_where_nothing_is_wrong() -> None:
 def test_the_fix_is_said_where_no_option_helps() -> None:
     """A client that needs a valid stream is told nothing about a fix."""
     got = Received(LAWFUL)
-    echo = [EchoedCall(*one) for one in read_entries(NEVER, CallForm.DELTAS, got.entries)]
+    echo = [EchoedCall(*one[:3]) for one in reads(NEVER, CallForm.DELTAS, got.entries)]
     explained = Explaining()(LAWFUL, echo)
     assert explained.advice == ()
     assert explained.fix.startswith("no repair or shape of toolstream helps: fix the client: ")
@@ -210,7 +210,7 @@ def test_advice_helps_the_client_that_it_is_given_to(preset: str) -> None:
     misreading = [one for one in KEYED if not got.is_understood(one, meant)]
     assert misreading
     for model in misreading:
-        echo = [EchoedCall(*one) for one in read_entries(model, CallForm.DELTAS, got.entries)]
+        echo = [EchoedCall(*one[:3]) for one in reads(model, CallForm.DELTAS, got.entries)]
         found = Explainer().explain_answer(given, echo)
         assert found is not None, model.deviations
         for one in advise(found.model, given, [*found.others, *found.common]) or ():
@@ -228,7 +228,7 @@ def test_a_client_keyed_by_id_needs_whole_calls(preset: str, kept: Kept) -> None
     parts = next(one.parts for one in PRESETS if one.name == preset)
     given = Answer(healthy.exchange, injected(healthy.body, healthy.exchange, *parts).out)
     model = STANDARD.having([Key.INDEX_AND_ID, kept])
-    echo = [EchoedCall(*one) for one in read_entries(model, CallForm.DELTAS, Received(given).entries)]
+    echo = [EchoedCall(*one[:3]) for one in reads(model, CallForm.DELTAS, Received(given).entries)]
     found = Explainer().explain_answer(given, echo)
     assert found is not None
     assert advise(found.model, given, found.others) == [Advice(shape="whole-calls")]

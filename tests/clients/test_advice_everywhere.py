@@ -12,9 +12,9 @@ from tests.laws.healthy import streams
 from toolstream_core.clients.advice import Answer, advise
 from toolstream_core.clients.explanation import Explainer
 from toolstream_core.clients.model import STANDARD
-from toolstream_core.clients.reading import read_entries
 from toolstream_core.clients.received import Received, rewritten
 from toolstream_core.clients.space import concerning
+from toolstream_core.clients.stepping import reads
 from toolstream_core.defects.table import ROWS
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.fixtures import load
@@ -78,7 +78,7 @@ def check(number: int, given: Answer) -> int:
     tried = 0
     for model in clients(number, got):
         assert got.protocol is not None
-        echo = [EchoedCall(*one) for one in read_entries(model, got.protocol.call_form, got.entries)]
+        echo = [EchoedCall(*one[:3]) for one in reads(model, got.protocol.call_form, got.entries)]
         found = Explainer().explain_answer(given, echo)
         if found is None or got.is_understood(model, got.meant):
             continue

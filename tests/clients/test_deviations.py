@@ -44,7 +44,7 @@ from toolstream_core.clients.model import (
     Objects,
     Source,
 )
-from toolstream_core.clients.reading import reads
+from toolstream_core.clients.stepping import reads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -285,9 +285,9 @@ def test_a_string_that_counts_as_invalid_goes_the_way_of_what_is_not_json() -> N
     """Double encoding: the arguments are JSON, and no object."""
     events = chat([A], [more(0, '"{}"')])
     model = STANDARD.having([Invalid.EMPTY, NoObject.INVALID])
-    assert [one.arguments for one in reads(model, CHAT.call_form, events)] == ["{}"]
+    assert [one.arguments for one in reads(model, CHAT.call_form, entries_of(events))] == ["{}"]
     kept = STANDARD.having([Invalid.EMPTY])
-    assert [one.arguments for one in reads(kept, CHAT.call_form, events)] == ['"{}"']
+    assert [one.arguments for one in reads(kept, CHAT.call_form, entries_of(events))] == ['"{}"']
 
 
 def test_projects_of_several_deviations_begin_with_those_that_have_most() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,13 +13,13 @@ from tests.clients import whole_reading
 from tests.clients.streams import CHAT, chat, entry, received
 from tests.laws.driven import injected
 from tests.laws.healthy import streams
-from toolstream_core.clients.entries import EntryReader, ReceivedEvent
-from toolstream_core.clients.grouping import Grouping
+from toolstream_core.clients.entries import EntryReader, ReceivedEvent, shortened
+from toolstream_core.clients.fields import arguments_of, id_of, name_of
+from toolstream_core.clients.grouping import Grouping, grouped
 from toolstream_core.clients.intended import ResolvedEvent, intended
 from toolstream_core.clients.model import AXES, STANDARD, Adding, Arguments, Entries, Kept, Key, Name, Source
-from toolstream_core.clients.outcome import kept_arguments
-from toolstream_core.clients.reading import kept
-from toolstream_core.clients.stepping import Change, Stepper, What
+from toolstream_core.clients.outcome import kept, kept_arguments
+from toolstream_core.clients.stepping import Change, Stepper, What, traces
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
@@ -30,13 +31,15 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.clients.entries import Entry
-    from toolstream_core.clients.model import ClientModel
-    from toolstream_core.model import Event, Exchange, Record
+    from toolstream_core.clients.model import ClientModel, Deviation
+    from toolstream_core.clients.opened import Group
+    from toolstream_core.model import Event, Exchange, Record, Seen
 
 type Values = list[str]
 """Id, name and arguments of a call."""
 
 DEVIATIONS = [one for values in AXES.values() for one in values[1:]]
+STREAMS = [one for one in streams() if one.name in ("fragments of two", "two")]
 MODELS = [STANDARD, *(STANDARD.having([one]) for one in DEVIATIONS)]
 EMPTY_IDS = chat(
     [entry(id="call_1", name="get_weather", arguments="")],
@@ -137,6 +140,18 @@ def test_a_call_that_is_not_read_is_dropped() -> None:
     assert [one.dropped for one in stepper.calls()] == ["does not read the events that contain the call"]
 
 
+@pytest.mark.parametrize("identity", [{}, {"id": ""}, {"id": "call_1", "name": "get_weather"}])
+def test_changes_are_no_longer_than_what_the_entries_say(identity: dict[str, str]) -> None:
+    """However long the call is, and however often the stream repeats its id and name."""
+    fragments = [[entry(arguments=f"word {at} ", **identity)] for at in range(500)]
+    entries = entries_of(chat([entry(id="call_1", name="get_weather", arguments='{"text": "')], *fragments))
+    said = sum(len(one.fragment.arguments or "") + len(str(identity)) for one in entries)
+    for trace in traces(MODELS, CHAT.call_form, entries):
+        assert len(trace.changes) == len(entries)
+        texts = [text for one in trace.changes for text in (one.id, one.name, one.arguments) if text]
+        assert sum(map(len, texts)) <= said, trace.models[0].deviations
+
+
 TEXTS = st.sampled_from(['{"a":', '"x"}', "{}", '{"a":1}', "", "1", '"', "x", '{"b":{}}', "\ud83d", " "])
 FRAGMENTS = st.builds(
     Fragment,
@@ -157,9 +172,9 @@ CONTENTS = st.builds(
 
 
 @given(st.lists(CONTENTS, min_size=1, max_size=12), st.sampled_from([*CallForm]), st.sets(st.sampled_from(DEVIATIONS)))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_the_changes_add_up_to_what_the_whole_reading_gives(
-    contents: list[EventContent], form: CallForm, more: set[object]
+    contents: list[EventContent], form: CallForm, more: set[Deviation]
 ) -> None:
     """For every deviation alone, and for some together."""
     entries = entries_of(ReceivedEvent(at, one) for at, one in enumerate(contents))
@@ -167,11 +182,60 @@ def test_the_changes_add_up_to_what_the_whole_reading_gives(
         check(model, form, entries)
 
 
+TEXT_RUNS = (['{"a":', '"x', "y", "1", "{", '"'], ['{"a":"', "x", "y", " z"], ['{"a":', '"x"', "}", '{"b":1}', "z"])
+
+
+def run(chance: random.Random) -> list[EventContent]:
+    """An entry, and perhaps deltas that are alike but for their argument text."""
+    seen: list[Seen[str]] = [ABSENT, "", None, "a", "b"]
+    indexes: list[Seen[int]] = [ABSENT, 0, 0, 1, 4]
+    items: list[Seen[str]] = [ABSENT, ABSENT, "i1"]
+    texts: list[Seen[str]] = [ABSENT, "", '{"a":', "{}"]
+    opening = Fragment(
+        index=chance.choice(indexes),
+        id=chance.choice(seen),
+        item_id=chance.choice(items),
+        name=chance.choice(seen),
+        arguments=chance.choice(texts),
+        phase=chance.choice([*Phase, Phase.OPEN, Phase.MORE]),
+    )
+    kept_identity = chance.random() < 0.5
+    delta = opening._replace(phase=Phase.MORE)
+    delta = delta if kept_identity else delta._replace(id=chance.choice(seen), name=chance.choice(seen))
+    more = chance.choices(chance.choice(TEXT_RUNS), k=chance.choice([0, 5, 9, 14]))
+    return [EventContent((one,)) for one in (opening, *(delta._replace(arguments=text) for text in more))]
+
+
+@pytest.mark.parametrize("form", [*CallForm])
+@pytest.mark.parametrize("seed", range(15))
+def test_shortened_entries_are_read_as_all_entries_are(form: CallForm, seed: int) -> None:
+    """But for models that split runs; and models share a trace exactly if they read all entries alike."""
+    chance = random.Random(seed)
+    contents = [one for _ in range(chance.randint(1, 3)) for one in run(chance)]
+    entries = entries_of(ReceivedEvent(at, one) for at, one in enumerate(contents))
+    short = shortened(entries)
+    models = [*MODELS, *(STANDARD.having(chance.sample(DEVIATIONS, 2)) for _ in range(40))]
+    by_model = {model: trace for trace in traces(models, form, entries) for model in trace.models}
+    for model in models:
+        stepper = Stepper(model, form)
+        changes = tuple(change for one in entries for change in stepper.take(one))
+        trace = by_model[model]
+        assert (trace.changes, trace.calls) == (changes, tuple(stepper.calls())), model.deviations
+        few = grouped(model, form, entries, short)
+        assert values(model, form, few) == values(model, form, grouped(model, form, entries)), model.deviations
+
+
+def values(model: ClientModel, form: CallForm, groups: Sequence[Group]) -> list[Values]:
+    """Those of some calls."""
+    rules = (form, model.source, model.arguments, model.objects)
+    return [[id_of(one, model.id), name_of(one, model.name), arguments_of(one, *rules)] for one in groups]
+
+
 @pytest.mark.parametrize("name", ["", *(row.name for row in ROWS if row.code)])
 def test_the_changes_add_up_for_streams_with_a_defect(name: str) -> None:
-    """In every protocol into which the defect can be injected."""
+    """One stream of every protocol into which the defect can be injected."""
     found = 0
-    for healthy in streams():
+    for healthy in STREAMS:
         body = injected(healthy.body, healthy.exchange, name).out if name else healthy.body
         if name and body == healthy.body:
             continue

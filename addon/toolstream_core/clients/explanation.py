@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.clients.deviations import BY_THE_LETTER, ROWS, projects
 from toolstream_core.clients.entries import entries_of
-from toolstream_core.clients.fit import fitting, gives
+from toolstream_core.clients.fit import fitting, gives, giving
 from toolstream_core.clients.model import AXES, STANDARD, Arguments, Kept, Key
 from toolstream_core.clients.parting import parting
 from toolstream_core.clients.received import Received
@@ -130,7 +130,7 @@ def _fitting(
 def _common(form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall]) -> Iterator[ClientModel]:
     """Clients with a known key, which may drop calls without a name, if they give what came back."""
     models = (STANDARD.having([key, kept]) for key in KEYS[form] for kept in (Kept.ALL, Kept.NAMED))
-    return (one for one in models if gives(one, form, entries, echoed))
+    return giving(models, form, entries, echoed)
 
 
 def _alternatives(entries: Sequence[Entry]) -> list[list[Entry]]:

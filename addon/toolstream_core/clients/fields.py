@@ -14,10 +14,11 @@ from toolstream_core.protocols.call_form import CallForm
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from toolstream_core.clients.entries import Entry
     from toolstream_core.clients.model import ClientModel
     from toolstream_core.clients.opened import Group
     from toolstream_core.clients.value import Edit
-    from toolstream_core.model import Fragment
+    from toolstream_core.model import Fragment, Seen
 
 OWN_STRING: Final = "[object Object]"
 """What JavaScript makes of an object where it wants a string."""
@@ -60,51 +61,58 @@ class CallValues:
     def __init__(self, model: ClientModel, form: CallForm) -> None:
         """Nothing has come."""
         self._model, self._form = model, form
-        self.id, self.name, self.arguments = Value(), Value(), Value()
+        self.all = (Value(model.id), Value(model.name), Value(model.arguments))
+        """Id, name, arguments."""
+        self.id, self.name, self.arguments = self.all
 
-    def take(self, group: Group, fragment: Fragment) -> tuple[Edit | None, Edit | None, Edit | None]:
-        """What a fragment changes in id, name and arguments; it is one of `group` by now."""
+    def take(self, group: Group, entry: Entry) -> tuple[Edit | None, Edit | None, Edit | None]:
+        """What an entry changes in id, name and arguments; it is one of `group` by now."""
         model = self._model
         return (
-            None if model.id in MADE_UP else _take_id(self.id, group, fragment, model.id),
-            _take_name(self.name, group, fragment, model.name),
-            _take_arguments(self.arguments, fragment, self._form, model.source, model.arguments, model.objects),
+            _take_id(self.id, group, entry, model.id),
+            _take_name(self.name, group, entry, model.name),
+            _take_arguments(self.arguments, entry.fragment, self._form, model.source, model.objects),
         )
 
 
 def name_of(group: Group, rule: Name) -> str:
     """The name that the client gives the call."""
-    value = Value()
+    value = Value(rule)
     for one in group.entries:
-        _take_name(value, group, one.fragment, rule)
+        _take_name(value, group, one, rule)
     return value.text()
 
 
 def id_of(group: Group, rule: Id) -> str:
     """The id that the client gives the call."""
-    value = Value()
+    value = Value(rule)
     for one in group.entries:
-        _take_id(value, group, one.fragment, rule)
+        _take_id(value, group, one, rule)
     return value.text()
 
 
 def arguments_of(group: Group, form: CallForm, source: Source, rule: Arguments, objects: Objects) -> str:
     """The text that the client takes for the call's arguments, before it looks whether that is JSON."""
-    value = Value()
+    value = Value(rule)
     for one in group.entries:
-        _take_arguments(value, one.fragment, form, source, rule, objects)
+        _take_arguments(value, one.fragment, form, source, objects)
     return value.text()
 
 
-def _take_name(value: Value, group: Group, fragment: Fragment, rule: Name) -> Edit | None:
-    return value.take(fragment.name, rule.name, _rank(group, fragment, joined=rule is Name.JOINED))
+def _take_name(value: Value, group: Group, entry: Entry, rule: Name) -> Edit | None:
+    return _take_identity(value, group, entry, entry.fragment.name, joined=rule is Name.JOINED)
 
 
-def _take_id(value: Value, group: Group, fragment: Fragment, rule: Id) -> Edit | None:
+def _take_id(value: Value, group: Group, entry: Entry, rule: Id) -> Edit | None:
     if rule is Id.ITEM:
-        return value.take(group.item_id, Id.LAST.name)
-    name = Id.FIRST.name if rule in MADE_UP else rule.name
-    return value.take(fragment.id, name, _rank(group, fragment, joined=rule is Id.JOINED))
+        return value.take(group.item_id)
+    return _take_identity(value, group, entry, entry.fragment.id, joined=rule is Id.JOINED)
+
+
+def _take_identity(value: Value, group: Group, entry: Entry, seen: Seen[str], *, joined: bool) -> Edit | None:
+    if joined and isinstance(seen, str):
+        seen *= entry.times
+    return value.take(seen, _rank(group, entry.fragment, joined=joined))
 
 
 def _rank(group: Group, fragment: Fragment, *, joined: bool) -> int:
@@ -114,16 +122,14 @@ def _rank(group: Group, fragment: Fragment, *, joined: bool) -> int:
     return 1 if joined and fragment.phase in _DELTAS else 0
 
 
-def _take_arguments(
-    value: Value, fragment: Fragment, form: CallForm, source: Source, rule: Arguments, objects: Objects
-) -> Edit | None:
+def _take_arguments(value: Value, fragment: Fragment, form: CallForm, source: Source, objects: Objects) -> Edit | None:
     if form is CallForm.ANNOUNCED:
         rank = _ANNOUNCED[source].get(fragment.phase)
     else:
         rank = 0 if form is CallForm.WHOLE else _OF_DELTAS.get(fragment.phase)
     if rank is None or (rank and not fragment.arguments):
         return None
-    return value.take(_text(fragment, objects), rule.name if rank <= _DELTA else "OVERWRITTEN", rank)
+    return value.take(_text(fragment, objects), rank, complete=rank > _DELTA)
 
 
 def _text(fragment: Fragment, objects: Objects) -> str:

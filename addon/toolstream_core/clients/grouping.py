@@ -30,6 +30,8 @@ class Grouping:
         self._model, self._choice = model, choice
         self._calls = Calls(form, model.no_index)
         self._alone = ALONE.get(model.source)
+        self.splits = False
+        """Whether the client opened a call for an entry that stands for several: it would open more for all of them."""
 
     @property
     def groups(self) -> Sequence[Group]:
@@ -42,7 +44,9 @@ class Grouping:
             self._choice = entry.fragment.choice
         if entry.fragment.choice != self._choice or not _is_read(self._model, entry):
             return None
+        before = len(self.groups)
         group = _group(self._model, self._calls, entry)
+        self.splits = self.splits or (entry.times > 1 and len(self.groups) > before)
         if group is None or (self._model.adding is Adding.WHOLE and group.whole):
             return None
         self._add(group, entry)
@@ -59,12 +63,27 @@ class Grouping:
             group.whole = group.object.closed_by(fragment.arguments)
 
 
-def grouped(model: ClientModel, form: CallForm, entries: Iterable[Entry]) -> Sequence[Group]:
-    """The calls that the client of `model` makes of `entries`, in the order in which it opens them."""
+def grouped(
+    model: ClientModel, form: CallForm, entries: Iterable[Entry], short: Iterable[Entry] | None = None
+) -> Sequence[Group]:
+    """The calls that the client of `model` makes of `entries`, in the order in which it opens them.
+
+    `short`: the entries shortened, which are taken for them where that does not mislead.
+    """
+    grouping = _run(model, form, entries if short is None else short)
+    return grouped(model, form, entries) if grouping.splits else grouping.groups
+
+
+def splits(model: ClientModel, form: CallForm, short: Iterable[Entry]) -> bool:
+    """Whether the client opens a call for each entry of a run, so that shortened entries mislead."""
+    return _run(model, form, short).splits
+
+
+def _run(model: ClientModel, form: CallForm, entries: Iterable[Entry]) -> Grouping:
     grouping = Grouping(model, form)
     for entry in entries:
         grouping.take(entry)
-    return grouping.groups
+    return grouping
 
 
 def _is_read(model: ClientModel, entry: Entry) -> bool:

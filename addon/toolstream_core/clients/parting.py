@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.clients.fields import arguments_of, id_of, name_of
+from toolstream_core.clients.fields import CallValues
 from toolstream_core.clients.grouping import grouped
 from toolstream_core.clients.model import STANDARD, Adding, Key, NoIndex
-from toolstream_core.clients.outcome import kept_arguments
-from toolstream_core.clients.reading import kept
+from toolstream_core.clients.outcome import kept, kept_arguments
 from toolstream_core.model import ABSENT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from toolstream_core.clients.entries import Entry
     from toolstream_core.clients.model import ClientModel
-    from toolstream_core.clients.opened import Group
     from toolstream_core.model import Json
     from toolstream_core.protocols.call_form import CallForm
 
@@ -39,7 +36,7 @@ def parting(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> Par
     """Where `model` first reads `entries` otherwise than the protocols mean; `None` where it never does."""
     if model == STANDARD or not entries:
         return None
-    found = [*_of_groups(model, form, entries), *_of_fields(model, form, entries)]
+    found = [*_of_groups(model, form, entries), *_of_values(model, form, entries)]
     # Made-up ids and calls show in no entry: they are there from the first one on.
     return min(found, default=Parting(entries[0].event, ""), key=lambda one: one.event)
 
@@ -80,32 +77,21 @@ def _shown(value: Json) -> str:
     return f'"{short}"'
 
 
-def _of_fields(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> Iterator[Parting]:
-    """The first entry of each call whose name, id or arguments are read otherwise."""
+def _of_values(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> Iterator[Parting]:
+    """The first entry of each call from which on its id, name or arguments are read otherwise, to the end."""
     groups = grouped(model, form, entries)
     left = set(map(id, groups)) - set(map(id, kept(groups, form, model)))
     for group in groups:
-        yield from _first(group, lambda part: (name_of(part, STANDARD.name), name_of(part, model.name)))
-        yield from _first(group, lambda part: (id_of(part, STANDARD.id), id_of(part, model.id)))
-        yield from _first(group, lambda part: (_put(STANDARD, form, part), _put(model, form, part)))
-        text = _put(model, form, group)
+        usual, theirs = CallValues(STANDARD, form), CallValues(model, form)
+        since: list[Entry | None] = [None] * len(usual.all)
+        for entry in group.entries:
+            edits = zip(usual.take(group, entry), theirs.take(group, entry), strict=True)
+            for at, (one, other) in enumerate(edits):
+                if (since[at] is None and one == other) or usual.all[at].same_as(theirs.all[at]):
+                    since[at] = None
+                else:
+                    since[at] = since[at] or entry
+        yield from (Parting(one.event, "") for one in since if one is not None)
+        text = theirs.arguments.text()
         if id(group) in left or kept_arguments(text, model.invalid, model.no_object) != text:
             yield Parting(group.entries[-1].event, "")
-
-
-def _put(model: ClientModel, form: CallForm, group: Group) -> str:
-    return arguments_of(group, form, model.source, model.arguments, model.objects)
-
-
-def _first(group: Group, both: Callable[[Group], tuple[str, str]]) -> Iterator[Parting]:
-    """Where the two values part for good: the first entry from which on they differ to the end."""
-    usual, theirs = both(group)
-    if usual == theirs:
-        return
-    begin, end = 0, len(group.entries)
-    while end - begin > 1:
-        middle = (begin + end) // 2
-        part = replace(group, entries=group.entries[:middle])
-        usual, theirs = both(part)
-        begin, end = (begin, middle) if usual != theirs else (middle, end)
-    yield Parting(group.entries[end - 1].event, "")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, override
 
 from toolstream_core.clients.entries import ReceivedEvent, entries_of
 from toolstream_core.clients.model import Id
-from toolstream_core.clients.reading import read_entries
+from toolstream_core.clients.stepping import reads
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model.record import runs_on_client
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.clients.model import ClientModel
-    from toolstream_core.clients.reading import ReadCall
+    from toolstream_core.clients.stepping import SteppedCall
     from toolstream_core.model import Call, Event, EventContent, Exchange
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.settings import Settings
@@ -96,7 +96,7 @@ class Received:
         """Whether the client of `model` reads the calls `meant`, and no other."""
         if self.protocol is None or self.record is None:
             return False
-        read = read_entries(model, self.protocol.call_form, self.entries)
+        read = reads(model, self.protocol.call_form, self.entries)
         ids = [one.id for one in read if one.id]
         wanted = len(read) if self._ids_matter(model) else len(ids)
         if len(read) != len(meant) or len(set(ids)) < wanted:
@@ -111,7 +111,7 @@ class Received:
         return self.protocol is not None and self.protocol.call_form is not CallForm.WHOLE and not makes_up
 
 
-def _is_read(call: Call, read: ReadCall) -> bool:
+def _is_read(call: Call, read: SteppedCall) -> bool:
     if call.kind == "custom":
         return (read.name, read.arguments) == (call.name, call.arguments)
     return read.name == call.name and same(read.arguments, call.arguments)

@@ -6,18 +6,17 @@ import enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.clients.deviations import ROWS
-from toolstream_core.clients.fields import CallValues, readable
+from toolstream_core.clients.entries import shortened
+from toolstream_core.clients.fields import MADE_UP, CallValues, readable
 from toolstream_core.clients.grouping import Grouping
 from toolstream_core.clients.model import Kept
-from toolstream_core.clients.outcome import is_valid, kept_arguments
-from toolstream_core.clients.reading import kept
+from toolstream_core.clients.outcome import is_valid, kept, kept_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from toolstream_core.clients.entries import Entry
     from toolstream_core.clients.model import ClientModel
-    from toolstream_core.clients.opened import Group
     from toolstream_core.clients.value import Edit
     from toolstream_core.protocols.call_form import CallForm
 
@@ -55,17 +54,27 @@ class Change(NamedTuple):
 class SteppedCall(NamedTuple):
     """A call that a client has at the end of a response."""
 
-    place: int | None
-    """As in `Change`; `None`: the client made the call up."""
     id: str
     """`""` if it has none, or if the client generates it."""
     name: str
     arguments: str
     """As the client makes them: completed, emptied, wrapped."""
+    place: int | None = None
+    """As in `Change`; `None`: the client made the call up."""
     valid: bool = True
     """Whether the arguments are valid JSON, or empty."""
     dropped: str = ""
     """Why the client drops the call; `""`: it keeps it."""
+
+
+class Trace(NamedTuple):
+    """How some client models read a response."""
+
+    models: tuple[ClientModel, ...]
+    """Those that read it so."""
+    changes: tuple[Change, ...]
+    calls: tuple[SteppedCall, ...]
+    """As `Stepper.calls`, at the end."""
 
 
 class Stepper:
@@ -78,6 +87,11 @@ class Stepper:
         self._values: list[CallValues] = []
         """By place of the call."""
 
+    @property
+    def splits(self) -> bool:
+        """As `Grouping.splits`."""
+        return self._grouping.splits
+
     def take(self, entry: Entry) -> tuple[Change, ...]:
         """What `entry` changes."""
         group = self._grouping.take(entry)
@@ -89,18 +103,18 @@ class Stepper:
         elif renewed:
             self._values[group.place] = CallValues(self._model, self._form)
         values = self._values[group.place]
-        edits = values.take(group, entry.fragment)
+        edits = values.take(group, entry)
         if opened or renewed:
             what = What.OPENED if opened else What.REPLACED
-            now = (one.text() for one in (values.id, values.name, values.arguments))
+            now = (self._id(values), values.name.text(), values.arguments.text())
             return (Change(entry.event, entry.at, group.place, what, *now),)
-        return tuple(_changes(entry, group, edits))
+        return tuple(_changes(entry, group.place, (None, *edits[1:]) if self._model.id in MADE_UP else edits))
 
     def calls(self) -> list[SteppedCall]:
         """What the client has if the response ends here: the calls that it keeps, in its order, then the others."""
         model, groups = self._model, self._grouping.groups
         keeps = kept(groups, self._form, model)
-        made_up = SteppedCall(None, "", "", "")
+        made_up = SteppedCall("", "", "")
         read = [self._call(one.place) if one.entries else made_up for one in keeps]
         left = {one.place for one in keeps if one.entries}
         known = {one.place for one in groups if readable(one, model.source)}
@@ -108,14 +122,53 @@ class Stepper:
         dropped = (one.place for one in groups if one.place not in left)
         return [*read, *(self._call(one)._replace(dropped=words[one in known]) for one in dropped)]
 
+    def _id(self, values: CallValues) -> str:
+        return "" if self._model.id in MADE_UP else values.id.text()
+
     def _call(self, place: int) -> SteppedCall:
         values = self._values[place]
         made = kept_arguments(values.arguments.text(), self._model.invalid, self._model.no_object)
-        return SteppedCall(place, values.id.text(), values.name.text(), made, is_valid(made))
+        return SteppedCall(self._id(values), values.name.text(), made, place, is_valid(made))
 
 
-def _changes(entry: Entry, group: Group, edits: Sequence[Edit | None]) -> Iterator[Change]:
+def reads(model: ClientModel, form: CallForm, entries: Iterable[Entry]) -> list[SteppedCall]:
+    """The calls that the client of `model` has at the end of a response."""
+    stepper = Stepper(model, form)
+    for one in entries:
+        stepper.take(one)
+    return [one for one in stepper.calls() if not one.dropped]
+
+
+def traces(
+    models: Iterable[ClientModel], form: CallForm, entries: Sequence[Entry], choice: int | None = None
+) -> list[Trace]:
+    """How each of `models` reads a response, in the order of the first model of each trace; `choice` as in `Stepper`.
+
+    Models that read the shortened entries alike read all entries alike.
+    """
+    short = shortened(entries)
+    alike: dict[tuple[_Read, ClientModel | None], list[ClientModel]] = {}
+    for model in dict.fromkeys(models):
+        stepper = Stepper(model, form, choice)
+        read = _read(stepper, short)
+        alike.setdefault((read, model if stepper.splits else None), []).append(model)
+    found: list[Trace] = []
+    for (read, _), group in alike.items():
+        whole = read if len(short) == len(entries) else _read(Stepper(group[0], form, choice), entries)
+        found.append(Trace(tuple(group), *whole))
+    return found
+
+
+type _Read = tuple[tuple[Change, ...], tuple[SteppedCall, ...]]
+"""The changes of a response, and the calls at its end."""
+
+
+def _read(stepper: Stepper, entries: Iterable[Entry]) -> _Read:
+    return tuple(change for one in entries for change in stepper.take(one)), tuple(stepper.calls())
+
+
+def _changes(entry: Entry, place: int, edits: Sequence[Edit | None]) -> Iterator[Change]:
     for what, appended in ((What.REPLACED, False), (What.APPENDED, True)):
         texts = [one.text if one is not None and one.appended is appended else None for one in edits]
         if any(one is not None for one in texts) or (appended and not any(edits)):
-            yield Change(entry.event, entry.at, group.place, what, *texts)
+            yield Change(entry.event, entry.at, place, what, *texts)
