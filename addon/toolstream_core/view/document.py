@@ -15,7 +15,7 @@ from toolstream_core.version import __version__
 from toolstream_core.view.clean import decoded, without_secrets
 from toolstream_core.view.readings import Models
 from toolstream_core.view.received import Alignment
-from toolstream_core.view.response import as_received, messages_of, read
+from toolstream_core.view.response import NONE, UNKNOWN, as_received, messages_of, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 
 FORM: Final = "toolstream-view"
 VERSION: Final = 1
-NONE: Final = "none"
-"""The verdict on a response without calls."""
-UNKNOWN: Final = "unknown"
-"""The verdict on a response after which no request was recorded."""
 
 
 class ViewBuilder:

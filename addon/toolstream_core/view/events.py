@@ -37,8 +37,8 @@ class Events(Sink):
         self._hide = hide
         self._elapsed = elapsed
         self.objects: list[dict[str, Any]] = []
-        self.raw: list[bytes] = []
-        """The bytes of each frame."""
+        self.texts: list[str] = []
+        """The text of each frame."""
         self.numbers: list[int] = []
         """The number of each frame."""
         self.resolved_events: list[ResolvedEvent] = []
@@ -48,7 +48,6 @@ class Events(Sink):
         self.bytes = 0
         """Of all frames."""
         self._texts_used: set[str] = set()
-        self._before = ""
         self._at: int | None = None
 
     @override
@@ -95,11 +94,10 @@ class Events(Sink):
         now = self._elapsed()
         if now is not None and now != self._at:
             made["ms"] = self._at = now
-        text = self._hide(frame.raw.decode("utf-8", "replace"))
-        made["raw"] = difference(self._before, text)
-        self._before = text
+        text = self._hide(_text(frame))
+        made["raw"] = difference(self.texts[-1] if self.texts else "", text)
+        self.texts.append(text)
         self.objects.append(made)
-        self.raw.append(frame.raw)
         self.bytes += len(frame.raw)
         self.numbers.append(frame.number)
         return made
@@ -129,6 +127,13 @@ class Events(Sink):
             yield {"lane": STREAM, "error": self._hide(said.error)}
         if said.end:
             yield {"lane": STREAM, "end": True}
+
+
+def _text(frame: Frame) -> str:
+    """The bytes of a frame as text. A binary message, which begins with its length, has its type and its payload."""
+    if frame.raw.startswith(b"\0") and frame.data is not None:
+        return f"{frame.name}\n{frame.data.decode('utf-8', 'replace')}"
+    return frame.raw.decode("utf-8", "replace")
 
 
 def call_lane(place: int) -> str:

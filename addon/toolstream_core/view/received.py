@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from toolstream_core.view.matching import matched
 
+if TYPE_CHECKING:
     from toolstream_core.view.response import ReadResponse
 
 
@@ -18,40 +17,45 @@ class Alignment:
         """Adds `received` to the events of `ours` that the client got changed, or did not get."""
         self._events = ours.events.objects
         self._numbers = ours.events.numbers
-        self._raw = ours.events.raw
+        self._texts = ours.events.texts
         self._theirs = theirs.events
         self._lanes = [_lane(one) for one in ours.events.objects]
         self.numbers: dict[int, int] = {}
         """The number of the provider's event, by the number of the client's."""
         self.changed: set[int] = set()
         """The numbers of the provider's events that the client got otherwise."""
-        matcher = difflib.SequenceMatcher(None, ours.events.raw, theirs.events.raw, autojunk=False)
-        for tag, begin, end, first, last in matcher.get_opcodes():
-            if tag == "equal":
-                for place in range(end - begin):
-                    self.numbers[self._theirs.numbers[first + place]] = self._numbers[begin + place]
-            elif self._events:
-                self._differ(begin, end, range(first, last))
+        begin = first = 0
+        for place, at in [*matched(self._texts, self._theirs.texts), (len(self._texts), len(self._theirs.texts))]:
+            if begin < place:
+                self._differ(range(begin, place), range(first, at))
+            elif first < at and self._texts:
+                self._added(begin, range(first, at))
+            if place < len(self._texts):
+                self.numbers[self._theirs.numbers[at]] = self._numbers[place]
+            begin, first = place + 1, at + 1
 
     def of(self, number: int | None) -> int | None:
         """The number of the provider's event, of one as the client got it."""
         return None if number is None else self.numbers.get(number, number)
 
-    def _differ(self, begin: int, end: int, frames: Sequence[int]) -> None:
-        """The provider's events from `begin` to `end` came as these frames; those of a call stand at its last event."""
-        if begin == end:
-            begin, end = max(0, begin - 1), max(1, begin)
-            if "received" not in self._events[begin]:
-                self._received(begin).append(self._raw[begin].decode("utf-8", "replace"))
-        rows = range(begin, end)
+    def _differ(self, rows: range, frames: range) -> None:
+        """The client got these frames in the place of these events; those of a call stand at its last event."""
         for row in rows:
             self._received(row)
         last = {lane: row for row in rows if (lane := self._lanes[row])}
-        same, at = len(rows) == len(frames), begin
+        same, at = len(rows) == len(frames), rows.start
         for place, frame in enumerate(frames):
-            at = begin + place if same else max(at, last.get(_lane(self._theirs.objects[frame]), at))
-            self._received(at).append(self._theirs.raw[frame].decode("utf-8", "replace"))
+            at = rows[place] if same else max(at, last.get(_lane(self._theirs.objects[frame]), at))
+            self._received(at).append(self._theirs.texts[frame])
             self.numbers[self._theirs.numbers[frame]] = self._numbers[at]
+
+    def _added(self, before: int, frames: range) -> None:
+        """The client got these frames before an event: they stand at the one before it, or at the first one."""
+        row = max(0, before - 1)
+        texts = self._received(row) if "received" in self._events[row] else [*self._received(row), self._texts[row]]
+        added = self._theirs.texts[frames.start : frames.stop]
+        self._events[row]["received"] = [*texts, *added] if before else [*added, *texts]
+        self.numbers.update(dict.fromkeys(self._theirs.numbers[frames.start : frames.stop], self._numbers[row]))
 
     def _received(self, row: int) -> list[str]:
         self.changed.add(self._numbers[row])

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.sources.saved import Saved
 
+NONE: Final = "none"
+"""The verdict on a response without calls."""
+UNKNOWN: Final = "unknown"
+"""The verdict on a response after which no request was recorded."""
 _PROMPT: Final = 200
 """Characters of a prompt that are shown."""
 _FAILED: Final = 400
@@ -99,7 +103,7 @@ class ReadResponse:
             "findings": [],
             "faults": [],
             "changed": 0,
-            "verdict": {"verdict": None, "understood": None, "headline": "The response is not complete yet"},
+            "verdict": {"verdict": UNKNOWN, "understood": None, "headline": "The response is not complete yet"},
         }
 
     def _head(self) -> dict[str, Any]:

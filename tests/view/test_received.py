@@ -1,0 +1,59 @@
+"""What the client got instead of each event, put together, is what the client got."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from tests.calls.patterns import Pattern, patterns
+from toolstream_core.engine.session import Session
+from toolstream_core.settings import Words, known_shapes, settings
+from toolstream_core.sources.saved import Saved
+from toolstream_core.view.received import Alignment
+from toolstream_core.view.response import as_received, read
+
+if TYPE_CHECKING:
+    from toolstream_core.view.response import ReadResponse
+
+PATTERNS: Final = patterns()
+WAYS: Final = ("repair safe", *(f"shape {name}" for name in known_shapes()), "fault duplicate-id", "fault empty-data")
+"""How a pattern is rewritten; each one in a fifth of the ways."""
+
+
+def rewritten(pattern: Pattern, way: str) -> Saved:
+    """A response as a capture has it whose proxy rewrote it."""
+    option, _, word = way.partition(" ")
+    session = Session(pattern.exchange, settings(Words(**{option: [word]})))
+    sent = b"".join([*session.feed(pattern.body), *session.end()])
+    return Saved(exchange=pattern.exchange, chunks=[pattern.body], sent=sent)
+
+
+def received(ours: ReadResponse) -> str:
+    """What the events say that the client got."""
+    both = zip(ours.events.objects, ours.events.texts, strict=True)
+    return "".join("".join(event["received"]) if "received" in event else text for event, text in both)
+
+
+@pytest.mark.parametrize("number", range(len(PATTERNS)), ids=lambda number: PATTERNS[number].name)
+def test_received(number: int) -> None:
+    """Of each pattern, however it was rewritten: every event once, in the client's order."""
+    pattern = PATTERNS[number]
+    for way in WAYS[number % 5 :: 5]:
+        saved = rewritten(pattern, way)
+        ours = read(saved)
+        theirs = as_received(ours)
+        if theirs is None or ours.record is None or theirs.record is None:
+            continue
+        alignment = Alignment(ours, theirs)
+        assert received(ours) == "".join(theirs.events.texts), way
+        assert set(alignment.numbers.values()) <= set(ours.events.numbers)
+        changed = {event.get("number", place) for place, event in enumerate(ours.events.objects) if "received" in event}
+        assert changed == alignment.changed
+
+
+def test_a_response_that_was_not_rewritten() -> None:
+    """Has no other one that the client got."""
+    pattern = PATTERNS[0]
+    ours = read(Saved(exchange=pattern.exchange, chunks=[pattern.body], sent=pattern.body))
+    assert as_received(ours) is None
