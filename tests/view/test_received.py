@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -24,7 +25,7 @@ WAYS: Final = ("repair safe", *(f"shape {name}" for name in known_shapes()), "fa
 def rewritten(pattern: Pattern, way: str) -> Saved:
     """A response as a capture has it whose proxy rewrote it."""
     option, _, word = way.partition(" ")
-    session = Session(pattern.exchange, settings(Words(**{option: [word]})))
+    session = Session(pattern.exchange, settings(replace(Words(), **{option: [word]})))
     sent = b"".join([*session.feed(pattern.body), *session.end()])
     return Saved(exchange=pattern.exchange, chunks=[pattern.body], sent=sent)
 
