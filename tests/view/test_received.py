@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -18,14 +17,17 @@ if TYPE_CHECKING:
     from toolstream_core.view.response import ReadResponse
 
 PATTERNS: Final = patterns()
-WAYS: Final = ("repair safe", *(f"shape {name}" for name in known_shapes()), "fault duplicate-id", "fault empty-data")
+WAYS: Final = (
+    Words(repair=["safe"]),
+    *(Words(shape=[name]) for name in known_shapes()),
+    *(Words(fault=[name]) for name in ("duplicate-id", "empty-data")),
+)
 """How a pattern is rewritten; each one in a fifth of the ways."""
 
 
-def rewritten(pattern: Pattern, way: str) -> Saved:
+def rewritten(pattern: Pattern, way: Words) -> Saved:
     """A response as a capture has it whose proxy rewrote it."""
-    option, _, word = way.partition(" ")
-    session = Session(pattern.exchange, settings(replace(Words(), **{option: [word]})))
+    session = Session(pattern.exchange, settings(way))
     sent = b"".join([*session.feed(pattern.body), *session.end()])
     return Saved(exchange=pattern.exchange, chunks=[pattern.body], sent=sent)
 
