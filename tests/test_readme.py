@@ -146,13 +146,15 @@ def test_from_a_failing_run_to_a_test(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(AGENT, encoding="utf-8")
     (tmp_path / "test_agent.py").write_text(TEST, encoding="utf-8")
     failing, working, checked = SHOWN
-    captured, extracted = KEPT
+    captured, viewed, extracted = KEPT
     assert "verdict returned-without-arguments" in (told := folder.types(failing))
     assert "agent: read_file(None)" in told
     assert "verdict ok" in (told := folder.types(working))
     assert "agent: read_file(README.md)" in told
     assert "returned without arguments: call 0 read_file" in folder.types(checked, fails=True)
     folder.types(captured)
+    folder.types(viewed)
+    assert "returned-without-arguments" in (tmp_path / "captures.html").read_text(encoding="utf-8")
     (tmp_path / "flows").unlink()
     folder.types(extracted)
     assert "1 failed" in folder.types("pytest -q -p no:cacheprovider test_agent.py", fails=True)
