@@ -31,7 +31,7 @@ from toolstream_core.cli import catalogue  # noqa: E402
 from toolstream_core.defects.table import ROWS  # noqa: E402
 from toolstream_core.faults.clients import CLIENTS  # noqa: E402
 from toolstream_core.faults.presets import PRESETS  # noqa: E402
-from toolstream_core.proxy.option_table import OPTIONS, PROVIDER, AddonOption  # noqa: E402
+from toolstream_core.proxy.option_table import KEEP_BODIES, OPTIONS, PROVIDER, AddonOption  # noqa: E402
 from toolstream_core.settings import injectable_names  # noqa: E402
 from toolstream_core.transit import TRANSIT  # noqa: E402
 
@@ -163,8 +163,8 @@ def _option(one: AddonOption) -> tuple[str, str, str, str]:
         else _code(str(one.default).lower() if one.default is False else str(one.default))
     )
     choices = f" {', '.join(map(_code, one.choices))}." if one.choices else ""
-    flag = "FLOW" if one is PROVIDER else one.flag
-    return _code(one.name), _code(flag), default, one.help + choices
+    flag = "none" if one is KEEP_BODIES else _code("FLOW" if one is PROVIDER else one.flag)
+    return _code(one.name), flag, default, one.help + choices
 
 
 def shapes() -> str:

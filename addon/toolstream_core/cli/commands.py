@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.cli import values
 from toolstream_core.cli.parser import EPILOG, RUN_EPILOG, Parser
-from toolstream_core.proxy.option_table import LEVELS, LOG, OPTIONS, PROVIDER, REPEATS
+from toolstream_core.proxy.option_table import KEEP_BODIES, LEVELS, LOG, OPTIONS, PROVIDER, REPEATS
 from toolstream_core.wire.json_value import ABSENT
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.proxy.option_table import AddonOption
 
-FLAGS: Final = tuple(option for option in OPTIONS if option not in {LOG, PROVIDER})
+FLAGS: Final = tuple(option for option in OPTIONS if option not in {KEEP_BODIES, LOG, PROVIDER})
 """The addon's options that `run` and `serve` take as flags."""
 SHELLS: Final = ("bash", "zsh", "fish", "powershell")
 PROMPT: Final = "Use the tools to do what you were asked to, once, and then say what came of it."

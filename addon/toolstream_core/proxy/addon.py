@@ -148,6 +148,8 @@ class ToolstreamAddon:
             self._reporters.write_jsonl(ctx.options.toolstream_jsonl)
         if "toolstream_view" in updated:
             self._configure_view(ctx.options.toolstream_view)
+        if "toolstream_keep_bodies" in updated:
+            self.interface.configure()
         if updated & ANSWERS:
             self._configure_provider()
         if updated & CAPTURE:
@@ -310,6 +312,7 @@ class ToolstreamAddon:
     def done(self) -> None:
         """Tell what is left."""
         self._answers.stop()
+        self.interface.close()
         self.capture.close()
         self.verdicts.close()
         self._reporters.close()

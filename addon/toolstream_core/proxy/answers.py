@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from toolstream_core.delivery.schedule import drawn
@@ -75,20 +76,24 @@ class Answers:
         ids = answer_ids(flow, self._ids)
         reporters = self._reporters
         watched = (flow, request, reporters.sinks, reporters.failed, settings, ids, self._begun, picks)
-        recording = self._recorder(flow, request)
+        recording = self._recorder(flow, request, delivering=delivering)
         watch = KeptWatch(*watched) if recording is None else CapturedWatch(recording, *watched)
         self._watches[flow.id] = watch
         if reporters.on:
             watch.keep_sent()
+        reporters.interface.watched(flow, watch)
         return watch, faults
 
-    def _recorder(self, flow: http.HTTPFlow, request: Json) -> Recorder | None:
+    def _recorder(self, flow: http.HTTPFlow, request: Json, *, delivering: bool) -> Recorder | None:
         """What takes the bytes of a response, if anything does."""
-        captured = self._capture.begin(flow)
-        if self._reporters.view is None:
-            return captured
-        shown = self._reporters.view.begin(flow, request)
-        return shown if captured is None else Both(captured, shown)
+        view = self._reporters.view
+        taking: list[Recorder | None] = [
+            self._capture.begin(flow),
+            None if view is None else view.begin(flow, request),
+            self._reporters.interface.begin(flow, request) if delivering else None,
+        ]
+        found = [one for one in taking if one is not None]
+        return reduce(Both, found) if found else None
 
     def strayed(self, flow: http.HTTPFlow, dialect: str, error: str) -> None:
         """A socket's message says an error that belongs to no answer."""

@@ -140,13 +140,15 @@ def _why(one: http.HTTPFlow) -> str:
     return _BROKEN.format(one.error.msg) if one.error else _UNSAVED
 
 
-class _Cut:
+class Cut:
     """A body in pieces, each copied only while it is read."""
 
     def __init__(self, body: bytes, sizes: Sequence[int]) -> None:
+        """`sizes` are those of the pieces."""
         self._body, self._sizes = body, sizes
 
     def __iter__(self) -> Iterator[bytes]:
+        """Each piece."""
         at = 0
         for size in self._sizes:
             yield self._body[at : at + size]
@@ -161,5 +163,5 @@ def _pieces(body: bytes, noted: Json) -> tuple[Iterable[bytes], list[int]]:
     ]
     known = [(when, size) for when, size in cuts if isinstance(when, int) and isinstance(size, int) and size >= 0]
     if cuts and len(known) == len(cuts) and sum(size for _, size in known) == len(body):
-        return _Cut(body, [size for _, size in known]), [when for when, _ in known]
-    return _Cut(body, [_PIECE] * -(-len(body) // _PIECE)), []
+        return Cut(body, [size for _, size in known]), [when for when, _ in known]
+    return Cut(body, [_PIECE] * -(-len(body) // _PIECE)), []

@@ -54,6 +54,13 @@ PROVIDER: Final = AddonOption(
     "client runs the tools.",
     metavar="FLOW",
 )
+KEEP_BODIES: Final = AddonOption(
+    name="toolstream_keep_bodies",
+    default="64M",
+    help="Keep the newest streamed LLM responses in memory, up to this many bytes, so that mitmweb and mitmproxy's "
+    "console show them; 0 keeps none. Without effect in mitmdump.",
+    metavar="SIZE",
+)
 OPTIONS: Final = (
     LOG,
     AddonOption(
@@ -75,6 +82,7 @@ OPTIONS: Final = (
         metavar="PORT",
         const="0",
     ),
+    KEEP_BODIES,
     PROVIDER,
     AddonOption(
         name="toolstream_provider_strict",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,9 @@ CAPTURE = frozenset(name for name in OURS if name.startswith("toolstream_capture
 ANSWERS = frozenset(
     {"toolstream_provider", "toolstream_provider_strict", "toolstream_provider_repeats", "toolstream_seed"}
 )
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
+_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
 def declare(loader: Loader) -> None:
@@ -69,6 +73,16 @@ def speed_of(text: str) -> float:
         message = f"toolstream_speed: {text!r} is not a number from 0. 1 is the recorded speed, 0 removes all delays"
         raise OptionsError(message)
     return speed
+
+
+def size_of(name: str, text: str, *, least: int = 1) -> int:
+    """The bytes that an option's value like `500M` stands for. Raises `OptionsError`."""
+    found = _SIZE.fullmatch(text.strip())
+    size = int(float(found[1]) * _UNITS[found[2].lower()]) if found else -1
+    if size < least:
+        message = f"{name}: {text!r} is not a number of bytes. Expected, for example, 500M or 2G"
+        raise OptionsError(message)
+    return size
 
 
 def malformed(options: Options) -> Iterator[str]:

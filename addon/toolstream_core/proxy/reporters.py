@@ -59,7 +59,7 @@ class Reporters:
         `judged` is told of each verdict too. `syntax` writes options as the command in use takes them.
         """
         self._syntax = syntax
-        self._interface = interface
+        self.interface = interface
         self._listeners = listeners
         self._judged = judged
         self._streams = 0
@@ -79,7 +79,7 @@ class Reporters:
     def on(self) -> bool:
         """Whether anybody wants to know of a stream."""
         told = self._jsonl is not None or self._listeners is not None or self.view is not None
-        return told or self._interface.on or ctx.options.toolstream_log != "off"
+        return told or self.interface.on or ctx.options.toolstream_log != "off"
 
     def run(self) -> None:
         """Find out where lines go, once mitmproxy's own addons are there."""
@@ -125,7 +125,7 @@ class Reporters:
 
     def judged(self, told: ToldVerdict) -> None:
         """Tell what a client made of a stream."""
-        self._interface.judged(told)
+        self.interface.judged(told)
         if self._judged is not None:
             self._judged(told)
         if self.view is not None:
@@ -140,7 +140,7 @@ class Reporters:
 
     def closed(self, flow: http.HTTPFlow, watch: KeptWatch) -> None:
         """Nothing more of a response goes to the client."""
-        self._interface.closed(flow, watch)
+        self.interface.closed(flow, watch)
 
     def delivered(self, watch: Watch, calls: Sequence[Call]) -> None:
         """Tell the calls as the client got them, where these are not those that the provider meant."""

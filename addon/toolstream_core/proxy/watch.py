@@ -80,6 +80,11 @@ class Watch:
         """What names it in reports, where it is an LLM's."""
 
     @property
+    def foreign(self) -> bool:
+        """Whether the response is known to be no LLM's."""
+        return self.reader is None and not self._pipeline.reading
+
+    @property
     def over(self) -> bool:
         """Whether the answer's end was seen."""
         return self._over

@@ -12,8 +12,9 @@ from mitmproxy.test import taddons
 
 from tests.proxy.flows import CHUNK, llm_flow
 from toolstream_core.proxy.addon import ToolstreamAddon
-from toolstream_core.proxy.capture.capture import Capture, size_of
+from toolstream_core.proxy.capture.capture import Capture
 from toolstream_core.proxy.capture.folder import Folder
+from toolstream_core.proxy.options import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +33,7 @@ def context() -> Iterator[taddons.context]:
 )
 def test_sizes(text: str, size: int) -> None:
     """Bytes, with the usual suffixes."""
-    assert size_of(text) == size
+    assert size_of("toolstream_capture_max", text) == size
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def interface(**options: Any) -> Iterator[Shown]:
     before = dict(contentviews.registry)
     with taddons.context(view, addon) as context:
         context.options.add_option("store_streamed_bodies", bool, False, "")
-        context.configure(addon, toolstream_log="off", **options)
+        context.configure(addon, **{"toolstream_log": "off", **options})
         addon.running()
         try:
             yield Shown(addon, view, context)

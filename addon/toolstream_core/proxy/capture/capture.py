@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from toolstream_core.proxy.capture.recording import Recording
 from toolstream_core.proxy.capture.recovery import recover
 from toolstream_core.proxy.capture.when import When, is_kept
 from toolstream_core.proxy.capture.worker import Worker
+from toolstream_core.proxy.options import size_of
 from toolstream_core.redact import raised_at
 from toolstream_core.redaction import TextMode, redaction_of
 
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from toolstream_core.redaction import Redaction
 
 logger = logging.getLogger(__name__)
-
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
-_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
 class Capture:
@@ -53,7 +50,7 @@ class Capture:
 
     def configure(self, options: Options) -> None:
         """Take the options. Raises `OptionsError`."""
-        limit = size_of(options.toolstream_capture_max)
+        limit = size_of("toolstream_capture_max", options.toolstream_capture_max)
         redaction = _redaction(options.toolstream_capture_text, options.toolstream_capture_secret)
         self._when = When(_one_of("toolstream_capture_when", options.toolstream_capture_when, When))
         self._full = self._failing = False
@@ -106,16 +103,6 @@ class Capture:
         else:
             why = raised_at(error)
             logger.error("toolstream_capture: flow %s is not captured: %s. Traffic goes on.", flow_id, why)
-
-
-def size_of(text: str) -> int:
-    """Bytes that a text like `500M` says. Raises `OptionsError`."""
-    found = _SIZE.fullmatch(text.strip())
-    size = int(float(found[1]) * _UNITS[found[2].lower()]) if found else 0
-    if size <= 0:
-        message = f"toolstream_capture_max: {text!r} is not a number of bytes. Expected, for example, 500M or 2G"
-        raise OptionsError(message)
-    return size
 
 
 def _redaction(text: str, secrets: Sequence[str]) -> Redaction:

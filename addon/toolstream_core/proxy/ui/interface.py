@@ -1,20 +1,31 @@
-"""What mitmweb and the console get: content views. Nothing is done where neither is there."""
+"""What mitmweb and the console get: content views and bodies. Nothing is done where neither is there."""
 
 from __future__ import annotations
 
+import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mitmproxy import contentviews, ctx
+from mitmproxy.hooks import UpdateHook
 
+from toolstream_core.proxy.exchange import secrets_of
+from toolstream_core.proxy.options import size_of
+from toolstream_core.proxy.ui.bodies import Bodies
 from toolstream_core.proxy.ui.known import Known
 from toolstream_core.proxy.ui.views import Events, ToolCalls
+from toolstream_core.redact import raised_at, redacted
 from toolstream_core.report.judging import SavedVerdict
 
 if TYPE_CHECKING:
     from mitmproxy import http
 
+    from toolstream_core.model import Json
     from toolstream_core.proxy.kept import KeptWatch
+    from toolstream_core.proxy.live.recording import LiveRecording
     from toolstream_core.proxy.verdicts import ToldVerdict
+
+logger = logging.getLogger(__name__)
 
 
 class Interface:
@@ -24,20 +35,41 @@ class Interface:
         """Off until `run`."""
         self.on = False
         """Whether mitmweb or the console is there."""
-        self.known = Known()
+        self.bodies = Bodies(_failed)
+        self.known = Known(self.bodies.saved)
 
     def run(self) -> None:
         """The addons of mitmproxy are there; its list of flows is one of them in mitmweb and in the console."""
         self.on = ctx.master.addons.get("view") is not None
         if self.on:
+            self.configure()
             contentviews.add(ToolCalls(self.known))
             contentviews.add(Events(self.known))
 
+    def configure(self) -> None:
+        """Take the options. Raises `OptionsError`."""
+        limit = size_of("toolstream_keep_bodies", ctx.options.toolstream_keep_bodies, least=0)
+        if self.on:
+            self.bodies.limit_to(limit)
+            self._refresh()
+
+    def begin(self, flow: http.HTTPFlow, request: Json) -> LiveRecording | None:
+        """What takes the bytes of a streamed response, where they are kept to be shown."""
+        return self.bodies.begin(flow, request) if self.on else None
+
+    def watched(self, flow: http.HTTPFlow, watch: KeptWatch) -> None:
+        """The response of a flow is read by `watch`."""
+        self.bodies.watched(flow, watch)
+
     def closed(self, flow: http.HTTPFlow, watch: KeptWatch) -> None:
         """Nothing more of a response goes to the client."""
-        if self.on and watch.record is not None:
+        if not self.on:
+            return
+        self.bodies.end(flow)
+        if watch.record is not None:
             seen = self.known.note(flow.id)
-            seen.record, seen.hide = watch.record, watch.hide
+            seen.record, seen.hide = watch.record, partial(redacted, secrets=secrets_of(flow.request))
+        self._refresh(flow)
 
     def judged(self, told: ToldVerdict) -> None:
         """A verdict came."""
@@ -45,3 +77,20 @@ class Interface:
             calls = told.answer.calls
             verdict = SavedVerdict(told.flow, told.verdict, calls, told.request, told.hide, told.explained)
             self.known.note(told.flow).judged = verdict
+
+    def close(self) -> None:
+        """The proxy ends."""
+        self.bodies.close()
+
+    def _refresh(self, *flows: http.HTTPFlow) -> None:
+        """Let mitmproxy show what changed."""
+        dropped, self.bodies.dropped = self.bodies.dropped, []
+        for flow in dropped:
+            self.known.forget(flow)
+        changed = [*flows, *dropped]
+        if changed:
+            ctx.master.addons.trigger(UpdateHook(changed))
+
+
+def _failed(flow: http.HTTPFlow, error: Exception) -> None:
+    logger.error("toolstream cannot keep the body of flow %s: %s", flow.id, raised_at(error))

@@ -82,6 +82,10 @@ class Known:
         verdicts = (one.judged for one in self._seen.values())
         return [one for one in verdicts if one is not None and one.request == token]
 
+    def forget(self, flow: http.HTTPFlow) -> None:
+        """The flow has lost its body."""
+        self._read.pop(flow.id, None)
+
     def facts(self, flow: http.HTTPFlow) -> Facts | None:
         """The response of a flow; `None` where it has none of an LLM's, or no body."""
         if flow.response is None or not flow.response.raw_content or not _may_be_llm(flow):
