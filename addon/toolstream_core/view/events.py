@@ -9,7 +9,7 @@ from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Phase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Event, EventContent
@@ -139,6 +139,24 @@ def _text(frame: Frame) -> str:
 def call_lane(place: int) -> str:
     """The lane of the call with this place."""
     return f"call-{place}"
+
+
+def shortened(events: Iterable[dict[str, Any]], received: Mapping[int, Sequence[str]]) -> Iterator[dict[str, Any]]:
+    """The events with what the client got.
+
+    Where an event's only fragment is as that of the event before but for its text, `fragments` is that text.
+    """
+    before: dict[str, Any] = {}
+    for place, event in enumerate(events):
+        fragments = event.get("fragments", ())
+        only = fragments[0] if len(fragments) == 1 else {}
+        key = "text" if "text" in only else "arguments"
+        text = only.get(key)
+        like = isinstance(text, str) and isinstance(before.get(key), str) and repr({**before, key: text}) == repr(only)
+        before = only
+        yield (
+            event | ({"fragments": text} if like else {}) | ({"received": received[place]} if place in received else {})
+        )
 
 
 def difference(before: str, text: str) -> Any:

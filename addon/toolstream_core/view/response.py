@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.clients.intended import reported_places
@@ -10,10 +11,10 @@ from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import Session
 from toolstream_core.protocols.requests import asked
 from toolstream_core.report.jsonform import call_object, finding_object
-from toolstream_core.view.events import STREAM, TEXTS, Events, call_lane
+from toolstream_core.view.events import STREAM, TEXTS, Events, call_lane, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from toolstream_core.engine.sink import Sink
     from toolstream_core.model import Call, Finding, Json, Record
@@ -61,8 +62,8 @@ class ReadResponse:
             self._places = reported_places(self.record.calls, self.events.resolved_events)
             self.events.move(self._places, len(self.record.calls))
 
-    def object(self) -> dict[str, Any]:
-        """As the document has it, once it is over."""
+    def object(self, received: Mapping[int, Sequence[str]] = MappingProxyType({})) -> dict[str, Any]:
+        """As the document has it, once it is over; `received` has what the client got, where it is something else."""
         saved, record = self.saved, self.record
         assert record is not None
         return {
@@ -80,6 +81,8 @@ class ReadResponse:
             "calls": [_call(one) for one in record.calls],
             "findings": [self._finding(one) for one in record.findings],
             "faults": [{"spec": one.spec, "changes": one.changes} for one in saved.faults],
+            "events": [*shortened(self.events.objects, received)],
+            "changed": len(received),
         }
 
     def live_object(self) -> dict[str, Any]:

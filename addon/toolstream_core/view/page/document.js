@@ -16,6 +16,17 @@ function rawTexts(events) {
   return out;
 }
 
+/** Writes fragments out. An event may give the text of its only fragment, which else is that of the event before. */
+function writeOut(events, before) {
+  for (const event of events) {
+    if (typeof event.fragments === "string") {
+      const [like] = before.fragments;
+      event.fragments = [{ ...like, [like.text === undefined ? "arguments" : "text"]: event.fragments }];
+    }
+    before = event;
+  }
+}
+
 /** The columns of a response: texts, times, numbers, lanes, findings and stalls by row. Computed once. */
 function prepared(response) {
   if (response.ready) return response.ready;
@@ -139,7 +150,11 @@ function applyPatch(doc, patch) {
   for (const [key, value] of Object.entries({ models, defects, projects })) if (value) Object.assign(doc[key], value);
   if (at === undefined) return;
   const response = begin ? (doc.responses[at] = begin) : doc.responses[at];
-  if (events) response.events.push(...events);
+  if (begin) writeOut(response.events);
+  if (events) {
+    writeOut(events, response.events.at(-1));
+    response.events.push(...events);
+  }
   Object.assign(response, rest);
   delete response.ready;
 }

@@ -12,6 +12,7 @@ function drawAbout() {
 /** Shows a document: the response and event of the address, else the first misread response. */
 function begin(doc) {
   app.doc = doc;
+  for (const response of doc.responses) writeOut(response.events);
   live.show();
   $("app").hidden = !doc.responses.length;
   $("empty").hidden = !!doc.responses.length;
