@@ -10,13 +10,20 @@ const { TOOLSTREAM_PAGES: PAGES, TOOLSTREAM_PAGE_SOURCE: SOURCE } = process.env;
 const CHECKPOINT = 256;
 const context = vm.createContext({ structuredClone });
 for (const name of ["document.js", "stepping.js", "json.js"]) vm.runInContext(readFileSync(join(SOURCE, name), "utf8"), context);
-const { rawTexts, prepared, listRows, placeOf, tokensOf, marked, difference, applyPatch, stalls, stateAt, sameJson, returnedText, Player, duration } = vm.runInContext("({ rawTexts, prepared, listRows, placeOf, tokensOf, marked, difference, applyPatch, stalls, stateAt, sameJson, returnedText, Player, duration })", context);
+const { rawTexts, writeOut, prepared, listRows, placeOf, tokensOf, marked, difference, applyPatch, stalls, stateAt, sameJson, returnedText, Player, duration } = vm.runInContext("({ rawTexts, writeOut, prepared, listRows, placeOf, tokensOf, marked, difference, applyPatch, stalls, stateAt, sameJson, returnedText, Player, duration })", context);
 const plain = (value) => JSON.parse(JSON.stringify(value));
 const read = (name) => JSON.parse(/<script type="application\/json" id="data">(.*?)<\/script>/s.exec(readFileSync(join(PAGES, `${name}.html`), "utf8"))[1]);
 const all = ["loop", "truncated", "repaired", "violating", "choices", "large"].flatMap((name) => read(name).responses.map((response) => [name, response]));
+for (const [, response] of all) writeOut(response.events);
 
 test("texts of events are restored", () => {
   assert.deepEqual(plain(rawTexts([{ raw: "data: abc" }, { raw: [6, "x", 1] }, { raw: "z" }, { raw: [1, "y", 0] }])), ["data: abc", "data: xc", "z", "zy"]);
+});
+
+test("fragments are written out", () => {
+  const first = { raw: "", fragments: [{ lane: "call-0", index: 0, arguments: "{" }] }, events = [first, { raw: "", fragments: "}" }, { raw: "", fragments: [{ lane: "text", text: "a" }] }, { raw: "", fragments: "b" }];
+  writeOut(events);
+  assert.deepEqual(plain(events.map((event) => event.fragments)), [first.fragments, [{ lane: "call-0", index: 0, arguments: "}" }], [{ lane: "text", text: "a" }], [{ lane: "text", text: "b" }]]);
 });
 
 test("tokens join to the text, and have pointers", () => {
@@ -109,7 +116,9 @@ test("patches build the document", () => {
   applyPatch(doc, { response: 0, begin: { events: [], lanes: [], findings: [], calls: [] }, conversations: [{ title: "x", responses: [0] }], models: { protocol: {} } });
   applyPatch(doc, { response: 0, events: [event, event], lanes: ["text"] });
   assert.equal(prepared(doc.responses[0]).count, 2);
-  applyPatch(doc, { response: 0, events: [event], state: "complete" });
-  assert.equal(prepared(doc.responses[0]).count, 3);
+  applyPatch(doc, { response: 0, events: [{ raw: "", fragments: [{ lane: "text", text: "a" }] }], state: "complete" });
+  applyPatch(doc, { response: 0, events: [{ raw: "", fragments: "b" }] });
+  assert.equal(prepared(doc.responses[0]).count, 4);
+  assert.deepEqual(plain(doc.responses[0].events[3].fragments), [{ lane: "text", text: "b" }]);
   assert.deepEqual([doc.responses[0].state, Object.keys(doc.models), doc.conversations.length], ["complete", ["protocol"], 1]);
 });
