@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+DESTREAMED = "streamed by toolstream"
+"""The comment of a flow whose response the provider did not stream."""
+
 
 class Timing:
     """The deliveries of the answers that are on their way."""
@@ -128,7 +131,7 @@ class Timing:
         if binary and protocol.form is not Form.MESSAGES:
             return False
         flow.response = http.Response.make(200, b" ", {"content-type": protocol.content_type})
-        flow.comment = "streamed by toolstream"
+        flow.comment = DESTREAMED
         self._fetching[flow.id] = protocol
         return True
 

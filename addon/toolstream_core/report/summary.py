@@ -28,7 +28,7 @@ def overview(record: Record, model: str | None) -> Marked:
     finish = f"finish {reasons}" if reasons else "no finish reason"
     kind = "" if record.streamed else ", not streamed"
     other = f", model {foreign(record.model)}" if record.model and record.model != model else ""
-    changed = f", {_changed(record)}" if record.changed else ""
+    changed = f", {changed_text(record)}" if record.changed else ""
     wrong = "".join(f", {counted(number, name)}" for name, number in _severities(record) if number)
     ending = _how_ended(record)
     text = f"{events}, {calls}, {finish}{kind}{other}{wrong}{changed}{ending}"
@@ -48,7 +48,7 @@ def notes(record: Record, hide: Hide = str) -> Iterator[Marked]:
         yield Marked(f"{note.name}: {printable(hide(note.message))}")
 
 
-def _changed(record: Record) -> str:
+def changed_text(record: Record) -> str:
     """Events that repairs or shapes changed."""
     shapes = {*record.changes} & shape_names()
     verb = "changed" if shapes and len(shapes) < len(record.changes) else "rewritten" if shapes else "repaired"

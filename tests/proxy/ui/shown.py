@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mitmproxy import contentviews, http
+from mitmproxy.addons.next_layer import NextLayer
+from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.addons.view import View
 from mitmproxy.io import FlowReader
 from mitmproxy.test import taddons
@@ -65,8 +67,7 @@ def interface(**options: Any) -> Iterator[Shown]:
     """An interface of mitmproxy with toolstream, running; the content views are removed at the end."""
     addon, view = ToolstreamAddon(), View()
     before = dict(contentviews.registry)
-    with taddons.context(view, addon) as context:
-        context.options.add_option("store_streamed_bodies", bool, False, "")
+    with taddons.context(Proxyserver(), NextLayer(), view, addon) as context:
         context.configure(addon, **{"toolstream_log": "off", **options})
         addon.running()
         try:

@@ -1,4 +1,4 @@
-"""What mitmweb and the console get: content views and bodies. Nothing is done where neither is there."""
+"""What mitmweb and the console get: content views, bodies and marks. Nothing is done where neither is there."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from toolstream_core.proxy.exchange import secrets_of
 from toolstream_core.proxy.options import size_of
 from toolstream_core.proxy.ui.bodies import Bodies
 from toolstream_core.proxy.ui.known import Known
+from toolstream_core.proxy.ui.marks import put
 from toolstream_core.proxy.ui.views import Events, ToolCalls
 from toolstream_core.redact import raised_at, redacted
 from toolstream_core.report.judging import SavedVerdict
@@ -37,14 +38,15 @@ class Interface:
         """Whether mitmweb or the console is there."""
         self.bodies = Bodies(_failed)
         self.known = Known(self.bodies.saved)
+        self._views = (ToolCalls(self.known), Events(self.known))
 
     def run(self) -> None:
         """The addons of mitmproxy are there; its list of flows is one of them in mitmweb and in the console."""
         self.on = ctx.master.addons.get("view") is not None
         if self.on:
             self.configure()
-            contentviews.add(ToolCalls(self.known))
-            contentviews.add(Events(self.known))
+            for view in self._views:
+                contentviews.add(view)
 
     def configure(self) -> None:
         """Take the options. Raises `OptionsError`."""
@@ -69,18 +71,31 @@ class Interface:
         if watch.record is not None:
             seen = self.known.note(flow.id)
             seen.record, seen.hide = watch.record, partial(redacted, secrets=secrets_of(flow.request))
-        self._refresh(flow)
+            put(self._shown(flow.id) or flow, seen)
+        self._refresh(self._shown(flow.id) or flow)
 
     def judged(self, told: ToldVerdict) -> None:
         """A verdict came."""
         if self.on:
             calls = told.answer.calls
             verdict = SavedVerdict(told.flow, told.verdict, calls, told.request, told.hide, told.explained)
-            self.known.note(told.flow).judged = verdict
+            seen, flow = self.known.note(told.flow), self._shown(told.flow)
+            seen.judged = verdict
+            if flow is not None:
+                put(flow, seen)
+                self._refresh(flow)
+                contentviews.registry.on_change.send(self._views[0])  # the console shows flows again then
 
     def close(self) -> None:
-        """The proxy ends."""
+        """The proxy ends; verdicts that come now are for the log."""
+        self.on = False
         self.bodies.close()
+
+    def _shown(self, token: str) -> http.HTTPFlow | None:
+        """The flow in mitmproxy's list that a response came in; those of a WebSocket come in one."""
+        view = ctx.master.addons.get("view")
+        found: http.HTTPFlow | None = view.get_by_id(token) or view.get_by_id(token.partition(".")[0])
+        return found
 
     def _refresh(self, *flows: http.HTTPFlow) -> None:
         """Let mitmproxy show what changed."""
