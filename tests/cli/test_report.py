@@ -56,6 +56,21 @@ def test_a_report_is_the_same_each_time(tmp_path: Path, capsys: pytest.CaptureFi
     assert "LLM" in capsys.readouterr().err
 
 
+def test_a_report_as_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The page of `toolstream view`, narrowed to what was asked for."""
+    page = tmp_path / "page.html"
+    assert main(["report", str(FLOW), "--format", "html", "-o", str(page), "--select", "TS102"]) == 0
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text(), re.DOTALL)
+    assert found
+    (response,) = json.loads(found[1])["responses"]
+    assert {one["code"] for one in response["findings"]} == {"TS102"}
+    assert main(["report", str(FLOW), "--format", "html", "-o", str(tmp_path / "none"), "--select", "missing-id"]) == 2
+    assert "no missing-id in " in capsys.readouterr().err
+    assert main(["report", str(FLOW), "--format", "html"]) == 2
+    assert "missing -o FILE. Expected, for example: toolstream report " in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
 def test_a_report_is_made_of_pasted_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As of a flow file: `serve` reads it too."""
     path = tmp_path / "paste.md"

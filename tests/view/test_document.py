@@ -123,7 +123,7 @@ def test_page_and_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["flows/glm-5.flow"], "missing -o FILE. Expected, for example: toolstream view captures -o page.html"),
+        (["flows/glm-5.flow"], "missing -o FILE. Expected, for example: toolstream view flows/glm-5.flow -o page.html"),
         (["nothing.flow", "-o", "{out}"], "nothing.flow"),
         (["README.md", "-o", "{out}"], "README.md contains no LLM response. Expected a mitmproxy flow file"),
         (["flows/glm-5.flow", "--open", "--format", "json"], "--open needs a page"),

@@ -231,6 +231,8 @@ def _report(parser: Parser) -> None:
     parser.add_argument("flow", type=values.path, metavar="FLOW", help="flow file; use `toolstream shrink` on it first")
     text = f"report only these findings: {_DEFECT_LIST}"
     parser.add_argument("--select", action="append", type=values.DEFECTS, metavar="DEFECT", help=text)
+    text = "output format: markdown (default), or html, the page of `toolstream view`"
+    parser.add_argument("--format", choices=("markdown", "html"), default="markdown", help=text)
     _add_output(parser)
 
 
@@ -441,7 +443,7 @@ COMMANDS: Final = {
             "report",
             "write a bug report on saved responses, as Markdown",
             _report,
-            "Write a bug report on saved responses, as Markdown for an issue.",
+            "Write a bug report on saved responses, as Markdown for an issue, or as a page.",
         ),
         Command(
             "view",

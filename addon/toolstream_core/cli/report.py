@@ -1,4 +1,4 @@
-"""`toolstream report`: a bug report on saved answers, as Markdown. Knows the options."""
+"""`toolstream report`: a bug report on saved responses, as Markdown or as a page. Knows the options."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 def run(args: argparse.Namespace) -> int:
     """Write the report. Raises `UsageError`."""
+    if args.format == "html":
+        return _as_page(args)
     from toolstream_core.fixtures import FixtureError
     from toolstream_core.report.markdown import bug_report
 
@@ -37,14 +39,26 @@ def run(args: argparse.Namespace) -> int:
             if args.select:
                 answers = _narrowed(answers, frozenset().union(*args.select))
                 if not answers:
-                    names = _names(args.select)
-                    raise UsageError(f"no {names} in {args.flow}. See `toolstream inspect {args.flow}`")
+                    raise UsageError(_not_found(args))
             print(bug_report(answers, args.flow.name, __version__), end="")
     except UnreadableError as error:
         raise UsageError(f"{args.flow} {error}") from error
     except FixtureError as error:
         raise UsageError(str(error)) from error
     return 0
+
+
+def _as_page(args: argparse.Namespace) -> int:
+    from toolstream_core.cli.view import write_view
+    from toolstream_core.view.document import ViewBuilder
+
+    builder = ViewBuilder(codes=frozenset().union(*args.select or ()))
+    nothing = _not_found(args) if args.select else f"{args.flow} contains no LLM response"
+    return write_view(args, [str(args.flow)], builder, nothing)
+
+
+def _not_found(args: argparse.Namespace) -> str:
+    return f"no {_names(args.select)} in {args.flow}. See `toolstream inspect {args.flow}`"
 
 
 def reported(flows: Sequence[Path]) -> dict[Path, list[ReportedAnswer]]:

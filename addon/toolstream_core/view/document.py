@@ -31,8 +31,12 @@ VERSION: Final = 1
 class ViewBuilder:
     """Takes saved responses in their order, and makes the document of them."""
 
-    def __init__(self, *, raw: bool = False, live: bool = False) -> None:
-        """With `raw`, secrets stay. `live`: the document grows while it is shown."""
+    def __init__(self, *, raw: bool = False, live: bool = False, codes: frozenset[str] = frozenset()) -> None:
+        """With `raw`, secrets stay. `live`: the document grows while it is shown.
+
+        With `codes`, only responses with findings of these codes are in it, and of their findings only these.
+        """
+        self._codes = codes
         self._raw = raw
         self._live = live
         self._responses: list[ReadResponse] = []
@@ -55,7 +59,10 @@ class ViewBuilder:
         self._judging.take(clean, response.record)
         if response.record is None:
             return False
-        self._responses.append(response)
+        if self._codes:
+            response.record.findings = [one for one in response.record.findings if one.code in self._codes]
+        if response.record.findings or not self._codes:
+            self._responses.append(response)
         return True
 
     def document(self, files: Sequence[str]) -> dict[str, Any]:
