@@ -72,6 +72,7 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
             "unknown option --frmat; did you mean --format? See `toolstream help inspect`",
         ),
         (["inspect", "x", "--dialct", "y"], "unknown option --dialct; did you mean --dialect?"),
+        (["run", "--provider", "flows", "--", "x"], "unknown option --provider; did you mean --provider-repeats?"),
         (["shrink", "x", "-s", "y"], "unknown option -s. See `toolstream help shrink`"),
         (["run", "--speed", "fast"], "--speed: 'fast' is not a speed. Expected: 1 as recorded"),
         (["serve", "--port", "99999"], "--port: '99999' is not a port"),

@@ -38,7 +38,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, name: str, **settings: Any) -> None:
         """The parser of the command `name`."""
-        super().__init__(prog=f"toolstream {name}", **settings)
+        super().__init__(prog=f"toolstream {name}", allow_abbrev=False, **settings)
         self.name = name
 
     def parsed(self, words: Sequence[str], args: argparse.Namespace, renamed: Sequence[str] = ()) -> argparse.Namespace:
