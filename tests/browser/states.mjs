@@ -132,3 +132,11 @@ inPage("a session in which the client returned nothing later", "untimed", async 
   await until(page, '.evidence[aria-label^="Next"]', /No later request was recorded/);
   assert.ok((await event(page)) >= 0);
 });
+
+const loop = documentOf("loop");
+const atOnce = { ...loop, responses: loop.responses.map((one) => ({ ...one, events: one.events.map(({ ms, ...rest }, k) => (k ? rest : { ...rest, ms: 0 })) })) };
+
+inPage("one time for all events: the event axis", rewritten("loop", "at-once", atOnce), async (page) => {
+  assert.ok(await page.isDisabled("#axis-time"));
+  assert.equal(await page.getAttribute("#axis-event", "aria-pressed"), "true");
+});

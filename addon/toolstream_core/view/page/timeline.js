@@ -22,10 +22,11 @@ class Timeline {
 
   /** Shows a response from its beginning to its end. */
   show() {
-    const { app, ready } = this, { timed } = app.response;
+    // All events at one time are told apart only on the axis of events.
+    const { app, ready } = this, timed = app.response.timed && (ready.ms[ready.count - 1] > 0 || app.response.state === "live");
     this.axis = timed ? app.axis : "event";
     $("axis-time").disabled = !timed;
-    $("axis-time").title = timed ? "" : "No times were recorded for this response";
+    $("axis-time").title = timed ? "" : "No times, or one time for all events, were recorded for this response";
     press("axis-time", this.axis === "time");
     press("axis-event", this.axis === "event");
     this.total = Math.max(this.axis === "time" ? ready.ms[ready.count - 1] || 1 : ready.count - 1, 1);
