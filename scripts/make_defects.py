@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "addon"))
 
-from toolstream_core.cli import catalogue  # noqa: E402
 from toolstream_core.defects.table import ROWS  # noqa: E402
+from toolstream_core.report import catalogue  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

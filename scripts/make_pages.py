@@ -27,11 +27,11 @@ sys.path[:0] = [str(ROOT / "addon"), str(ROOT / "scripts")]
 from make_flows import write_or_check  # noqa: E402
 from recording import plain, svg  # noqa: E402
 from toolstream_core.checking import table  # noqa: E402
-from toolstream_core.cli import catalogue  # noqa: E402
 from toolstream_core.defects.table import ROWS  # noqa: E402
 from toolstream_core.faults.clients import CLIENTS  # noqa: E402
 from toolstream_core.faults.presets import PRESETS  # noqa: E402
 from toolstream_core.proxy.option_table import KEEP_BODIES, OPTIONS, PROVIDER, AddonOption  # noqa: E402
+from toolstream_core.report import catalogue  # noqa: E402
 from toolstream_core.settings import injectable_names  # noqa: E402
 from toolstream_core.transit import TRANSIT  # noqa: E402
 

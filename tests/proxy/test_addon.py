@@ -70,7 +70,7 @@ def test_a_stream_is_told(addon: tuple[ToolstreamAddon, taddons.context], capsys
     play(addon[0], flow, CHUNK.replace(b'"{}"', b'"{\\"k\\":\\"' + SECRET.encode() + b'\\"}"'), DONE)
     addon[0].done()
     lines = capsys.readouterr().out.splitlines()
-    assert [line.endswith(f"  {flow.id}") for line in lines] == [True] + [False] * (len(lines) - 1)
+    assert [line.endswith(f"  flow {flow.id}") for line in lines] == [True] + [False] * (len(lines) - 1)
     assert all(line.startswith("#1 ") for line in lines)
     assert any("call 0 ls" in line for line in lines)
     assert SECRET not in "".join(lines)

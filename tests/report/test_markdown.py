@@ -11,10 +11,10 @@ import pytest
 from tests.laws.driven import injected
 from tests.laws.healthy import streams
 from tests.tables import INJECTORS
-from toolstream_core.cli.report import _Fragments
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import read_body
 from toolstream_core.protocols.registry import named
+from toolstream_core.proxy.reported import Fragments
 from toolstream_core.report import prose
 from toolstream_core.report.markdown import LONGEST, bug_report
 from toolstream_core.report.readings import wrong_readings
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def reported(body: bytes, healthy: Healthy) -> ReportedAnswer:
     """A body as a report shows it."""
-    fragments = _Fragments()
+    fragments = Fragments()
     record = read_body([body], healthy.exchange, sinks=[fragments])
     assert record is not None
     frames = [piece.frame for piece in split([TimedChunk(0, body)], healthy.exchange.content_type)[1]]

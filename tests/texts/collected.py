@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.cli import catalogue
+from toolstream_core.report import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

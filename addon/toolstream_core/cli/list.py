@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from toolstream_core.cli import catalogue
 from toolstream_core.cli.output import printed_to
+from toolstream_core.report import catalogue
 from toolstream_core.report.layout import wrapped
 
 if TYPE_CHECKING:

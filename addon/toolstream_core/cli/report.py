@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.output import printed_to
-from toolstream_core.cli.reproduction import turn_of
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import read_body
-from toolstream_core.engine.sink import Sink
 from toolstream_core.sources.saved import UnreadableError
 from toolstream_core.version import __version__
 
@@ -19,9 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.fixtures.answers import Answered
-    from toolstream_core.model import Event, EventContent, Fragment
     from toolstream_core.report.judging import SavedVerdict
     from toolstream_core.report.reported import ReportedAnswer
 
@@ -64,10 +58,13 @@ def _not_found(args: argparse.Namespace) -> str:
 def reported(flows: Sequence[Path]) -> dict[Path, list[ReportedAnswer]]:
     """The answers of flow files of one run as reports show them. Raises `UnreadableError` and `FixtureError`."""
     from toolstream_core.fixtures.answers import read_answers
+    from toolstream_core.proxy.reported import reported_answer
 
     answers = {flow: read_answers(flow) for flow in flows}
     verdicts = _verdicts_in(flows)
-    return {flow: [_reported(one, verdicts.get(one.fixture.source)) for one in of] for flow, of in answers.items()}
+    return {
+        flow: [reported_answer(one, verdicts.get(one.fixture.source)) for one in of] for flow, of in answers.items()
+    }
 
 
 def _verdicts_in(flows: Iterable[Path]) -> dict[str, SavedVerdict]:
@@ -85,44 +82,6 @@ def _verdicts_in(flows: Iterable[Path]) -> dict[str, SavedVerdict]:
         for saved in answers(str(flow), flowfile.answers):
             judging.take(saved, read_body(saved.chunks, saved.exchange, broken=saved.broken))
     return {one.source: one for one in verdicts}
-
-
-class _Fragments(Sink):
-    """Keeps the tool-call entries of an answer."""
-
-    live = True
-    each = True
-
-    def __init__(self) -> None:
-        self.seen: list[Fragment] = []
-
-    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
-        self.seen += said.fragments
-
-
-def _reported(one: Answered, verdict: SavedVerdict | None) -> ReportedAnswer:
-    from toolstream_core.fixtures.answers import as_client_got
-    from toolstream_core.report.reported import ReportedAnswer
-
-    caused, got = one.fixture.caused, as_client_got(one)
-    fixture = got.fixture
-    turn = turn_of(one.number, fixture)
-    fragments = _Fragments()
-    read_body((chunk.data for chunk in turn.chunks), turn.exchange, broken=turn.broken, sinks=[fragments])
-    return ReportedAnswer(
-        record=fixture.record,
-        frames=[piece.frame for piece in turn.pieces],
-        fragments=fragments.seen,
-        path=fixture.path,
-        request=fixture.request,
-        status=fixture.status,
-        recorded=datetime.fromtimestamp(one.flow.request.timestamp_start, UTC).date().isoformat(),
-        caused=caused.specs,
-        provider=list(dict.fromkeys(found.name for found in one.fixture.record.findings)) if got is not one else None,
-        left=caused.findings if caused.specs else None,
-        client="" if verdict is None else verdict.about_client,
-        understood=verdict is None or verdict.verdict.understood,
-    )
 
 
 def _narrowed(answers: Sequence[ReportedAnswer], codes: frozenset[str]) -> list[ReportedAnswer]:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.model import Exchange
-from toolstream_core.shrinking.candidate import turn
-from toolstream_core.shrinking.pieces import TimedChunk
+from toolstream_core.fixtures.answers import turn_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from toolstream_core.fixtures import Fixture
     from toolstream_core.fixtures.answers import Answered
-    from toolstream_core.shrinking.candidate import Candidate, Turn
+    from toolstream_core.shrinking.candidate import Candidate
 
 
 class Reproduction:
@@ -63,17 +60,3 @@ def reproduction(path: Path, shows: Callable[[Candidate], bool] | None) -> Repro
     provider = Reproduction(said, f"{broken}; shrinking the response of the provider, because only it shows the bug")
     client = Reproduction(got, f"{broken}; shrinking the response that the client received")
     return provider if shows is not None and shows(provider.original) and not shows(client.original) else client
-
-
-def turn_of(number: int, fixture: Fixture) -> Turn:
-    """A fixture as an answer of the search."""
-    types = (value for name, value in fixture.headers if name.lower() == b"content-type")
-    exchange = Exchange(
-        source=fixture.source,
-        host=fixture.host,
-        path=fixture.path,
-        content_type=next(types, b"").decode("latin-1"),
-        status=fixture.status,
-        request=fixture.request,
-    )
-    return turn(number, exchange, (TimedChunk(*chunk) for chunk in fixture.chunks), fixture.broken)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mitmproxy import ctx, http
 
+from toolstream_core.fixtures import Chunk, table_of
 from toolstream_core.fixtures.sockets import SOCKET
 from toolstream_core.proxy.flowfile import Cut
 from toolstream_core.proxy.live.recording import LiveRecording
@@ -116,6 +117,24 @@ class Bodies:
         body = self._bodies.get(flow.id)
         shown = isinstance(flow.response, KeptResponse) and flow.response.raw_content is flow.response.kept
         return body.saved if shown and body is not None else None
+
+    def complete(self, flow: http.HTTPFlow) -> http.HTTPFlow:
+        """A copy of a flow with its kept body, as a capture has it. The same flow where nothing is kept of it."""
+        saved = self.saved(flow)
+        if saved is None:
+            return flow
+        new = http.HTTPFlow.from_state(flow.get_state())
+        assert isinstance(new, http.HTTPFlow)
+        assert new.response is not None
+        chunks = [Chunk(ms, data) for ms, data in zip(saved.times, saved.chunks, strict=True)]
+        new.response.raw_content = b"".join(chunk.data for chunk in chunks)
+        if saved.exchange.content_encoding:
+            new.response.headers["content-encoding"] = saved.exchange.content_encoding
+        noted = table_of(chunks) | ({} if saved.broken is None else {"broken": saved.broken})
+        if saved.sent is not None:
+            noted["sent"] = {"body": saved.sent, "chunks": table_of([Chunk(0, saved.sent)])["chunks"]}
+        new.metadata["toolstream"] = noted
+        return new
 
     def limit_to(self, limit: int) -> None:
         """Keep at most so many bytes from now on."""

@@ -1,4 +1,4 @@
-"""What mitmweb and the console get: content views, bodies and marks. Nothing is done where neither is there."""
+"""What mitmweb and the console get: content views, bodies, marks and commands. Without them nothing is done."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from mitmproxy.hooks import UpdateHook
 from toolstream_core.proxy.exchange import secrets_of
 from toolstream_core.proxy.options import size_of
 from toolstream_core.proxy.ui.bodies import Bodies
+from toolstream_core.proxy.ui.commands import Commands
 from toolstream_core.proxy.ui.known import Known
 from toolstream_core.proxy.ui.marks import put
 from toolstream_core.proxy.ui.views import Events, ToolCalls
@@ -38,6 +39,7 @@ class Interface:
         """Whether mitmweb or the console is there."""
         self.bodies = Bodies(_failed)
         self.known = Known(self.bodies.saved)
+        self.commands = Commands(self.known, self.bodies)
         self._views = (ToolCalls(self.known), Events(self.known))
 
     def run(self) -> None:
@@ -47,6 +49,7 @@ class Interface:
             self.configure()
             for view in self._views:
                 contentviews.add(view)
+            self.commands.add_to(ctx.master.commands)
 
     def configure(self) -> None:
         """Take the options. Raises `OptionsError`."""

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from tests.conftest import ROOT
-from toolstream_core.cli import catalogue
-from toolstream_core.cli.explain import explained
 from toolstream_core.cli.main import main
 from toolstream_core.defects.table import ROWS
+from toolstream_core.report import catalogue
+from toolstream_core.report.names import explained
 from toolstream_core.verdict import Outcome
 from toolstream_core.verdict.outcome import RENAMED
 
