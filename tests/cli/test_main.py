@@ -196,3 +196,20 @@ def test_the_words_are_those_of_the_command_line(
     monkeypatch.setattr(addon_path, "run", found)
     assert main.main() == 1
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["shrink", "-"], "standard input has no name to derive the output's from. Add -o FILE"),
+        (["run", "-", "--", "x"], "standard input cannot be served; save it to a file and name that file"),
+        (["serve", "-"], "standard input cannot be served; save it to a file and name that file"),
+        (["check", "-", "--", "x"], "standard input cannot be served; save it to a file and name that file"),
+        (["mcp", "-"], "- cannot be read: standard input carries the protocol"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_standard_input_is_read_or_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Never taken for a file of that name."""
+    assert main(words) == 2
+    assert message in capsys.readouterr().err

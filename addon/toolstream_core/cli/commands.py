@@ -201,7 +201,7 @@ def _add_reports(parser: Parser) -> None:
 
 
 def _shrink(parser: Parser) -> None:
-    parser.add_argument("flow", type=values.path, metavar="FLOW", help=_READABLE.removesuffix(", or - for stdin"))
+    parser.add_argument("flow", type=values.path, metavar="FLOW", help=f"{_READABLE}, which needs -o")
     text = "keep one of these findings: codes, names or families, separated by commas; repeatable"
     parser.add_argument("--select", action="append", type=values.DEFECTS, metavar="DEFECT", help=text)
     text = "keep this verdict, on the saved conversation or on the runs of CMD (default: the worst of the first run)"

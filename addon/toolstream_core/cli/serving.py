@@ -14,7 +14,7 @@ from toolstream_core.cli.values import path
 from toolstream_core.proxy.option_table import PROVIDER
 from toolstream_core.report.jsonl import may_append
 from toolstream_core.sources import demo
-from toolstream_core.sources.files import READABLE
+from toolstream_core.sources.files import READABLE, STDIN
 from toolstream_core.synthetic.call_specs import PREFIX, CallSpecError, parse_calls
 from toolstream_core.testing import Setup
 
@@ -31,6 +31,8 @@ def setup_of(args: argparse.Namespace, *, network: str, log: str) -> Setup:
     """What the arguments ask for. Raises `UsageError`."""
     flows, calls = flows_and_calls(args.flows)
     for flow in flows:
+        if str(flow) == STDIN:
+            raise UsageError("standard input cannot be served; save it to a file and name that file")
         if unknown := demo.unknown(flow):
             raise UsageError(unknown)
         if not demo.located(flow).exists():

@@ -88,6 +88,8 @@ def _output(args: argparse.Namespace) -> Path | None:
     """The file to write; `None` for standard output, which gets no expectation."""
     from toolstream_core.fixtures.expectation import expect_path
 
+    if str(args.flow) == STDIN and args.output is None:
+        raise UsageError("standard input has no name to derive the output's from. Add -o FILE")
     output: Path = args.output or beside(args.flow).with_suffix(".min.flow")
     to_stdout = str(output) == STDIN
     outputs = [] if to_stdout else [Output(path, "-o", args.force) for path in (output, expect_path(output))]
