@@ -211,5 +211,5 @@ def test_the_words_are_those_of_the_command_line(
 )
 def test_standard_input_is_read_or_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Never taken for a file of that name."""
-    assert main(words) == 2
+    assert main.main(words) == 2
     assert message in capsys.readouterr().err
