@@ -1,4 +1,4 @@
-"""The session view: what its document, its command and its page cost. Knows the page only as a file."""
+"""The session view and the content views: what they cost. Knows the page only as a file."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ from typing import TYPE_CHECKING, Final
 
 from benchlib.streams import Kind, Load
 from toolstream_core.model import Exchange
+from toolstream_core.proxy.ui.call_text import response_lines
+from toolstream_core.proxy.ui.event_text import event_lines
+from toolstream_core.proxy.ui.facts import facts_of
+from toolstream_core.proxy.ui.known import Seen
+from toolstream_core.proxy.ui.layout import wrapped
 from toolstream_core.sources.saved import Saved
 from toolstream_core.view.assemble import page
 from toolstream_core.view.document import ViewBuilder
@@ -54,7 +59,7 @@ def measure(folder: Path, events: int, rounds: int) -> list[Viewed]:
         command.seconds.append(_timed(lambda: _command(body, out)))
         command.beside.append(_timed(lambda: subprocess.run([sys.executable, "-c", "pass"], check=True)))
     made.size = command.size = out.stat().st_size
-    return [made, command, *_in_browser(folder, out, events, rounds)]
+    return [made, command, *_in_browser(folder, out, events, rounds), *_content_views(events // 2, rounds)]
 
 
 def _blocks(events: int) -> Sequence[bytes]:
@@ -96,6 +101,27 @@ def _in_browser(folder: Path, out: Path, events: int, rounds: int) -> list[Viewe
         Viewed("page opens", events, "an idle page", told["open"], told["idle"], out.stat().st_size),
         Viewed("page steps one event", events, "a frame", told["step"], told["frame"], out.stat().st_size),
     ]
+
+
+def _content_views(events: int, rounds: int) -> list[Viewed]:
+    """The views of a response in mitmweb, and reading it, which is done once for both."""
+    chunks = _blocks(events)
+    exchange = Exchange(source="bench", path="/v1/chat/completions", content_type="text/event-stream")
+    saved = Saved(exchange=exchange, chunks=chunks, times=range(len(chunks)))
+    facts = facts_of(saved)
+    assert facts is not None
+    known = facts
+    work: dict[str, Callable[[], object]] = {
+        "content view Events": lambda: "\n".join(event_lines(known)),
+        "content view Tool calls": lambda: "\n".join(wrapped(response_lines(known, Seen()))),
+        "response read for content views": lambda: facts_of(saved),
+    }
+    measured = {name: Viewed(name, events, "json.loads of each event") for name in work}
+    for _ in range(rounds):
+        for name, do in work.items():
+            measured[name].seconds.append(_timed(do))
+            measured[name].beside.append(_timed(lambda: _parsed(chunks)))
+    return [*measured.values()]
 
 
 def _timed(do: Callable[[], object]) -> float:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.clients.received import Answer
+from toolstream_core.delivery.sent_bytes import SentBytes
+from toolstream_core.fixtures.caused import sent_in
 from toolstream_core.protocols.requests import asked
 from toolstream_core.proxy.exchange import secrets_of
 from toolstream_core.proxy.live_answer import LiveAnswer, live_answer
@@ -116,7 +119,11 @@ class Verdicts:
                 self._conversations.unanswered(flow.id)
                 return
             broken = flow.error.msg if flow.error else None
-            if watch.differs and (got := sent.record(broken=broken)) is not None:
+            captured = None if flow.live else sent_in(flow)
+            if captured is not None:
+                sent = SentBytes(replace(sent.exchange, content_encoding=""))
+                sent.take(captured)
+            if (watch.differs or captured is not None) and (got := sent.record(broken=broken)) is not None:
                 if _comparable(got) != _comparable(record):
                     self._tell_delivered(watch, got.calls)
                 record = got

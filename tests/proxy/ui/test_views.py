@@ -111,6 +111,17 @@ def test_a_misread_response_is_shown_with_its_verdict(shown: Shown) -> None:
     assert '  returned: {"x":1}' in request.text.splitlines()
 
 
+def test_a_loaded_capture_is_judged_by_what_its_client_got(shown: Shown) -> None:
+    """The capture has it where it is not what the provider sent."""
+    first = answered(CHUNK + DONE)
+    first.metadata["toolstream"] = {"sent": {"body": CHUNK.replace(b'"{}"', b'"{\\"x\\":1}"') + DONE}}
+    second = answered(DONE, call("c1", '{"x":1}'), {"role": "tool", "tool_call_id": "c1", "content": "ok"})
+    shown.pass_through(first, second)
+    lines = shown.text(first, first.response).splitlines()
+    assert lines[0] == "verdict: The client read call 0 ls as sent (ok)"
+    assert '  received: {"x":1}' in lines
+
+
 def test_a_request_that_returns_calls_as_sent_is_shown_as_ever(shown: Shown) -> None:
     """The view can be selected."""
     first = answered(CHUNK + DONE)
