@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+from mitmproxy import optmanager
+from mitmproxy.exceptions import OptionsError
 from mitmproxy.test import taddons
 
 from toolstream_core.proxy.addon import ToolstreamAddon
-from toolstream_core.proxy.option_table import OPTIONS
+from toolstream_core.proxy.option_table import OPTIONS, AddonOption
 
 
 def test_mitmproxy_has_each_option_as_the_table_says() -> None:
@@ -16,6 +19,19 @@ def test_mitmproxy_has_each_option_as_the_table_says() -> None:
             assert (tuple(default) if option.many else default) == option.default
         known = {name for name in context.options.keys() if name.startswith("toolstream_")}  # noqa: SIM118 - no mapping
     assert known == {option.name for option in OPTIONS}
+
+
+@pytest.mark.parametrize("option", [one for one in OPTIONS if one.choices], ids=lambda option: option.name)
+def test_values_of_a_list_are_choices(option: AddonOption) -> None:
+    """Interfaces offer them; any other value is refused, the empty one too."""
+    with taddons.context(ToolstreamAddon()) as context:
+        assert optmanager.dump_dicts(context.options, [option.name])[option.name]["choices"] == option.choices
+        for value in option.choices:
+            context.options.update(**{option.name: value})
+        for value in ("none of them", ""):
+            with pytest.raises(OptionsError, match=f"{option.name}: .* Expected {', '.join(option.choices)}"):
+                context.options.update(**{option.name: value})
+        assert getattr(context.options, option.name) == option.choices[-1]
 
 
 def test_flags_are_short_and_differ() -> None:

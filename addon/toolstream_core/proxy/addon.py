@@ -17,12 +17,12 @@ from toolstream_core.proxy.callables import pieces, through
 from toolstream_core.proxy.capture import Capture
 from toolstream_core.proxy.changes import relabel
 from toolstream_core.proxy.exchange import is_stream
-from toolstream_core.proxy.option_table import LEVELS, SOCKET_MODES
 from toolstream_core.proxy.options import (
     ANSWERS,
     CAPTURE,
     CHANGES,
     changes_of,
+    check_choices,
     declare,
     filter_of,
     malformed,
@@ -141,7 +141,9 @@ class ToolstreamAddon:
 
     def _configure(self, updated: set[str]) -> None:
         refuse_misspelt(ctx.options.deferred)
-        self._configure_words(updated)
+        check_choices(ctx.options, updated)
+        if "toolstream_websocket" in updated:
+            self._sockets.mode = ctx.options.toolstream_websocket
         if "toolstream_filter" in updated:
             self._filter = filter_of(ctx.options.toolstream_filter)
         if "toolstream_jsonl" in updated:
@@ -341,18 +343,6 @@ class ToolstreamAddon:
         restore(flow, self._ids)
         if self._answers.settings.rewrites and looks_like_llm(flow.request.path, self._answers.request_of(flow)):
             flow.request.headers["accept-encoding"] = "identity"
-
-    def _configure_words(self, updated: set[str]) -> None:
-        """Check the options that take one of a few words. Raises `OptionsError`."""
-        if "toolstream_log" in updated and ctx.options.toolstream_log not in LEVELS:
-            message = f"toolstream_log: {ctx.options.toolstream_log!r} is unknown. Expected {', '.join(LEVELS)}"
-            raise exceptions.OptionsError(message)
-        if "toolstream_websocket" in updated:
-            if ctx.options.toolstream_websocket not in SOCKET_MODES:
-                mode = ctx.options.toolstream_websocket
-                message = f"toolstream_websocket: {mode!r} is unknown. Expected {', '.join(SOCKET_MODES)}"
-                raise exceptions.OptionsError(message)
-            self._sockets.mode = ctx.options.toolstream_websocket
 
     def _configure_view(self, text: str) -> None:
         """Start the live view, or stop it. Raises `OptionsError`."""

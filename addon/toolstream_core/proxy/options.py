@@ -14,7 +14,7 @@ from toolstream_core.settings import Settings, SettingsError, Words, settings
 from toolstream_core.suggest import unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator
 
     from mitmproxy.addonmanager import Loader
     from mitmproxy.options import Options
@@ -38,6 +38,16 @@ def declare(loader: Loader) -> None:
         else:
             kind = type(option.default)
             loader.add_option(option.name, kind, option.default, option.help, choices=option.choices or None)
+
+
+def check_choices(options: Options, updated: Container[str]) -> None:
+    """Refuse values that are none of an option's choices; mitmproxy only shows these. Raises `OptionsError`."""
+    for option in OPTIONS:
+        if not option.choices or option.name not in updated:
+            continue
+        value = getattr(options, option.name)
+        if value not in option.choices:
+            raise OptionsError(f"{option.name}: {value!r} is unknown. Expected {', '.join(option.choices)}")
 
 
 def filter_of(expression: str) -> flowfilter.TFilter | None:

@@ -20,7 +20,6 @@ from toolstream_core.redact import raised_at
 from toolstream_core.redaction import TextMode, redaction_of
 
 if TYPE_CHECKING:
-    import enum
     from collections.abc import Sequence
 
     from mitmproxy import http
@@ -52,7 +51,7 @@ class Capture:
         """Take the options. Raises `OptionsError`."""
         limit = size_of("toolstream_capture_max", options.toolstream_capture_max)
         redaction = _redaction(options.toolstream_capture_text, options.toolstream_capture_secret)
-        self._when = When(_one_of("toolstream_capture_when", options.toolstream_capture_when, When))
+        self._when = When(options.toolstream_capture_when)
         self._full = self._failing = False
         self._store = None
         if options.toolstream_capture:
@@ -106,17 +105,10 @@ class Capture:
 
 
 def _redaction(text: str, secrets: Sequence[str]) -> Redaction:
-    mode = TextMode(_one_of("toolstream_capture_text", text, TextMode))
     try:
-        return redaction_of(secrets, mode)
+        return redaction_of(secrets, TextMode(text))
     except ValueError as error:
         raise OptionsError(f"toolstream_capture_secret: {error}") from error
-
-
-def _one_of(option: str, value: str, known: type[enum.StrEnum]) -> str:
-    if value not in set(known):
-        raise OptionsError(f"{option}: {value!r} is unknown. Expected {', '.join(known)}")
-    return value
 
 
 def _folder(text: str, limit: int) -> Folder:
