@@ -6,7 +6,7 @@ import ast
 import re
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.report import catalogue
 
@@ -30,6 +30,18 @@ def pages() -> list[str]:
     """The pages of the documentation, as paths from the root."""
     found = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     return sorted(path.relative_to(ROOT).as_posix() for path in found)
+
+
+def descriptions(value: Any) -> Iterator[str]:
+    """The descriptions in a JSON schema."""
+    if isinstance(value, dict):
+        if isinstance(text := value.get("description"), str):
+            yield text
+        for inner in value.values():
+            yield from descriptions(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from descriptions(inner)
 
 
 def prose(markdown: str) -> str:

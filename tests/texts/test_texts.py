@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from tests.texts.collected import ROOT, packages, pages, prose, sentences, texts
+from tests.texts.collected import ROOT, descriptions, packages, pages, prose, sentences, texts
 from tests.texts.patterns import ANYWHERE, HELP
 from toolstream_core.cli.commands import COMMANDS
 from toolstream_core.cli.main import main
@@ -36,6 +37,13 @@ def test_patterns(pattern: Pattern) -> None:
 def test_pages(page: str) -> None:
     """README, docs and defect pages."""
     assert found(prose((ROOT / page).read_text(encoding="utf-8"))) == []
+
+
+@pytest.mark.parametrize("schema", sorted(path.name for path in (ROOT / "docs").glob("*.schema.json")))
+def test_schemas(schema: str) -> None:
+    """The descriptions of the JSON forms."""
+    form = json.loads((ROOT / "docs" / schema).read_text(encoding="utf-8"))
+    assert [wrong for text in descriptions(form) if text not in FORMER for wrong in found(prose(text))] == []
 
 
 @pytest.mark.parametrize("package", [one for one in packages() if one not in REPLACED])
