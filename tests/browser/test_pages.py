@@ -16,6 +16,9 @@ import pytest
 
 from tests.browser.chromium import program
 from tests.browser.sessions import written
+from tests.e2e.harness.mitmweb import Web, misread
+from tests.e2e.harness.upstream import Upstream
+from tests.e2e.harness.versions import Version
 from tests.e2e.live_client import viewed
 from toolstream_core.cli.main import main
 
@@ -94,7 +97,15 @@ def test_served_page(group: str, tmp_path: Path) -> None:
         run_checks(group, (), tmp_path, address)
 
 
+@pytest.mark.parametrize("group", [pytest.param("mitmweb", marks=IN_CHROMIUM)])
+def test_mitmweb(group: str, tmp_path: Path) -> None:
+    """Content views, marks and bodies in mitmweb."""
+    with Upstream() as upstream, Web(Version("pinned"), tmp_path) as web:
+        misread(web, upstream)
+        run_checks(group, (), tmp_path, web.address)
+
+
 def test_every_group_runs() -> None:
     """No file of checks is left out."""
     written_files = {path.stem for path in HERE.glob("*.mjs")} - {"harness"}
-    assert written_files == {*WITHOUT_BROWSER, *IN_BROWSER, "served"}
+    assert written_files == {*WITHOUT_BROWSER, *IN_BROWSER, "served", "mitmweb"}

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-WIDTH: Final = 88
+WIDTH: Final = 80
 """Columns of a line. mitmweb does not wrap lines."""
 _HANGING: Final = "    "
 """Begins the further lines of a long one."""
 
 
 def wrapped(lines: Iterable[str]) -> Iterator[str]:
-    """Lines of at most 88 columns."""
+    """Lines of at most 80 columns."""
     return (part for line in lines for part in _parts(line))
 
 
