@@ -105,10 +105,11 @@ def test_names_are_explained(shown: Shown) -> None:
 
 
 def test_the_page_of_flows(shown: Shown, tmp_path: Path) -> None:
-    """With the verdict, and without secrets."""
+    """With the verdict and the request that shows it, and without secrets."""
     flow = misread(shown)
-    run(shown, f"toolstream.view @all {tmp_path}/page.html")
+    run(shown, f"toolstream.view @{flow.id} {tmp_path}/page.html")
     page = (tmp_path / "page.html").read_text()
+    assert '"next_request":' in page
     assert "The client returned call 0 ls with other arguments" in page
     assert flow.id in page
     assert SECRET not in page

@@ -115,6 +115,17 @@ def test_a_saved_mark_is_still_ours(shown: Shown) -> None:
     assert loaded.comment.startswith("wrong-arguments")
 
 
+def test_a_response_in_the_place_of_another_has_its_own_mark(shown: Shown) -> None:
+    """A flow that is replayed loses what its first response got."""
+    flow = misread(shown)
+    assert flow.marked == ":x:"
+    assert flow.response is not None
+    flow.response.content = HEALTHY
+    shown.pass_through(flow)
+    assert (flow.marked, flow.comment) == ("", "")
+    assert not flowfilter.match("~meta toolstream_misread", flow)
+
+
 def test_findings_are_marked(shown: Shown) -> None:
     """Errors and warnings in front of notes."""
     flow = answered(CHUNK + DONE)

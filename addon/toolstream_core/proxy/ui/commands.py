@@ -86,7 +86,8 @@ class Commands:
     def view(self, flows: Sequence[flow.Flow], path: types.Path) -> None:
         """Write a page with the session view of flows to a new HTML file, such as page.html."""
         responses = written.responses(self._http(flows), self._known, self._bodies)
-        self._write(path, lambda: written.page_of(responses))
+        following = written.following(responses, ctx.master.addons.get("view").get_by_id)
+        self._write(path, lambda: written.page_of(responses, following))
 
     def report(self, flows: Sequence[flow.Flow], path: types.Path) -> None:
         """Write a bug report on flows to a new Markdown file, such as report.md."""

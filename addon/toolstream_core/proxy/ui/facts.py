@@ -9,7 +9,7 @@ from toolstream_core.clients.intended import ResolvedEvent, reported_places
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.report.judging import as_sent
-from toolstream_core.view.clean import without_secrets
+from toolstream_core.view.clean import decoded, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -49,7 +49,10 @@ class Facts:
 
 def facts_of(saved: Saved) -> Facts | None:
     """Of a saved response; `None` where it is no LLM's."""
-    clean = without_secrets(saved)
+    plain = decoded(saved)
+    if not _is_llm(plain):
+        return None
+    clean = without_secrets(plain)
     now: list[int | None] = [None]
     events = _Events(lambda: now[0])
     session = Session(clean.exchange, sinks=lambda _: [events], fast=False)
@@ -66,6 +69,18 @@ def facts_of(saved: Saved) -> Facts | None:
     record.faults = [*clean.faults]
     said = [one.said for one in events.all if one.said is not None]
     return Facts(clean, record, events.all, reported_places(record.calls, said), as_sent(clean))
+
+
+def _is_llm(saved: Saved) -> bool:
+    """Whether a response is an LLM's: the first events show it, and the rest is not read."""
+    session = Session(saved.exchange)
+    for chunk in saved.chunks:
+        if chunk:
+            session.feed(chunk)
+        if session.reader is not None or not session.pipeline.reading:
+            break
+    session.end(broken=saved.broken)
+    return session.record(broken=saved.broken, told=False) is not None
 
 
 class _Events(Sink):

@@ -14,7 +14,7 @@ from toolstream_core.proxy.options import size_of
 from toolstream_core.proxy.ui.bodies import Bodies
 from toolstream_core.proxy.ui.commands import Commands
 from toolstream_core.proxy.ui.known import Known
-from toolstream_core.proxy.ui.marks import put
+from toolstream_core.proxy.ui.marks import clear, put
 from toolstream_core.proxy.ui.views import Events, ToolCalls
 from toolstream_core.redact import raised_at, redacted
 from toolstream_core.report.judging import SavedVerdict
@@ -68,14 +68,23 @@ class Interface:
 
     def closed(self, flow: http.HTTPFlow, watch: KeptWatch) -> None:
         """Nothing more of a response goes to the client."""
-        if not self.on:
-            return
+        if self.on:
+            try:
+                self._close(flow, watch)
+            except Exception as error:  # noqa: BLE001 - what is shown changes nothing of what is done
+                _failed(flow, error)
+
+    def _close(self, flow: http.HTTPFlow, watch: KeptWatch) -> None:
         self.bodies.end(flow)
+        shown = self._shown(flow.id) or flow
         if watch.record is not None:
+            if shown.websocket is None:
+                clear(shown)
             seen = self.known.note(flow.id)
             seen.record, seen.hide = watch.record, partial(redacted, secrets=secrets_of(flow.request))
-            put(self._shown(flow.id) or flow, seen)
-        self._refresh(self._shown(flow.id) or flow)
+            seen.judged = None
+            put(shown, seen)
+        self._refresh(shown)
 
     def judged(self, told: ToldVerdict) -> None:
         """A verdict came."""
@@ -111,4 +120,4 @@ class Interface:
 
 
 def _failed(flow: http.HTTPFlow, error: Exception) -> None:
-    logger.error("toolstream cannot keep the body of flow %s: %s", flow.id, raised_at(error))
+    logger.error("toolstream cannot show the response of flow %s: %s", flow.id, raised_at(error))

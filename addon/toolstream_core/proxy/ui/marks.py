@@ -73,6 +73,18 @@ def put(flow: http.HTTPFlow, seen: Seen) -> None:
         flow.comment = flow.metadata[COMMENT] = found.comment
 
 
+def clear(flow: http.HTTPFlow) -> None:
+    """Take back what an earlier response of a flow got (it was replayed, or saved), unless its user changed it."""
+    if flow.marked and flow.marked == flow.metadata.get(MARK):
+        del flow.metadata[MARK]
+        flow.marked = ""
+    if flow.comment and flow.comment == flow.metadata.get(COMMENT):
+        del flow.metadata[COMMENT]
+        flow.comment = ""
+    for key in (PROTOCOL, FINDINGS, VERDICT, MISREAD):
+        flow.metadata.pop(key, None)
+
+
 def _put_metadata(flow: http.HTTPFlow, seen: Seen) -> None:
     record, judged = seen.record, seen.judged
     if record is not None:

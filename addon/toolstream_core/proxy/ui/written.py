@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.fixtures import read_flow, redact
@@ -20,7 +21,7 @@ from toolstream_core.view.document import ViewBuilder
 from toolstream_core.view.response import read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from mitmproxy import http
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from toolstream_core.report.judging import SavedVerdict
     from toolstream_core.sources.saved import Saved
 
-__all__ = ["answered", "fixtures_of", "has_response", "page_of", "report_of", "responses", "write_all"]
+__all__ = ["answered", "fixtures_of", "following", "has_response", "page_of", "report_of", "responses", "write_all"]
 
 
 class Shown(NamedTuple):
@@ -49,14 +50,22 @@ def responses(flows: Sequence[http.HTTPFlow], known: Known, bodies: Bodies) -> l
     return [Shown(saved, known.seen(saved.exchange.source).judged) for flow in flows for saved in _saved(flow, bodies)]
 
 
-def page_of(shown: Sequence[Shown]) -> str:
-    """The session view of responses."""
+def page_of(shown: Sequence[Shown], following: Sequence[Saved]) -> str:
+    """The session view of responses; `following` have the requests that showed what the clients did with them."""
     builder = ViewBuilder()
     read_responses = [(read(without_secrets(one.saved)), one.judged) for one in shown]
-    for response, _ in read_responses:
-        builder.requests[response.saved.exchange.source] = response.saved.exchange.request
+    requests = [without_secrets(replace(one, chunks=(), sent=None)) for one in following]
+    for saved in (*(one.saved for one, _ in read_responses), *requests):
+        builder.requests[saved.exchange.source] = saved.exchange.request
     objects = [builder.object_of(one, judged) for one, judged in read_responses if one.record is not None]
     return page(builder.assembled(objects))
+
+
+def following(shown: Sequence[Shown], found: Callable[[str], http.HTTPFlow | None]) -> list[Saved]:
+    """What followed responses; `found` gives the flow with an id."""
+    tokens = {one.judged.request for one in shown if one.judged is not None and one.judged.request}
+    flows = [found(token) for token in sorted(tokens)]
+    return [saved_response(one, one.id) for one in flows if one is not None and one.response is not None]
 
 
 def answered(flows: Sequence[http.HTTPFlow], bodies: Bodies) -> list[Answered]:
