@@ -155,9 +155,9 @@ def _write(known: Sequence[MatrixClient]) -> None:
         if (found := kept(client, cache)) is not None
     ]
     if report := combined(streams):
-        from toolstream_core.report.check_page import page
+        from toolstream_core.view.assemble import check_page
 
-        text = page(_portable(report, cache))
+        text = check_page(_portable(report, cache))
         (cache / "results" / "clients.html").write_text(text, encoding="utf-8")
 
 

@@ -15,12 +15,14 @@ from typing import Final
 import pytest
 
 from tests.browser.chromium import program
+from tests.browser.reports import REPORTS
 from tests.browser.sessions import written
 from tests.e2e.harness.mitmweb import Web, misread
 from tests.e2e.harness.upstream import Upstream
 from tests.e2e.harness.versions import Version
 from tests.e2e.live_client import viewed
 from toolstream_core.cli.main import main
+from toolstream_core.view.assemble import check_page
 
 HERE: Final = Path(__file__).parent
 PACKAGES: Final = HERE.parents[1] / "requirements" / "browser"
@@ -28,7 +30,10 @@ NODE: Final = shutil.which("node")
 CHROMIUM: Final = program()
 PATIENCE: Final = 300
 """Seconds for a group of checks on a busy machine; one takes about 15."""
-WITHOUT_BROWSER: Final = {"scripts": ("loop", "truncated", "repaired", "violating", "choices", "large")}
+WITHOUT_BROWSER: Final[dict[str, tuple[str, ...]]] = {
+    "scripts": ("loop", "truncated", "repaired", "violating", "choices", "large"),
+    "cases": (),
+}
 IN_BROWSER: Final = {
     "keys": ("loop",),
     "pointer": ("loop",),
@@ -40,6 +45,7 @@ IN_BROWSER: Final = {
     "live": ("loop",),
     "layout": ("loop", "healthy", "truncated", "repaired", "violating", "error", "unstreamed"),
     "large": ("large",),
+    "results": tuple(REPORTS),
 }  # fmt: skip
 """By group of checks: the sessions whose pages it opens."""
 
@@ -53,10 +59,19 @@ IN_CHROMIUM: Final = (
 pytestmark = [pytest.mark.e2e, pytest.mark.skipif(NODE is None, reason="there is no Node.js")]
 
 
+def write_page(name: str, folder: Path) -> None:
+    """The page of a session, or of a report of `toolstream check`."""
+    page = folder / f"{name}.html"
+    if name in REPORTS:
+        page.write_text(check_page(*REPORTS[name]()), encoding="utf-8", errors="backslashreplace")
+    else:
+        assert main(["view", str(written(name, folder)), "-o", str(page)]) == 0
+
+
 def run_checks(group: str, sessions: tuple[str, ...], folder: Path, view: str = "") -> None:
     """Write the pages and run the group's checks on them; `view` is the address of a live view."""
     for name in sessions:
-        main(["view", str(written(name, folder)), "-o", str(folder / f"{name}.html")])
+        write_page(name, folder)
     assert NODE is not None
     done = subprocess.run(
         [NODE, "--test", "--test-reporter=tap", str(HERE / f"{group}.mjs")],

@@ -151,6 +151,6 @@ def test_a_client_that_misreads_fails(user: User) -> None:
 
 def test_the_wheel_has_the_files_of_the_page(user: User) -> None:
     """The report of `toolstream check` is drawn with files that are no Python."""
-    code = "from toolstream_core.report.check_page import page; print(page({'clients': []})[:15])"
+    code = "from toolstream_core.view.assemble import check_page; print(check_page({'clients': []})[:15])"
     done = subprocess.run([user.python, "-c", code], cwd=user.folder, capture_output=True, text=True, check=True)
     assert done.stdout == "<!doctype html>\n"

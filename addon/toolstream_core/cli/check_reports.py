@@ -76,9 +76,9 @@ class Reports:
         if self.junit is not None:
             write_atomic(self.junit, junit(report).encode(), replace=True)
         if self.html is not None:
-            from toolstream_core.report.check_page import page
+            from toolstream_core.view.assemble import check_page
 
-            write_atomic(self.html, page(report, self.raw).encode("utf-8", "replace"), replace=True)
+            write_atomic(self.html, check_page(report, self.raw).encode("utf-8", "backslashreplace"), replace=True)
         width = _width(told)
         text = [*lines(report, width), *(() if self.raw is None else comparison(self.raw, report, width))]
         document = json.dumps(report, ensure_ascii=False, indent=1)

@@ -3,7 +3,7 @@
 const REMEMBER_MS = 150;
 
 const app = {
-  doc: null, at: 0, row: 0, model: "protocol", axis: "time", find: "", only: "all", folds: true, rawLines: false, indent: false, complete: false, form: "run", following: true,
+  doc: null, at: 0, row: 0, model: "protocol", axis: "time", find: "", only: "all", folds: true, rawLines: false, indent: false, complete: false, form: "run", following: true, address: {},
 
   get response() { return this.doc && this.doc.responses[this.at]; },
 
@@ -13,10 +13,17 @@ const app = {
     return readings.get(this.model) || readings.get("protocol");
   },
 
-  /** The row of the first event that the chosen model interprets differently, or null. */
+  /** The event that the chosen model first interprets differently, and the value; without readings the verdict's. */
+  diverges() {
+    const reading = this.reading(), { understood, event, value = "" } = this.response.verdict;
+    if (reading) return reading.diverges || null;
+    return understood === false && Number.isInteger(event) ? { event, value } : null;
+  },
+
+  /** The row of the first event that is interpreted differently, or null. */
   divergence() {
-    const reading = this.reading();
-    return reading && reading.diverges ? rowFor(prepared(this.response), reading.diverges.event) : null;
+    const diverges = this.diverges();
+    return diverges && rowFor(prepared(this.response), diverges.event);
   },
 
   modelName(name) {
@@ -29,7 +36,7 @@ const app = {
   /** Keys of an event that a finding, or the first difference, is about. */
   hotKeys(k) {
     const found = prepared(this.response).findings.get(k) || [], keys = new Set(found.flatMap((one) => one.keys || []));
-    const reading = this.reading(), value = k === this.divergence() ? reading.diverges.value : "";
+    const value = k === this.divergence() ? this.diverges().value : "";
     if (value && /\bid\b|^"|^absent|^null/.test(value)) keys.add("id");
     if (value && /\bindex\b/.test(value)) keys.add("index");
     return keys;
@@ -147,7 +154,7 @@ const app = {
   remember() {
     clearTimeout(this.remembering);
     this.remembering = setTimeout(() => {
-      const wanted = new URLSearchParams({ r: this.at, e: prepared(this.response).number[this.row] ?? 0 });
+      const wanted = new URLSearchParams({ ...this.address, r: this.at, e: prepared(this.response).number[this.row] ?? 0 });
       if (this.response.readings && this.model !== clientModel(this.response)) wanted.set("as", this.model);
       try { history.replaceState(null, "", `#${wanted}`); } catch { /* not every place allows it */ }
     }, REMEMBER_MS);

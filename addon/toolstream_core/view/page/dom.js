@@ -5,6 +5,7 @@ const SVG = new Set(["svg", "path", "rect", "circle"]);
 const COPIED_MS = 1600;
 const COLOURS = ["paper", "panel", "ink", "quiet", "faint", "line", "edge", "bad", "warn", "note", "ok", "stall", "text", "reasoning", "call-0", "call-1", "call-2", "call-3", "call-4", "call-5"];
 const CALL_COLOURS = 6;
+const INVISIBLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u00a0\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ud800-\udfff]/gu;
 
 function el(tag, attributes = {}, ...children) {
   const made = SVG.has(tag) ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
@@ -12,11 +13,25 @@ function el(tag, attributes = {}, ...children) {
     if (value === null || value === undefined || value === false) continue;
     if (key === "style") for (const [name, one] of Object.entries(value)) made.style.setProperty(name, one);
     else if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else made.setAttribute(key, value === true ? "" : value);
+    else made.setAttribute(key, value === true ? "" : spelled(value));
   }
-  made.append(...children.flat().filter((one) => one !== null && one !== undefined && one !== false && one !== ""));
+  made.append(...present(children));
   return made;
 }
+
+/** Gives an element other children. */
+function fill(node, ...children) {
+  node.replaceChildren(...present(children));
+  return node;
+}
+
+/** Children without absent ones; text in a form that shows every character. */
+function present(children) {
+  return children.flat(Infinity).filter((one) => one !== null && one !== undefined && one !== false && one !== "").map((one) => (one instanceof Node ? one : spelled(one)));
+}
+
+/** Text whose invisible characters are spelled out: none of them can hide or turn the text around it. */
+function spelled(text) { return String(text).replace(INVISIBLE, (one) => one === "\r" ? "\\r" : `\\u${one.codePointAt(0).toString(16).padStart(4, "0")}`); }
 
 function press(id, on) { $(id).setAttribute("aria-pressed", String(on)); }
 

@@ -9,7 +9,7 @@ class Interpretation {
   build() {
     const { app, box } = this, { response } = app;
     this.parts = null;
-    if (!response.readings) { box.replaceChildren(noReadings(response), ...textSections(response), ...nextRequest(app)); return; }
+    if (!response.readings) { fill(box, response.calls.length ? intendedCalls(app) : noReadings(response), textSections(response), nextRequest(app)); return; }
     if (this.leftOf !== response) Object.assign(this, { leftOf: response, left: this.defaultLeft() });
     const side = (label, picker) => {
       const about = el("p", { class: "about" }), does = el("p", { class: "does-now" }), cards = el("div", {});
@@ -56,11 +56,11 @@ class Interpretation {
     parts.bar.at.textContent = `${number} of ${ready.last}`;
     parts.bar.go.hidden = !diverges;
     parts.right.picker.value = app.model;
-    parts.left.about.replaceChildren(...this.aboutLeft());
-    parts.right.about.replaceChildren(...prose(this.aboutRight()));
+    fill(parts.left.about, this.aboutLeft());
+    fill(parts.right.about, prose(this.aboutRight()));
     const said = sentenceOf(mine), other = sentenceOf(theirs), because = diverges && diverges.event === number && diverges.value ? `, because of ${diverges.value}` : "";
-    parts.left.does.textContent = said;
-    parts.right.does.textContent = other + because;
+    fill(parts.left.does, said);
+    fill(parts.right.does, other + because);
     parts.right.does.classList.toggle("odd", said !== other);
     parts.left.cards.replaceChildren(...cardsOf(app, mine, null));
     parts.right.cards.replaceChildren(...cardsOf(app, theirs, mine));
@@ -92,6 +92,12 @@ function sentenceOf(state) {
   const kept = state.calls.filter((call) => call && !call.dropped && !call.incomplete), named = kept.slice(0, NAMED_CALLS).map((call) => `call ${call.place}${call.name ? ` ${call.name}` : ""}`);
   if (kept.length > named.length) named.push(counted(kept.length - named.length, "more call"));
   return `${text}. At the end: ${named.length ? named.join(" and ") : "no complete call"}`;
+}
+
+/** The calls of a response whose readings are not known. */
+function intendedCalls(app) {
+  const calls = app.response.calls.map((call, place) => ({ ...call, place, opened: -1, old: 0, incomplete: call.complete === false }));
+  return el("section", { class: "evidence", "aria-label": "Intended calls" }, el("h2", {}, "Intended calls"), cardsOf(app, { calls, changes: [], ended: true }, null));
 }
 
 function noReadings({ state, error, status }) {
@@ -155,7 +161,7 @@ function cardNote(call, isReference) {
 
 /** The lane in which the fragment was sent that opened a call. */
 function sentLane(response, call) {
-  const event = response.events[rowFor(prepared(response), call.opened)], found = ((event && event.fragments) || []).find(isCall);
+  const event = call.opened < 0 ? null : response.events[rowFor(prepared(response), call.opened)], found = ((event && event.fragments) || []).find(isCall);
   return found ? found.lane : `call-${call.place}`;
 }
 

@@ -42,12 +42,12 @@ function tokenKind(word) {
   return /^[tfn]/.test(word) ? "literal" : "number";
 }
 
-/** Marks tokens: `near` below one of the pointers (`*` is any key), `hot` also below one of the keys. */
+/** Marks tokens: `near` below one of the pointers (`*` is any key; none: everything), `hot` also below one of the keys. */
 function marked(tokens, pointers, keys) {
   const patterns = pointers.map((one) => new RegExp(`^${one.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replace(/\*/g, "[^/]+")}(/|$)`));
   const wanted = new Set(keys);
   for (const one of tokens) {
-    one.near = one.pointer !== null && patterns.some((pattern) => pattern.test(one.pointer));
+    one.near = one.pointer !== null && (!patterns.length || patterns.some((pattern) => pattern.test(one.pointer)));
     one.hot = one.near && wanted.has(one.pointer.slice(one.pointer.lastIndexOf("/") + 1)) && one.kind !== "space";
   }
   return tokens;

@@ -1,11 +1,11 @@
-// Starts the page.
+// Shows a document, and connects the controls.
 
 const LEGEND = [["error", "error: no client can get the calls right"], ["warning", "warning: violates the protocol"], ["note", "note: valid, but breaks some clients"], ["bad", "the client misread this response"], ["ok", "read as sent"], ["none", "nothing to judge"]];
 
 function drawAbout() {
   const { generated: { files }, conversations, responses } = app.doc, misread = responses.filter((one) => one.verdict.understood === false).length;
   const from = files.length === 1 ? files[0] : files.length ? counted(files.length, "file") : "";
-  $("about").replaceChildren([from, counted(conversations.length, "conversation"), counted(responses.length, "response")].filter(Boolean).join(" · "),
+  fill($("about"), [from, counted(conversations.length, "conversation"), counted(responses.length, "response")].filter(Boolean).join(" · "),
     ...(misread ? [" · ", el("button", { type: "button", class: "link", "aria-keyshortcuts": "w", title: "Go to the next misread response (w)", onclick: () => app.goMisread() }, `${misread} misread`)] : []));
 }
 
@@ -18,7 +18,9 @@ function begin(doc) {
   $("empty").hidden = !!doc.responses.length;
   if (!doc.responses.length) { drawEmpty(doc); return; }
   drawAbout();
-  Object.assign(app, { timeline: new Timeline(app), list: new EventList(app), interpretation: new Interpretation(app) });
+  app.timeline ??= new Timeline(app);
+  app.list ??= new EventList(app);
+  app.interpretation ??= new Interpretation(app);
   drawSide(app);
   const { at, event, model } = fromAddress(doc);
   app.show(at, { patched: doc.generated.live, row: event === null ? null : rowFor(prepared(doc.responses[at]), event), model });
@@ -39,8 +41,9 @@ function drawEmpty({ generated }) {
   $("empty").replaceChildren(el("h1", {}, title), el("p", {}, text), ...ways.flatMap(([words, line]) => [words ? el("p", {}, words) : "", command(line)]));
 }
 
-function connect() {
-  const on = (id, name, act) => $(id).addEventListener(name, act);
+function connect(onKeyDown = onKey) {
+  const on = (id, name, act) => $(id).addEventListener(name, act), theme = setting("theme");
+  if (["light", "dark"].includes(theme)) document.documentElement.dataset.theme = theme;
   $("legend").replaceChildren(...LEGEND.map(([grade, words]) => el("li", {}, signFor(grade), words)));
   on("side-filter", "input", () => drawSide(app));
   on("side-misread", "change", () => drawSide(app));
@@ -60,7 +63,7 @@ function connect() {
   $("keys-on").checked = setting("keys") !== "off";
   on("keys-on", "change", () => setting("keys", $("keys-on").checked ? "on" : "off"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => app.timeline?.draw());
-  addEventListener("keydown", onKey);
+  addEventListener("keydown", onKeyDown);
 }
 
 function switchTheme() {
@@ -69,9 +72,3 @@ function switchTheme() {
   setting("theme", root.dataset.theme);
   app.timeline?.draw();
 }
-
-const theme = setting("theme");
-if (["light", "dark"].includes(theme)) document.documentElement.dataset.theme = theme;
-connect();
-begin(JSON.parse($("data").textContent));
-if (app.doc.generated.live && location.protocol === "http:") updates.follow();

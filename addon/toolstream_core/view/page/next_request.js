@@ -27,30 +27,52 @@ function nextRequest(app) {
   return [el("section", { class: "evidence", "aria-label": title }, el("h2", {}, title),
     rows.length ? el("table", {}, head, el("tbody", {}, rows)) : null,
     client && verdict.understood === false ? agreement(response) : null,
-    el("details", {}, el("summary", {}, `${counted(next.added.length, "new message")} of ${fileName(next.source)}`), el("pre", { tabindex: "0" }, JSON.stringify(next.added, null, 2))))];
+    el("details", {}, el("summary", {}, `${counted(next.added.length, "new message")}${next.source ? ` of ${fileName(next.source)}` : ""}`), el("pre", { tabindex: "0" }, JSON.stringify(next.added, null, 2))))];
 }
 
-/** Intended and returned calls, paired by id, else by name. */
-function returnedRows({ calls, verdict }) {
-  const returned = verdict.returned || [], used = new Set();
-  const take = (match) => {
-    const at = returned.findIndex((one, k) => !used.has(k) && match(one));
-    if (at >= 0) used.add(at);
-    return returned[at];
+/** Intended and returned calls side by side: equal ids first, then equal names, then the rest in order. */
+function pairsOf(calls, returned) {
+  const left = [...returned];
+  const take = (fits) => {
+    const at = left.findIndex(fits);
+    return at < 0 ? null : left.splice(at, 1)[0];
   };
-  const byId = calls.map((call) => call.id && take((one) => one.id === call.id));
-  const pairs = calls.map((call, k) => [call, byId[k] || take((one) => one.name === call.name)]);
-  returned.forEach((one, k) => { if (!used.has(k)) pairs.push([null, one]); });
-  const choices = new Set(pairs.filter(([call, one]) => call && one).map(([call]) => call.choice));
-  return pairs.map(([call, one]) => returnedRow(call, one, !call || !choices.size || choices.has(call.choice)));
+  const pairs = calls.map((call) => ({ call, back: call.id ? take((one) => one.id === call.id) : null }));
+  const open = pairs.filter(({ call, back }) => !back && isDue(call));
+  for (const pair of open) pair.back = take((one) => one.name === pair.call.name);
+  for (const pair of open) pair.back ??= take(() => true);
+  return [...pairs, ...left.map((back) => ({ call: null, back }))];
 }
 
-/** `wanted`: a client uses one of several choices; calls of the others need not come back. */
-function returnedRow(call, one, wanted) {
-  const text = one && returnedText(one), same = call && one && call.name === one.name && sameJson(call.arguments, text);
-  const code = (name, words, wrong) => el("code", { class: wrong ? "lost" : null }, `${name || "(no name)"} ${clip(words || '""')}`);
-  return el("tr", {}, el("td", {}, call ? code(call.name, call.arguments, false) : el("span", { class: "quiet" }, "none")),
-    el("td", {}, one ? code(one.name, text, !same) : el("span", { class: wanted ? "lost" : "quiet" }, wanted ? "not returned" : `choice ${call.choice} was not used`)));
+/** Whether a client has to return a call: it runs the call, and the call is complete. */
+function isDue(call) { return call.kind !== "server" && call.complete !== false; }
+
+/** What of a returned call differs from the intended one. */
+function differences({ call, back }) {
+  if (!back && !isDue(call)) return [];
+  if (!call || !back || !isDue(call)) return ["id", "name", "arguments"];
+  return [
+    ...(typeof back.id === "string" && back.id !== call.id ? ["id"] : []),
+    ...(back.name === call.name ? [] : ["name"]),
+    ...(sameJson(call.arguments, returnedText(back)) ? [] : ["arguments"]),
+  ];
+}
+
+function returnedRows({ calls, verdict }) {
+  const pairs = pairsOf(calls, verdict.returned || []), used = new Set(pairs.filter(({ call, back }) => call && back).map(({ call }) => call.choice));
+  return pairs.map((pair) => el("tr", {}, el("td", {}, pair.call ? callCode(pair.call, pair.call.arguments, []) : el("span", { class: "quiet" }, "none")), el("td", {}, pair.back ? callCode(pair.back, returnedText(pair.back), differences(pair)) : notReturned(pair.call, used))));
+}
+
+/** A call on one line; what differs from the intended call is marked, its id only then shown. */
+function callCode({ id, name }, text, differs) {
+  const lost = (key, words) => el("span", { class: differs.includes(key) ? "lost" : null }, words);
+  return el("code", {}, lost("name", name || "(no name)"), " ", lost("arguments", clip(text || '""')), differs.length === 1 && differs[0] === "id" ? lost("id", ` id ${id || '""'}`) : null);
+}
+
+/** Why a call was not returned, if there is a reason. `used`: the choices that the client used. */
+function notReturned(call, used) {
+  const reason = call.kind === "server" ? "run by the provider" : call.complete === false ? "incomplete: not returned" : used.size && !used.has(call.choice) ? `choice ${call.choice} was not used` : null;
+  return el("span", { class: reason ? "quiet" : "lost" }, reason || "not returned");
 }
 
 function clip(text) { return text.length > ARGUMENTS_SHOWN ? `${text.slice(0, 250)} … ${text.slice(-120)}` : text; }

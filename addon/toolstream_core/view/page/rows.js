@@ -41,7 +41,7 @@ function badges(app, k) {
 function contentLine(app, k) {
   const event = app.response.events[k], hot = app.hotKeys(k), raw = prepared(app.response).raw[k];
   if (event.quiet) return el("span", { class: "far" }, raw.trim().slice(0, LINE_SHOWN));
-  const parts = (event.fragments || []).map((one) => fragmentLine(app, one, hot));
+  const parts = (event.fragments || []).map((one) => fragmentLine(app, one, hot)).filter((part) => part.length);
   if (!parts.length) return el("span", { class: "far" }, raw.replace(/^data: ?/, "").trim().slice(0, LINE_SHOWN));
   return parts.flatMap((part, at) => (at ? ["  ", ...part] : part));
 }

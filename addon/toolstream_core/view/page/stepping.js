@@ -175,14 +175,15 @@ function violatesProtocol(response) {
 /** The model that explains the client, else the protocol. */
 function clientModel(response) { return (response.readings && response.readings.client) || "protocol"; }
 
-/** Whether two texts are the same JSON; empty arguments are an empty object. */
-function sameJson(a, b) {
-  if (a === b) return true;
-  const ordered = (value) => {
-    if (!value || typeof value !== "object") return value;
-    return Array.isArray(value) ? value.map(ordered) : Object.fromEntries(Object.keys(value).sort().map((key) => [key, ordered(value[key])]));
-  };
-  try { return JSON.stringify(ordered(JSON.parse(a || "{}"))) === JSON.stringify(ordered(JSON.parse(b || "{}"))); } catch { return false; }
+/** Whether two arguments are the same JSON. No arguments are an empty object. */
+function sameJson(a, b) { return canonical(a) === canonical(b); }
+
+/** Arguments as text that is equal for equal JSON. Numbers that JavaScript cannot hold are compared as text. */
+function canonical(text) {
+  if (text === null || text === undefined || text === "") return "{}";
+  if (/\d{16}/.test(text)) return String(text).replace(/\s/g, "");
+  const sorted = (_, value) => (value && typeof value === "object" && !Array.isArray(value) ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))) : value);
+  try { return JSON.stringify(JSON.parse(text), sorted); } catch { return String(text); }
 }
 
 /** The arguments of a returned call as text. */

@@ -72,7 +72,7 @@ function showHover(timeline, x, y) {
   const { app, ready, width, plot } = timeline, hover = $("hover");
   if (!ready.count) return;
   const k = hitRow(timeline, x, y), found = y < HEAD ? ready.findings.get(k) : null;
-  hover.textContent = found ? found.map((one) => `${one.name}: ${one.message}`).join("\n") : `${ready.number[k]}  ${app.words(k)}`;
+  hover.textContent = spelled(found ? found.map((one) => `${one.name}: ${one.message}`).join("\n") : `${ready.number[k]}  ${app.words(k)}`);
   hover.hidden = Math.abs(timeline.xOf(k) - x) > HOVER_REACH;
   const wide = Math.min(hover.offsetWidth, width - 8), below = y + 16 + hover.offsetHeight <= plot.clientHeight;
   hover.style.left = `${Math.max(4, Math.min(width - wide - 4, x + 12))}px`;

@@ -46,15 +46,16 @@ function factsOf(app, conversation) {
   if (response.choices > 1) fact(counted(response.choices, "choice"));
   if (response.streamed === false) fact("not streamed");
   if (response.transport === "websocket") fact("WebSocket");
-  for (const { spec, changes } of response.faults) fact(`injected ${spec}: ${counted(changes, "change")}`);
+  for (const { spec, changes } of response.faults || []) fact(`injected ${spec}: ${counted(changes, "change")}`);
+  if (response.cut) fact("the report has no further events of this response");
   if (response.broken) strong("disconnected");
   if (response.changed) fact(`${counted(response.changed, "event")} rewritten for the client`);
   return facts;
 }
 
 function helpOf(app) {
-  const { verdict } = app.response, advice = verdict.advice || [];
-  if (!advice.length && verdict.understood !== false) return null;
+  const { verdict } = app.response, { advice } = verdict;
+  if (!advice || (!advice.length && verdict.understood !== false)) return null;
   const box = el("div", { class: "help" }), more = moreCommands(app.response);
   if (!advice.length) {
     box.append(el("h2", {}, "Workaround"), el("p", {}, "None found: with every repair and shape that was tried, this client still misreads the response."), more);

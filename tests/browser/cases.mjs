@@ -1,10 +1,12 @@
-// Tests of model.js, whose path is the first argument: what the page works out without a document.
+// The results of `toolstream check` without a DOM: rows, filters, comparison, pairs of calls.
+
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import test from "node:test";
 
-const source = readFileSync(process.argv.at(-1), "utf-8");
-const names = ["columnsOf", "rowsOf", "changeOf", "groupsOf", "rowMatches", "cellMatches", "summaryOf", "columnName", "eventsOf", "pairsOf", "visible", "parseReport", "canonical", "NO_FILTER", "KINDS"];
+const source = ["document.js", "stepping.js", "next_request.js", "dom.js", "results/cases.js"].map((name) => readFileSync(join(process.env.TOOLSTREAM_PAGE_SOURCE, name), "utf-8")).join("\n");
+const names = ["columnsOf", "rowsOf", "changeOf", "groupsOf", "rowMatches", "cellMatches", "summaryOf", "columnName", "pairsOf", "differences", "spelled", "parseReport", "canonical", "NO_FILTER", "KINDS"];
 const model = new Function(`"use strict"; ${source}; return { ${names.join(", ")} };`)();
 
 const one = (name, grade = "ok", reason = null, other = {}) => {
@@ -104,28 +106,18 @@ test("a client's summary counts what its cases say", () => {
   assert.equal(model.columnName({ name: "a", repair: ["safe", "empty-id"] }), "a + repair safe, empty-id");
 });
 
-test("findings, calls and the verdict's place stand beside their events", () => {
-  const finding = (event) => ({ event, name: "empty-id" });
-  const { lines, rest } = model.eventsOf({ events: ["a", "b"], calls: [{ events: [0, 1, 7] }, { events: [1] }], findings: [finding(1), finding(9)], verdict: { understood: false, event: 1 } });
-  assert.deepEqual(lines.map((line) => [line.number, line.calls, line.findings.length, line.parts]), [[0, [0], 0, ""], [1, [0, 1], 1, "The misread call begins here."]]);
-  assert.deepEqual(rest, [finding(9)]);
-  assert.equal(model.eventsOf({ events: ["a"], verdict: { understood: true, event: 0 } }).lines[0].parts, "");
-  const explained = { understood: false, event: 0, explained: ["by-present-id"] };
-  assert.equal(model.eventsOf({ events: ["a"], verdict: explained }).lines[0].parts, "The client misread this event.");
-  assert.deepEqual(model.eventsOf({}), { lines: [], rest: [] });
-});
-
 test("calls are paired by id, then name, then place, and what differs is named", () => {
   const call = (id, name, args, other = {}) => ({ id, name, arguments: args, complete: true, kind: "function", ...other });
-  const pairs = (sent, back) => model.pairsOf(sent, back).map((pair) => [pair.sent?.id ?? null, pair.back?.id ?? null, pair.differs]);
+  const pairs = (sent, back) => model.pairsOf(sent, back).map((pair) => [pair.call?.id ?? null, pair.back?.id ?? null, model.differences(pair)]);
+  const all = ["id", "name", "arguments"];
   const a = call("1", "f", '{"x":1,"y":2}'), b = call("2", "g", "");
   assert.deepEqual(pairs([a, b], [call("2", "g", "{}"), call("1", "f", '{ "y": 2, "x": 1 }')]), [["1", "1", []], ["2", "2", []]]);
-  assert.deepEqual(pairs([a, b], [call("9", "g", "{}")]), [["1", null, ["call"]], ["2", "9", ["id"]]]);
-  assert.deepEqual(pairs([a], [call(null, "f", "{}"), call("3", "h", "")]), [["1", null, ["arguments"]], [null, "3", ["call"]]]);
+  assert.deepEqual(pairs([a, b], [call("9", "g", "{}")]), [["1", null, all], ["2", "9", ["id"]]]);
+  assert.deepEqual(pairs([a], [call(null, "f", "{}"), call("3", "h", "")]), [["1", null, ["arguments"]], [null, "3", all]]);
   assert.deepEqual(pairs([a], [call("7", "h", '{"x":1,"y":2}')]), [["1", "7", ["id", "name"]]]);
   assert.deepEqual(pairs([call("1", "f", "{", { complete: false })], []), [["1", null, []]]);
-  assert.deepEqual(pairs([call("1", "f", "{", { complete: false })], [call("1", "f", "{")]), [["1", "1", ["call"]]]);
-  assert.deepEqual(pairs([call("1", "f", "{}", { kind: "server" })], [call("2", "f", "{}")]), [["1", null, []], [null, "2", ["call"]]]);
+  assert.deepEqual(pairs([call("1", "f", "{", { complete: false })], [call("1", "f", "{")]), [["1", "1", all]]);
+  assert.deepEqual(pairs([call("1", "f", "{}", { kind: "server" })], [call("2", "f", "{}")]), [["1", null, []], [null, "2", all]]);
 });
 
 test("numbers that JavaScript cannot hold are not taken for equal", () => {
@@ -135,8 +127,8 @@ test("numbers that JavaScript cannot hold are not taken for equal", () => {
 });
 
 test("invisible characters are spelled out", () => {
-  assert.equal(model.visible("a\u202eb\u0000c\u2028d\ud800e\u00a0"), "a\\u202eb\\u0000c\\u2028d\\ud800e\\u00a0");
-  assert.equal(model.visible("tab\tline\n😀 Grüße {}"), "tab\tline\n😀 Grüße {}");
+  assert.equal(model.spelled("a\u202eb\u0000c\u2028d\ud800e\u00a0"), "a\\u202eb\\u0000c\\u2028d\\ud800e\\u00a0");
+  assert.equal(model.spelled("tab\tline\n😀 Grüße {}"), "tab\tline\n😀 Grüße {}");
 });
 
 test("a second file has to be a report", () => {

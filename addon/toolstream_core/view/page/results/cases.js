@@ -1,8 +1,8 @@
-// What the page shows, worked out from the report. Nothing here touches the document.
+// The results of `toolstream check`, worked out from its report. No DOM in here.
 
 // The worst first.
-const GRADES = ["failed", "harness-failure", "unknown", "call-rejected", "not-strict", "skipped", "info", "ok"];
-const MARKS = { failed: "✗", "harness-failure": "!", unknown: "?", "call-rejected": "×", "not-strict": "~", skipped: "–", info: "i", ok: "✓" };
+const CASE_GRADES = ["failed", "harness-failure", "unknown", "call-rejected", "not-strict", "skipped", "info", "ok"];
+const MARKS = { failed: "✗", "harness-failure": "!", unknown: "?", "call-rejected": "×", "not-strict": "~", skipped: "–", info: "•", ok: "✓" };
 const MEANINGS = {
   failed: "The client handled the response incorrectly.",
   "harness-failure": "The case could not be run: the client could not start or sent no request, or no fault was injected.",
@@ -131,9 +131,9 @@ function groupsOf(rows, order) {
 // Small is bad: required failures first, then by grade, then by reason.
 function badness(row) {
   const worth = ({ grade, reason, required }) =>
-    placeIn(GRADES, grade) * 1000 + (required ? 0 : 500) + placeIn(REASONS, reason);
+    placeIn(CASE_GRADES, grade) * 1000 + (required ? 0 : 500) + placeIn(REASONS, reason);
   const cases = row.cells.flatMap((cell) => (cell?.one ? [worth(cell.one)] : []));
-  return Math.min(GRADES.length * 1000 + 999, ...cases);
+  return Math.min(CASE_GRADES.length * 1000 + 999, ...cases);
 }
 
 const NO_FILTER = { text: "", grades: [], kind: "", need: "", change: "" };
@@ -171,7 +171,7 @@ function summaryOf(client) {
     total: cases.length,
     failedRequired: failed.filter((one) => one.required).length,
     harness: cases.filter((one) => one.grade === "harness-failure").length,
-    grades: tally(cases.map((one) => one.grade), GRADES),
+    grades: tally(cases.map((one) => one.grade), CASE_GRADES),
     reasons: tally(failed.map((one) => one.reason).filter(Boolean), REASONS),
   };
 }
@@ -179,74 +179,6 @@ function summaryOf(client) {
 function columnName(client) {
   const repair = list(client.repair);
   return repair.length ? `${client.name} + repair ${repair.join(", ")}` : String(client.name);
-}
-
-// The events of a turn with what belongs beside each; findings on events that are not shown come under `rest`.
-function eventsOf(turn) {
-  const verdict = turn.verdict ?? {};
-  const lines = list(turn.events).map((text, number) => ({ number, text, calls: [], findings: [], parts: "" }));
-  list(turn.calls).forEach((call, at) => {
-    for (const number of list(call.events)) lines[number]?.calls.push(at);
-  });
-  const rest = [];
-  for (const finding of list(turn.findings)) (lines[finding.event]?.findings ?? rest).push(finding);
-  if (verdict.understood === false && lines[verdict.event]) {
-    const known = list(verdict.explained).length > 0;
-    lines[verdict.event].parts = known ? "The client misread this event." : "The misread call begins here.";
-  }
-  return { lines, rest };
-}
-
-// Calls that were sent beside those that came back: equal ids first, then equal names, then places. `differs` names
-// what is not the same; a call that the provider runs, or that is incomplete, is rightly not returned.
-function pairsOf(sent, back) {
-  const left = [...list(back)];
-  const take = (fits) => {
-    const at = left.findIndex(fits);
-    return at < 0 ? null : left.splice(at, 1)[0];
-  };
-  const pairs = list(sent).map((call) => ({ sent: call, back: take((one) => call.id && one.id === call.id) }));
-  const open = pairs.filter((pair) => !pair.back && isDue(pair.sent));
-  for (const pair of open) pair.back = take((one) => one.name === pair.sent.name);
-  for (const pair of open) pair.back ??= take(() => true);
-  return [...pairs, ...left.map((one) => ({ sent: null, back: one }))].map((pair) => ({
-    ...pair,
-    differs: differences(pair),
-  }));
-}
-
-const isDue = (call) => call.kind !== "server" && call.complete !== false;
-
-function differences({ sent, back }) {
-  if (!back) return isDue(sent) ? ["call"] : [];
-  if (!sent || !isDue(sent)) return ["call"];
-  return [
-    ...(typeof back.id === "string" && back.id !== sent.id ? ["id"] : []),
-    ...(back.name === sent.name ? [] : ["name"]),
-    ...(canonical(sent.arguments) === canonical(back.arguments) ? [] : ["arguments"]),
-  ];
-}
-
-// Arguments in a form in which equal JSON values are equal texts. No arguments are {}. A number that this language
-// cannot hold stays text.
-function canonical(text) {
-  if (text === null || text === undefined || text === "") return "{}";
-  if (/\d{16}/.test(text)) return String(text).replace(/\s/g, "");
-  const sorted = (_, value) =>
-    value && typeof value === "object" && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : value;
-  try {
-    return JSON.stringify(JSON.parse(text), sorted);
-  } catch {
-    return String(text);
-  }
-}
-
-// Text with its invisible characters spelled out, so that none of them can hide or turn what stands there.
-function visible(text) {
-  const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u00a0\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ud800-\udfff]/gu;
-  return String(text).replace(hidden, (one) => `\\u${one.codePointAt(0).toString(16).padStart(4, "0")}`);
 }
 
 // The report in a file's text. Throws an Error with one plain line where it is none.

@@ -1,24 +1,6 @@
-// Head, summary and table. All values of the report become text nodes or attribute values, never markup.
+// Summary, filters and table of the results.
 
 const state = { report: null, columns: [], rows: [], compared: false, filter: { ...NO_FILTER }, order: "kind", open: null };
-const byId = (id) => document.getElementById(id);
-
-function el(tag, attributes = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name === "click") node.addEventListener("click", value);
-    else if (value === true) node.setAttribute(name, "");
-    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, visible(value));
-  }
-  return fill(node, ...children);
-}
-
-// Give an element these children, lists of them unfolded; text becomes text nodes, and what is nothing is left out.
-function fill(node, ...children) {
-  const present = children.flat(Infinity).filter((child) => ![null, undefined, false, ""].includes(child));
-  node.replaceChildren(...present.map((child) => (child instanceof Node ? child : visible(child))));
-  return node;
-}
 
 const button = (attributes, ...children) => el("button", { type: "button", ...attributes }, ...children);
 const mark = (grade, required = true) =>
@@ -31,11 +13,10 @@ function showReports(report, other) {
   state.columns = columnsOf(report, other);
   state.rows = rowsOf(state.columns);
   state.compared = Boolean(other);
-  state.open = null;
-  byId("drawer").hidden = true;
+  if (state.open) closeCase();
   document.body.classList.toggle("single", state.columns.length === 1);
   showAbout(report);
-  fill(byId("clients"), state.columns.map(clientCard));
+  fill($("clients"), state.columns.map(clientCard));
   showChanges(other);
   fillFilters();
   drawTable();
@@ -51,7 +32,8 @@ function showAbout(report) {
     report.toolstream && `toolstream ${report.toolstream}`,
     report.mitmproxy && `mitmproxy ${report.mitmproxy}`,
   ];
-  byId("about").textContent = visible(parts.filter(Boolean).join(" · "));
+  state.about = parts.filter(Boolean).join(" · ");
+  fill($("about"), state.about);
 }
 
 function clientCard({ client }) {
@@ -65,11 +47,11 @@ function clientCard({ client }) {
     el("h2", {}, columnName(client)),
     el("p", { class: "quiet" }, client.protocol ?? "protocol unknown"),
     el("p", { class: "result" }, resultText(summary)),
-    el("div", { class: "bar", "aria-hidden": "true" }, bar),
+    el("div", { class: "grades-bar", "aria-hidden": "true" }, bar),
     el("ul", { class: "counts" }, summary.grades.map(([grade, count]) => el("li", {}, mark(grade), `${count} ${grade}`))),
     summary.reasons.length > 0 && el("ul", { class: "reasons", "aria-label": "Failures by severity" },
-      summary.reasons.map(([reason, count]) => el("li", {}, button({ class: "chip", click: () => setText(reason) }, `${reason} `, el("b", {}, count))))),
-    el("code", { class: "command" }, list(client.command).join(" ")),
+      summary.reasons.map(([reason, count]) => el("li", {}, button({ class: "chip", onclick: () => setText(reason) }, `${reason} `, el("b", {}, count))))),
+    el("code", { class: "client-command" }, list(client.command).join(" ")),
   );
 }
 
@@ -82,13 +64,13 @@ function resultText({ failedRequired, harness, total }) {
 }
 
 function showChanges(other) {
-  byId("changes").hidden = !other;
+  $("changes").hidden = !other;
   if (!other) return;
   const gone = list(other.clients).filter((client) => !state.columns.some(({ earlier }) => earlier === client));
   const all = state.rows.flatMap((row) => row.cells.map((cell) => cell?.change)).filter((one) => CHANGES.includes(one));
   const counts = tally(all, CHANGES);
   fill(
-    byId("changes"),
+    $("changes"),
     el("b", {}, showsRepair() ? "Changes with repair, compared to the run without it" : "Since the earlier run"),
     ` (${other.started ?? "date unknown"}, toolstream ${other.toolstream ?? "unknown"}): `,
     gone.length > 0 && `${gone.map(columnName).join(", ")} missing in this run; `,
@@ -104,26 +86,26 @@ const changeMark = (change) =>
 
 function fillFilters() {
   const cases = state.columns.flatMap(({ client }) => list(client.cases));
-  const grades = tally(cases.map((one) => one.grade), GRADES);
-  fill(byId("grades"), grades.map(([grade, count]) =>
-    button({ class: "chip", "data-grade": grade, "aria-pressed": "false", title: MEANINGS[grade], click: () => toggleGrade(grade) }, mark(grade), `${grade} ${count}`)));
+  const grades = tally(cases.map((one) => one.grade), CASE_GRADES);
+  fill($("grades"), grades.map(([grade, count]) =>
+    button({ class: "chip", "data-grade": grade, "aria-pressed": "false", title: MEANINGS[grade], onclick: () => toggleGrade(grade) }, mark(grade), `${grade} ${count}`)));
   const kinds = [...new Set(state.rows.map((row) => row.kind))];
   fillSelect("kind", [["", "all kinds"], ...kinds.map((kind) => [kind, KIND_TITLES[kind] ?? kind])]);
   fillSelect("change", [["", "changed or unchanged"], ["any", "changed"], ...CHANGES.map((change) => [change, change])]);
-  byId("change").hidden = !state.compared;
+  $("change").hidden = !state.compared;
   showFilter();
 }
 
-const fillSelect = (id, options) => fill(byId(id), options.map(([value, text]) => el("option", { value }, text)));
+const fillSelect = (id, options) => fill($(id), options.map(([value, text]) => el("option", { value }, text)));
 
 // Make the controls say what the filter is.
 function showFilter() {
   const { text, grades, kind, need, change } = state.filter;
-  Object.assign(byId("text"), { value: text });
-  for (const chip of byId("grades").children) chip.setAttribute("aria-pressed", grades.includes(chip.dataset.grade));
-  byId("kind").value = kind;
-  byId("need").value = need;
-  byId("change").value = change;
+  Object.assign($("text"), { value: text });
+  for (const chip of $("grades").children) chip.setAttribute("aria-pressed", grades.includes(chip.dataset.grade));
+  $("kind").value = kind;
+  $("need").value = need;
+  $("change").value = change;
 }
 
 function setFilter(filter) {
@@ -146,7 +128,7 @@ function drawTable() {
   const table = el("table", { role: "grid", "aria-label": "Cases and results" },
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Case"), heads, single && [el("th", { scope: "col" }, "What happened"), el("th", { scope: "col", class: "time" }, "Time")])),
     groupsOf(state.rows, state.order).map((group) => groupBody(group, single)));
-  fill(byId("matrix"), table);
+  fill($("matrix"), table);
   const first = table.querySelector("button.cell");
   if (first) first.tabIndex = 0;
   applyFilter();
@@ -184,7 +166,7 @@ function cellButton(row, at, single) {
   const grade = one ? shown.grade : "gone";
   const words = single || !shown.reason ? grade : shown.reason;
   const label = [columnName(state.columns[at].client), row.name, grade, shown.reason, shown.required ? "required" : "optional", CHANGES.includes(change) ? change : null];
-  return button({ class: "cell", tabindex: -1, "data-id": shown.id, "data-grade": grade, "data-at": at, "aria-label": label.filter(Boolean).join(", "), title: shown.message, click: () => openCase(row, at) },
+  return button({ class: "cell", tabindex: -1, "data-id": shown.id, "data-grade": grade, "data-at": at, "aria-label": label.filter(Boolean).join(", "), title: shown.message, onclick: () => openCase(row, at) },
     one && mark(grade, shown.required), el("span", { class: "words" }, words), CHANGES.includes(change) && changeMark(change));
 }
 
@@ -200,30 +182,30 @@ function applyFilter() {
       row.line.querySelector(`[data-at="${at}"]`)?.classList.toggle("dim", Boolean(dim));
     });
   }
-  for (const body of byId("matrix").querySelectorAll("tbody")) {
+  for (const body of $("matrix").querySelectorAll("tbody")) {
     body.hidden = ![...body.rows].some((line) => !line.hidden && !line.classList.contains("group"));
   }
-  byId("shown").textContent = count === state.rows.length ? plural(count, "case") : `${count} of ${plural(state.rows.length, "case")}`;
+  $("cases-shown").textContent = count === state.rows.length ? plural(count, "case") : `${count} of ${plural(state.rows.length, "case")}`;
   keepReachable();
 }
 
 // Exactly one cell, and one that is shown, can be reached with the Tab key.
 function keepReachable() {
-  const cells = [...byId("matrix").querySelectorAll("button.cell")];
+  const cells = [...$("matrix").querySelectorAll("button.cell")];
   const shown = cells.filter((cell) => !cell.closest("tr").hidden);
   const current = shown.find((cell) => cell.tabIndex === 0) ?? shown[0];
   for (const cell of cells) cell.tabIndex = cell === current ? 0 : -1;
 }
 
 function focusCell(cell) {
-  for (const other of byId("matrix").querySelectorAll('button.cell[tabindex="0"]')) other.tabIndex = -1;
+  for (const other of $("matrix").querySelectorAll('button.cell[tabindex="0"]')) other.tabIndex = -1;
   cell.tabIndex = 0;
   cell.focus();
 }
 
 // The cell that a key leads to from another one, or null.
 function neighbor(cell, key, far) {
-  const lines = [...byId("matrix").querySelectorAll("tr[data-key]")].filter((line) => !line.hidden && !line.closest("tbody").hidden);
+  const lines = [...$("matrix").querySelectorAll("tr[data-key]")].filter((line) => !line.hidden && !line.closest("tbody").hidden);
   const grid = lines.map((line) => [...line.querySelectorAll("button.cell")]);
   const at = lines.indexOf(cell.closest("tr"));
   const across = grid[at].indexOf(cell);

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HOSTILE = "</script><img src=x onerror=\"document.title='run'\"><!--&amp;\u2028\u202e${1}"
 """Text that would be run, or would turn what follows it, where it is taken for anything but text."""
@@ -147,3 +150,42 @@ def large(clients: int, cases: int) -> dict[str, Any]:
             for column in range(clients)
         )
     )
+
+
+def several() -> dict[str, Any]:
+    """Two clients, one of them with repair."""
+    second = client(case("a", "failed", "crashed"), name="two", repair=["safe"])
+    return report(client(case("a"), case("b", "failed", "wrong id"), name="one"), second)
+
+
+def changed() -> tuple[dict[str, Any], dict[str, Any]]:
+    """A run and an earlier one: a case is better, one worse, one new, one gone."""
+    now = client(case("a"), case("b", "failed", "crashed"), case("c"))
+    then = client(case("a", "failed", "lost a call", turns=[TURN]), case("b"), case("d"))
+    return report(now), report(then, client(name="gone.py"))
+
+
+def hostile() -> dict[str, Any]:
+    """Markup and script in every text of a report."""
+    findings = [TURN["findings"][0] | {"message": HOSTILE, "event": 0}]
+    calls = [{"id": HOSTILE, "name": HOSTILE, "arguments": HOSTILE}]
+    request = {"calls": calls, "results": [{"id": HOSTILE}]}
+    turn = TURN | {"events": [HOSTILE], "broken": HOSTILE, "findings": findings, "request": request}
+    texts = {"title": HOSTILE, "message": HOSTILE, "output": HOSTILE, "rerun": HOSTILE, "advice": HOSTILE}
+    named = case(HOSTILE, "failed", HOSTILE, **texts, turns=[turn])
+    return report(client(named, name=HOSTILE, protocol=HOSTILE, repair=[HOSTILE], command=[HOSTILE]))
+
+
+REPORTS: dict[str, Callable[[], tuple[dict[str, Any], dict[str, Any] | None]]] = {
+    "check-usual": lambda: (usual(), None),
+    "check-several": lambda: (several(), None),
+    "check-now": lambda: (changed()[0], None),
+    "check-changed": changed,
+    "check-repaired": lambda: (
+        report(client(case("a"), repair=["safe"])),
+        report(client(case("a", "failed", "lost a call"))),
+    ),
+    "check-hostile": lambda: (hostile(), hostile()),
+    "check-large": lambda: (large(5, 150), None),
+}
+"""By the name of their page: a run, and the earlier run to compare it with."""
