@@ -263,6 +263,8 @@ class ToolstreamAddon:
         out: list[bytes] = []
         if flow.response.raw_content:
             out += pieces(watch.stream(flow.response.raw_content))
+        if flow.error is not None and not flow.live:  # a saved flow; mitmproxy calls the hook for its error last
+            watch.finish(broken=flow.error.msg)
         out += pieces(watch.stream(b""))
         self._answers.close(flow, watch)
         if watch.rewrites:

@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 import pytest
 from mitmproxy import contentviews
+from mitmproxy import flow as mitmflow
 from mitmproxy.addons.next_layer import NextLayer
 from mitmproxy.test import taddons, tflow
 
@@ -120,6 +121,15 @@ def test_a_loaded_capture_is_judged_by_what_its_client_got(shown: Shown) -> None
     lines = shown.text(first, first.response).splitlines()
     assert lines[0] == "verdict: The client read call 0 ls as sent (ok)"
     assert '  received: {"x":1}' in lines
+
+
+def test_a_loaded_response_that_broke_off_says_so(shown: Shown) -> None:
+    """As the live one did."""
+    flow = answered(CHUNK)
+    flow.error = mitmflow.Error("peer closed connection")
+    shown.pass_through(flow)
+    assert "truncated: peer closed connection" in shown.text(flow, flow.response).replace("\n    ", " ")
+    assert (flow.marked, flow.comment) == (":warning:", "truncated-stream at event 0")
 
 
 def test_a_request_that_returns_calls_as_sent_is_shown_as_ever(shown: Shown) -> None:

@@ -68,7 +68,7 @@ def _verdict(judged: SavedVerdict) -> Iterator[str]:
         yield f"cause: {printable(judged.hide(explained.text))}"
     repair = explained.fix if explained.explanation is None else fix(explained.explanation.model.deviations)
     if repair:
-        yield f"fix: {repair}"
+        yield f"fix: {repair.removeprefix('fix the client: ')}"
     for options in explained.advice:
         yield f"try: {as_set(options)}"
 
