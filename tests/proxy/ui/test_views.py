@@ -12,6 +12,8 @@ from mitmproxy import contentviews
 from mitmproxy import flow as mitmflow
 from mitmproxy.addons.next_layer import NextLayer
 from mitmproxy.test import taddons, tflow
+from mitmproxy.websocket import WebSocketMessage
+from wsproto.frame_protocol import Opcode
 
 from tests.fixtures.test_sockets import socket
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
@@ -197,6 +199,30 @@ def test_each_message_of_a_socket_is_shown(shown: Shown) -> None:
     assert set(names[1:last]) == {"Events"}
     assert all(one.text.count("\n") == 1 for one in found[1:last])
     assert any('arguments="' in one.text for one in found[1:last])
+
+
+def test_a_live_socket_is_shown_with_what_its_client_returned(shown: Shown) -> None:
+    """In the last message of the response, and in the one that returns its call; the socket is marked."""
+    first = conversation.request()
+    calls = conversation.answered(first)
+    call_item = {**calls[-1]["response"]["output"][0], "arguments": "{}"}
+    result = {"type": "function_call_output", "call_id": call_item["call_id"], "output": "sunny"}
+    second = conversation.request(input=[*first["input"], call_item, result])
+    flow = tflow.twebsocketflow()
+    flow.request.path, flow.live = conversation.PATH, True
+    assert flow.websocket is not None
+    flow.websocket.messages.clear()
+    shown.view.add([flow])
+    shown.addon.websocket_start(flow)
+    for one in conversation.messages(first, *calls, second, *conversation.answered(second)):
+        flow.websocket.messages.append(WebSocketMessage(Opcode.TEXT, one.from_client, one.data))
+        shown.addon.websocket_message(flow)
+    shown.addon.verdicts.close()
+    assert flow.marked == ":x:"
+    assert flow.comment.startswith("returned-without-arguments")
+    found = [shown.result(flow, one) for one in flow.websocket.messages]
+    told = [place for place, one in enumerate(found) if "without arguments (returned-" in one.text.replace("\n   ", "")]
+    assert told == [len(calls), len(calls) + 1]
 
 
 def test_a_socket_without_llm_is_left_to_mitmproxy(shown: Shown) -> None:

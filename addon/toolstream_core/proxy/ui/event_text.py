@@ -46,7 +46,7 @@ def event_lines(facts: Facts, diverges: int | None = None) -> Iterator[str]:
 
 def event_line(facts: Facts, event: TimedEvent) -> str:
     """Of one event, without its place in the response."""
-    return " | ".join(_said(facts, event.said)) or "-"
+    return " | ".join(_said(facts, event.said)) or "other"
 
 
 def _only_text(event: TimedEvent) -> tuple[str, str]:
