@@ -19,6 +19,7 @@ from toolstream_core.clients.grouping import Grouping, grouped
 from toolstream_core.clients.intended import ResolvedEvent, intended
 from toolstream_core.clients.model import AXES, STANDARD, Adding, Arguments, Entries, Kept, Key, Name, Source
 from toolstream_core.clients.outcome import kept, kept_arguments
+from toolstream_core.clients.parting import parting
 from toolstream_core.clients.stepping import Change, Stepper, What, traces
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import Session
@@ -147,8 +148,9 @@ def test_changes_are_no_longer_than_what_the_entries_say(identity: dict[str, Any
     entries = entries_of(chat([entry(id="call_1", name="get_weather", arguments='{"text": "')], *fragments))
     said = sum(len(one.fragment.arguments or "") + len(str(identity)) for one in entries)
     for trace in traces(MODELS, CHAT.call_form, entries):
-        assert len(entries) <= len(trace.changes) <= len(entries) + 500
-        texts = [text for one in trace.changes for text in (one.id, one.name, one.arguments) if text]
+        assert len(trace.changes) == len(entries)
+        changes = [change for made in trace.changes for change in made]
+        texts = [text for one in changes for text in (one.id, one.name, one.arguments) if text]
         assert sum(map(len, texts)) <= said, trace.models[0].deviations
 
 
@@ -208,7 +210,9 @@ def run(chance: random.Random) -> list[EventContent]:
 
 @pytest.mark.parametrize("form", [*CallForm])
 @pytest.mark.parametrize("seed", range(15))
-def test_shortened_entries_are_read_as_all_entries_are(form: CallForm, seed: int) -> None:
+def test_shortened_entries_are_read_as_all_entries_are(
+    form: CallForm, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """But for models that split runs; and models share a trace exactly if they read all entries alike."""
     chance = random.Random(seed)
     contents = [one for _ in range(chance.randint(1, 3)) for one in run(chance)]
@@ -218,9 +222,13 @@ def test_shortened_entries_are_read_as_all_entries_are(form: CallForm, seed: int
     by_model = {model: trace for trace in traces(models, form, entries) for model in trace.models}
     for model in models:
         stepper = Stepper(model, form)
-        changes = tuple(change for one in entries for change in stepper.take(one))
+        changes = tuple(map(stepper.take, entries))
         trace = by_model[model]
         assert (trace.changes, trace.calls) == (changes, tuple(stepper.calls())), model.deviations
+        parted = parting(model, form, entries)
+        with monkeypatch.context() as patched:
+            patched.setattr("toolstream_core.clients.parting.shortened", list)
+            assert parted == parting(model, form, entries), model.deviations
         few = grouped(model, form, entries, short)
         assert values(model, form, few) == values(model, form, grouped(model, form, entries)), model.deviations
 

@@ -120,7 +120,8 @@ def test_printed() -> None:
         "#1         verdict returned-without-arguments: call 0 ls: returned without its arguments (request a.flow#1), "
     )
     assert lines[1].startswith("#1           client probably drops ")
-    assert lines[2].endswith("→ toolstream run --shape split-header -- CMD")
+    assert lines[2].endswith("client: keep the arguments of the fragment that opens the call")
+    assert lines[3].endswith("→ toolstream run --shape split-header -- CMD")
     first, second = json.loads(documents[0])["streams"]
     assert (first["verdict"]["request"], second["verdict"]) == ("a.flow#1", None)
 

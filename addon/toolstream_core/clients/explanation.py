@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.clients.deviations import BY_THE_LETTER, ROWS, projects
+from toolstream_core.clients.deviations import BY_THE_LETTER, ROWS, fix, projects
 from toolstream_core.clients.entries import entries_of
 from toolstream_core.clients.fit import fitting, gives, giving
-from toolstream_core.clients.model import AXES, STANDARD, Arguments, Kept, Key
+from toolstream_core.clients.model import AXES, STANDARD, Arguments, ClientModel, Kept, Key, axis_of
 from toolstream_core.clients.parting import parting
 from toolstream_core.clients.received import Received
 from toolstream_core.clients.space import KEYS
@@ -18,9 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from toolstream_core.clients.entries import Entry, ReceivedEvent
-    from toolstream_core.clients.model import ClientModel, Deviation
+    from toolstream_core.clients.model import Deviation
     from toolstream_core.clients.received import Answer
+    from toolstream_core.clients.stepping import Change
     from toolstream_core.protocols.call_form import CallForm
+    from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.protocols.requests.conversation import EchoedCall
 
 MAX_CLIENTS: Final = 256
@@ -41,6 +45,15 @@ class Explanation:
     """The other models of as few deviations that give the same."""
     common: tuple[ClientModel, ...] = ()
     """Models of common clients with more deviations that give the same too: advice has to help them."""
+    wrong: tuple[Deviation, ...] = ()
+    """The fewest deviations without which the client would read the intended calls; else all of them."""
+    shows: Deviation | None = None
+    """The deviation that shows in that event."""
+    change: Change | None = None
+    """What that event does to the client's calls, where it belongs to another call than by the protocol."""
+    choice: int = 0
+    """The choice that the client went on with."""
+    protocol: WireProtocol | None = None
 
     @property
     def names(self) -> list[str]:
@@ -51,6 +64,11 @@ class Explanation:
     def projects(self) -> dict[str, str]:
         """The projects in which the deviations were seen, with links."""
         return projects(self.model.deviations)
+
+    @property
+    def fix(self) -> str:
+        """What to change in the client, or in the stream."""
+        return fix(self.wrong or self.model.deviations, self.protocol)
 
     @property
     def text(self) -> str:
@@ -90,16 +108,25 @@ class Explainer:
         model = min(models, key=lambda one: _unlikely(one, known))
         if client:
             self._remember(client, model)
-        parted = parting(model, form, entries)
-        event, seen = parted if parted is not None else (None, "")
         others = tuple(one for one in models if one is not model)
         common = tuple(_common(form, entries, echoed)) if model.deviations else ()
-        return Explanation(model, event, seen, others, tuple(one for one in common if one not in models))
+        found_too = tuple(one for one in common if one not in models)
+        choice = entries[0].fragment.choice if entries else 0
+        parted = parting(model, form, entries)
+        if parted is None:
+            return Explanation(model, others=others, common=found_too, choice=choice)
+        shows = next((one for one in model.deviations if axis_of(one) in parted.axes), model.deviations[0])
+        return Explanation(
+            model, parted.event, parted.seen, others, found_too, shows=shows, change=parted.change, choice=choice
+        )
 
     def explain_answer(self, answer: Answer, echoed: Sequence[EchoedCall], client: str = "") -> Explanation | None:
         """As `explain`, of an answer's bytes as the client got them; `None` too where they are no LLM's."""
         got = Received(answer)
-        return None if got.protocol is None else self.explain(got.protocol.call_form, got.events, echoed, client)
+        if got.protocol is None:
+            return None
+        found = self.explain(got.protocol.call_form, got.events, echoed, client)
+        return found and replace(found, protocol=got.protocol, wrong=_wrong(found.model, got))
 
     def known(self, client: str) -> ClientModel:
         """What was learned of a client: all deviations that explained it so far, together."""
@@ -146,6 +173,16 @@ def _needed(model: ClientModel, form: CallForm, entries: Sequence[Entry], echoed
         if gives(without, form, entries, echoed):
             model = without
     return model
+
+
+def _wrong(model: ClientModel, got: Received) -> tuple[Deviation, ...]:
+    """The fewest deviations without which the client would read the intended calls; else all of them."""
+    every = model.deviations
+    for count in range(1, len(every)):
+        for some in combinations(every, count):
+            if got.is_understood(reduce(ClientModel.without, some, model), got.meant):
+                return some
+    return every
 
 
 _BLUNT: Final[Mapping[Deviation, int]] = {

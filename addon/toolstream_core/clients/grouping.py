@@ -70,7 +70,9 @@ def grouped(
 
     `short`: the entries shortened, which are taken for them where that does not mislead.
     """
-    grouping = _run(model, form, entries if short is None else short)
+    if short is None:
+        return _run(model, form, entries).groups
+    grouping = _run(model, form, short)
     return grouped(model, form, entries) if grouping.splits else grouping.groups
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from toolstream_core.clients.entries import shortened
 from toolstream_core.clients.fields import CallValues
-from toolstream_core.clients.grouping import grouped
+from toolstream_core.clients.grouping import grouped, splits
 from toolstream_core.clients.model import STANDARD, Adding, Key, NoIndex
 from toolstream_core.clients.outcome import kept, kept_arguments
+from toolstream_core.clients.stepping import Stepper
 from toolstream_core.model import ABSENT
 
 if TYPE_CHECKING:
@@ -15,11 +17,16 @@ if TYPE_CHECKING:
 
     from toolstream_core.clients.entries import Entry
     from toolstream_core.clients.model import ClientModel
+    from toolstream_core.clients.stepping import Change
     from toolstream_core.model import Json
     from toolstream_core.protocols.call_form import CallForm
 
 _BY_ID = frozenset({Key.CHANGED_ID, Key.PRESENT_ID, Key.GIVEN_ID, Key.ID, Key.NEWEST_OF_INDEX, Key.FIRST_OF_INDEX})
 _BY_BOTH = frozenset({Key.INDEX_AND_ID, Key.LONGER_ID, Key.ONLY_OF_INDEX})
+_GROUPING = ("key", "no_index", "entries", "adding", "source")
+_VALUES = (("id",), ("name",), ("arguments", "objects", "source"))
+"""The axes that decide on id, name and arguments."""
+_END = ("invalid", "no_object", "kept", "source")
 SHOWN = 24
 """Characters of an id that are shown."""
 
@@ -30,13 +37,19 @@ class Parting(NamedTuple):
     event: int
     seen: str
     """What the client went by there, as text; `""` where that is no single value."""
+    axes: tuple[str, ...] = ()
+    """The axes of `ClientModel` one of which shows there; none: nothing shows in an entry."""
+    change: Change | None = None
+    """What the entry does to the client's calls, where it belongs to another call than by the protocol."""
 
 
 def parting(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> Parting | None:
     """Where `model` first reads `entries` otherwise than the protocols mean; `None` where it never does."""
     if model == STANDARD or not entries:
         return None
-    found = [*_of_groups(model, form, entries), *_of_values(model, form, entries)]
+    short = shortened(entries)
+    read = entries if any(splits(one, form, short) for one in (model, STANDARD)) else short
+    found = [*_of_groups(model, form, read), *_of_values(model, form, read)]
     # Made-up ids and calls show in no entry: they are there from the first one on.
     return min(found, default=Parting(entries[0].event, ""), key=lambda one: one.event)
 
@@ -44,9 +57,11 @@ def parting(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> Par
 def _of_groups(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> Iterator[Parting]:
     """The first entry that belongs to another call, or to none."""
     usual, theirs = _openers(STANDARD, form, entries), _openers(model, form, entries)
+    stepper = Stepper(model, form)
     for entry in entries:
+        change = stepper.take(entry)[0]
         if usual.get(id(entry)) != theirs.get(id(entry)):
-            yield Parting(entry.event, _went_by(model, entry))
+            yield Parting(entry.event, _went_by(model, entry), _GROUPING, change)
             return
 
 
@@ -91,7 +106,9 @@ def _of_values(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> 
                     since[at] = None
                 else:
                     since[at] = since[at] or entry
-        yield from (Parting(one.event, "") for one in since if one is not None)
+        for entry_since, axes in zip(since, _VALUES, strict=True):
+            if entry_since is not None:
+                yield Parting(entry_since.event, "", axes)
         text = theirs.arguments.text()
         if id(group) in left or kept_arguments(text, model.invalid, model.no_object) != text:
-            yield Parting(group.entries[-1].event, "")
+            yield Parting(group.entries[-1].event, "", _END)

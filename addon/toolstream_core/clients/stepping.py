@@ -72,7 +72,8 @@ class Trace(NamedTuple):
 
     models: tuple[ClientModel, ...]
     """Those that read it so."""
-    changes: tuple[Change, ...]
+    changes: tuple[tuple[Change, ...], ...]
+    """By entry."""
     calls: tuple[SteppedCall, ...]
     """As `Stepper.calls`, at the end."""
 
@@ -159,12 +160,12 @@ def traces(
     return found
 
 
-type _Read = tuple[tuple[Change, ...], tuple[SteppedCall, ...]]
+type _Read = tuple[tuple[tuple[Change, ...], ...], tuple[SteppedCall, ...]]
 """The changes of a response, and the calls at its end."""
 
 
 def _read(stepper: Stepper, entries: Iterable[Entry]) -> _Read:
-    return tuple(change for one in entries for change in stepper.take(one)), tuple(stepper.calls())
+    return tuple(map(stepper.take, entries)), tuple(stepper.calls())
 
 
 def _changes(entry: Entry, place: int, edits: Sequence[Edit | None]) -> Iterator[Change]:

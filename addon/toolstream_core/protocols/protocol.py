@@ -62,6 +62,10 @@ class WireProtocol:
     """How a streamed answer is framed, where the request does not decide it."""
     call_form: CallForm = CallForm.ANNOUNCED
     """How its streams bring a call."""
+    call_keys: tuple[str, ...] = ("index",)
+    """The fields that say which call a fragment belongs to, the place last; none where each entry is a call."""
+    id_key: str = "id"
+    """The field with a call's id."""
     ends_with_finish: bool = False
     """Whether the event that says the finish reason is the last one."""
     id_prefix: str = "call_"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.clients.advice import advise
-from toolstream_core.clients.deviations import fix
 from toolstream_core.clients.explanation import Explainer
 from toolstream_core.report.verdict import Explained
 
@@ -39,5 +38,6 @@ class Explaining:
         notes = "; ".join(one for one in (found.where, projects and f"also seen in {projects}") if one)
         text = f"the client {likely}{found.text}{f' ({notes})' if notes else ''}"
         advised = advise(found.model, answer, [*found.others, *found.common])
-        no_help = f"no repair or shape of toolstream helps: {fix(found.model.deviations)}" if advised == [] else ""
-        return Explained(found.names, found.event, text, tuple(one.options for one in advised or ()), no_help, found)
+        no_help = "no repair or shape of toolstream helps: " if advised == [] else ""
+        fix = f"{no_help}{found.fix}" if found.names or no_help else ""
+        return Explained(found.names, found.event, text, tuple(one.options for one in advised or ()), fix, found)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from toolstream_core.clients.deviations import PROJECTS, fix
-from toolstream_core.clients.deviations import ROWS as DEVIATIONS
+from toolstream_core.clients.deviations import PROJECTS
 from toolstream_core.defects.table import ROWS
+from toolstream_core.report.causes import cause, reason
 from toolstream_core.report.headline import headline, without_verdict
 from toolstream_core.report.judging import Judging, SavedVerdict
 from toolstream_core.report.verdict import as_flags
@@ -128,9 +128,9 @@ def _verdict(response: ReadResponse, judged: SavedVerdict | None, alignment: Ali
         "verdict": said["verdict"],
         "understood": said["understood"],
         "headline": headline(judged.verdict, judged.calls),
-        "reason": explained.text,
-        "cause": "; ".join(DEVIATIONS[one].words for one in explanation.model.deviations) if explanation else "",
-        "fix": "" if explanation is None else fix(explanation.model.deviations),
+        "reason": "" if explanation is None else reason(explanation, event),
+        "cause": "" if explanation is None else cause(explanation),
+        "fix": "" if explanation is None else explanation.fix,
         "event": event,
         "value": "" if explanation is None else explanation.seen,
         "projects": [] if explanation is None else [*explanation.projects],

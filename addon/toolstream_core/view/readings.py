@@ -12,7 +12,7 @@ from toolstream_core.clients.intended import intended
 from toolstream_core.clients.model import STANDARD, Id, Key, NoIndex, Source
 from toolstream_core.clients.parting import parting
 from toolstream_core.clients.received import Answer, Received
-from toolstream_core.clients.stepping import Stepper
+from toolstream_core.clients.stepping import traces
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.view.steps import Steps, result
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from toolstream_core.clients.entries import Entry
     from toolstream_core.clients.explanation import Explanation
     from toolstream_core.clients.model import ClientModel, Deviation
+    from toolstream_core.clients.stepping import Trace
+    from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.view.received import Alignment
     from toolstream_core.view.response import ReadResponse
 
@@ -38,14 +40,14 @@ class Models:
         """None so far."""
         self.table: dict[str, dict[str, Any]] = {}
 
-    def name(self, model: ClientModel) -> str:
-        """Its name: its deviations joined by `+`."""
+    def name(self, model: ClientModel, protocol: WireProtocol) -> str:
+        """Its name: its deviations joined by `+`. `protocol` is that of the response, whose fields its fix names."""
         name = "+".join(one.value for one in model.deviations) or PROTOCOL
         if name not in self.table:
             self.table[name] = {
                 "description": [ROWS[one].words for one in model.deviations],
                 "projects": [*projects(model.deviations)],
-                "fix": fix(model.deviations) if model.deviations else "",
+                "fix": fix(model.deviations, protocol) if model.deviations else "",
             }
         return name
 
@@ -57,22 +59,22 @@ class Models:
         explanation: Explanation | None,
     ) -> dict[str, Any]:
         """Of a response with calls: `theirs` is the response as the client got it, where it got another one."""
-        got, traces = _Got(response, theirs, alignment), _Traces()
-        usual = traces.place(got.trace(STANDARD))
-        models: list[dict[str, Any]] = [
-            {"model": self.name(STANDARD), "trace": usual, **got.judged(STANDARD)},
-            {"model": INTENDED, "trace": traces.place(_intended(response)), "correct": True},
-        ]
-        same: list[str] = []
-        for model in _deviating(got, explanation):
-            place = traces.place(got.trace(model))
-            if place == usual and not _is(explanation, model):
-                same.append(self.name(model))
-            else:
-                models.append({"model": self.name(model), "trace": place, **got.judged(model)})
-        made: dict[str, Any] = {"models": models, "same": same, "traces": traces.found}
-        if explanation is not None:
-            made["client"] = self.name(explanation.model)
+        got = _Got(response, theirs, alignment)
+        found, models, same = _Traces(), list[dict[str, Any]](), list[str]()
+        client = None if explanation is None else explanation.model
+        for trace in traces([STANDARD, *_deviating(got, explanation)], got.form, got.entries):
+            place = found.place(got.encoded(trace))
+            correct = {"correct": got.understood(trace)}
+            for model in trace.models:
+                if place == 0 and model not in (STANDARD, client):
+                    same.append(self.name(model, got.protocol))
+                else:
+                    name = self.name(model, got.protocol)
+                    models.append({"model": name, "trace": place, **correct, **got.diverges(model)})
+        models[1:1] = [{"model": INTENDED, "trace": found.place(_intended(response)), "correct": True}]
+        made: dict[str, Any] = {"models": models, "same": same, "traces": found.found}
+        if client is not None:
+            made["client"] = self.name(client, got.protocol)
         return made
 
 
@@ -98,7 +100,8 @@ class _Got:
     def __init__(self, response: ReadResponse, theirs: ReadResponse | None, alignment: Alignment | None) -> None:
         got = theirs or response
         assert response.protocol is not None
-        self.form = response.protocol.call_form
+        self.protocol = response.protocol
+        self.form = self.protocol.call_form
         self._changed = frozenset[int]() if alignment is None else frozenset(alignment.changed)
         reader = EntryReader()
         events = [ReceivedEvent(one.number, one.content) for one in got.events.resolved_events]
@@ -112,22 +115,24 @@ class _Got:
         exchange = replace(saved.exchange, content_encoding="")
         self._received = Received(Answer(exchange, b"".join(saved.chunks), saved.broken))
 
-    def trace(self, model: ClientModel) -> dict[str, Any]:
-        stepper, steps = Stepper(model, self.form), Steps(self._fragments, self._changed)
-        for entry in self.entries:
-            for change in stepper.take(entry):
+    def encoded(self, trace: Trace) -> dict[str, Any]:
+        """A trace as the document has it."""
+        steps = Steps(self._fragments, self._changed)
+        for entry, changes in zip(self.entries, trace.changes, strict=True):
+            for change in changes:
                 steps.add(change, entry.fragment)
-        return {"steps": steps.encoded, "result": result(stepper.calls(), steps.arguments)}
+        return {"steps": steps.encoded, "result": result(trace.calls, steps.arguments)}
 
-    def judged(self, model: ClientModel) -> dict[str, Any]:
-        """Whether a model reads the intended calls, and where it begins to read otherwise than the protocol."""
-        received = self._received
-        made: dict[str, Any] = {"correct": received.is_understood(model, received.meant)}
-        parted = parting(model, self.form, received.entries)
-        if parted is not None:
-            event = self._numbers.get(parted.event, parted.event)
-            made["diverges"] = {"event": event, "value": parted.seen}
-        return made
+    def understood(self, trace: Trace) -> bool:
+        """Whether the models of a trace read the intended calls."""
+        return self._received.is_understood(trace.models[0], self._received.meant)
+
+    def diverges(self, model: ClientModel) -> dict[str, Any]:
+        """Where a model begins to read otherwise than the protocol."""
+        parted = parting(model, self.form, self._received.entries)
+        if parted is None:
+            return {}
+        return {"diverges": {"event": self._numbers.get(parted.event, parted.event), "value": parted.seen}}
 
 
 def fragment_places(response: ReadResponse) -> dict[tuple[int, int], int]:
@@ -164,7 +169,3 @@ def _applies(one: Deviation, form: CallForm, entries: Sequence[Entry]) -> bool:
     if isinstance(one, NoIndex):
         return form is CallForm.DELTAS and any(not isinstance(entry.fragment.index, int) for entry in entries)
     return one not in (Id.OWN, Id.UNIQUE)
-
-
-def _is(explanation: Explanation | None, model: ClientModel) -> bool:
-    return explanation is not None and explanation.model == model

@@ -36,5 +36,7 @@ BEDROCK: Final = WireProtocol(
     requests=BedrockRequests(),
     form=Form.MESSAGES,
     id_prefix="tooluse_",
+    call_keys=("contentBlockIndex",),
+    id_key="toolUseId",
 )
 """Amazon Bedrock Converse."""

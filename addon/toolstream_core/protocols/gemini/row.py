@@ -28,4 +28,5 @@ GEMINI: Final = WireProtocol(
     requests=GeminiRequests(),
     ends_with_finish=True,
     reads_comments=False,
+    call_keys=(),
 )

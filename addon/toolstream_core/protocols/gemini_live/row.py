@@ -34,4 +34,5 @@ GEMINI_LIVE: Final = WireProtocol(
     call_form=CallForm.WHOLE,
     over_http=False,
     read_only=True,
+    call_keys=(),
 )

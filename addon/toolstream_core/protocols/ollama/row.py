@@ -32,4 +32,5 @@ OLLAMA: Final = WireProtocol(
     requests=OllamaRequests(),
     form=Form.LINES,
     ends_with_finish=True,
+    call_keys=(),
 )

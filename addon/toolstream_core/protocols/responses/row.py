@@ -33,4 +33,6 @@ RESPONSES: Final = WireProtocol(
         "/message",
     ),
     requests=ResponsesRequests(),
+    call_keys=("item_id", "output_index"),
+    id_key="call_id",
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.clients.deviations import fix
 from toolstream_core.model import Kind
 from toolstream_core.proxy.ui.layout import numbers
 from toolstream_core.report.headline import headline, without_verdict
@@ -66,7 +65,7 @@ def _verdict(judged: SavedVerdict) -> Iterator[str]:
         yield f"  {printable(judged.hide(text))}"
     if explained.text:
         yield f"cause: {printable(judged.hide(explained.text))}"
-    repair = explained.fix if explained.explanation is None else fix(explained.explanation.model.deviations)
+    repair = explained.fix if explained.explanation is None else explained.explanation.fix
     if repair:
         yield f"fix: {repair.removeprefix('fix the client: ')}"
     for options in explained.advice:
