@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import threading
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mitmproxy import http
+
+    from toolstream_core.sources.saved import Saved
 
 OTHERS = {
     "application/json": b'{"a": 1}',
@@ -243,6 +246,23 @@ def test_a_response_is_read_once(shown: Shown) -> None:
     assert reading.call_count == 1
     flow.response.content = CHUNK + DONE
     assert len(shown.text(flow, flow.response, "events").splitlines()) == 4
+
+
+def test_a_long_response_is_read_before_it_is_shown(shown: Shown) -> None:
+    """In a thread, so that other streams go on; the view waits for it where it is shown at once."""
+    threads: list[str] = []
+
+    def reading(saved: Saved) -> facts.Facts | None:
+        threads.append(threading.current_thread().name)
+        return facts.facts_of(saved)
+
+    long, short = answered(CHUNK * 500 + DONE), answered(CHUNK + DONE)
+    with patch.object(known, "facts_of", reading):
+        shown.pass_through(long, short)
+        assert "call 0: ls" in shown.text(long, long.response)
+        assert [name.startswith("toolstream-reads") for name in threads] == [True]
+        shown.text(short, short.response)
+        assert len(threads) == 2
 
 
 def test_nothing_is_added_without_an_interface() -> None:

@@ -84,6 +84,7 @@ class Interface:
             seen.record, seen.hide = watch.record, partial(redacted, secrets=secrets_of(flow.request))
             seen.judged = None
             put(shown, seen)
+            self.known.prepare(flow)
         self._refresh(shown)
 
     def judged(self, told: ToldVerdict) -> None:
@@ -102,6 +103,7 @@ class Interface:
         """The proxy ends; verdicts that come now are for the log."""
         self.on = False
         self.bodies.close()
+        self.known.close()
 
     def _shown(self, token: str) -> http.HTTPFlow | None:
         """The flow in mitmproxy's list that a response came in; those of a WebSocket come in one."""

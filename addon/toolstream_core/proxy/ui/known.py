@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -12,6 +14,7 @@ from toolstream_core.protocols.requests.asked import looks_like_llm
 from toolstream_core.proxy.exchange import is_stream, request_json
 from toolstream_core.proxy.flowfile import saved_response
 from toolstream_core.proxy.ui.facts import facts_of
+from toolstream_core.redact import raised_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -24,6 +27,10 @@ if TYPE_CHECKING:
     from toolstream_core.report.judging import SavedVerdict
     from toolstream_core.sources.saved import Saved
 
+logger = logging.getLogger(__name__)
+
+LONG_BODY: Final = 64 * 1024
+"""Bytes from which on a response is read before it is shown."""
 MOST_READ: Final = 8
 """Flows whose responses stay read, and are shown without reading them again."""
 MOST_JUDGED: Final = 4096
@@ -62,7 +69,8 @@ class Known:
         """`saved` gives a response with what is known beside the flow: the provider's bytes, and times."""
         self._saved = saved
         self._seen: OrderedDict[str, Seen] = OrderedDict()
-        self._read: OrderedDict[str, tuple[Hashable, Facts | None]] = OrderedDict()
+        self._read: OrderedDict[str, tuple[Hashable, Future[Facts | None]]] = OrderedDict()
+        self._reader = ThreadPoolExecutor(1, "toolstream-reads")
         self._parts: OrderedDict[str, tuple[Hashable, dict[int, list[SocketPart]]]] = OrderedDict()
 
     def note(self, token: str) -> Seen:
@@ -88,9 +96,20 @@ class Known:
 
     def facts(self, flow: http.HTTPFlow) -> Facts | None:
         """The response of a flow; `None` where it has none of an LLM's, or no body."""
-        if flow.response is None or not flow.response.raw_content or not _may_be_llm(flow):
+        if flow.response is None or not flow.response.raw_content:
             return None
-        return _cached(self._read, flow.id, flow.response.raw_content, lambda: self._facts_of(flow))
+        return _cached(self._read, flow.id, flow.response.raw_content, lambda: _done(self._facts_of(flow))).result()
+
+    def prepare(self, flow: http.HTTPFlow) -> None:
+        """Read a long response in a thread, before it is shown: the proxy does not wait for it then."""
+        body = None if flow.response is None else flow.response.raw_content
+        if body is not None and len(body) >= LONG_BODY:
+            saved = self._saved_response(flow)
+            _cached(self._read, flow.id, body, lambda: self._reader.submit(_read, saved, flow.id))
+
+    def close(self) -> None:
+        """The proxy ends."""
+        self._reader.shutdown(wait=False, cancel_futures=True)
 
     def parts(self, flow: http.HTTPFlow, message: WebSocketMessage) -> Sequence[SocketPart]:
         """The responses that a message of a WebSocket belongs to."""
@@ -99,7 +118,24 @@ class Known:
         return _cached(self._parts, flow.id, count, lambda: _parts_of(flow)).get(id(message), ())
 
     def _facts_of(self, flow: http.HTTPFlow) -> Facts | None:
-        return facts_of(self._saved(flow) or saved_response(flow, flow.id))
+        return _read(self._saved_response(flow), flow.id) if _may_be_llm(flow) else None
+
+    def _saved_response(self, flow: http.HTTPFlow) -> Saved:
+        return self._saved(flow) or saved_response(flow, flow.id)
+
+
+def _read(saved: Saved, flow: str) -> Facts | None:
+    try:
+        return facts_of(saved)
+    except Exception as error:  # noqa: BLE001 - mitmproxy's own views are there
+        logger.error("toolstream cannot show flow %s: %s", flow, raised_at(error))
+        return None
+
+
+def _done(facts: Facts | None) -> Future[Facts | None]:
+    future: Future[Facts | None] = Future()
+    future.set_result(facts)
+    return future
 
 
 def _may_be_llm(flow: http.HTTPFlow) -> bool:
@@ -135,6 +171,8 @@ def _cached[Value](
     if kept is None or kept[0] != state:
         kept = cache[name] = (state, make())
         if len(cache) > MOST_READ:
-            cache.popitem(last=False)
+            _, (_, gone) = cache.popitem(last=False)
+            if isinstance(gone, Future):
+                gone.cancel()
     cache.move_to_end(name)
     return kept[1]
