@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Final, Self
 
 import pytest
 
-from tests.e2e.harness.mitmweb import SECRET, Web, misread
+from tests.e2e.harness import samples
+from tests.e2e.harness.changes import with_empty_ids
+from tests.e2e.harness.mitmweb import SECRET, Web, ask, misread
 from tests.e2e.harness.samples import NAME
 from tests.e2e.harness.versions import ROOT, VERSIONS, Version
 from toolstream_core.cli.launch import door_path
@@ -70,6 +72,27 @@ def test_a_misread_response_in_mitmweb(web: Web, plain: Upstream, tmp_path: Path
     assert "without arguments" in page
     assert SECRET not in page
     assert "exists" in web.command("toolstream.view", "@all", str(tmp_path / "page.html"))["error"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"toolstream_repair": "safe"},
+        {"toolstream_shape": "tiny-fragments"},
+        {"toolstream_fault": "stall:ms=50,at=event:2"},
+        {"toolstream_fault": "recut:bytes=7"},
+    ],
+    ids=["repair", "shape", "stall", "recut"],
+)
+def test_a_body_is_shown_as_the_client_got_it(tmp_path: Path, plain: Upstream, options: dict[str, str]) -> None:
+    """Whatever was done to it, and however it was delivered; the events are the provider's."""
+    sample = with_empty_ids(samples.openai_chat("mitmweb body", "Lugano"))
+    with Web(Version("pinned"), tmp_path, **options) as web:
+        got = ask(web, plain, sample)
+        [flow] = web.flows()
+        assert web.body(flow) == got
+        assert 'id=""' in web.shown(flow, "response", "events")["text"]
+        assert got not in web.saved()
 
 
 def test_saved_flows_in_mitmweb(version: Version, tmp_path: Path) -> None:

@@ -63,6 +63,10 @@ class Web:
         found: dict[str, Any] = self._http.get(path).raise_for_status().json()
         return found
 
+    def body(self, flow: dict[str, Any]) -> bytes:
+        """The body of a response as it is shown."""
+        return self._http.get(f"/flows/{flow['id']}/response/content.data").raise_for_status().content
+
     def saved(self) -> bytes:
         """The flow file that *Save* gives."""
         return self._http.get("/flows/dump").raise_for_status().content
