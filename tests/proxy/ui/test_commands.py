@@ -113,6 +113,8 @@ def test_the_page_of_flows(shown: Shown, tmp_path: Path) -> None:
     assert "The client returned call 0 ls with other arguments" in page
     assert flow.id in page
     assert SECRET not in page
+    run(shown, f'toolstream.view "~meta toolstream_misread" {tmp_path}/misread.html')
+    assert (tmp_path / "misread.html").read_text() == page
 
 
 def test_the_report_on_flows(shown: Shown, tmp_path: Path) -> None:
