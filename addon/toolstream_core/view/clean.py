@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from toolstream_core.engine.decoder import BodyDecoder
 from toolstream_core.model import ABSENT
+from toolstream_core.redact import redacted
 from toolstream_core.redaction import Redaction, redacted_body, redacted_path
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
@@ -32,8 +34,8 @@ def decoded(saved: Saved) -> Saved:
 
 
 def without_secrets(saved: Saved) -> Saved:
-    """As `decoded`, with secrets overwritten in the request and in both bodies."""
-    plain = decoded(saved)
+    """As `decoded`, with secrets overwritten in the request, in both bodies and in what is reported on the response."""
+    plain, hide = decoded(saved), partial(redacted, secrets=saved.secrets)
     body = redacted_body(b"".join(plain.chunks), known=saved.secrets)
     exchange = replace(
         plain.exchange,
@@ -41,7 +43,14 @@ def without_secrets(saved: Saved) -> Saved:
         request=_without(plain.exchange.request, saved.secrets),
     )
     sent = None if saved.sent is None else redacted_body(saved.sent, known=saved.secrets)
-    return replace(plain, exchange=exchange, chunks=[*_cut(body, [*plain.chunks])], sent=sent)
+    return replace(
+        plain,
+        exchange=exchange,
+        chunks=[*_cut(body, [*plain.chunks])],
+        sent=sent,
+        broken=None if saved.broken is None else hide(saved.broken),
+        findings=[one._replace(message=hide(one.message)) for one in saved.findings],
+    )
 
 
 def _without(request: Json, secrets: tuple[str, ...]) -> Json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.clients.deviations import PROJECTS
@@ -95,7 +96,7 @@ class ViewBuilder:
         }
 
     def _judged(self, one: SavedVerdict) -> None:
-        self._verdicts[one.source] = one
+        self._verdicts[one.source] = replace(one, hide=str) if self._raw else one
 
     def object_of(self, response: ReadResponse, judged: SavedVerdict | None) -> dict[str, Any]:
         """A response as the document has it; `judged` is the verdict on it, where there is one."""
