@@ -31,10 +31,17 @@ def test_the_hash_of_a_page_is_the_same_everywhere(tmp_path: Path) -> None:
     first, second = tmp_path / "a", tmp_path / "b"
     first.mkdir()
     second.mkdir()
-    assert make_pictures.hashed(make_pictures.page(first)) == make_pictures.hashed(make_pictures.page(second))
+    one, other = make_pictures.page(first), make_pictures.page(second)
+    assert make_pictures.hashed(one.read_bytes()) == make_pictures.hashed(other.read_bytes())
+    shown = make_pictures.shown(one.with_suffix(".flow"))
+    assert shown == make_pictures.shown(other.with_suffix(".flow"))
+    assert "verdict: The client returned call 0 read_file" in shown
 
 
 def test_pictures_are_shown() -> None:
-    """In the page about the session view, the dark one to readers with a dark system."""
-    page = (make_pictures.ROOT / "docs" / "view.md").read_text(encoding="utf-8")
-    assert all(path.name in page for path in make_pictures.PICTURES.values())
+    """In the pages about what they show, the dark one to readers with a dark system."""
+    pages = {
+        name: (make_pictures.ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("view.md", "mitmproxy.md")
+    }
+    assert all(path.name in pages["view.md"] for path in make_pictures.PAGES)
+    assert make_pictures.MITMWEB.name in pages["mitmproxy.md"]
