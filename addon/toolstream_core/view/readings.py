@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from toolstream_core.clients.deviations import ROWS, fix, projects
 from toolstream_core.clients.entries import EntryReader, ReceivedEvent
 from toolstream_core.clients.intended import intended
+from toolstream_core.clients.measured import measured_in
 from toolstream_core.clients.model import STANDARD, Id, Key, NoIndex, Source
 from toolstream_core.clients.parting import parting
 from toolstream_core.clients.received import Answer, Received
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.clients.entries import Entry
     from toolstream_core.clients.explanation import Explanation
+    from toolstream_core.clients.measured import MeasuredClient
     from toolstream_core.clients.model import ClientModel, Deviation
     from toolstream_core.clients.stepping import Trace
     from toolstream_core.protocols.protocol import WireProtocol
@@ -51,6 +53,28 @@ class Models:
             }
         return name
 
+    def _measured(self, client: MeasuredClient, protocol: WireProtocol) -> str:
+        """The name of a client version."""
+        name = f"{client.name} {client.version}"
+        self.table[name] = {
+            "description": [ROWS[one].words for one in client.deviations],
+            "projects": [client.project],
+            "fix": fix(client.deviations, protocol) if client.deviations else "",
+            "client": {"name": client.name, "version": client.version},
+        }
+        return name
+
+    def _names(self, model: ClientModel, protocol: WireProtocol, client: ClientModel | None) -> list[str]:
+        """The client versions that read as `model`, and its own name where it has at most one deviation."""
+        measured = [self._measured(one, protocol) for one in measured_in(protocol.name) if one.model == model]
+        own = len(model.deviations) <= 1 or model == client
+        return [*([self.name(model, protocol)] if own else []), *measured]
+
+    def _order(self, name: str, client: str | None) -> int:
+        """Protocol, intended calls, the client's model, client versions, single deviations."""
+        first = [PROTOCOL, INTENDED, client]
+        return first.index(name) if name in first else len(first) + ("client" not in self.table[name])
+
     def readings(
         self,
         response: ReadResponse,
@@ -62,20 +86,20 @@ class Models:
         got = _Got(response, theirs, alignment)
         found, models, same = _Traces(), list[dict[str, Any]](), list[str]()
         client = None if explanation is None else explanation.model
+        its_name = None if client is None else self.name(client, got.protocol)
         for trace in traces([STANDARD, *_deviating(got, explanation)], got.form, got.entries):
             place = found.place(got.encoded(trace))
             correct = {"correct": got.understood(trace)}
             for model in trace.models:
-                if place == 0 and model not in (STANDARD, client):
-                    same.append(self.name(model, got.protocol))
-                else:
-                    name = self.name(model, got.protocol)
-                    models.append({"model": name, "trace": place, **correct, **got.diverges(model)})
-        models[1:1] = [{"model": INTENDED, "trace": found.place(_intended(response)), "correct": True}]
+                for name in self._names(model, got.protocol, client):
+                    if place == 0 and name not in (PROTOCOL, its_name):
+                        same.append(name)
+                    else:
+                        models.append({"model": name, "trace": place, **correct, **got.diverges(model)})
+        models.append({"model": INTENDED, "trace": found.place(_intended(response)), "correct": True})
+        models.sort(key=lambda one: self._order(one["model"], its_name))
         made: dict[str, Any] = {"models": models, "same": same, "traces": found.found}
-        if client is not None:
-            made["client"] = self.name(client, got.protocol)
-        return made
+        return made if its_name is None else {**made, "client": its_name}
 
 
 class _Traces:
@@ -157,10 +181,11 @@ def _intended(response: ReadResponse) -> dict[str, Any]:
 
 
 def _deviating(got: _Got, explanation: Explanation | None) -> Iterator[ClientModel]:
-    """The client's model, and each deviation that a client of this protocol can have."""
+    """The client's model, those of client versions, and each deviation that a client of this protocol can have."""
     client = [] if explanation is None or explanation.model == STANDARD else [explanation.model]
     single = [STANDARD.having([one]) for one in ROWS if _applies(one, got.form, got.entries)]
-    yield from dict.fromkeys([*client, *single])
+    measured = [one.model for one in measured_in(got.protocol.name) if one.deviations]
+    yield from dict.fromkeys([*client, *measured, *single])
 
 
 def _applies(one: Deviation, form: CallForm, entries: Sequence[Entry]) -> bool:
