@@ -131,7 +131,7 @@ class _AsSaved(Sink):
     def ended(self, record: Record) -> None:
         saved = self._saved
         record.unwrapped = [*saved.unwrapped]
-        record.findings = [*saved.findings, *record.findings]
+        record.findings = saved.all_findings(record.findings)
         record.faults = [*saved.faults]
         specs = ", ".join(one.spec for one in saved.faults if one.changes)
         if specs and saved.sent is not None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from toolstream_core.defects.finish import MISSING_DONE
 from toolstream_core.defects.framing import JOINED_EVENTS
 from toolstream_core.model import ABSENT, Exchange, Note
 from toolstream_core.redact import request_secrets
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from toolstream_core.sources.pieces import Pieces
     from toolstream_core.sources.unwrap.reading import Unwrapped
 
+_OF_OBJECTS: Final = frozenset({MISSING_DONE.code})
+"""Objects without their framing have no [DONE]."""
+_NOTHING: Final[frozenset[str]] = frozenset()
+_OPENING: Final = (b"{", b"[")
 # Only what the name says for sure: a `.txt` may be anything, and the first bytes tell.
 _TYPES = {
     ".sse": "text/event-stream",
@@ -56,7 +61,7 @@ def answers(
 
     def bare() -> Saved:
         whole = answer(pieces, source, coding=coding, request=request)
-        return replace(whole, unwrapped=list(removed))
+        return replace(whole, unwrapped=list(removed), lost=_OF_OBJECTS if lead.lstrip()[:1] in _OPENING else _NOTHING)
 
     lead = next(_plain(pieces, coding), b"")
     if why := refusal(lead, ()):
@@ -95,6 +100,7 @@ def _saved(one: Unwrapped, source: str, request: Json, removed: Sequence[Note]) 
         chunks=one.chunks,
         secrets=request_secrets(message.asked.items(), message.path),
         unwrapped=one.removed,
+        lost=_OF_OBJECTS if one.objects else _NOTHING,
         findings=() if one.joined is None else (JOINED_EVENTS.found(one.joined, why),),
     )
 

@@ -54,6 +54,12 @@ class Saved:
     """What stood around the body and was removed; complete once the chunks were taken."""
     findings: Sequence[Finding] = ()
     """What was wrong with the body's framing and was put right in the chunks."""
+    lost: frozenset[str] = frozenset()
+    """Codes of findings that show only what the form of the file leaves out."""
+
+    def all_findings(self, found: Iterable[Finding]) -> list[Finding]:
+        """Those of the framing, and those that were found in the chunks."""
+        return [*self.findings, *(one for one in found if one.code not in self.lost)]
 
 
 def was_llm(exchange: Exchange, method: str) -> bool:

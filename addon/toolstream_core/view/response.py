@@ -58,7 +58,7 @@ class ReadResponse:
         self._session.end(broken=self.saved.broken)
         self.record = self._session.record(broken=self.saved.broken)
         if self.record is not None:
-            self.record.findings = [*self.saved.findings, *self.record.findings]
+            self.record.findings = self.saved.all_findings(self.record.findings)
             self._places = reported_places(self.record.calls, self.events.resolved_events)
             self.events.move(self._places, len(self.record.calls))
 

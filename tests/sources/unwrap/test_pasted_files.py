@@ -90,6 +90,21 @@ def test_a_stream_whose_blank_lines_are_missing_is_read_and_reported(tmp_path: P
     assert [finding.name for finding in one.findings] == ["joined-events"]
 
 
+@pytest.mark.parametrize("form", ["json-lines", "sdk-repr", "json-in-record", "python-dict"])
+def test_objects_have_no_end_of_stream(form: str) -> None:
+    """So its absence is no finding; of data lines it is one."""
+    body = bare(CHAT)
+    assert findings(wrappers.OBJECTS[form](body)) == []
+    cut = body.replace(b"data: [DONE]\n\n", b"")
+    assert findings(wrappers.BOTH["fence"](cut)) == ["missing-done"]
+
+
+def findings(text: bytes) -> list[str]:
+    """Their names, as `inspect` reports them."""
+    stream = json.loads(command("inspect", "--format", "json", "-", stdin=text).stdout)["streams"][0]
+    return [one["name"] for one in stream["findings"]]
+
+
 def test_responses_that_follow_each_other_are_read_one_by_one(tmp_path: Path) -> None:
     """Two runs in one paste; a connection with two requests."""
     path = tmp_path / "x"

@@ -239,6 +239,40 @@ def trace(body: bytes) -> bytes:
     return (text + "== Info: Connection #0 to host api.example.com left intact\n").encode()
 
 
+def trace_ascii(body: bytes) -> bytes:
+    """`curl --trace-ascii -`: a row ends after 64 bytes or at CRLF; what cannot be printed is a dot."""
+
+    def told(data: bytes) -> str:
+        out, at = [], 0
+        while at < len(data):
+            row = data[at : at + 64].partition(b"\r\n")
+            shown = "".join(chr(b) if 32 <= b < 127 else "." for b in row[0])
+            out.append(f"{at:04x}: {shown}")
+            at += len(row[0]) + len(row[1])
+        return "\n".join(out) + "\n"
+
+    text = "== Info: Connected to api.example.com (192.0.2.1) port 443\n=> Send header, 40 bytes (0x28)\n"
+    text += told(b"POST /v1/x HTTP/1.1\r\n") + told(b"Host: x\r\n")
+    for line in (HEAD % kind(body)).split(b"\r\n"):
+        text += f"<= Recv header, {len(line) + 2} bytes (0x{len(line) + 2:x})\n" + told(line + b"\r\n")
+    for one in pieces(body, 500):
+        text += f"<= Recv data, {len(one)} bytes (0x{len(one):x})\n" + told(one)
+    return (text + "== Info: Connection #0 to host api.example.com left intact\n").encode()
+
+
+def table(delimiter: str) -> Wrap:
+    """A table of separated values: each event in a quoted field."""
+
+    def wrap(body: bytes) -> bytes:
+        rows = (f'{stamp(n)}{delimiter}DEBUG{delimiter}"data: {doubled(one)}"\n' for n, one in enumerate(events(body)))
+        return f"time{delimiter}level{delimiter}message\n{''.join(rows)}".encode()
+
+    def doubled(one: Event) -> str:
+        return one.data.replace('"', '""')
+
+    return wrap
+
+
 def devtools(body: bytes) -> bytes:
     """Chrome's EventStream tab, copied."""
     said = [f"{n or ''}\t{one.name or 'message'}\t{one.data}\t10:12:{n:02}.123" for n, one in enumerate(events(body))]
@@ -322,6 +356,11 @@ def sdk(value: Any, name: str = "ChatCompletionChunk") -> str:
     if isinstance(value, list):
         return "[" + ", ".join(sdk(item, name) for item in value) + "]"
     return repr(value)
+
+
+def fields(value: dict[str, Any]) -> str:
+    """An object as pydantic's `str` prints it: without its name, its fields apart by spaces."""
+    return " ".join(f"{key}={sdk(item, _CLASSES.get(key, 'Part'))}" for key, item in [*value.items(), ("usage", None)])
 
 
 def rich(value: Any, name: str = "ChatCompletionChunk", indent: int = 0) -> str:
@@ -444,6 +483,7 @@ BOTH: dict[str, Wrap] = {
     "curl-meter": lambda body: METER.encode() + b"\n" + body,
     "curl-meter-before-data": lambda body: METER.encode() + body + b"\r100   300    0   300    0     0    203      0\n",
     "curl-trace": trace,
+    "curl-trace-ascii": trace_ascii,
     "http-redirect": lambda body: b"HTTP/1.1 307 Temporary Redirect\r\nlocation: /x\r\n\r\n" + head(body),
     "http-continue": lambda body: b"HTTP/1.1 100 Continue\r\n\r\n" + head(body),
     "http2": lambda body: b"HTTP/2 200 \r\ncontent-type: " + kind(body) + b"\r\n\r\n" + body,
@@ -553,6 +593,9 @@ DATA: dict[str, Wrap] = {
     "wrapped-80": wrapped_at(80),
     "wrapped-132": wrapped_at(132),
     "several-data-lines": several,
+    "csv": table(","),
+    "csv-semicolons": table(";"),
+    "tsv": table("\t"),
     "js-log": lambda body: "".join(f"chunk {node(f'data: {one.data}')}\n" for one in events(body)).encode(),
 }
 """For event streams."""
@@ -579,6 +622,7 @@ OBJECTS: dict[str, Wrap] = {
     "python-pprint": objects(lambda _n, one: pprint.pformat(one, width=60)),
     "sdk-repr": objects(lambda _n, one: sdk(one)),
     "sdk-repr-logged": objects(lambda n, one: f"{clock(n)} DEBUG chunk: {sdk(one)}"),
+    "sdk-str": objects(lambda _n, one: fields(one)),
     "rich": lambda body: rich(payloads(body)).encode(),
     "node": objects(lambda _n, one: node(one)),
     "rust": objects(lambda _n, one: rust(one)),

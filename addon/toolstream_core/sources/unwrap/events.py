@@ -254,7 +254,7 @@ class Scanner:
         inner = Scanner(self._nesting + 1)
         found = list(inner.scan(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")))
         self.elided = self.elided or inner.elided
-        if not any(one.dialect for one in found):
+        if not any(one.dialect or one.data == _DONE for one in found):
             return []
         alone = len(found) >= _WHOLE_STREAM and any(one.ends for one in found)
         self.streams += alone

@@ -6,6 +6,8 @@ after each step, because people paste one form inside another.
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import html
 import re
 from collections import Counter
@@ -15,8 +17,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.sources.unwrap.events import Scanner
 from toolstream_core.sources.unwrap.lines import decoded, split
-from toolstream_core.sources.unwrap.literals import string
+from toolstream_core.sources.unwrap.literals import printed_fields, string
 from toolstream_core.wire.frame import parse
+from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -121,6 +124,90 @@ def _dumped(lines: Iterable[str]) -> Iterator[bytes]:
             yield b"\n"
         indent, last = found
         yield last
+
+
+_TRACED: Final = re.compile(r"(?:=> Send|<= Recv) (?:SSL )?(?:header|data), (\d+) bytes \(0x[0-9a-f]+\)|== Info: .*")
+_TRACE_ROW: Final = re.compile(r"([0-9a-f]{4,}): ?(.*)")
+
+
+def _trace_ascii(head: Sequence[str]) -> Step | None:
+    if not any(line.startswith("<= Recv ") and _TRACED.fullmatch(line) for line in head):
+        return None
+    return Step("curl-trace", "the rows of curl --trace-ascii", lambda lines: split(_traced(lines)))
+
+
+def _traced(lines: Iterable[str]) -> Iterator[str]:
+    """What was received. A row ends after 64 characters or at CRLF, which is not shown; LF and others are dots."""
+    size = end = 0
+    received = False
+    for line in lines:
+        if section := _TRACED.fullmatch(line):
+            yield "\n" * ((size - end) // 2 if received else 0)
+            received = line.startswith("<= Recv ") and "SSL" not in line
+            size, end = int(section[1] or 0), 0
+        elif received and (row := _TRACE_ROW.fullmatch(line)):
+            yield "\n" * ((int(row[1], 16) - end) // 2)
+            yield row[2]
+            end = int(row[1], 16) + len(row[2])
+
+
+# -- Tables and printed fields ----------------------------------------------------------------------------------------
+
+_DELIMITERS: Final = (",", ";", "\t")
+
+
+def _table(head: Sequence[str]) -> Step | None:
+    """A table of separated values, in which a field holds an event with its quotes doubled."""
+    if not any('{""' in line for line in head):
+        return None
+    for delimiter in _DELIMITERS:
+        rows = list(_rows(head, delimiter))
+        for column in range(max(map(len, rows), default=0)):
+            texts = [row[column] for row in rows if len(row) > column]
+            if _gains(head, [f"{text}\n" for text in texts]):
+                return Step(
+                    "table", f"column {column + 1} of a table of separated values", _Column(delimiter, column).texts
+                )
+    return None
+
+
+def _rows(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
+    with contextlib.suppress(csv.Error):
+        yield from csv.reader((f"{line}\n" for line in lines), delimiter=delimiter)
+
+
+class _Column(NamedTuple):
+    """Takes a column out of each row."""
+
+    delimiter: str
+    place: int
+
+    def texts(self, lines: Iterable[str]) -> Iterator[str]:
+        """The lines of what the column holds."""
+        rows = _rows(lines, self.delimiter)
+        return split(f"{row[self.place]}\n" for row in rows if len(row) > self.place)
+
+
+_PRINTED: Final = re.compile(r"[a-z_]\w*=\S.* [a-z_]\w*=")
+
+
+def _printed_fields(head: Sequence[str]) -> Step | None:
+    """Objects as pydantic's `str` prints them: fields without a name around them."""
+    lines = [line for line in head if _PRINTED.match(line)]
+    objects = [found for line in lines if (found := _as_json(line)) != line]
+    if not objects or not _gains(lines, objects):
+        return None
+    return Step("printed-fields", "the notation of printed objects", lambda lines: map(_as_json, lines))
+
+
+def _as_json(line: str) -> str:
+    """The object on a line as JSON, else the line."""
+    if not _PRINTED.match(line):
+        return line
+    try:
+        return encoded(printed_fields(line)).decode("utf-8", "replace")
+    except (ValueError, RecursionError, OverflowError):
+        return line
 
 
 # -- Sized segments: chunked transfer coding, tshark's follow ---------------------------------------------------------
@@ -347,6 +434,9 @@ FORMS: Final[tuple[Unwrapper, ...]] = (
     _typographic,
     _followed,
     _hex_dump,
+    _trace_ascii,
+    _table,
+    _printed_fields,
     _curl,
     _prefix,
     _records,

@@ -39,6 +39,23 @@ def literal(text: str, at: int) -> tuple[Json, int]:
     return reader.value(), reader.at
 
 
+def printed_fields(text: str) -> dict[str, Json]:
+    """The fields of an object that was printed without its name: `key=value key=value`. Raises `ValueError`."""
+    reader = _Reader(text, 0)
+    fields: dict[str, Json] = {}
+    while reader.at < len(text.rstrip()):
+        name = _NAME.match(text, reader.at)
+        if name is None or not text.startswith("=", name.end()):
+            raise ValueError("no field")
+        reader.at = name.end() + 1
+        value = reader.value()
+        if value is not None:
+            fields[name[0]] = value
+        while text.startswith(" ", reader.at):
+            reader.at += 1
+    return fields
+
+
 def string(token: str) -> str:
     """The text that a string literal stands for; of a bytes literal its UTF-8. Raises `ValueError`."""
     if token.startswith("`"):

@@ -46,6 +46,8 @@ class Unwrapped:
     request: Json = ABSENT
     bare: bool = False
     """Whether it is all that the text holds, one JSON value: the text is the unchanged body."""
+    objects: bool = False
+    """Whether the events stood there as objects, which have no [DONE] and no end of the stream."""
     joined: int | None = None
     """The first event that shares its block with another one, where that is all that is odd."""
 
@@ -163,6 +165,7 @@ class _Streams:
                 self._message,
                 next((one.request for one in first if one.request is not ABSENT), self._message.request),
                 bare,
+                lead.group.notation in {"json", "repr"} and form is Form.EVENTS,
                 joined,
             )
 
