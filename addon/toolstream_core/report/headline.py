@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.model.record import runs_on_client
 from toolstream_core.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ HEADLINES: Final[Mapping[Outcome, str]] = {
 def headline(verdict: Verdict, calls: Sequence[Call]) -> str:
     """The headline of a verdict on a response with these calls."""
     places = [one.call for one in verdict.problems if one.call is not None and one.outcome is verdict.outcome]
-    named = list(dict.fromkeys(places)) or (range(len(calls)) if verdict.outcome is Outcome.OK else [])
+    named = list(dict.fromkeys(places)) or (_read(verdict, calls) if verdict.outcome is Outcome.OK else [])
     return HEADLINES[verdict.outcome].format(calls=_calls([calls[place] for place in named], list(named)))
 
 
@@ -50,6 +51,14 @@ def without_verdict(calls: Sequence[Call], *, error: bool, broken: bool) -> str:
     if broken:
         return "The response was cut off before any call"
     return "Text only: no call for the client to run"
+
+
+def _read(verdict: Verdict, calls: Sequence[Call]) -> list[int]:
+    """The places of the calls that the client runs, of the choice that it used."""
+    ours = [place for place, call in enumerate(calls) if runs_on_client(call)]
+    ids = {one.id for one in verdict.sent}
+    used = next((calls[place].choice for place in ours if calls[place].id in ids), None)
+    return [place for place in ours if used in (None, calls[place].choice)]
 
 
 def _calls(calls: Sequence[Call], places: Sequence[int]) -> str:

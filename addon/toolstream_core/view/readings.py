@@ -53,6 +53,13 @@ class Models:
             }
         return name
 
+    def _unstreamed(self, response: ReadResponse) -> dict[str, Any]:
+        """Of one JSON body: client models differ only in how they read streams."""
+        assert response.protocol is not None
+        names = (self.name(STANDARD, response.protocol), INTENDED)
+        models = [{"model": name, "trace": 0, "correct": True} for name in names]
+        return {"models": models, "same": [], "traces": [_intended(response)]}
+
     def _measured(self, client: MeasuredClient, protocol: WireProtocol) -> str:
         """The name of a client version."""
         name = f"{client.name} {client.version}"
@@ -83,7 +90,10 @@ class Models:
         explanation: Explanation | None,
     ) -> dict[str, Any]:
         """Of a response with calls: `theirs` is the response as the client got it, where it got another one."""
-        got = _Got(response, theirs, alignment)
+        assert response.record is not None
+        if not response.record.streamed:
+            return self._unstreamed(response)
+        got = _Got(response, theirs, alignment, None if explanation is None else explanation.choice)
         found, models, same = _Traces(), list[dict[str, Any]](), list[str]()
         client = None if explanation is None else explanation.model
         its_name = None if client is None else self.name(client, got.protocol)
@@ -121,7 +131,10 @@ class _Traces:
 class _Got:
     """A response as the client got it, with the provider's numbers of events."""
 
-    def __init__(self, response: ReadResponse, theirs: ReadResponse | None, alignment: Alignment | None) -> None:
+    def __init__(
+        self, response: ReadResponse, theirs: ReadResponse | None, alignment: Alignment | None, choice: int | None
+    ) -> None:
+        """`choice`: the only one that the client read, where that is known."""
         got = theirs or response
         assert response.protocol is not None
         self.protocol = response.protocol
@@ -132,12 +145,13 @@ class _Got:
         entries = [entry for event in events for entry in reader.take(event)]
         if alignment is not None:
             entries = [one._replace(event=alignment.numbers.get(one.event, one.event)) for one in entries]
-        self.entries = entries
+        self.entries = [one for one in entries if choice in (None, one.fragment.choice)]
         self._fragments = fragment_places(response)
         self._numbers = {} if alignment is None else alignment.numbers
         saved = got.saved
         exchange = replace(saved.exchange, content_encoding="")
         self._received = Received(Answer(exchange, b"".join(saved.chunks), saved.broken))
+        self._parted = [one for one in self._received.entries if choice in (None, one.fragment.choice)]
 
     def encoded(self, trace: Trace) -> dict[str, Any]:
         """A trace as the document has it."""
@@ -153,7 +167,7 @@ class _Got:
 
     def diverges(self, model: ClientModel) -> dict[str, Any]:
         """Where a model begins to read otherwise than the protocol."""
-        parted = parting(model, self.form, self._received.entries)
+        parted = parting(model, self.form, self._parted)
         if parted is None:
             return {}
         return {"diverges": {"event": self._numbers.get(parted.event, parted.event), "value": parted.seen}}
