@@ -127,7 +127,7 @@ inPage("/ finds, Esc clears", "loop", async (page) => {
 
 inPage("c copies the workaround", "loop", async (page) => {
   await press(page, "c");
-  await until(page, "#copy-advice", /^Copied$/);
+  await until(page, "#announced", /^Copied$/);
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), await text(page, ".help .command code"));
   await until(page, "#copy-advice", /^Copy$/);
 });

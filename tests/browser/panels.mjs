@@ -53,7 +53,7 @@ inPage("the selected event: deciding bytes, full text, indented, copied", "loop"
   await page.click('[data-toggle="indent"]');
   assert.match(await wire(), /\n {2}"choices": \[/);
   await page.click("#copy-raw");
-  await until(page, "#copy-raw", /^Copied$/);
+  await until(page, "#announced", /^Copied$/);
   const copied = await page.evaluate(() => navigator.clipboard.readText());
   assert.match(copied, /^data: \{"id":"chatcmpl.*\}\n\n$/);
   await page.click('[data-toggle="complete"]');

@@ -78,6 +78,20 @@ inPage("keys: arrows in the table, Enter, brackets, Esc", "check-usual", async (
   assert.ok(await page.isHidden("#help"));
 });
 
+inPage("a case without a request: keys, theme and print do nothing to it", "check-usual", async (page) => {
+  await press(page, "]");
+  assert.match(await text(page, "#side"), /No request reached the proxy/);
+  await press(page, "ArrowRight", "Home", "End", "g", "n", "j", "w", "t", "+", "0", "r", "f", "c", "/");
+  await page.click("#theme");
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.evaluate(() => { dispatchEvent(new Event("beforeprint")); dispatchEvent(new Event("afterprint")); });
+  await page.setViewportSize({ width: 900, height: 700 });
+  await frame(page);
+  assert.equal(await page.evaluate(() => location.hash), "#client=0&case=openai-chat%2Ffault%2Fcut-off");
+  await press(page, "?");
+  assert.ok(await page.isVisible("#help"));
+}, { hash: EMPTY_ID });
+
 inPage("a case opens in the session view", "check-usual", async (page) => {
   assert.equal(await text(page, "#about"), "agent.py · openai-chat/fault/empty-id");
   assert.equal(await text(page, "#case .grade"), "✗ failed: returned without arguments");
@@ -108,7 +122,7 @@ inPage("the address brings back an event of a case", "check-usual", async (page)
 
 inPage("commands are copied", "check-usual", async (page) => {
   await page.click("#case .command >> nth=1 >> button");
-  await until(page, "#case", /Copied/);
+  await until(page, "#announced", /^Copied$/);
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "toolstream check --only openai-chat/fault/empty-id -- python agent.py");
 }, { hash: EMPTY_ID });
 

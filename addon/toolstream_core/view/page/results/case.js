@@ -8,18 +8,23 @@ function openCase(row, at, earlier = false) {
   const doc = caseDocument(shown, client);
   const here = new URLSearchParams(location.hash.slice(1));
   if (here.get("case") !== shown.id || here.get("client") !== String(at)) setHash("");
-  state.open = { row, at };
+  state.open = { row, at, empty: !doc.responses.length };
   app.address = { client: at, case: shown.id };
   $("results").hidden = true;
   fill($("case"), caseBlocks(row, at, shown));
   document.querySelector(".skip").setAttribute("href", "#events-list");
-  begin(doc);
   $("app").hidden = false;
-  $("empty").hidden = true;
-  $("main").hidden = !doc.responses.length;
+  $("main").hidden = state.open.empty;
+  if (state.open.empty) noRequest(); else begin(doc);
   fill($("about"), `${columnName(client)} · ${shown.id}`);
-  if (!doc.responses.length) { fill($("conversations"), el("p", { class: "blank" }, "No request reached the proxy.")); setHash(new URLSearchParams(app.address)); }
   $("back").focus({ preventScroll: true });
+}
+
+/** A case without a response: there is nothing to show as a session. */
+function noRequest() {
+  clearTimeout(app.remembering);
+  fill($("conversations"), el("p", { class: "blank" }, "No request reached the proxy."));
+  setHash(new URLSearchParams(app.address));
 }
 
 function caseBlocks(row, at, shown) {

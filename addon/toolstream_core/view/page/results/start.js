@@ -38,8 +38,10 @@ function onResultsKey(event) {
 
 /** While a case is open, other keys are those of the session. */
 function onCaseKey(event) {
-  const act = event.target.matches("input, select, textarea") || event.ctrlKey ? null : { Escape: closeCase, "[": () => stepCase(-1), "]": () => stepCase(1) }[event.key];
-  if (!act) { onKey(event); return; }
+  const keys = { Escape: closeCase, "[": () => stepCase(-1), "]": () => stepCase(1), ...(state.open.empty && { "?": () => $("help").showModal() }) };
+  const act = event.target.matches("input, select, textarea") || event.ctrlKey ? null : keys[event.key];
+  if (!act && !state.open.empty) onKey(event);
+  if (!act) return;
   event.preventDefault();
   act();
 }
