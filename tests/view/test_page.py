@@ -6,15 +6,20 @@ import base64
 import hashlib
 import json
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, Final, override
+from typing import TYPE_CHECKING, Any, Final, override
 
 from toolstream_core.cli.main import main
 from toolstream_core.model import Exchange
 from toolstream_core.sources.saved import Saved
 from toolstream_core.view.assemble import page
 from toolstream_core.view.document import ViewBuilder
+
+if TYPE_CHECKING:
+    import pytest
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 HOSTILE: Final = "</script><script>a</script><!--<script><img src=x onerror=a>\u2028\u2029&lt;\ud800\x00${data}$data"
@@ -112,3 +117,26 @@ def test_the_command_writes_the_page(tmp_path: Path) -> None:
     assert main(["view", str(ROOT / "flows/glm-5.flow"), "-o", str(out)]) == 0
     assert out.stat().st_mode & 0o777 == 0o600
     assert json.loads(Elements(out.read_text()).texts[1])["form"] == "toolstream-view"
+
+
+def test_standard_input(tmp_path: Path) -> None:
+    """The command as a program: it reads a flow file from a pipe, and the title says so."""
+    out = tmp_path / "page.html"
+    command = [sys.executable, "-m", "toolstream_core.cli.main", "view", "-", "-o", str(out)]
+    flow = (ROOT / "flows/deepseek-empty-id.flow").read_bytes()
+    done = subprocess.run(command, input=flow, capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    text = out.read_text()
+    assert "<title>toolstream: standard input</title>" in text
+    document = json.loads(Elements(text).texts[1])
+    assert [one["name"] for one in document["responses"][0]["findings"]] == ["empty-id"]
+    assert [one["call"] for one in document["responses"][0]["findings"]] == [0]
+
+
+def test_an_input_in_a_folder_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not with --force either."""
+    flow = tmp_path / "a.flow"
+    flow.write_bytes((ROOT / "flows/glm-5.flow").read_bytes())
+    assert main(["view", str(tmp_path), "-o", str(flow), "--force"]) == 2
+    assert "is an input of this command" in capsys.readouterr().err
+    assert flow.read_bytes() == (ROOT / "flows/glm-5.flow").read_bytes()
