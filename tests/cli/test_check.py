@@ -121,7 +121,9 @@ def test_clients_are_graded_by_what_they_made_of_it(
     assert check(*words, "--resume", state, "--format", "json", "-o", "-") == 1
     assert graded(json.loads(capsys.readouterr().out)) == grades
     assert len(runs.read_text()) == before + 4  # the healthy case, once for each client
-    assert check(*words[:2], "--client", "by-id", "--case", "*/empty-id", "--repair", "safe", "--compare", found) == 0
+    page, again = tmp_path / "page.html", ("--client", "by-id", "--case", "*/empty-id", "--repair", "safe")
+    assert check(*words[:2], *again, "--compare", found, "--format", "html", "-o", page) == 0
+    assert "<title>toolstream check: by-id" in page.read_text()
     told = capsys.readouterr().out
     assert "by-id (openai-chat, with repair safe): 2 cases: 2 ok" in told
     assert "repair fixes 1 of 1 case that failed without it" in told
@@ -413,6 +415,7 @@ def test_the_file_with_clients_on_the_page(tmp_path: Path) -> None:
         (["-o", "no-such-folder/r.json", "--", "x"], "-o: there is no folder"),
         (["-o", ".", "--", "x"], "is a folder; give a file"),
         (["--html", ".", "--", "x"], "--html: "),
+        (["--format", "html", "--", "x"], "--format html needs -o FILE, and no --html FILE beside it"),
         (["--junit", "/proc/r.xml", "--", "x"], "--junit: /proc/r.xml cannot be written: "),
         (["--resume", ".", "--", "x"], "--resume: . is a folder; give a file"),
         (["--matrix", "no-such.toml"], "--matrix: no-such.toml cannot be read: No such file or directory"),

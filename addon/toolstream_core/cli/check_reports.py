@@ -16,6 +16,7 @@ from toolstream_core.checking.document import current
 from toolstream_core.checking.github import summary, workflow_commands
 from toolstream_core.checking.junit import junit
 from toolstream_core.checking.table import comparison, lines
+from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.report.paint import printable
 
@@ -53,7 +54,12 @@ class Reports:
     @classmethod
     def of(cls, args: argparse.Namespace) -> Self:
         """What the arguments ask for. Raises `UsageError`, and `ReportError` for a report that cannot be read."""
-        paths = {"-o": args.output, "--junit": args.junit, "--html": args.html}
+        output, html = args.output, args.html
+        if args.format == "html":
+            if output is None or html is not None:
+                raise UsageError("--format html needs -o FILE, and no --html FILE beside it")
+            output, html = None, output
+        paths = {"-o": output, "--junit": args.junit, "--html": html}
         outputs = [
             Output(path, option, args.force, partial(_is_report, begins=_BEGINS[option]))
             for option, path in paths.items()
@@ -62,7 +68,7 @@ class Reports:
         if args.resume is not None:
             outputs.append(Output(args.resume, "--resume", force=None, is_own=Path.is_file))
         check_outputs(outputs, [one for one in (*args.flows, args.compare, args.matrix) if isinstance(one, Path)])
-        return cls(args.format == "json", args.output, args.junit, args.html, args.github, _earlier(args.compare))
+        return cls(args.format == "json", output, args.junit, html, args.github, _earlier(args.compare))
 
     def announce(self, line: str) -> None:
         """Print a line before the report."""

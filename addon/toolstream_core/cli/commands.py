@@ -190,7 +190,7 @@ def _add_grading(parser: Parser) -> None:
 def _add_reports(parser: Parser) -> None:
     """What `check` writes."""
     _add_resume(parser)
-    _add_format(parser)
+    _add_format(parser, "text", "json", "html")
     parser.add_argument("--junit", type=values.path, metavar="FILE", help="write JUnit XML")
     parser.add_argument("--html", type=values.path, metavar="FILE", help="write an HTML page")
     text = "write annotations and a summary for GitHub Actions"
