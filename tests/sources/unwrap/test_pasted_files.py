@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -182,6 +183,44 @@ def test_what_holds_no_stream_is_named(kind: str, tmp_path: Path) -> None:
             read(path)
         (tmp_path / "y.sse").write_bytes(bare(CHAT))
         assert command("inspect", "--exit-zero", str(tmp_path)).returncode == 0
+
+
+def test_a_stream_that_is_cut_off_ends_with_its_fence(tmp_path: Path) -> None:
+    """The next fence holds another response: it is read by itself."""
+    path = tmp_path / "x"
+    for name, ending in ((CHAT, "[DONE]"), (CLAUDE, "message_stop")):
+        first = bare(name).decode()
+        cut = first.replace("\r\n", "\n").split("\n\n")[:4]
+        again = re.sub(r"(chatcmpl-|msg_)\w+", r"\1other", first)
+        assert again != first
+        assert ending in first
+        path.write_text("Run 1:\n```\n" + "\n\n".join(cut) + f"\n\n```\nRun 2:\n```\n{again}```\n")
+        assert [len(one.calls) for one in read(path)] == [1, 2]
+
+
+def test_one_response_in_several_fences_is_read_once(tmp_path: Path) -> None:
+    """A report that explains its events one after the other."""
+    path = tmp_path / "x"
+    path.write_text("".join(f"Then:\n```\ndata: {one.data}\n```\n" for one in wrappers.events(bare(CHAT))))
+    assert [len(one.calls) for one in read(path)] == [2]
+
+
+@pytest.mark.parametrize(
+    ("before", "each", "after"),
+    [
+        ("import pytest\n\n\nEVENTS = [\n", "    {0!r},\n", "]\n\n\ndef test_it():\n    assert EVENTS\n"),
+        ("import json\n\ndef stream():\n", "    yield b'data: {0}\\n\\n'\n", "\nclass A:\n    pass\n"),
+        ("const chunks = [\n", "  '{0}',\n", "];\nexport function all() { return chunks; }\n"),
+        ("package x\n\nvar chunks = []string{{\n", "\t{1},\n", "}}\n\nfunc TestIt(t *testing.T) {{\n}}\n"),
+    ],
+)
+def test_source_code_that_quotes_many_events_is_no_stream(before: str, each: str, after: str, tmp_path: Path) -> None:
+    """Tests and examples hold entire streams as strings."""
+    path = tmp_path / "x"
+    said = [one.data for one in wrappers.events(bare(CHAT)) if one.data.startswith("{")]
+    quoted = "".join(each.format(one, json.dumps(one)) for one in said)
+    path.write_text(before.replace("{{", "{") + quoted + after.replace("{{", "{").replace("}}", "}"))
+    assert read(path) == []
 
 
 CODE = [*(ROOT / "addon" / "toolstream_core" / "wire").glob("*.py"), *(ROOT / "scripts").glob("*.py")]

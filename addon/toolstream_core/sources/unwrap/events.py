@@ -35,6 +35,7 @@ _START: Final = re.compile(
 _STRING: Final = re.compile(r"""[bu]?(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
 _DIGITS: Final = re.compile(r"[0-9a-fA-F]*\d[0-9a-fA-F]*")
 _MAY_HOLD: Final = re.compile(r"""data:|event:|\{\s*["']|[A-Z]\w+\(""")
+FENCE: Final = re.compile(r"[\s>]*(?:```|~~~)")
 _DONE: Final = "[DONE]"
 _MAX_TRIES: Final = 24
 _MAX_NESTING: Final = 3
@@ -67,6 +68,8 @@ class Found:
     content: EventContent | None = None
     whole: bool = False
     """A whole response that was not streamed."""
+    block: int = 0
+    """The number of Markdown fences before it."""
     stream: int = 0
     """Events of the same number are one stream; 0 is that of the text's own lines."""
     request: Json = ABSENT
@@ -108,6 +111,7 @@ class Scanner:
         self.elided = False
         """Whether an object was printed with parts left out."""
         self.streams = 0
+        self._fences = 0
         self._nesting = nesting
         self._open: OpenValue | None = None
         self._prefix = ""
@@ -120,7 +124,10 @@ class Scanner:
     def scan(self, lines: Iterable[str]) -> Iterator[Found]:
         """The events, in order."""
         for line in lines:
-            yield from self.line(line)
+            self._fences += bool(FENCE.match(line))
+            for one in self.line(line):
+                one.block = self._fences
+                yield one
         if self._open is not None:
             yield from self._cut_off()
 

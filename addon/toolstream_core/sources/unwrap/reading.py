@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.model import ABSENT, Note
 from toolstream_core.sources.saved import RefusedError, UnreadableError
 from toolstream_core.sources.unwrap import http
-from toolstream_core.sources.unwrap.events import Found, Group, Scanner
+from toolstream_core.sources.unwrap.events import FENCE, Found, Group, Scanner
 from toolstream_core.sources.unwrap.forms import FORMS
 from toolstream_core.sources.unwrap.lines import HEAD, Lines, encoded
 from toolstream_core.wire.form import CONTENT_TYPES, Form
@@ -30,6 +30,11 @@ _FIELD: Final = re.compile(r"(?:data|event|id|retry|error)(?::|$)|:")
 _SHOWN: Final = 60
 _FEW: Final = 16
 _QUOTED: Final = 2
+_CODE: Final = re.compile(
+    r"\s*(?:import \w|from [\w.]+ import |(?:async )?def \w|class \w|return\b|assert\b|package \w|#include |use \w+::"
+    r"|(?:export )?(?:const|let|var) \w+|(?:export |async )*function[ *(]|(?:pub )?fn \w|func [\w(]"
+    r"|(?:public|private|static) |expect\(|(?:it|test|describe)\()"
+)
 
 
 @dataclass(slots=True)
@@ -185,10 +190,11 @@ class _Streams:
         return [*before, *window]
 
     def _is_quoted(self, window: Sequence[Found]) -> bool:
-        """Whether a text only quotes an event or two, as source code does."""
+        """Whether a text only quotes events: one or two of them, or in the midst of source code."""
         known = [one for one in window if one.dialect]
         quoted = all(one.group.notation not in {"data", "json"} and not one.group.path for one in known)
-        return quoted and len(known) <= _QUOTED and self._scanner.others > _FEW
+        few = len(known) <= _QUOTED and self._scanner.others > _FEW
+        return quoted and (few or _is_source(self._lines.head))
 
     def _keeps(self, one: Found) -> bool:
         if one.group in self._rejected or (one.whole and not self._wholes):
@@ -265,6 +271,8 @@ class _Parts:
         self._stream = 0
         self._over = self._finished = False
         self._id: Json = ABSENT
+        self._block = 0
+        self._response: Json = ABSENT
 
     def __call__(self, one: Found) -> int:
         """The number of the stream that an event belongs to."""
@@ -272,7 +280,7 @@ class _Parts:
         said = one.payload if isinstance(one.payload, dict) else {}
         name = said.get("id") or said.get("responseId") or ABSENT
         fresh = content is not None and bool(content.text or content.fragments) and name != self._id
-        again = one.dialect is not None and (self._over or (self._finished and fresh))
+        again = one.dialect is not None and (self._over or (self._finished and fresh) or self._is_other(one, said))
         if again or one.whole or one.stream != self._stream:
             self._number += 1
             self._over = self._finished = False
@@ -281,6 +289,28 @@ class _Parts:
         self._finished = self._finished or one.ends
         self._over = self._over or (content is not None and content.end)
         return self._number
+
+    def _is_other(self, one: Found, said: dict[str, Json]) -> bool:
+        """Whether an event in another Markdown fence names another response than the events before."""
+        inner = next((each for key in ("message", "response") if isinstance(each := said.get(key), dict)), said)
+        name = inner.get("id") or inner.get("responseId") or ABSENT
+        if name is ABSENT:
+            return False
+        other = one.block != self._block and self._response not in (ABSENT, name)
+        self._block, self._response = one.block, name
+        return other
+
+
+def _is_source(head: Sequence[str]) -> bool:
+    """Whether code stands before and after the first event, and no Markdown fence sets them apart."""
+    scanner = Scanner()
+    code, seen = [False, False], False
+    for line in head:
+        if FENCE.match(line):
+            return False
+        seen = any(one.dialect for one in scanner.line(line)) or seen
+        code[seen] = code[seen] or bool(_CODE.match(line))
+    return all(code)
 
 
 def _form(lead: Found) -> Form:
