@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.inspected import GLM, ROOT, Inspect, body, flows, run, save
+from toolstream_core.cli.main import main
 from toolstream_core.protocols.registry import PROTOCOLS
 
 if TYPE_CHECKING:
@@ -157,3 +158,22 @@ def test_the_page_names_every_protocol() -> None:
     section = PAGE.partition("## `toolstream repair`")[0]
     [row] = re.findall(r"^\| `--protocol NAME` .*$", section, re.MULTILINE)
     assert [one.name for one in PROTOCOLS if f"`{one.name}`" not in row] == []
+
+
+def test_ignored_findings_are_printed_nowhere(capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither where they show nor at the end."""
+    flow = str(ROOT / "flows" / "openclaw-empty-ids.flow")
+    assert main(["inspect", "--chunks", "--ignore", "empty-id", flow]) == 0
+    printed = capsys.readouterr().out
+    assert "TS102" not in printed
+    assert "TS112" in printed
+
+
+def test_objects_in_a_file_have_no_missing_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the text too."""
+    chunk = {"id": "c", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "Hi"}}]}
+    last = {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    path = tmp_path / "log.txt"
+    path.write_text("".join(f"chunk {json.dumps(one)}\n" for one in (chunk, last)))
+    assert main(["inspect", "--chunks", str(path)]) == 0
+    assert "missing-done" not in capsys.readouterr().out

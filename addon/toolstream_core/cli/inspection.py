@@ -18,10 +18,12 @@ from toolstream_core.report.layout import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from toolstream_core.calls import ResolvedFragment
     from toolstream_core.cli.printer import Printer
-    from toolstream_core.model import Finding, Record
+    from toolstream_core.model import Change, Event, EventContent, Finding, Record
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.sources.saved import Saved
+    from toolstream_core.wire.frame import Frame
 
 CLEAN, FOUND, UNREADABLE = 0, 1, 2
 """Exit codes."""
@@ -74,7 +76,7 @@ class Inspection:
             clock.chunks(),
             saved.exchange,
             broken=saved.broken,
-            sinks=[_AsSaved(saved), _Sieve(self._keeps), *sinks],
+            sinks=[_AsSaved(saved), _Sieve(self._keeps), *(_Kept(one, saved, self._keeps) for one in sinks)],
             dialects=self._dialects,
         )
         if record is not None:
@@ -146,6 +148,39 @@ class _Sieve(Sink):
 
     def ended(self, record: Record) -> None:
         record.findings = [finding for finding in record.findings if self._keeps(finding)]
+
+
+class _Kept(Sink):
+    """Hands a sink everything but the findings that nobody wants."""
+
+    def __init__(self, sink: Sink, saved: Saved, keeps: Callable[[Finding], bool]) -> None:
+        self._sink, self._saved, self._keeps = sink, saved, keeps
+        self.live, self.each = sink.live, sink.each
+
+    def found(self, finding: Finding) -> None:
+        if self._saved.shows(finding) and self._keeps(finding):
+            self._sink.found(finding)
+
+    def begun(self, record: Record) -> None:
+        self._sink.begun(record)
+
+    def quiet(self, first: int, frames: int, size: int) -> None:
+        self._sink.quiet(first, frames, size)
+
+    def without_data(self, frame: Frame) -> None:
+        self._sink.without_data(frame)
+
+    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
+        self._sink.resolved(event, said, told)
+
+    def on_each_skipped(self, event: Event, told: Sequence[ResolvedFragment], change: Change | None) -> None:
+        self._sink.on_each_skipped(event, told, change)
+
+    def changed(self, changed: Change) -> None:
+        self._sink.changed(changed)
+
+    def ended(self, record: Record) -> None:
+        self._sink.ended(record)
 
 
 def _told(got: Record | None) -> str:

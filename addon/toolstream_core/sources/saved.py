@@ -59,7 +59,11 @@ class Saved:
 
     def all_findings(self, found: Iterable[Finding]) -> list[Finding]:
         """Those of the framing, and those that were found in the chunks."""
-        return [*self.findings, *(one for one in found if one.code not in self.lost)]
+        return [*self.findings, *filter(self.shows, found)]
+
+    def shows(self, finding: Finding) -> bool:
+        """Whether a finding in the chunks is one of the response, and not of the file's form."""
+        return finding.code not in self.lost
 
 
 def was_llm(exchange: Exchange, method: str) -> bool:
