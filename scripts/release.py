@@ -102,7 +102,8 @@ class Environment:
 
     def install(self, pins: str) -> None:
         """Install a file of pins."""
-        command = ("pip", "install", "--quiet", "--require-hashes", "-r", str(ROOT / "requirements" / pins))
+        how = ("--quiet", "--no-deps", "--require-hashes")
+        command = ("pip", "install", *how, "-r", str(ROOT / "requirements" / pins))
         _run(*command, cwd=self.folder, env=self._installing)
 
     def run(self, *command: str, code: int = 0) -> str:
