@@ -9,7 +9,7 @@ inPage("opens at the first difference of the first misread response", "loop", as
   assert.equal(await response(page), 0);
   assert.equal(await event(page), LOOP.divergence);
   assert.match(await selected(page), /diverges here/);
-  assert.match(await text(page, "#interpretation .does-now.odd"), /^Opens call 1, without a name, because of index 0, id ""/);
+  assert.match(await text(page, "#interpretation .does-now.odd"), /^Opens call 1, without a name \(index 0, id ""\)/);
 });
 
 inPage("arrows move by events", "loop", async (page) => {

@@ -30,6 +30,29 @@ inPage("the workaround: both forms, more commands", "loop", async (page) => {
   assert.doesNotMatch((await texts(page, ".help details .command code")).join(" "), /#\d/);
 });
 
+inPage("other workarounds have the form of the command", rewritten("loop", "loop-advice", withAdvice(documentOf("loop"))), async (page) => {
+  assert.match(await text(page, ".help > p"), / So does --shape sequential or --repair safe --shape sequential\.$/);
+  await page.click(".help button:has-text('mitmdump')");
+  assert.match(await text(page, ".help > p"), / So does --set toolstream_shape=sequential or --set toolstream_repair=safe --set toolstream_shape=sequential\.$/);
+});
+
+function withAdvice(doc) {
+  const advice = (...settings) => ({ options: settings.map((one) => `--set toolstream_${one.join("=")}`).join(" "), run: `toolstream run ${settings.map((one) => `--${one.join(" ")}`).join(" ")} -- CMD` });
+  const shape = ["shape", "sequential"];
+  doc.responses[0].verdict.advice = [doc.responses[0].verdict.advice[0], advice(shape), advice(["repair", "safe"], shape)];
+  return doc;
+}
+
+inPage("without the next request, the returned calls are still compared", rewritten("loop", "loop-live", withoutNext(documentOf("loop"))), async (page) => {
+  assert.match((await texts(page, ".evidence tbody td")).join(), /^read_file \{"path":"README.md"\},read_file \{\}/);
+  assert.equal(await page.locator(".evidence details").count(), 0);
+});
+
+function withoutNext(doc) {
+  for (const one of doc.responses) delete one.next_request;
+  return doc;
+}
+
 inPage("filters: calls, findings, all", "loop", async (page) => {
   assert.ok(await page.isHidden("#show-changed"));
   await page.click('[data-show="findings"]');

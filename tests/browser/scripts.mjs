@@ -10,7 +10,7 @@ const { TOOLSTREAM_PAGES: PAGES, TOOLSTREAM_PAGE_SOURCE: SOURCE } = process.env;
 const CHECKPOINT = 256;
 const context = vm.createContext({ structuredClone });
 for (const name of ["document.js", "stepping.js", "json.js"]) vm.runInContext(readFileSync(join(SOURCE, name), "utf8"), context);
-const { rawTexts, writeOut, prepared, listRows, placeOf, tokensOf, marked, difference, applyPatch, stalls, stateAt, sameJson, returnedText, Player, duration } = vm.runInContext("({ rawTexts, writeOut, prepared, listRows, placeOf, tokensOf, marked, difference, applyPatch, stalls, stateAt, sameJson, returnedText, Player, duration })", context);
+const { rawTexts, writeOut, prepared, listRows, placeOf, tokensOf, marked, difference, applyPatch, stalls, stateAt, sameJson, returnedText, Player, duration, changeWords } = vm.runInContext("({ rawTexts, writeOut, prepared, listRows, placeOf, tokensOf, marked, difference, applyPatch, stalls, stateAt, sameJson, returnedText, Player, duration, changeWords })", context);
 const plain = (value) => JSON.parse(JSON.stringify(value));
 const read = (name) => JSON.parse(/<script type="application\/json" id="data">(.*?)<\/script>/s.exec(readFileSync(join(PAGES, `${name}.html`), "utf8"))[1]);
 const all = ["loop", "truncated", "repaired", "violating", "choices", "large"].flatMap((name) => read(name).responses.map((response) => [name, response]));
@@ -36,6 +36,13 @@ test("tokens join to the text, and have pointers", () => {
   assert.equal(marks.filter((one) => one.hot).map(word).join(""), '"id":""');
   assert.ok(!marks.some((one) => one.near && one.pointer === "/n"));
   for (const odd of ["", "plain", "{", '{"a":', "}{", '{"a":1}}', "[1,[2", '{"a" x}']) assert.equal(tokensOf(odd).map((one) => odd.slice(one.s, one.e)).join(""), odd);
+});
+
+test("what was empty is set, what had a value is replaced", () => {
+  const response = { state: "complete", findings: [], lanes: [], events: [{ raw: "" }, { raw: "" }, { raw: "" }, { raw: "" }] };
+  const steps = [[0, 0, { open: true, id: "c1", name: "run" }], [1, 0, { arguments: "{" }], [2, 0, { arguments: "{}" }], [3, 0, { id: "c2", name: "run" }]];
+  const player = new Player(response, { steps, result: [] });
+  assert.deepEqual([1, 2, 3].map((number) => changeWords(player.at(number).changes)), ["sets the arguments of call 0", "replaces the arguments of call 0", "replaces the id and the name of call 0"]);
 });
 
 test("a difference holds both texts", () => {

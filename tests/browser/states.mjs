@@ -87,6 +87,17 @@ inPage("no times recorded: the event axis alone", "untimed", async (page) => {
   assert.equal(await page.getAttribute("#axis-event", "aria-pressed"), "true");
 });
 
+inPage("without a verdict, the worst finding is named", rewritten("few", "few-findings", withFindings(documentOf("few"))), async (page) => {
+  await press(page, "j", "j");
+  assert.equal(await text(page, "#verdict .reason"), "The stream has 1 warning, 1 note. At event 1: the response has no finish reason.");
+});
+
+function withFindings(doc) {
+  const finding = (severity, event, message) => ({ code: "TS001", name: "any", severity, event, call: null, message, repair: "", keys: [] });
+  doc.responses[2].findings = [finding("note", 0, "the id is odd"), finding("warning", 1, "the response has no finish reason")];
+  return doc;
+}
+
 inPage("comments alone, one event, one call", "few", async (page) => {
   for (let at = 0; at < documentOf("few").responses.length; at++) {
     assert.equal(await response(page), at);

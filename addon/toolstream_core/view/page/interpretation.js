@@ -58,7 +58,7 @@ class Interpretation {
     parts.right.picker.value = app.model;
     fill(parts.left.about, this.aboutLeft());
     fill(parts.right.about, prose(this.aboutRight()));
-    const said = sentenceOf(mine), other = sentenceOf(theirs), because = diverges && diverges.event === number && diverges.value ? `, because of ${diverges.value}` : "";
+    const said = sentenceOf(mine), other = sentenceOf(theirs), because = diverges && diverges.event === number && diverges.value ? ` (${diverges.value})` : "";
     fill(parts.left.does, said);
     fill(parts.right.does, other + because);
     parts.right.does.classList.toggle("odd", said !== other);

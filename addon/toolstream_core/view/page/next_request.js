@@ -19,15 +19,15 @@ function textSections({ events, lanes }) {
 function nextRequest(app) {
   const { response } = app, { verdict, next_request: next } = response, title = "Next request of the client";
   const open = response.state === "live" || verdict.verdict === "unknown";
-  if (!next && !open) return [];
-  if (!next) return [el("section", { class: "evidence", "aria-label": title }, el("h2", {}, title), el("p", { class: "quiet" }, app.doc.generated.live ? "It will show how the client interpreted this response." : "No later request was recorded."))];
+  if (!next && !verdict.next && !open) return [];
+  if (!next && !verdict.next) return [el("section", { class: "evidence", "aria-label": title }, el("h2", {}, title), el("p", { class: "quiet" }, app.doc.generated.live ? "It will show how the client interpreted this response." : "No later request was recorded."))];
   const rows = returnedRows(response);
   const head = el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Intended call"), el("th", { scope: "col" }, "Returned by the client")));
   const client = response.readings && response.readings.client;
   return [el("section", { class: "evidence", "aria-label": title }, el("h2", {}, title),
     rows.length ? el("table", {}, head, el("tbody", {}, rows)) : null,
     client && verdict.understood === false ? agreement(response) : null,
-    el("details", {}, el("summary", {}, `${counted(next.added.length, "new message")}${next.source ? ` of ${fileName(next.source)}` : ""}`), el("pre", { tabindex: "0" }, JSON.stringify(next.added, null, 2))))];
+    next ? el("details", {}, el("summary", {}, `${counted(next.added.length, "new message")}${next.source ? ` of ${fileName(next.source)}` : ""}`), el("pre", { tabindex: "0" }, JSON.stringify(next.added, null, 2))) : null)];
 }
 
 /** Intended and returned calls side by side: equal ids first, then equal names, then the rest in order. */

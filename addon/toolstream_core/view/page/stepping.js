@@ -67,10 +67,11 @@ class Player {
       call.arguments += added;
       return { kind: "append", place, text: added, name: call.name };
     }
+    const keys = Object.keys(what), kind = keys.some((key) => call[key]) ? "replace" : "set";
     call.old = text === undefined ? call.arguments.length : 0;
     for (const key of ["id", "name"]) if (what[key] !== undefined) call[key] = what[key];
     if (text !== undefined) call.arguments = text;
-    return { kind: "replace", place, keys: Object.keys(what), name: call.name };
+    return { kind, place, keys, name: call.name };
   }
 }
 
@@ -127,7 +128,7 @@ function changeWords(changes) {
     if (one.kind === "skip") return "ignores this event";
     if (one.kind === "open") return `opens call ${one.place}${one.name ? ` ${one.name}` : ", without a name"}`;
     if (one.kind === "append") return one.text ? `appends to ${call}` : `appends nothing to ${call}`;
-    return `replaces ${one.keys.map((key) => `the ${key}`).join(" and ")} of call ${one.place}`;
+    return `${one.kind}s ${one.keys.map((key) => `the ${key}`).join(" and ")} of call ${one.place}`;
   }).join("; ");
 }
 

@@ -32,7 +32,8 @@ function reasonOf({ verdict, findings }) {
   if (verdict.understood === false) return "";
   const counts = GRADES.map((grade) => [grade, findings.filter((one) => one.severity === grade).length]).filter(([, count]) => count);
   if (!counts.length) return verdict.understood ? "No known defect in this stream." : "";
-  return `The stream has ${counts.map(([grade, count]) => counted(count, grade)).join(", ")}: ${findings[0].message} at event ${findings[0].event}.`;
+  const worst = findings.find((one) => one.severity === counts[0][0]);
+  return `The stream has ${counts.map(([grade, count]) => counted(count, grade)).join(", ")}. At event ${worst.event}: ${worst.message}.`;
 }
 
 function factsOf(app, conversation) {
@@ -66,7 +67,7 @@ function helpOf(app) {
     box.replaceChildren(
       el("div", { class: "bar" }, el("h2", {}, "Workaround"), el("span", { class: "grow" }), choiceOf("Form of the command", [["run", "toolstream run"], ["mitmdump", "mitmdump"]], app.form, (form) => { app.form = form; draw(); })),
       command(text, { id: "copy-advice" }),
-      el("p", {}, verdict.verdict.endsWith("incomplete-call") ? "Tried: with it, this client returns no incomplete call." : "Tried: with it, this client returns the intended calls.", others.length ? ` So does ${others.map((one) => one.options).join(" or ")}.` : ""), more);
+      el("p", {}, verdict.verdict.endsWith("incomplete-call") ? "Tried: with it, this client returns no incomplete call." : "Tried: with it, this client returns the intended calls.", others.length ? ` So does ${others.map((one) => app.form === "run" ? one.run.slice("toolstream run ".length, -" -- CMD".length) : one.options).join(" or ")}.` : ""), more);
   };
   draw();
   return box;
