@@ -60,7 +60,7 @@ TURN: dict[str, Any] = {
         "call": 0,
         "event": 1,
         "explained": ["by-present-id"],
-        "explanation": 'the client starts a new call for every id, also an empty one (first misreads event 1: "")',
+        "explanation": 'the client starts a new call for every id, also an empty one (first misreads event 1: id "")',
         "advice": ["--set toolstream_repair=empty-id"],
         "problems": [{"verdict": "returned-without-arguments", "call": 0, "message": "came back as {}"}],
     },

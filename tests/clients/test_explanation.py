@@ -49,7 +49,7 @@ def test_the_words_name_the_bug_and_where_the_readings_part() -> None:
     assert found.names == ["by-present-id"]
     assert found.event == 1
     assert found.text == "starts a new call for every id, also an empty one"
-    assert found.where == 'first misreads event 1: ""'
+    assert found.where == 'first misreads event 1: id ""'
     assert "Spring AI" in found.projects
     assert [one.key for one in found.others] == [Key.ENTRY]
 
@@ -98,7 +98,7 @@ def test_values_of_keys_are_shown_as_they_were_seen() -> None:
     again = chat([entry(id=long, name="f", arguments="")], [entry(id=long, arguments="{}")])
     found = explain(FORM, again, echoed((long, "f", ""), (long, "", "{}")))
     assert found is not None
-    assert found.seen == '"call_0000000…00000000000"'
+    assert found.seen == 'id "call_0000000…00000000000"'
     absent = chat(HEADER, [entry(arguments="{}")])
     found = explain(FORM, absent, echoed(("call_1", "get_weather", "{}"), ("", "", "{}")))
     assert found is not None

@@ -36,7 +36,7 @@ class Parting(NamedTuple):
 
     event: int
     seen: str
-    """What the client went by there, as text; `""` where that is no single value."""
+    """What the client went by there, with its key, as text; `""` where that is no single value."""
     axes: tuple[str, ...] = ()
     """The axes of `ClientModel` one of which shows there; none: nothing shows in an entry."""
     change: Change | None = None
@@ -75,12 +75,13 @@ def _went_by(model: ClientModel, entry: Entry) -> str:
     fragment = entry.fragment
     said, index = _shown(fragment.id), _shown(fragment.index)
     if model.key in _BY_ID or (model.key is Key.PROTOCOL and model.adding is Adding.REPLACE):
-        return said if fragment.id is not ABSENT or fragment.item_id is ABSENT else _shown(fragment.item_id)
+        by_item = fragment.id is ABSENT and fragment.item_id is not ABSENT
+        return f"item_id {_shown(fragment.item_id)}" if by_item else f"id {said}"
     if model.key in _BY_BOTH:
         return f"index {index}, id {said}"
     if model.key is Key.CHANGED_INDEX or (model.key is Key.PROTOCOL and model.no_index is not NoIndex.ZERO):
         return f"index {index}"
-    return _shown(fragment.item_id) if model.key is Key.ITEM else ""
+    return f"item_id {_shown(fragment.item_id)}" if model.key is Key.ITEM else ""
 
 
 def _shown(value: Json) -> str:
