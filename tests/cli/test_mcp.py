@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from tests.browser.sessions import loop
+from tests.cli.inspected import save
 from tests.e2e.live_client import viewed
 from toolstream_core.cli.main import main
 
@@ -87,9 +89,22 @@ def test_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
     main(["inspect", "--format", "json", "--exit-zero", GLM])
     streams = json.loads(capsys.readouterr().out)["streams"]
     told = json.loads(_text(_asked(_server(GLM), "verdicts")))
-    assert told == [{"source": one["source"], "verdict": one["verdict"]} for one in streams]
+    assert [{key: one[key] for key in ("source", "verdict")} for one in told] == [
+        {"source": one["source"], "verdict": one["verdict"]} for one in streams
+    ]
     assert told[0]["verdict"]["verdict"] == "ok"
     assert told[-1]["verdict"] is None
+
+
+def test_verdicts_in_words(tmp_path: Path) -> None:
+    """What happened, why, and the fix, as in the view; without a verdict, only what happened."""
+    told = json.loads(_text(_asked(_server(str(save(tmp_path / "loop.flow", *loop()))), "verdicts")))
+    assert told[0]["headline"].startswith("The client returned call 0 read_file and call 1 list_issues without")
+    assert told[0]["reason"].startswith("At event ")
+    assert told[0]["cause"].startswith("The client starts a new call")
+    assert told[0]["fix"].startswith("fix the client: ")
+    assert told[-1]["headline"].startswith("Text only")
+    assert "fix" not in told[-1]
 
 
 def test_view(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,8 @@ from typing import Any, Final
 import jsonschema
 import pytest
 
+from tests.browser.sessions import CALLS, exchange, returned, text_only, two_calls, user
+from tests.cli.inspected import save
 from toolstream_core.cli.main import main
 from toolstream_core.sources.files import answers
 from toolstream_core.view.document import ViewBuilder
@@ -107,6 +109,15 @@ def test_the_document(flow: Path) -> None:
         ]
         for reading in readings["models"]:
             played(response, readings["traces"][reading["trace"]])
+
+
+def test_a_verdict_without_a_known_bug_says_so(tmp_path: Path) -> None:
+    """The page has no other reason to show."""
+    doubled = [(identity, name, arguments * 2) for identity, name, arguments in CALLS]
+    flows = [exchange(user(), two_calls(), 0), exchange([*user(), *returned(*doubled)], text_only(), 1)]
+    verdict = document(save(tmp_path / "doubled.flow", *flows))["responses"][0]["verdict"]
+    assert (verdict["verdict"], verdict["reason"], verdict["fix"]) == ("wrong-arguments", "", "")
+    assert verdict["cause"] == "No client bug that toolstream knows has this effect."
 
 
 def test_page_and_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,6 +25,8 @@ _INSTRUCTIONS: Final = (
 )
 _READS: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _RUNS: Final = ToolAnnotations(read_only_hint=False)
+_WORDS: Final = ("headline", "reason", "cause", "fix")
+"""What `toolstream view` has of a verdict in words."""
 _AROUND: Final = 10
 """Events that are shown on each side of the one that matters."""
 _PATIENCE: Final = 60.0
@@ -68,19 +70,27 @@ class _Tools:
         return json.dumps({**document, "streams": streams}, ensure_ascii=False)
 
     async def verdicts(self) -> str:
-        """Report what the client did with each response: verdict, cause, and options that help.
+        """Report what the client did with each response: headline, reason, cause, fix, and the verdict with its advice.
 
         A response without a later request of its client has no verdict: null.
         """
-        streams = (await self._inspected())["streams"]
-        found = [{"source": one["source"], "verdict": one["verdict"]} for one in streams]
+        inspected, viewed = await asyncio.gather(self._inspected(), self._read())
+        words = {one["source"]: one["verdict"] for one in viewed["responses"]}
+        found = [
+            {
+                "source": one["source"],
+                **{key: words[one["source"]][key] for key in _WORDS if key in words.get(one["source"], {})},
+                "verdict": one["verdict"],
+            }
+            for one in inspected["streams"]
+        ]
         return json.dumps(found, ensure_ascii=False)
 
     async def view(self, source: str = "", first: int | None = None, last: int | None = None) -> str:
         """Return one response event by event: the JSON document of `toolstream view`.
 
         `source` selects the response by its `source`; empty selects the first that the client misread. `first` and
-        `last` are numbers of events; without them, those around the event that the client read otherwise.
+        `last` are numbers of events; without them, those around the event that the client misread.
         """
         document = await self._viewed()
         responses = document["responses"]
@@ -109,11 +119,11 @@ class _Tools:
         return await _toolstream("check", "--format", "json", "--quiet", *words, "--", *self.command)
 
     async def _viewed(self) -> dict[str, Any]:
-        if self.live is None:
-            words = ["view", "--format", "json", *self.files]
-            document: dict[str, Any] = json.loads(await _toolstream(*words))
-            return document
-        return await asyncio.to_thread(_fetched, *self.live)
+        return await (self._read() if self.live is None else asyncio.to_thread(_fetched, *self.live))
+
+    async def _read(self) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads(await _toolstream("view", "--format", "json", *self.files))
+        return document
 
     async def _inspected(self) -> dict[str, Any]:
         document: dict[str, Any] = json.loads(await _toolstream("inspect", "--format", "json", *self.files))

@@ -130,7 +130,7 @@ def _verdict(response: ReadResponse, judged: SavedVerdict | None, alignment: Ali
         "understood": said["understood"],
         "headline": headline(judged.verdict, judged.calls),
         "reason": "" if explanation is None else reason(explanation, event),
-        "cause": "" if explanation is None else cause(explanation),
+        "cause": _capitalized(explained.fix) if explanation is None else cause(explanation),
         "fix": "" if explanation is None else explanation.fix,
         "event": event,
         "value": "" if explanation is None else explanation.seen,
@@ -141,6 +141,11 @@ def _verdict(response: ReadResponse, judged: SavedVerdict | None, alignment: Ali
         "next": said["request"],
         "returned": said["sent"],
     }
+
+
+def _capitalized(clause: str) -> str:
+    """A clause as a sentence; nothing stays nothing."""
+    return f"{clause[0].upper()}{clause[1:]}." if clause else ""
 
 
 def _shared(before: Sequence[Json], after: Sequence[Json]) -> int:

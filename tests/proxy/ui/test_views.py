@@ -108,6 +108,8 @@ def test_a_misread_response_is_shown_with_its_verdict(shown: Shown) -> None:
     shown.pass_through(first, second)
     response = shown.text(first, first.response).splitlines()
     assert response[0].startswith("verdict: The client returned call 0 ls with other arguments (wrong-arguments)")
+    assert "cause: no client bug that toolstream knows has this effect" in response
+    assert not any(line.startswith("fix: ") for line in response)
     assert "  intended: {}" in response
     assert '  returned: {"x":1}' in response
     request = shown.result(second, second.request)

@@ -63,11 +63,11 @@ def _verdict(judged: SavedVerdict) -> Iterator[str]:
     problems = [f"call {one.call}: {one.text}" if one.call is not None else one.text for one in verdict.problems]
     for text in dict.fromkeys(problems):
         yield f"  {printable(judged.hide(text))}"
-    if explained.text:
-        yield f"cause: {printable(judged.hide(explained.text))}"
-    repair = explained.fix if explained.explanation is None else explained.explanation.fix
-    if repair:
-        yield f"fix: {repair.removeprefix('fix the client: ')}"
+    known = explained.explanation
+    if why := explained.text or ("" if known is not None else explained.fix):
+        yield f"cause: {printable(judged.hide(why))}"
+    if known is not None and known.fix:
+        yield f"fix: {known.fix.removeprefix('fix the client: ')}"
     for options in explained.advice:
         yield f"try: {as_set(options)}"
 

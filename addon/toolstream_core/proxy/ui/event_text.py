@@ -75,7 +75,7 @@ def _line(facts: Facts, event: TimedEvent, names: Sequence[str], *, diverges: bo
     if names:
         yield f"{'':>23} ^ {', '.join(names)}"
     if diverges:
-        yield f"{'':>23} ^ from here the client reads otherwise"
+        yield f"{'':>23} ^ from here the client reads the response differently"
 
 
 def _clock(event: TimedEvent) -> str:

@@ -122,7 +122,7 @@ def _summaries(seen: Seen) -> Iterator[Summary]:
 
 
 def _verdict(judged: SavedVerdict) -> str:
-    event = judged.object["event"]
+    event = judged.explained.event
     where = "" if event is None else f" at event {event}"
     advice = judged.explained.advice
     helps = [f"toolstream_{name}={value}" for one in advice[:1] for name, value in option_values(one).items()]
