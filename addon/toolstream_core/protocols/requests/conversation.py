@@ -71,6 +71,7 @@ class Conversation:
     """The value of `previous_response_id`; `""` if there is none."""
 
 
+_HISTORY: Final = ("messages", "input", "contents")
 _FUNCTION_ITEMS: Final = ("function_call", "custom_tool_call")
 _OTHER_ITEMS: Final = ("computer_call", "local_shell_call", "shell_call", "apply_patch_call", "tool_search_call")
 """Other Responses items for calls that the client runs; their arguments are under `action` or `operation`."""
@@ -79,7 +80,7 @@ _ARGUMENTS: Final = ("arguments", "input", "args", "action", "operation")
 
 def conversation(request: Json) -> Conversation:
     """Read the conversation from a request's body. Values of an unexpected type are ignored."""
-    entries = [entry for key in ("messages", "input", "contents") for entry in _entries(json_access.get(request, key))]
+    entries = [entry for key in _HISTORY for entry in _entries(json_access.get(request, key))]
     stored = any(json_access.get(request, key) for key in ("previous_response_id", "conversation"))
     calls = tuple(call for entry in entries for call in _calls(entry))
     stored = stored or any(json_access.get(entry, "type") == "item_reference" for entry in entries)
@@ -89,6 +90,13 @@ def conversation(request: Json) -> Conversation:
         tuple(text for entry in entries if (text := _text(entry))),
         stored or _has_lone_result(json_access.items(json_access.get(request, "input")), calls),
         _str(json_access.get(request, "previous_response_id")),
+    )
+
+
+def without_history(request: Json) -> Json:
+    """A request without its messages: the model, the tools, the options."""
+    return (
+        {key: value for key, value in request.items() if key not in _HISTORY} if isinstance(request, dict) else request
     )
 
 
