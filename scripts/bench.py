@@ -26,7 +26,7 @@ from benchlib.tables import report  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SECTIONS = ("throughput", "latency", "memory", "core", "odd", "provided", "paced", "captured", "sockets")
+SECTIONS = ("throughput", "latency", "memory", "core", "odd", "provided", "paced", "captured", "sockets", "view")
 ABOUT = """\
 One event is one SSE event in one HTTP chunk, 290 to 330 bytes as OpenAI sends them. The upstream does not
 pace, so that mitmdump is what is measured: it then reads many chunks at once, as it would under load; one
@@ -49,6 +49,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             results.provided = [provided.measure(Path(folder), options.provided, 40 if options.quick else 250)]
         if "sockets" in options.only:
             results.sockets = sockets.measure(Path(folder), 200 if options.quick else 10_000, options.rounds)
+        if "view" in options.only:
+            from benchlib import viewing
+
+            results.view = viewing.measure(Path(folder), 500 if options.quick else 10_000, options.rounds)
     if "core" in options.only:
         # With it come the SDKs: seconds of imports, in the upstream's and the client's process too.
         from benchlib import core

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import multiprocessing
+import random
 import sys
 import time
 from pathlib import Path
@@ -12,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "addon"), str(ROOT)]
 
 from tests.conftest import shared_dir  # noqa: E402 - the checkout's own modules are run
-from tests.fuzz import hunt  # noqa: E402
+from tests.fuzz import cuts, hunt  # noqa: E402
 from tests.fuzz.case import Case, load  # noqa: E402
 from tests.fuzz.corpus import Seed, seeds  # noqa: E402
 from tests.fuzz.laws import LAWS, Seen  # noqa: E402
@@ -29,6 +31,7 @@ Examples:
   scripts/fuzz --minutes 2 --law nothing-made-whole --law text-goes-out
   scripts/fuzz --replay out/openai-chat/LAW-KIND-MARK.sse    hold one stream to all laws, and show what came of it
   scripts/fuzz --seed 7 --cases 20000             the same streams every time
+  scripts/fuzz --cuts --minutes 5                 healthy streams with events of up to 1 MB, in chunks of many sizes
 A failure is written as a body (.sse, .ndjson) and, beside it, a .case with the seed, the law that it breaks,
 why, the request, and what was switched on; at most three of a kind. A body without a .case beside it is
 replayed with safe repairs. To read one:
@@ -40,6 +43,8 @@ Laws (tests/fuzz/laws.py):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Hunt, or replay; 1 where a law was broken."""
     options = _parser().parse_args(arguments)
+    if options.cuts:
+        return _cut(options)
     laws = options.law or list(LAWS)
     if options.replay:
         return max(_replay(load(Path(name)), laws) for name in options.replay)
@@ -49,6 +54,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tally = _hunt(options, streams, laws, out)
     _report(tally, time.monotonic() - start, out)
     return 1 if tally.kinds else 0
+
+
+def _cut(options: argparse.Namespace) -> int:
+    """Cut healthy streams, and print where the cut changed something."""
+    chosen = [one for one in cuts.streams() if not options.dialect or one.protocol.name in options.dialect]
+    random.Random(options.seed).shuffle(chosen)
+    end = time.monotonic() + 60 * options.minutes
+    done = failed = 0
+    with multiprocessing.get_context("fork").Pool(options.workers) as pool:
+        for found in pool.imap(cuts.failures, chosen):
+            done += 1
+            failed += bool(found)
+            print("".join(f"{line}\n" for line in found), end="", flush=True)
+            if time.monotonic() >= end:
+                break
+    print(f"{done} of {len(chosen)} streams cut, {failed} changed by it")
+    return 1 if failed else 0
 
 
 def _hunt(options: argparse.Namespace, streams: Sequence[Seed], laws: Sequence[str], out: Path) -> hunt.Tally:
@@ -98,6 +120,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", default="1", help="what everything is drawn from (1)")
     parser.add_argument("--workers", type=int, default=2, help="processes (2)")
     parser.add_argument("--dialect", action="append", help="streams of this protocol only; may be repeated")
+    parser.add_argument("--cuts", action="store_true", help="cut healthy streams with long events instead")
     parser.add_argument("--law", action="append", choices=list(LAWS), help="this law only; may be repeated")
     parser.add_argument("--out", type=Path, help="where failures are written (fuzz-failures)")
     parser.add_argument("--replay", nargs="+", metavar="FILE", help="hold these bodies to the laws instead")

@@ -2,7 +2,7 @@
 """Writes docs/agents.md from the table of agents.
 
 scripts/make_agents.py           write what has changed
-scripts/make_agents.py --check   write nothing; tell the difference and exit 1 where there is one
+scripts/make_agents.py --check   write nothing; print the difference, if any, and exit 1
 """
 
 from __future__ import annotations
@@ -26,21 +26,25 @@ if TYPE_CHECKING:
 _HEAD: Final = """\
 # Agents
 
-What `toolstream run` does for agents that are started from the command line, beside the variables that every command
-gets ([`toolstream run`](cli.md#toolstream-run)). Written by `scripts/make_agents.py` from
-`addon/toolstream_core/agents/table.py`.
+`toolstream run -- AGENT` runs an agent behind the proxy, and `toolstream check -- AGENT` tests it. Both set variables
+for every command ([`toolstream run`](cli.md#toolstream-run)). For the agents on this page, they also add the arguments
+and variables listed below. You need not set them.
 
-`{OPENAI_BASE_URL}` and the like stand for what that variable is in the command's environment, `{SOCKETS}` for `true`
-where `--websocket read` is given, else for `false`. An agent is recognised
-by its command, with or without a path or suffix, and by its package behind `npx`, `npm exec`, `pnpm dlx`, `bunx`,
-`uvx` and their like.
+`scripts/make_agents.py` writes this page from `addon/toolstream_core/agents/table.py`.
 
-| agent | command | package | speaks | reaches the proxy by | tried |
+In the sections, "with saved flows" means that flows or `calls:` respond, and "with real providers" that the agent's own
+provider does. `{OPENAI_BASE_URL}` and similar placeholders are replaced by the variable's value in the command's
+environment. `{SOCKETS}` is `true` with `--websocket read`, otherwise `false`.
+
+toolstream recognises an agent by its command, with or without a path or suffix. It also recognises the agent's package
+after `npx`, `npm exec`, `pnpm dlx`, `bunx`, `uvx` and similar commands.
+
+| Agent | Command | Package | Protocols | Connects to the proxy by | Tested version |
 | --- | --- | --- | --- | --- | --- |
 """
 _TRIED: Final = """
-*Tried*: this version of the real agent, headless, went through the proxy with saved flows in the provider's place, and
-asked its own provider through it. The other rows rest on the sources alone.
+*Tested version*: this version of the real agent was run headless through the proxy, with saved flows and with requests
+to its own provider. The rows with "none" are based on the listed sources only.
 """
 _WHEN: Final = {
     Upstream.SAVED: "with saved flows",
@@ -50,7 +54,7 @@ _WHEN: Final = {
 
 
 def page() -> str:
-    """The whole page."""
+    """The complete page."""
     rows = "".join(_row(agent) for agent in AGENTS)
     return _HEAD + rows + _TRIED + "".join(_section(agent) for agent in AGENTS)
 
@@ -62,7 +66,7 @@ def _row(agent: Agent) -> str:
         _codes(agent.packages),
         agent.protocols,
         agent.reaches,
-        agent.tried or "no",
+        agent.tried or "none",
     )
     return f"| {' | '.join(cells)} |\n"
 
@@ -73,22 +77,23 @@ def _section(agent: Agent) -> str:
 
 
 def _lines(agent: Agent) -> Iterator[str]:
-    told = (
+    groups = (
         ("always", agent.variables),
         ("with saved flows or `--base-url`", agent.addresses),
         ("with saved flows", agent.offline),
-        ("with saved flows, where you have set none", agent.defaults),
+        ("with saved flows, unless already set", agent.defaults),
     )
-    yield from (f"{when}: {_assignments(variables)}" for when, variables in told if variables)
+    yield from (f"{when}: {_assignments(variables)}" for when, variables in groups if variables)
     if agent.removed:
-        yield f"left out, unless you have set it: {_codes(agent.removed)}"
+        yield f"removed, unless you have set it: {_codes(agent.removed)}"
     for upstream, words in agent.arguments.items():
-        unless = "" if upstream is Upstream.SAVED or agent.configured is None else ", unless you chose a provider"
+        unless = "" if upstream is Upstream.SAVED or agent.configured is None else ", unless you select a provider"
         yield f"arguments {_WHEN[upstream]}{unless}: `{shlex.join(words)}`"
     if agent.headless:
-        yield f"leaves the terminal alone with {_codes(agent.headless)}; else its log comes behind its end"
-    if not (agent.arguments or agent.removed or any(variables for _, variables in told)):
-        yield "needs nothing more"
+        headless = _codes(agent.headless)
+        yield f"does not take over the terminal with {headless}; otherwise the log is printed after the agent exits"
+    if not (agent.arguments or agent.removed or any(variables for _, variables in groups)):
+        yield "needs no further settings"
 
 
 def _assignments(variables: Mapping[str, str]) -> str:

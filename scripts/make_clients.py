@@ -2,9 +2,9 @@
 """Writes docs/client-models.md: how clients put the fragments of calls together, and which defects break which.
 
     scripts/make_clients.py           write what has changed
-    scripts/make_clients.py --check   write nothing; tell the difference and exit 1 where there is one
+    scripts/make_clients.py --check   write nothing; print the difference, if any, and exit 1
 
-Each defect is caused in a healthy stream of two calls, and read by each model of a client.
+Each defect is injected into a valid stream of two calls, and each client model reads the result.
 """
 
 from __future__ import annotations
@@ -33,27 +33,34 @@ if TYPE_CHECKING:
 
 TARGET: Final = ROOT / "docs" / "client-models.md"
 STREAMS: Final = ("fragments of two", "two")
-"""The healthy streams in which defects are caused, by name: one of each protocol."""
+"""The valid streams into which defects are injected, by name: one of each protocol."""
 HEAD: Final = """# Client models
 
-Written by `scripts/make_clients.py`. A client model is a choice on each of some axes: which call an entry belongs to,
-which name, id and arguments count, and what becomes of arguments that are not valid JSON. When a client sends back
-other calls than it was sent, toolstream looks for the smallest set of deviations from the protocols' own reading that
-gives exactly what the client sent, and names it.
+A client model describes how a client assembles tool calls from a stream. It chooses one value for each aspect: which
+call an entry belongs to, which name, id and arguments it uses, and how it handles arguments that are not valid JSON. An
+entry is the part of an event that concerns one call, such as an element of `tool_calls`.
 
-The tables are made by running each deviation alone over healthy streams of each protocol: as they are, in each lawful
-shape, and with each defect that can be caused in a stream of two calls. A client is broken where it reads other calls
-than were meant. The first row is the plain reading: what breaks it breaks the others too, but for what their last
-column names. Where a client reads no stream of a protocol, nothing else is said of that protocol. "Seen in" names
-projects, in some version, and where they are found.
+Sometimes a client returns other calls than the stream contains. toolstream then searches for the smallest set of
+deviations from the protocol that reproduces the returned calls, and reports it.
+
+`scripts/make_clients.py` writes this page. It runs each deviation alone over valid streams of each protocol: unchanged,
+in each shape, and with each defect that toolstream can inject into a stream of two calls. A stream breaks a client if
+the client reads other calls than the intended ones.
+
+- The first row is a client that follows the protocol. Defects that break it also break the other clients, except for
+  those in the last column.
+- If a client misreads every stream of a protocol, its other failures in that protocol are not listed.
+- "Seen in" links to projects that have the deviation in at least one version.
+- The names of valid streams are [shapes](shapes.md), or describe the stream: in `interleaved`, fragments of two calls
+  alternate.
 """
 COLUMNS: Final = (
-    "deviation",
-    "the client",
-    "seen in",
-    "lawful streams that break it",
-    "defects that break it",
-    "unharmed by",
+    "Deviation",
+    "Behavior",
+    "Seen in",
+    "Valid streams that break it",
+    "Defects that break it",
+    "Not broken by",
 )
 TITLES: Final = {
     "key": "Which call an entry belongs to",
@@ -64,9 +71,9 @@ TITLES: Final = {
     "name": "Name",
     "id": "Id",
     "arguments": "Arguments",
-    "objects": "Arguments that come as an object",
+    "objects": "Arguments sent as an object",
     "invalid": "Arguments that are not valid JSON",
-    "no_object": "Arguments that are JSON, and no object",
+    "no_object": "Arguments that are JSON but not an object",
     "kept": "Calls that are kept",
 }
 
@@ -74,8 +81,8 @@ TITLES: Final = {
 class Effects(NamedTuple):
     """What a deviation does, beside the plain reading."""
 
-    lawful: set[str]
-    """Lawful streams that it reads wrongly."""
+    valid: set[str]
+    """Valid streams that it reads wrongly."""
     defects: set[str]
     """Defects with which it reads wrongly, and the plain reading does not."""
     unharmed: set[str]
@@ -104,7 +111,7 @@ def effects() -> Found:
 
 def _add(found: Found, failing: Iterable[Deviation | None], name: str) -> None:
     for one in failing:
-        found[one].lawful.add(name)
+        found[one].valid.add(name)
 
 
 def _with_defects(found: Found, healthy: Healthy, usual: Received, useless: set[Deviation | None]) -> None:
@@ -141,7 +148,7 @@ def _read(received: Received) -> tuple[list[Deviation | None], list[Deviation | 
 
 
 def page() -> str:
-    """The whole page."""
+    """The complete page."""
     return "\n".join(_lines(effects())).rstrip() + "\n"
 
 

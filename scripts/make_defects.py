@@ -1,4 +1,4 @@
-"""Writes docs/defects/: the table of defects, shapes, presets and clients, and a page for each defect.
+"""Writes docs/defects/README.md, and the head of each defect's page. What follows the first heading is written by hand.
 
 `--check` writes nothing and fails where a file is not what it would be.
 """
@@ -12,23 +12,31 @@ from typing import TYPE_CHECKING, Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "addon"))
 
-from toolstream_core.cli import catalogue  # noqa: E402
 from toolstream_core.defects.table import ROWS  # noqa: E402
+from toolstream_core.report import catalogue  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from toolstream_core.defects.row import Row
+
 FOLDER = ROOT / "docs" / "defects"
+HEADING = "## "
 
 
 HEAD = """# Defects, shapes, presets, clients
 
-Written by `scripts/make_defects.py` from the tables in the code; `toolstream explain NAME` prints each page.
+`scripts/make_defects.py` writes this page from the tables in the code. `toolstream explain NAME` prints the page of a
+name.
 
-A defect is *seen* in the live log and by `toolstream inspect`, *mended* with `toolstream_repair`, and *caused*
-with `toolstream_fault`. Severities: `error` (no correct reader can get the calls right), `warning` (outside the
-protocol's letter), `note` (lawful or tolerated, but known to break clients). `safe` repairs are switched on
-together; `unsafe` ones only by their name.
+The live log and `toolstream inspect` report defects, `toolstream_repair` repairs them, and `toolstream_fault` injects
+them. Severities:
+
+- `error`: no correct client can read the calls.
+- `warning`: the stream violates the protocol.
+- `note`: the stream is valid or tolerated, but known to break clients.
+
+`safe` enables all safe repairs. Unsafe repairs must be named.
 """
 DEFECTS = ("code", "name", "family", "severity", "repair", "fault", "dialects", "meaning")
 
@@ -40,8 +48,8 @@ def table() -> Iterator[str]:
     yield from _rows(DEFECTS, [_defect(one) for one in document["defects"]])
     yield "## Shapes"
     shapes = [(_code(one["name"]), ", ".join(one["dialects"]), one["meaning"]) for one in document["shapes"]]
-    yield from _rows(("shape", "dialects", "what it does"), shapes)
-    yield "## Faults of time and of the connection"
+    yield from _rows(("shape", "dialects", "description"), shapes)
+    yield "## Timing and connection faults"
     transit = [
         (
             _code(one["name"]),
@@ -50,15 +58,17 @@ def table() -> Iterator[str]:
         )
         for one in document["transit"]
     ]
-    yield from _rows(("fault", "what happens", "keys"), transit)
+    yield from _rows(("fault", "description", "keys"), transit)
     yield "## Presets"
     presets = [
         (_code(one["name"]), ", ".join(map(_code, one["parts"])), f"[{one['meaning']}]({one['source']})")
         for one in document["presets"]
     ]
-    yield from _rows(("preset", "made of", "what it is"), presets)
+    yield from _rows(("preset", "faults", "description"), presets)
     yield "## Clients"
-    yield from _rows(("`toolstream_shape=`", "client", "needs", "why"), [_client(one) for one in document["clients"]])
+    yield from _rows(
+        ("`toolstream_shape=`", "client", "needs", "reason"), [_client(one) for one in document["clients"]]
+    )
 
 
 def _defect(one: dict[str, Any]) -> tuple[str, ...]:
@@ -86,9 +96,32 @@ def _rows(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     yield ""
 
 
+def head(row: Row) -> str:
+    """What the table says of a defect."""
+    caused = ", ".join(catalogue.injected(row)) or "not by editing events"
+    changed = f"{row.repair}" if row.repair else "none"
+    also = f"Also shows as: {', '.join(f'[{name}]({name}.md)' for name in row.also)}.\n\n" if row.also else ""
+    return (
+        f"# {row.code} {row.name}\n\n"
+        f"{row.meaning[0].upper()}{row.meaning[1:]}.\n\n"
+        f"| severity | family | dialects | repair | can be injected in |\n"
+        f"|---|---|---|---|---|\n"
+        f"| {row.severity} | {row.family} | {', '.join(row.dialects)} | {changed} | {caused} |\n\n"
+        f"A correct client {row.must}.\n\n"
+        f"{also}"
+    )
+
+
+def prose(row: Row) -> str:
+    """What is written by hand: the page from its first heading on; nothing where there is no page yet."""
+    path = FOLDER / f"{row.name}.md"
+    _, heading, text = path.read_text(encoding="utf-8").partition(HEADING) if path.exists() else ("", "", "")
+    return heading + text
+
+
 def pages() -> dict[Path, str]:
     """Every file and what is in it."""
-    files = {FOLDER / f"{row.name}.md": catalogue.page(row) for row in ROWS}
+    files = {FOLDER / f"{row.name}.md": head(row) + prose(row) for row in ROWS}
     files[FOLDER / "README.md"] = "\n".join(table()).rstrip() + "\n"
     return files
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes docs/reports.md: five real reports, each raw, explained, and with what is advised. All output is real.
+"""Writes docs/reports.md: five real reports, each raw, explained, and with the advice. All output is real.
 
     scripts/make_reports.py                write what has changed
-    scripts/make_reports.py --check        write nothing; tell the difference and exit 1 where there is one
-    scripts/make_reports.py --real         run the real clients too, those that are there, and keep what they gave
+    scripts/make_reports.py --check        write nothing; print the difference, if any, and exit 1
+    scripts/make_reports.py --real         run the available real clients too, and keep their output
 
-Models of the clients (tests/e2e/clients) are run each time. What real clients gave is kept in reportslib/real.
+Models of the clients (tests/e2e/clients) are run each time. The output of real clients is kept in reportslib/real.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from reportslib.models import inspected, proxy  # noqa: E402
 from tests.clients.streams import echoed  # noqa: E402
 from tests.e2e.clients.reports import REPORTS  # noqa: E402
 from tests.e2e.clients.streams import saved  # noqa: E402
-from toolstream_core.clients.reading import reads  # noqa: E402
 from toolstream_core.clients.received import Answer, Received  # noqa: E402
+from toolstream_core.clients.stepping import reads  # noqa: E402
 from toolstream_core.model import Exchange  # noqa: E402
 from toolstream_core.report.explaining import Explaining  # noqa: E402
+from toolstream_core.report.verdict import as_flags  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,16 +39,18 @@ TARGET: Final = ROOT / "docs" / "reports.md"
 HEAD: Final = """\
 # Five reports
 
-Five clients that broke on real providers' streams: what happened, what toolstream says of it, and what helps. Written
-by `scripts/make_reports.py`; all output is real, without the flows' ids. Each section says which client it was made
-with: a model in `tests/e2e/clients` does what the real client was seen to do, down to its errors. The streams are
-in `flows/`. `tests/clients/test_reports.py` holds that each client fails, is explained and advised as shown, works
-with the advice, and fails in the same way where the pattern is caused in another stream.
+Five clients failed on streams of real providers. Each section shows the stream, the failure, toolstream's explanation
+and the run with the advised option.
+
+`scripts/make_reports.py` writes this page from real runs; only flow ids are removed from the output. The streams are in
+`flows/`. Each section names its client. A model in `tests/e2e/clients` reproduces the observed behavior of the real
+client, including its errors. `tests/clients/test_reports.py` checks that each client fails with the explanation and
+advice shown, works with the advice, and fails in the same way if the fault is injected into another stream.
 """
 
 
 def page() -> str:
-    """The whole page."""
+    """The complete page."""
     with proxy() as running:
         return "\n".join([HEAD, *(line for report in REPORTS for line in _section(report, running))])
 
@@ -56,7 +59,7 @@ def _section(report: Reported, running: Proxy) -> Iterator[str]:
     raw, advised = running.talk(report, advised=False), running.talk(report, advised=True)
     name, value = report.words
     yield f"## {report.key}. {report.title}\n"
-    yield f"{report.story} [Source]({report.source}). In any stream: `--fault {report.fault}`.\n"
+    yield f"{report.story} [Source]({report.source}). To inject it into any stream: `--fault {report.fault}`.\n"
     yield from _console(f"toolstream inspect --chunks flows/{report.flow}.flow", inspected(report.flow))
     yield f"### {report.key}: raw\n"
     yield f"Client: a model of {report.client.name}.\n"
@@ -88,20 +91,21 @@ def _told(talk: Talk) -> list[str]:
 
 
 def _why(report: Reported, raw: Talk) -> Iterator[str]:
-    """What the log cannot say, because no request came."""
+    """The explanation that is missing in the log because the client sent no further request."""
     if raw.conversation.following is not None:
         return
     if report.model is None:
-        yield "No request followed, and none had to: the stream itself is wrong, and the finding says what helps.\n"
+        yield "The client sent no further request. The stream itself is malformed, and the finding names the repair.\n"
         return
     first = saved(report.flow)[0]
     answer = Answer(Exchange(path=first.path, content_type="text/event-stream", request=first.request), first.body)
     got = Received(answer)
     assert got.protocol is not None
-    why = Explaining()(answer, echoed(*reads(report.model, got.protocol.call_form, got.events)))
+    read = reads(report.model, got.protocol.call_form, got.entries)
+    why = Explaining()(answer, echoed(*(one[:3] for one in read)))
     yield (
-        "No request followed, so the log cannot say why. Of what the client made of the stream before it gave up, "
-        f"toolstream says: {why.text}. It advises `{why.advice[0]}`.\n"
+        "The client sent no further request, so the log has no explanation. From the calls that the client had read "
+        f"before it failed, toolstream reports: {why.text}. It advises `{as_flags(why.advice[0])}`.\n"
     )
 
 

@@ -90,6 +90,7 @@ def _special() -> dict[str, Sample]:
     return {
         "unterminated-body": whole._replace(broken="peer closed connection without sending complete message body"),
         "body-not-stream": whole._replace(body=answer % b"Hello", content_type="application/json"),
+        "wrong-content-type": whole._replace(content_type="application/json"),
         "reused-id": whole._replace(messages=later.request["messages"]),
         "oversize-frame": whole._replace(body=oversize, coding="gzip"),
     }

@@ -1,9 +1,10 @@
-"""Run published clients under every fault, raw and behind repair. Knows the command line."""
+"""Run published clients under every fault, raw and with repair. Knows the command line."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -22,6 +23,7 @@ from matrixlib.shell import InstallError  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from matrixlib.cells import Cell
     from matrixlib.clients import MatrixClient
 
 DONE, FAILED, USAGE = 0, 1, 2
@@ -29,13 +31,14 @@ DONE, FAILED, USAGE = 0, 1, 2
 EPILOG = """\
 Everything that is installed, and every stream, is kept below ${XDG_CACHE_HOME:-~/.cache}/toolstream/clients. What was
 measured of a client is a file of scripts/matrixlib/measured; docs/clients.md is written anew from all of them, so
-clients may be run one after the other, and on other machines. The cases in which a client ran half a call are run once
-more: raw, behind repair, and with whole calls too.
+clients may be run one after the other, and on other machines. The cases that the results of tools decide on are run
+again: raw, with repair, and with whole calls too.
 Examples:
   scripts/matrix --list
   scripts/matrix --only openai-loop pi-ai-old --faults fault,preset --jobs 2
   scripts/matrix --resume                go on where an interrupted run stopped
   scripts/matrix --only pi --half-calls  run those cases alone
+  scripts/matrix --half-calls --reason "gave up"  run the cases alone in which a client gave up
   scripts/matrix --lock openai-js        pin the newest openai for JavaScript
 """
 
@@ -63,14 +66,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="scripts/matrix",
-        description="Run published clients under every fault, raw and behind repair, and write docs/clients.md.",
+        description="Run published clients under every fault, raw and with repair, and write docs/clients.md.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--list", action="store_true", help="say which clients there are, and run none")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="run these clients")
     parser.add_argument("--resume", action="store_true", help="go on from what is kept, instead of running it anew")
-    parser.add_argument("--half-calls", action="store_true", help="run only the cases in which half a call was run")
+    parser.add_argument(
+        "--half-calls", action="store_true", help="run only the cases that the results of tools decide on"
+    )
+    parser.add_argument(
+        "--reason", nargs="+", metavar="REASON", help="with --half-calls: run the cells that failed for it instead"
+    )
     parser.add_argument("--faults", metavar="WORDS", help="which cases, as for toolstream check")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="run N clients at once (default 2)")
     parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds for one run (default 60)")
@@ -107,15 +115,21 @@ def _run(asked: Sequence[MatrixClient], options: argparse.Namespace) -> bool:
         )
         why = None if options.half_calls else run(client, each)
         if why is None and (record := _record(client, each.cache)) is not None:
-            why = run_half_calls(client, each, [cell.case for cell in record.cells if cell.half])
+            why = run_half_calls(client, each, [cell.case for cell in record.cells if _again(cell, options.reason)])
         failed = failed or why is not None
         print(f"{client.name}: {why or 'run'}", flush=True)
     return failed
 
 
+def _again(cell: Cell, reasons: Sequence[str] | None) -> bool:
+    """Whether a cell is run again: results decide on it, or the client failed it raw for one of the reasons."""
+    return cell.half if reasons is None else cell.raw in reasons
+
+
 def _told(options: argparse.Namespace) -> str:
     """The command as a page says it: without the clients, which its table names."""
     words = ["scripts/matrix", *(["--half-calls"] if options.half_calls else [])]
+    words += ["--reason", *map(shlex.quote, options.reason)] if options.reason else []
     words += ["--faults", options.faults] if options.faults else []
     return " ".join([*words, "--jobs", str(options.jobs), "--timeout", f"{options.timeout:g}"])
 
@@ -124,7 +138,7 @@ def _record(client: MatrixClient, cache: Path) -> Record | None:
     """What is known of a client: what is kept here, else what was measured elsewhere."""
     earlier, found, half = read_record(client.name), kept(client, cache), kept_half_calls(client, cache)
     record = earlier if found is None else record_of(client, _portable(found, cache))
-    return None if record is None else with_half_calls(record, client, half, earlier)
+    return None if record is None else with_half_calls(record, half, earlier)
 
 
 def _write(known: Sequence[MatrixClient]) -> None:
@@ -141,9 +155,9 @@ def _write(known: Sequence[MatrixClient]) -> None:
         if (found := kept(client, cache)) is not None
     ]
     if report := combined(streams):
-        from toolstream_core.report.check_page import page
+        from toolstream_core.view.assemble import check_page
 
-        text = page(_portable(report, cache))
+        text = check_page(_portable(report, cache))
         (cache / "results" / "clients.html").write_text(text, encoding="utf-8")
 
 

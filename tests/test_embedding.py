@@ -80,7 +80,7 @@ def test_half_a_call_ends_as_a_break() -> None:
     cut = driven.injected(HEALTHY.body, HEALTHY.exchange, "cut-off-call").out
     names = page_names()
     session = names["Session"](HEALTHY.exchange, names["Settings"](names["SAFE"]))
-    with pytest.raises(httpx2.RemoteProtocolError, match="in the middle of a call"):
+    with pytest.raises(httpx2.RemoteProtocolError, match="inside a tool call"):
         list(names["RepairedStream"](httpx2.ByteStream(cut), session))
     whole = names["RepairedStream"](httpx2.ByteStream(HEALTHY.body), names["Session"](HEALTHY.exchange))
     assert b"".join(whole) == HEALTHY.body

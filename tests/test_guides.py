@@ -23,8 +23,8 @@ def blocks(page: str, language: str) -> list[str]:
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.name)
 def test_every_path_is_there(guide: Path) -> None:
-    """A guide that names a file which has moved leads astray."""
-    named = re.findall(r"`((?:addon|tests|scripts|docs)/[\w./-]+)`", guide.read_text(encoding="utf-8"))
+    """In prose and in the commands."""
+    named = re.findall(r"(?:`|python )((?:addon|tests|scripts|docs)/[\w./-]+)", guide.read_text(encoding="utf-8"))
     assert named
     assert [path for path in named if not (ROOT / path).exists()] == []
 

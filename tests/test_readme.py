@@ -1,4 +1,4 @@
-"""The README's commands do what they say; a command that no test here runs fails."""
+"""The commands of README and guides do what they say; a command that no test here runs fails."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import json
 import os
 import re
 import shlex
-import shutil
 import socket
 import subprocess
 import sys
 import time
 import tomllib
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
@@ -29,34 +29,43 @@ from toolstream_core.proxy.options import OURS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 pytestmark = pytest.mark.e2e
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-COMMANDS = [
-    line.split("  #")[0].strip()
-    for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
-    for line in block.splitlines()
-    if line.strip() and not line.startswith("#")
-]
-PROXIES = [command for command in COMMANDS if command.startswith("mitmdump ")]
+GUIDES = ("mitmproxy", "options", "shapes", "faults", "repair", "install")
+PAGES = "\n".join([README, *((ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in GUIDES)])
+BYTES = 9_000
+FIRST_LINES = 40
+"""In these, the README shows a client that fails."""
+SHOWN = re.findall(r"^\$ (toolstream .*)$", README, re.MULTILINE)
+COMMANDS = list(
+    dict.fromkeys(
+        line.split("  #")[0].strip()
+        for block in re.findall(r"```sh\n(.*?)```", PAGES, re.DOTALL)
+        for line in block.splitlines()
+        if line.strip()
+    )
+)
+PROXIES = [command for command in COMMANDS if command.startswith("mitmdump ") and "--mode" not in command]
+REVERSE = [command for command in COMMANDS if command.startswith("mitmdump ") and "--mode" in command]
+INTERACTIVE = [command for command in COMMANDS if command.startswith(("mitmweb ", "mitmproxy "))]
+"""They need a terminal or a browser. That they load the addon follows from mitmdump's tests."""
 VARIABLES = [command for command in COMMANDS if command.startswith("export ")]
-INSTALLS = {
-    command: "it installs from the package index, some of it for the whole user"
-    for command in COMMANDS
-    if command.startswith(("pip ", "pipx ", "uv "))
-}
-"""What is not run here, and why."""
+INSTALLS = [command for command in COMMANDS if command.startswith("pip ")]
+"""They install from the package index, some of it for the whole user."""
 SCRIPTS = [command for command in COMMANDS if command.startswith("scripts/")]
-WALK = (ROOT / "docs" / "fixtures.md").read_text(encoding="utf-8").partition("## Capture")[0]
-KEPT = [command for command in COMMANDS if command in WALK.splitlines()]
-"""Steps of docs/fixtures.md, which tests/e2e/test_fixtures_page.py follows in their order."""
+KEPT = [command for command in COMMANDS if " captures" in command]
+"""The steps from a failing run to a test."""
 RUNS = [command for command in COMMANDS if command.startswith("toolstream run ") and command not in KEPT]
-CHECKS = [command for command in COMMANDS if command.startswith("toolstream check ")]
-_OWN_TESTS = {*KEPT, *RUNS, *CHECKS}
+DEMO = ["toolstream demo"]
+"""tests/cli/test_demo.py runs it."""
+_OWN_TESTS = {*KEPT, *RUNS, *DEMO}
 TYPED = [command for command in COMMANDS if command.startswith("toolstream ") and command not in _OWN_TESTS]
 SESSION = [command for command in TYPED if "session.flow" in command]
+AGENT = re.findall(r"```python\n(# agent\.py\n.*?)```", README, re.DOTALL)[0]
+TEST = re.findall(r"```python\n# test_agent\.py\n(.*?)```", README, re.DOTALL)[0]
+FIX = re.findall(r"```diff\n-(.*?)\n\+(.*?)\n```", README)[0]
 EVENTS = 14
 """Of the saved answer that each command's proxy gives."""
 ASK = """
@@ -68,12 +77,35 @@ with httpx.stream("POST", "https://api.openai.com/v1/chat/completions", json=req
 """
 
 
+def test_length() -> None:
+    """The index and a reader's patience end somewhere; the page begins with the question that readers have."""
+    assert len(README.encode()) <= BYTES
+    assert any("verdict returned-without-arguments" in line for line in README.splitlines()[:FIRST_LINES])
+
+
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{name}.md" for name in GUIDES), "docs/alternatives.md"])
+def test_links_lead_somewhere(page: str) -> None:
+    """Files of the repository, and headings in them."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
+        if "://" in link:
+            continue
+        path, _, heading = link.partition("#")
+        target = (ROOT / page).parent / path if path else ROOT / page
+        assert target.exists(), link
+        headings = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE) if heading else []
+        slugs = [re.sub(r"[^\w -]", "", one.lower()).replace(" ", "-") for one in headings]
+        assert not heading or heading in slugs, link
+
+
 def test_every_command_is_run() -> None:
     """Whoever adds a command adds its test."""
-    assert sorted(COMMANDS) == sorted([*PROXIES, *VARIABLES, *SCRIPTS, *TYPED, *RUNS, *CHECKS, *KEPT, *INSTALLS])
+    known = [*PROXIES, *REVERSE, *INTERACTIVE, *VARIABLES, *SCRIPTS, *TYPED, *RUNS, *KEPT, *INSTALLS, *DEMO]
+    assert sorted(COMMANDS) == sorted(known)
     assert PROXIES
+    assert REVERSE
     assert VARIABLES
-    assert TYPED
+    assert SESSION
     assert KEPT
 
 
@@ -84,6 +116,51 @@ def test_what_is_installed(command: str) -> None:
     assert list(project["scripts"]) == ["toolstream"]
     assert [one for one in project["dependencies"] if one.startswith("mitmproxy")]
     assert command.endswith(" .")
+
+
+class Folder(NamedTuple):
+    """An empty folder in which somebody types the README's commands, with toolstream installed."""
+
+    path: Path
+
+    def types(self, command: str, *, fails: bool = False) -> str:
+        """What a command prints."""
+        programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        done = subprocess.run(
+            shlex.split(command),
+            cwd=self.path,
+            env=os.environ | {"PATH": programs},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert (done.returncode != 0) == fails, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+
+def test_from_a_failing_run_to_a_test(tmp_path: Path) -> None:
+    """The README from its top: the run, the workaround, the check, the red test, the fix, the green test."""
+    folder = Folder(tmp_path)
+    (tmp_path / "flows").symlink_to(ROOT / "flows")
+    (tmp_path / "agent.py").write_text(AGENT, encoding="utf-8")
+    (tmp_path / "test_agent.py").write_text(TEST, encoding="utf-8")
+    failing, working, checked = SHOWN
+    captured, viewed, extracted = KEPT
+    assert "verdict returned-without-arguments" in (told := folder.types(failing))
+    assert "agent: read_file(None)" in told
+    assert "verdict ok" in (told := folder.types(working))
+    assert "agent: read_file(README.md)" in told
+    assert "returned without arguments: call 0 read_file" in folder.types(checked, fails=True)
+    folder.types(captured)
+    folder.types(viewed)
+    assert "returned-without-arguments" in (tmp_path / "captures.html").read_text(encoding="utf-8")
+    (tmp_path / "flows").unlink()
+    folder.types(extracted)
+    assert "1 failed" in folder.types("pytest -q -p no:cacheprovider test_agent.py", fails=True)
+    assert AGENT.count(FIX[0]) == 1
+    (tmp_path / "agent.py").write_text(AGENT.replace(*FIX), encoding="utf-8")
+    assert "1 passed" in folder.types("pytest -q -p no:cacheprovider test_agent.py")
 
 
 @pytest.mark.parametrize("command", SCRIPTS)
@@ -137,7 +214,7 @@ def test_proxies(command: str, preloaded: Preloaded, tmp_path: Path, monkeypatch
     """Mitmdump as it is typed, with a client that the README's variables send through it."""
     words = shlex.split(command)
     assert words[:2] == ["mitmdump", "-s"]
-    assert words[2] in {"addon/toolstream.py", "$(toolstream addon-path)"}
+    assert words[2] == "$(toolstream addon-path)"
     arguments = [
         word if word != "toolstream_provider=flows" else f"toolstream_provider={ROOT / 'flows'}" for word in words[3:]
     ]
@@ -171,6 +248,7 @@ def test_quiet(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     options = ("listen_host=127.0.0.1", f"listen_port={port}", f"confdir={tmp_path}", "toolstream_provider=flows")
+    command = command.replace("$(toolstream addon-path)", "addon/toolstream.py")
     arguments = [*shlex.split(command)[1:], *chain.from_iterable(("--set", option) for option in options)]
     with (tmp_path / "told").open("w") as told:
         process = subprocess.Popen([mitmdump_path(), *arguments], stdout=told, stderr=subprocess.STDOUT, cwd=ROOT)
@@ -196,7 +274,7 @@ def listens(port: int) -> bool:
 
 def test_codex() -> None:
     """The table of a provider that Codex takes as its own, over HTTP."""
-    (block,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+    (block,) = re.findall(r"```toml\n(.*?)```", PAGES, re.DOTALL)
     config = tomllib.loads(block)
     provider = config["model_providers"][config["model_provider"]]
     assert provider["wire_api"] == "responses"
@@ -207,7 +285,7 @@ def test_codex() -> None:
 @pytest.mark.parametrize("command", [command for command in TYPED if command not in SESSION])
 def test_commands(command: str) -> None:
     """Commands that need no session."""
-    assert "cumulative-arguments" in typed(command)
+    assert ("toolstream 0" if "version" in command else "cumulative-arguments") in typed(command)
 
 
 @pytest.mark.parametrize("command", RUNS)
@@ -224,20 +302,8 @@ def test_runs(command: str, tmp_path: Path) -> None:
         flows.insert(0, str(ROOT / "flows"))
     done = with_agent(tmp_path, "run", "--speed", "0", *flows, agent="request.json")
     assert done.returncode == 0, done.stderr
-    assert done.stdout == f"200 {EVENTS + ('glm-5' in command)}\n"
-    assert "1 request, 1 answer, 1 call sent" in done.stderr
-
-
-@pytest.mark.parametrize("command", CHECKS)
-def test_checks(command: str, tmp_path: Path) -> None:
-    """A client that takes every id for a new call loses arguments, and none behind repair; one case does for that."""
-    words, client = (shlex.split(part) for part in command.split(" -- "))
-    assert client == ["python", "agent.py"]
-    shutil.copy(ROOT / "tests" / "checking" / "agent.py", tmp_path)
-    done = with_agent(tmp_path, *words[1:], "--faults", "empty-id", agent="by-id")
-    repaired = "--repair" in words
-    assert done.returncode == (0 if repaired else 1), done.stderr
-    assert ("lost arguments: call 0 get_weather" in done.stdout) != repaired
+    assert done.stdout == f"200 {5 if 'whole-calls' in command else EVENTS}\n"
+    assert "1 request, 1 response, 1 call sent" in done.stderr
 
 
 def with_agent(folder: Path, *words: str, agent: str) -> subprocess.CompletedProcess[str]:
@@ -267,7 +333,7 @@ def typed(command: str) -> str:
 
 def test_reverse_mode() -> None:
     """For a client that takes a base URL: its mode is one that mitmdump knows."""
-    (mode,) = re.findall(r"`mitmdump -s addon/toolstream.py --mode (\S+)`", README)
+    (mode,) = {command.split(" --mode ")[1] for command in REVERSE}
     with Mitmdump({"toolstream_provider": str(ROOT / "flows")}, mode=mode) as proxy:
         request = load(ROOT / "flows" / "openai-chat-single.flow")[0].request
         with httpx.Client(trust_env=False) as client:
@@ -276,6 +342,7 @@ def test_reverse_mode() -> None:
 
 
 def test_options_and_names_are_the_codes() -> None:
-    """Every option and protocol of the code stands in the README."""
-    assert [name for name in OURS if f"`{name}`" not in README] == []
-    assert [dialect.name for dialect in PROTOCOLS if f"`{dialect.name}`" not in README] == []
+    """Every option and protocol of the code stands in the docs."""
+    assert [name for name in OURS if f"`{name}`" not in PAGES] == []
+    page = (ROOT / "docs" / "protocols.md").read_text(encoding="utf-8")
+    assert [dialect.name for dialect in PROTOCOLS if f"`{dialect.name}`" not in page] == []

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from toolstream_core.checking.case import Kind as CaseKind
 from toolstream_core.checking.grading import Grade, Reason
+from toolstream_core.checking.skip import Skip
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import read_body
 from toolstream_core.fixtures.expectation import ExpectedAnswer, ExpectedCall, ExpectedFinding
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FLOWS = DOCS.parent / "flows"
-NAMES = ("inspect", "jsonl", "expect", "check")
-INSPECT, JSONL, EXPECT, CHECK = (json.loads((DOCS / f"{name}.schema.json").read_text()) for name in NAMES)
-SCHEMAS = pytest.mark.parametrize("schema", [INSPECT, JSONL, EXPECT, CHECK], ids=NAMES)
+NAMES = ("inspect", "jsonl", "expect", "check", "view")
+INSPECT, JSONL, EXPECT, CHECK, VIEW = (json.loads((DOCS / f"{name}.schema.json").read_text()) for name in NAMES)
+SCHEMAS = pytest.mark.parametrize("schema", [INSPECT, JSONL, EXPECT, CHECK, VIEW], ids=NAMES)
 DOCUMENT = jsonschema.Draft202012Validator(INSPECT)
 LINE = jsonschema.Draft202012Validator(JSONL)
-HEAD = {"flow": "f", "stream": 1, "host": "api.example.com", "dialect": "openai-chat"}
+HEAD = {"flow": "f", "stream": 1, "host": "api.example.com", "dialect": "openai-chat", "protocol": "openai-chat"}
 
 
 def objects(schema: Any) -> Iterator[dict[str, Any]]:
@@ -118,7 +119,7 @@ def test_what_is_enumerated_is_what_there_is() -> None:
     cases = CHECK["$defs"]["case"]["properties"]
     assert cases["kind"]["enum"] == list(CaseKind)
     assert cases["grade"]["enum"] == list(Grade)
-    assert cases["reason"]["enum"] == [*Reason, None]
+    assert cases["reason"]["enum"] == [*Reason, *Skip, None]
     assert CHECK["$defs"]["verdict"]["properties"]["verdict"]["enum"] == list(Outcome)
     assert CHECK["$defs"]["protocol"]["enum"] == [*(dialect.name for dialect in PROTOCOLS), None]
     for row in ROWS:
@@ -126,11 +127,11 @@ def test_what_is_enumerated_is_what_there_is() -> None:
             jsonschema.validate(getattr(row, key), defs["finding"]["properties"][key])
 
 
-@pytest.mark.parametrize("change", [{"more": 1}, {"streams": None}, {"version": 2}])
+@pytest.mark.parametrize("change", [{"more": 1}, {"streams": None}, {"version": 1}])
 def test_anything_else_is_no_document(change: dict[str, Any]) -> None:
     """A new key, a wrong type, a version to come."""
-    assert DOCUMENT.is_valid({"version": 1, "streams": []})
-    assert not DOCUMENT.is_valid({"version": 1, "streams": [], **change})
+    assert DOCUMENT.is_valid({"version": 2, "streams": []})
+    assert not DOCUMENT.is_valid({"version": 2, "streams": [], **change})
 
 
 # What may stand where a protocol has text, a number or an object: all that was ever seen there, and more.

@@ -1,79 +1,75 @@
-"""Keeps secrets out of everything that is told while it runs."""
+"""Redaction of what is shown while toolstream runs: log, JSON Lines, `inspect`, reports, error texts."""
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, urlsplit
+import traceback
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from toolstream_core.redaction import Redaction, redacted_text
-from toolstream_core.secret_shapes import ANY_SHAPE, SHAPES
+from toolstream_core.redaction import Redaction, known_secrets
+from toolstream_core.redaction.fields import Fields
+from toolstream_core.redaction.finder import SecretFinder
+from toolstream_core.redaction.leaves import leaves
+from toolstream_core.redaction.names import Sensitivity, header_sensitivity
+from toolstream_core.redaction.overwritten import spans
+from toolstream_core.redaction.signatures import Signatures, without
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-HIDDEN = "[redacted]"
-MIN_SECRET = 8
+HIDDEN: Final = "[redacted]"
+MIN_SECRET: Final = 6
 """Characters below which nothing counts as a secret."""
-_SHAPES = re.compile(rf"{ANY_SHAPE}|(?<=[Bb]earer )[A-Za-z0-9._~+/=-]{{8,}}")
-_HINTS = ("earer ", "_mmk", *sorted({shape.prefix for shape in SHAPES if shape.prefix}))
-_PLAIN = Redaction()
-_MAY_NAME = (
-    *("pass", "pwd", "secret", "token", "key", "auth", "cookie", "cred", "bearer", "login", "curl", "ldap", "redis"),
-    *("identified", "bindpw", "jwt", "jqqj99", "azdo", "q~", "://"),
-)
-"""Of these, a text has one that says of something that it is a secret; to look closely costs more than to log."""
-_HEADER = re.compile(r"auth|api-?key|token|secret|cookie|signature|credential|password", re.IGNORECASE)
-_QUERY = re.compile(r"key|token|secret|sig|auth|password|credential", re.IGNORECASE)
+_PLAIN: Final = Redaction()
 
 
 def is_secret_header(name: str) -> bool:
     """Whether a header of this name carries a secret."""
-    return _HEADER.search(name) is not None
-
-
-def is_secret_parameter(name: str) -> bool:
-    """Whether a query parameter of this name carries a secret."""
-    return _QUERY.search(name) is not None
+    return header_sensitivity(name) is Sensitivity.STRONG
 
 
 def redacted(text: str, secrets: tuple[str, ...] = ()) -> str:
-    """`text` without what looks like a secret, and without `secrets`, the values that the request itself carried.
+    """`text` with each secret replaced by `[redacted]`, found as captures find it.
 
-    What a name beside it says to be one is overwritten with `*`.
+    `secrets` are the values that the request carried (`request_secrets`).
     """
     if len(text) < MIN_SECRET:
         return text
-    for secret in secrets:
-        if secret in text:
-            text = text.replace(secret, HIDDEN)
-    hidden = False
-    for hint in _HINTS:
-        if hint in text:
-            text = _SHAPES.sub(HIDDEN, text)
-            hidden = "\\" in text  # behind an escape such as `\n` no expression sees where a key begins
-            break
-    lowered = text.lower()
-    return redacted_text(text, _PLAIN) if hidden or any(word in lowered for word in _MAY_NAME) else text
+    (finder, fields), data = _finder(secrets), text.encode("utf-8", "surrogatepass")
+    found = list(leaves(data)) if '"' in text else []
+    signatures = Signatures(finder).among(data, found, len(data))
+    plain = without(data, signatures)
+    edits = [*finder.edits(plain), *fields.edits(plain, found)]
+    if signatures and finder.sure:
+        edits += finder.sure.edits(data)
+    if not edits:
+        return text
+    clean = bytearray(data)
+    for edit in edits:
+        clean[edit.at : edit.at + len(edit.data)] = edit.data
+    out: list[bytes | bytearray] = []
+    at = 0
+    for start, end in spans(data, bytes(clean)):
+        # Digits stay digits, so that JSON stays JSON.
+        out += (data[at:start], clean[start:end] if data[start:end].isdigit() else HIDDEN.encode())
+        at = end
+    return b"".join((*out, data[at:])).decode("utf-8", "surrogatepass")
 
 
 def request_secrets(headers: Iterable[tuple[str, str]], path: str) -> tuple[str, ...]:
-    """The values of a request that are secrets by the name of their header or parameter, longest first."""
-    found = {value for value in _carried(headers, path) if len(value) >= MIN_SECRET}
-    return tuple(sorted(found, key=lambda value: (-len(value), value)))
+    """The values that a request carries as secrets, longest first."""
+    return known_secrets(headers, path)
 
 
-def _carried(headers: Iterable[tuple[str, str]], path: str) -> Iterator[str]:
-    for name, value in headers:
-        if name.lower() == "cookie":
-            yield from (pair.partition("=")[2].strip() for pair in value.split(";"))
-        elif is_secret_header(name):
-            yield value.rpartition(" ")[2]
-    try:
-        query = urlsplit(path).query
-    except ValueError:
-        return
-    for pair in query.split("&"):
-        for name, value in parse_qsl(pair):
-            if is_secret_parameter(name):
-                yield from (value, pair.partition("=")[2])
+def raised_at(error: BaseException) -> str:
+    """The type of an internal error and where it was raised. Its text is left out: it may quote a request."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{place}"
+
+
+@lru_cache(maxsize=64)
+def _finder(secrets: tuple[str, ...]) -> tuple[SecretFinder, Fields]:
+    finder = SecretFinder(_PLAIN, secrets)
+    return finder, Fields(finder)

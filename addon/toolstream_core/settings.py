@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.defects.table import ROWS, UnknownDefectError, repairs
+from toolstream_core.defects.table import UnknownDefectError, repairs
 from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.faults.spec import Fault, FaultError, parse_fault
 from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.suggest import unknown
 from toolstream_core.transit import TRANSIT, TransitFault, transit_of
 from toolstream_core.transit.rows import TransitError, keys_of
 
@@ -31,6 +31,11 @@ PARTS: Final = {preset.name: preset.parts for preset in PRESETS}
 def shape_names() -> frozenset[str]:
     """The names of the shapes of all protocols, which are loaded for it."""
     return frozenset(name for one in PROTOCOLS for name in one.shapes)
+
+
+def known_shapes() -> list[str]:
+    """All values of `toolstream_shape`."""
+    return [*sorted({*shape_names(), DESTREAM}), *(f"{FOR}{row.name}" for row in CLIENTS)]
 
 
 @cache
@@ -110,12 +115,11 @@ def settings(words: Words) -> Settings:
         elif word in shape_names() or word == DESTREAM:
             shapes.append(word)
         else:
-            likely = nearest(word, {*shape_names(), DESTREAM})
-            raise SettingsError(f"{likely}{word!r} names no shape; known are {_shapes()}")
+            raise SettingsError(unknown("shape", word, known_shapes()))
     try:
         codes = frozenset(row.code for row in repairs(asked))
     except UnknownDefectError as error:
-        raise SettingsError(f"{_likely_repair(asked)}{error}") from error
+        raise SettingsError(str(error)) from error
     transit = [_fault(text) for text in faults_of(words.fault)]
     return Settings(
         codes,
@@ -125,12 +129,6 @@ def settings(words: Words) -> Settings:
         DESTREAM in shapes,
         words.seed,
     )
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """What was meant, most likely, as the begin of a sentence; `""` where nothing is near."""
-    found = get_close_matches(word, sorted(known), 1)
-    return f"did you mean {found[0]}? " if found else ""
 
 
 def faults_of(texts: Iterable[str]) -> Iterable[str]:
@@ -146,7 +144,7 @@ def faults_of(texts: Iterable[str]) -> Iterable[str]:
             elif ":" in specs[-1]:
                 specs[-1] += f",{part}"
             else:
-                raise SettingsError(f"{part!r} in {text!r}: keys stand behind a colon, as in {specs[-1]}:{part}")
+                raise SettingsError(f"{text!r}: put {part!r} after a colon, as in {specs[-1]}:{part}")
         yield from specs
 
 
@@ -155,35 +153,15 @@ def _fault(text: str) -> tuple[TransitFault | None, Fault, Budget]:
         fault = parse_fault(text, fault_names(), keys_of)
         return transit_of(fault.name, dict(fault.own)), fault, Budget(fault.times)
     except (FaultError, TransitError) as error:
-        name = text.partition(":")[0]
-        raise SettingsError(f"{'' if name in fault_names() else nearest(name, fault_names())}{error}") from error
-
-
-def _likely_repair(words: Iterable[str]) -> str:
-    known = {"safe", "all", *(name for row in ROWS for name in (row.name, row.code, row.family))}
-    return next((nearest(word, known) for word in words if word.removeprefix("-") not in known), "")
+        raise SettingsError(str(error)) from error
 
 
 def _client(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     for row in CLIENTS:
         if row.name == name:
             return row.shapes, row.repairs
-    likely = nearest(f"{FOR}{name}", [f"{FOR}{row.name}" for row in CLIENTS])
-    raise SettingsError(f"{likely}{FOR}{name} names no client; known are {_clients()}")
-
-
-def _shapes() -> str:
-    return ", ".join([*sorted({*shape_names(), DESTREAM}), _clients()])
-
-
-def _clients() -> str:
-    return ", ".join(f"{FOR}{row.name}" for row in CLIENTS)
+    raise SettingsError(unknown("client", f"{FOR}{name}", [f"{FOR}{row.name}" for row in CLIENTS]))
 
 
 def _split(words: Iterable[str]) -> Iterable[str]:
     return (word for part in words for piece in part.split(",") if (word := piece.strip()))
-
-
-def injectable(name: str) -> bool:
-    """Whether the defect can be caused in any dialect."""
-    return any(row.name == name for row in ROWS) and name in injectable_names()

@@ -57,7 +57,7 @@ def _read(path: Path, header: str, command: str, parts: str) -> list[str]:
     except ValueError:
         found = None
     if not isinstance(found, dict) or command not in found:
-        raise StateError(f"{path} is no state of `{command}`; name another file")
+        raise StateError(f"{path} is not a state file of `{command}`; name another file")
     if found != json.loads(header):
         raise StateError(f"{path} belongs to another {parts} or version; name another file or remove it")
     return lines

@@ -43,7 +43,7 @@ def measure(folder: Path, streams: int, events: int) -> Lateness:
     load = Load(Kind.TOOL, events)
     saved = folder / "provided.flow"
     _save(saved, load)
-    options = {"toolstream_provider": str(saved), "toolstream_log": "calls"}
+    options = {"toolstream_provider": str(saved), "toolstream_provider_repeats": "0", "toolstream_log": "calls"}
     late = Lateness(streams, events)
     with Mitmdump(options, mode=f"reverse:http://{_HOST}", scripts=[door_path()], confdir=folder) as proxy:
         asyncio.run(_all(proxy.port, streams, load, late))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from benchlib.sockets import Passing
     from benchlib.streams import Kind
     from benchlib.throughput import Timed
+    from benchlib.viewing import Viewed
 
 
 @dataclass(slots=True)
@@ -33,6 +34,7 @@ class Results:
     paced: list[Timed] = field(default_factory=list)
     captured: list[Timed] = field(default_factory=list)
     sockets: list[Passing] = field(default_factory=list)
+    view: list[Viewed] = field(default_factory=list)
 
     def ratios(self, kind: Kind, letter: str, other: str) -> dict[str, float]:
         """How many times as long as `other` a contender takes, in each scene of that kind."""

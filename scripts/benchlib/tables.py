@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from benchlib import sockets
 from benchlib.capturing import OFF
@@ -15,7 +15,7 @@ from benchlib.targets import judge
 from benchlib.throughput import DIRECT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from benchlib.results import Results
 
@@ -24,35 +24,10 @@ type Row = Sequence[str]
 
 def report(results: Results) -> Iterator[str]:
     """A table for each section that ran and one for the targets."""
-    if results.throughput:
-        yield "## Upstream to client, wall time\n"
-        yield _table(
-            "streams | through | median s | us/event | x (a) | min..max s | cpu x (a) | peak MiB", _times(results)
-        )
-    if results.latency:
-        yield "## One event at a time, idle proxy\n"
-        yield _table("stream | through | p50 ms | p99 ms | added p50 | added p99", _delays(results))
-    if results.memory:
-        yield "## Memory over one stream, from its twentieth part on\n"
-        yield _table("stream | through | start MiB | growth MiB | peak MiB | us/event", _growths(results))
-    if results.core:
-        yield "## Reading alone, no proxy\n"
-        yield _table("stream | events | toolstream events/s | SDK events/s | x SDK | us/event", _races(results))
-    if results.odd:
-        yield "## Odd arguments against plain, no proxy\n"
-        yield _table("arguments | events | read us/event | x plain | repair us/event | x plain", _oddities(results))
-    if results.provided:
-        yield "## Saved streams in their own time, 50 events/s each\n"
-        yield _table("streams at once | events of each | late p50 ms | late p99 ms | late max ms", _lateness(results))
-    if results.paced:
-        yield f"## Live, {PACE} events/s each: mitmdump's own processor time\n"
-        yield _table("streams | through | us/event | x (a)", _paced(results))
-    if results.captured:
-        yield "## Captures: mitmdump's own processor time, until they are written and it is idle\n"
-        yield _table("streams | through | us/event, least | lesser half | median | most | x (h)", _captured(results))
-    if results.sockets:
-        yield "## Messages on a WebSocket: mitmdump's own processor time\n"
-        yield _table("messages | through | us/message | x mitmproxy | MiB", _sockets(results))
+    for name, title, head, rows in _SECTIONS:
+        if getattr(results, name):
+            yield f"## {title}\n"
+            yield _table(head, rows(results))
     yield "## Targets\n"
     yield _table("target | where | measured | met?", _judgements(results))
 
@@ -154,6 +129,13 @@ def _sockets(results: Results) -> Iterator[Row]:
         yield f"{one.messages} {one.kind}", one.way, f"{each:.1f}", f"{beside:.2f}", f"{one.mebibytes:.0f}"
 
 
+def _views(results: Results) -> Iterator[Row]:
+    for one in results.view:
+        seconds, beside = statistics.median(one.seconds), statistics.median(one.beside)
+        row = (one.what, f"{one.events}", f"{one.size / 1e6:.2f}", f"{seconds:.3f}", one.baseline)
+        yield (*row, f"{seconds / beside:.1f}")
+
+
 def _judgements(results: Results) -> Iterator[Row]:
     for one in judge(results):
         yield one.target, one.scene, one.measured, "yes" if one.match else "NO"
@@ -165,3 +147,63 @@ def _table(head: str, rows: Iterator[Row]) -> str:
     padded = ["| " + " | ".join(map(str.ljust, line, widths)) + " |" for line in lines]
     rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
     return "\n".join((padded[0], rule, *padded[1:], ""))
+
+
+_SECTIONS: Final[Sequence[tuple[str, str, str, Callable[[Results], Iterator[Row]]]]] = (
+    (
+        "throughput",
+        "Upstream to client, wall time",
+        "streams | through | median s | us/event | x (a) | min..max s | cpu x (a) | peak MiB",
+        _times,
+    ),
+    (
+        "latency",
+        "One event at a time, idle proxy",
+        "stream | through | p50 ms | p99 ms | added p50 | added p99",
+        _delays,
+    ),
+    (
+        "memory",
+        "Memory over one stream, from its twentieth part on",
+        "stream | through | start MiB | growth MiB | peak MiB | us/event",
+        _growths,
+    ),
+    (
+        "core",
+        "Reading alone, no proxy",
+        "stream | events | toolstream events/s | SDK events/s | x SDK | us/event",
+        _races,
+    ),
+    (
+        "odd",
+        "Odd arguments against plain, no proxy",
+        "arguments | events | read us/event | x plain | repair us/event | x plain",
+        _oddities,
+    ),
+    (
+        "provided",
+        "Saved streams in their own time, 50 events/s each",
+        "streams at once | events of each | late p50 ms | late p99 ms | late max ms",
+        _lateness,
+    ),
+    (
+        "paced",
+        f"Live, {PACE} events/s each: mitmdump's own processor time",
+        "streams | through | us/event | x (a)",
+        _paced,
+    ),
+    (
+        "captured",
+        "Captures: mitmdump's own processor time, until they are written and it is idle",
+        "streams | through | us/event, least | lesser half | median | most | x (h)",
+        _captured,
+    ),
+    (
+        "sockets",
+        "Messages on a WebSocket: mitmdump's own processor time",
+        "messages | through | us/message | x mitmproxy | MiB",
+        _sockets,
+    ),
+    ("view", "The session view", "what | events | page MB | median s | beside | x", _views),
+)
+"""The results, the title, the head and the rows of each table."""

@@ -53,7 +53,7 @@ class MatrixClient:
     command: tuple[str, ...]
     """The driver and its arguments behind the prompt."""
     notes: Mapping[str, str] = field(default_factory=dict)
-    """Why it is not right behind repair, by the name of the fault."""
+    """Why it is not right with repair, by the name of the fault."""
 
     @property
     def driver(self) -> bool:

@@ -1,4 +1,4 @@
-"""The cells in which a client ran half a call, run once more in three ways: what became of the half call."""
+"""Incomplete and repeated calls that clients returned: whether the results show that they ran."""
 
 from __future__ import annotations
 
@@ -6,25 +6,29 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from matrixlib.run import HALF_CALLS
-from toolstream_core.checking.grading import Reason
+from toolstream_core.checking.grading import Grade, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from matrixlib.clients import MatrixClient
-
-HALF: Final = Reason.HALF.value
-ERROR: Final = "answered a half call with an error"
-"""What a client did that sent half a call back, with a result that none of its tools gave."""
-PASSED: Final = frozenset({"ok", "not-strict"})
+REJECTED: Final = Grade.CALL_REJECTED.value
+"""The client returned the call with a rejection as its result."""
+UNKNOWN: Final = Grade.UNKNOWN.value
+"""No result shows whether the call ran."""
+RAN: Final = frozenset({Reason.RAN_INCOMPLETE.value, Reason.RAN_TWICE.value})
+"""Reasons for which a result shows that the tool ran."""
+BY_RESULTS: Final = RAN | {REJECTED, UNKNOWN}
+"""Cells that results decide on."""
+PASSED: Final = frozenset({Grade.OK.value, Grade.NOT_STRICT.value})
+RIGHT: Final = frozenset({None, REJECTED})
+"""Cells in which the client did nothing wrong."""
+GAVE_UP: Final = Reason.GAVE_UP.value
 NOT_JUDGED: Final = "not judged"
-"""In the place of what a client did wrong, where the run says nothing of it."""
-TOOLS_SAY: Final = ("Mild in ", " has one line.", "Wrong arguments", "There is no tool ")
-"""What the tools of the drivers say, whatever they get."""
+"""In the place of what a client did wrong, if the run says nothing of it."""
 
 
 class HalfCell(NamedTuple):
-    """What a client did wrong in one case, in each of the three ways; `None` where it was right."""
+    """What a client did in one case, in each of the three ways; `None` if it was right."""
 
     case: str
     """PROTOCOL/KIND/NAME."""
@@ -48,30 +52,23 @@ def half_call_run(found: dict[str, Any]) -> HalfCallRun:
     return HalfCallRun(date=about["date"], commits=tuple(about["commit"].split(", ")), command=about["command"])
 
 
-def half_cells(client: MatrixClient, cases: Iterable[str], found: dict[str, Any]) -> Iterator[HalfCell]:
+def joined(new: HalfCallRun, earlier: HalfCallRun | None) -> HalfCallRun:
+    """A run with the commits of the earlier runs of other cells."""
+    commits = (*(() if earlier is None else earlier.commits), *new.commits)
+    return HalfCallRun(date=new.date, commits=tuple(dict.fromkeys(commits)), command=new.command)
+
+
+def half_cells(cases: Iterable[str], found: dict[str, Any]) -> Iterator[HalfCell]:
     """What was found of these cases; one that a run says nothing of is not judged."""
-    told = [
-        {case["id"]: _wrong(case, driver=client.driver) for case in found[how]["clients"][0]["cases"]}
-        for how in HALF_CALLS
-    ]
+    told = [{case["id"]: wrong(case) for case in found[how]["clients"][0]["cases"]} for how in HALF_CALLS]
     for case in cases:
         yield HalfCell(case, *(way.get(case, NOT_JUDGED) for way in told))
 
 
-def _wrong(case: dict[str, Any], *, driver: bool) -> str | None:
-    """What a client did wrong; `driver`: its tools are those of the drivers, which say what they get."""
+def wrong(case: dict[str, Any]) -> str | None:
+    """What a client did in a case; `None` if it was right."""
     if case["grade"] in PASSED:
         return None
-    if case["grade"] != "failed":
-        return NOT_JUDGED
-    if driver and case["reason"] == HALF and _only_errors(case):
-        return ERROR
-    return str(case["reason"])
-
-
-def _only_errors(case: dict[str, Any]) -> bool:
-    """Whether half calls came back, and each with a result that no tool gave: none was run."""
-    half = {call["id"] for turn in case["turns"] for call in turn["calls"] if not call["complete"]}
-    asked = [turn["request"] for turn in case["turns"] if turn["request"] is not None]
-    results = [one["text"] for request in asked for one in request["results"] if one["id"] in half]
-    return bool(results) and not any(said in text for text in results for said in TOOLS_SAY)
+    if case["grade"] in {REJECTED, UNKNOWN}:
+        return str(case["grade"])
+    return str(case["reason"] or case["message"] or "failed") if case["grade"] == "failed" else NOT_JUDGED

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from matrixlib.cells import Cell, badness
+from matrixlib.half_calls import RIGHT
 from matrixlib.half_page import half_calls
 from matrixlib.record import COUNTS, Record
 from matrixlib.table import table
@@ -16,13 +17,21 @@ if TYPE_CHECKING:
 
 HEAD: Final = """# Published clients under every fault
 
-Written by `scripts/matrix` from what `toolstream check` found; only the reasons in "why" are written by hand. Each
-client is a small agent loop with two tools (`tests/clients/drivers/`) on a published package at the version that
-`requirements/clients/` pins. A cell is one client under one fault, once raw and once behind `--repair safe`. `ok`: it
-ran the calls that were meant, or none where none may be run. `failed`: it did anything else.
+`scripts/matrix` writes this page from the results of `toolstream check`. Only the column "why" is written by hand.
+
+Most clients are small agent loops with two tools (`tests/clients/drivers/`) on a published package; the others are
+published agents. `tests/clients/locks/` pins their versions. A cell is one client with one injected fault. Each cell
+was run twice: without repair (raw) and with `--repair safe`.
+
+| Grade | Description |
+| --- | --- |
+| `ok` | The client ran the intended calls, or no call if none may run. |
+| `call-rejected` | The client returned an incomplete or repeated call with an error as its result. This passes. |
+| `unknown` | The client returned such a call, and no result shows whether it ran. |
+| `failed` | Any other behavior. |
 """
-NEVER: Final = "it was not run: `scripts/matrix --only {name}`"
-MARKS: Final = {True: "✗", False: "✓"}
+NEVER: Final = "not run yet: `scripts/matrix --only {name}`"
+RIGHT_MARK, UNKNOWN_MARK, FAILED_MARK = "✓", "?", "✗"
 
 
 class Measured(NamedTuple):
@@ -51,11 +60,16 @@ def markdown(measured: Sequence[Measured]) -> str:
     notes = {client.name: client.notes for client, _ in ran}
     lines = [*HEAD.splitlines(), "", *_measurement([record for _, record in ran]), ""]
     lines += _totals(cells, sum(record.judged for _, record in ran))
-    lines += ["", "## Half calls", "", *half_calls([(client.name, record) for client, record in ran])]
-    lines += _section("Failed, the worst first", _red(cells))
-    lines += _section("Worse behind repair", _single((cell for cell in cells if cell.worse), notes))
-    unsaved = (cell for cell in cells if cell.raw is not None and cell.repairable and not cell.saved)
-    lines += _section("Not right behind a safe repair", _single(unsaved, notes))
+    lines += [
+        "",
+        "## Incomplete and repeated calls",
+        "",
+        *half_calls([(client.name, record) for client, record in ran]),
+    ]
+    lines += _section("Failures by severity", _red(cells))
+    lines += _section("Worse with repair", _single((cell for cell in cells if cell.worse), notes))
+    unsaved = (cell for cell in cells if cell.failed_raw and cell.repairable and not cell.saved)
+    lines += _section("Failed with a safe repair", _single(unsaved, notes))
     lines += _section("Clients", _clients(ran))
     lines += _section("Not run", _missing(measured))
     lines += _grids(ran)
@@ -72,18 +86,18 @@ def _measurement(records: Sequence[Record]) -> Iterator[str]:
     }
     for title, values in told.items():
         yield f"- {title}: " + (", ".join(dict.fromkeys(values)) or "nothing was run")
-    yield "- The HTML page, with every stream: `results/clients.html` in the cache of `scripts/matrix`"
+    yield "- HTML page with every stream: `results/clients.html` in the cache of `scripts/matrix`"
 
 
 def _totals(cells: Sequence[Cell], judged: int) -> Iterator[str]:
-    failed = [cell for cell in cells if cell.raw is not None]
+    failed = [cell for cell in cells if cell.failed_raw]
     repairable = [cell for cell in failed if cell.repairable]
     saved = sum(cell.saved for cell in repairable)
     share = f" ({100 * saved / len(repairable):.1f} %)" if repairable else ""
     still = sum(cell.failed_safe for cell in cells)
-    yield f"{judged} cells, {len(failed)} of them failed raw, {still} behind repair."
-    yield f"Of {len(repairable)} that failed raw on defects with a safe repair, {saved} became right behind it{share};"
-    yield f"{sum(cell.worse for cell in cells) or 'none'} became worse."
+    yield f"Of {judged} cells, {len(failed)} failed raw and {still} failed with repair."
+    yield f"{len(repairable)} cells failed raw on defects with a safe repair; {saved} of them passed with it{share}."
+    yield f"Cells that became worse with repair: {sum(cell.worse for cell in cells) or 'none'}."
 
 
 def _section(title: str, rows: Iterable[Sequence[object]]) -> Iterator[str]:
@@ -95,10 +109,10 @@ def _section(title: str, rows: Iterable[Sequence[object]]) -> Iterator[str]:
 
 def _red(cells: Iterable[Cell]) -> Iterator[Sequence[object]]:
     """Failures by what was done and case, with the clients that have them."""
-    yield "what it did", "under", "raw", "behind repair", "clients"
+    yield "behavior", "case", "raw", "with repair", "clients"
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
-        if cell.raw is not None:
+        if cell.raw is not None and cell.failed_raw:
             groups.setdefault((cell.raw, cell.case), []).append(cell)
     for (reason, case), found in sorted(groups.items(), key=lambda item: (badness(item[0][0]), -len(item[1]), item[0])):
         names = ", ".join(cell.client for cell in found)
@@ -106,19 +120,20 @@ def _red(cells: Iterable[Cell]) -> Iterator[Sequence[object]]:
 
 
 def _single(cells: Iterable[Cell], notes: Mapping[str, Mapping[str, str]]) -> Iterator[Sequence[object]]:
-    yield "client", "under", "raw", "behind repair", "why"
+    yield "client", "under", "raw", "with repair", "why"
     for cell in cells:
         yield cell.client, f"`{cell.case}`", cell.raw or "ok", cell.safe, notes[cell.client].get(cell.name, "")
 
 
 def _clients(ran: Iterable[tuple[MatrixClient, Record]]) -> Iterator[Sequence[object]]:
-    """One row a client: its grades, raw and behind repair."""
-    columns = [f"{grade}, {how}" for how in ("raw", "repaired") for grade in COUNTS[:3]]
-    yield "client", "package", "version", "needs", "protocol", *columns, "not judged"
+    """One row a client: its grades, raw and with repair."""
+    columns = [f"{grade}, {how}" for how in ("raw", "repaired") for grade in COUNTS[:5]]
+    yield "client", "package", "version", "needs", "protocol", "run", "cells run again", *columns, "not judged"
     for client, record in ran:
-        grades = [counts[grade] for counts in (record.raw, record.safe) for grade in COUNTS[:3]]
-        apart = sum(counts[grade] for counts in (record.raw, record.safe) for grade in COUNTS[3:])
-        yield *_named(client), record.protocol, *grades, apart
+        grades = [counts[grade] for counts in (record.raw, record.safe) for grade in COUNTS[:5]]
+        apart = sum(counts[grade] for counts in (record.raw, record.safe) for grade in COUNTS[5:])
+        again = f"{len(record.half_cells)}, {record.half_calls.date}" if record.half_calls else ""
+        yield *_named(client), record.protocol, record.date, again, *grades, apart
 
 
 def _missing(measured: Iterable[Measured]) -> Iterator[Sequence[object]]:
@@ -133,10 +148,10 @@ def _named(client: MatrixClient) -> Sequence[str]:
 
 
 def _grids(ran: Sequence[tuple[MatrixClient, Record]]) -> Iterator[str]:
-    """A table a protocol: each fault that any client fails under, and each client, raw and behind repair."""
+    """A table a protocol: each fault that any client fails under, and each client, raw and with repair."""
     yield from ("", "## Every fault and client", "")
-    yield f"Raw, then behind repair: {MARKS[False]} is right, {MARKS[True]} failed."
-    yield "An empty cell is right both times, or the fault does not apply there."
+    yield f"Raw, then with repair: {RIGHT_MARK} passed, {FAILED_MARK} failed, {UNKNOWN_MARK} unknown or not judged."
+    yield "Empty cells passed both times, or the fault does not apply to the client."
     for protocol in dict.fromkeys(record.protocol for _, record in ran):
         there = [(client, record) for client, record in ran if record.protocol == protocol]
         cells = {(cell.case, cell.client): cell for _, record in there for cell in record.cells}
@@ -151,4 +166,12 @@ def _cases(cells: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _marks(cell: Cell | None) -> str:
-    return "" if cell is None else f"{MARKS[cell.raw is not None]} {MARKS[cell.safe is not None]}"
+    if cell is None:
+        return ""
+    return f"{_mark(cell.raw, failed=cell.failed_raw)} {_mark(cell.safe, failed=cell.failed_safe)}"
+
+
+def _mark(value: str | None, *, failed: bool) -> str:
+    if failed:
+        return FAILED_MARK
+    return RIGHT_MARK if value in RIGHT else UNKNOWN_MARK

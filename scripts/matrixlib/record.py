@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from matrixlib.cells import JUDGED, Cell, failed_cells
-from matrixlib.half_calls import PASSED, HalfCallRun, HalfCell, half_call_run, half_cells
+from matrixlib.half_calls import NOT_JUDGED, PASSED, HalfCallRun, HalfCell, half_call_run, half_cells, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from matrixlib.clients import MatrixClient
 
-MEASURED: Final = Path(__file__).parent / "measured"
+MEASURED: Final = Path(__file__).resolve().parents[2] / "tests" / "clients" / "measured"
 """A file for each client: cells that were right need no line of their own."""
-COUNTS: Final = ("ok", "not-strict", "failed", "harness-failure", "skipped")
+COUNTS: Final = ("ok", "not-strict", "call-rejected", "failed", "unknown", "harness-failure", "skipped")
 """Grades that are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One client's run, raw and behind repair."""
+    """One client's run, raw and with repair."""
 
     version: str | None
     not_run: str | None = None
@@ -37,9 +37,9 @@ class Record:
     raw: dict[str, int]
     """How many cases have each grade of `COUNTS`."""
     safe: dict[str, int]
-    """The same behind repair."""
+    """The same with repair."""
     half_calls: HalfCallRun | None = None
-    """`None` where the cells in which half a call was run were not run again."""
+    """`None` if the cells that results decide on were not run again."""
     half_cells: tuple[HalfCell, ...] = ()
     cells: tuple[Cell, ...] = ()
 
@@ -47,6 +47,11 @@ class Record:
     def judged(self) -> int:
         """How many cells say something of the client."""
         return sum(self.raw[grade] for grade in COUNTS if grade in JUDGED)
+
+    @property
+    def half(self) -> bool:
+        """Whether results decide on any cell."""
+        return any(cell.half for cell in self.cells)
 
 
 def record_of(client: MatrixClient, found: dict[str, Any]) -> Record:
@@ -63,26 +68,51 @@ def record_of(client: MatrixClient, found: dict[str, Any]) -> Record:
         commits=tuple(str(about["commit"]).split(", ")),
         commands=(about["command"],),
         faults=about["faults"],
-        raw={grade: raw["counts"][grade] for grade in COUNTS},
-        safe={grade: safe["counts"][grade] for grade in COUNTS},
+        raw={grade: raw["counts"].get(grade, 0) for grade in COUNTS},
+        safe={grade: safe["counts"].get(grade, 0) for grade in COUNTS},
         cells=tuple(failed_cells(client.name, raw, safe)),
     )
 
 
-def with_half_calls(
-    record: Record, client: MatrixClient, found: dict[str, Any] | None, earlier: Record | None
-) -> Record:
-    """The record with what was found of half calls (`run.kept`), else with what an earlier record has of them.
+def with_half_calls(record: Record, found: dict[str, Any] | None, earlier: Record | None) -> Record:
+    """The record with what was found of the cells that results decide on (`run.kept`), else with an earlier record's.
 
-    Only what was found of the same version counts.
+    Only what was found of the same version counts. Cells that this run does not have keep what an earlier one found.
     """
-    about = None if found is None else found["about"]
-    if found is not None and about is not None and (about["not_run"], about["version"]) == (None, record.version):
-        cases = [cell.case for cell in record.cells if cell.half]
-        return replace(record, half_calls=half_call_run(found), half_cells=tuple(half_cells(client, cases, found)))
     if earlier is not None and earlier.version == record.version:
-        return replace(record, half_calls=earlier.half_calls, half_cells=earlier.half_cells)
-    return record
+        record = replace(record, half_calls=earlier.half_calls, half_cells=earlier.half_cells)
+    about = None if found is None else found["about"]
+    if found is None or about is None or (about["not_run"], about["version"]) != (None, record.version):
+        return record
+    ran = {case["id"] for case in found["raw"]["clients"][0]["cases"]}
+    new = half_cells((cell.case for cell in record.cells if cell.case in ran), found)
+    return _regraded(replace(record, half_calls=joined(half_call_run(found), record.half_calls)), tuple(new))
+
+
+def _regraded(record: Record, half: tuple[HalfCell, ...]) -> Record:
+    """The record with what the runs of `half` found in place of what it had of these cells."""
+    anew = {one.case: one for one in half}
+    counts = {"raw": dict(record.raw), "safe": dict(record.safe)}
+    cells = []
+    for cell in record.cells:
+        for how, count in counts.items() if cell.case in anew else ():
+            value = getattr(anew[cell.case], how)
+            count[_grade(getattr(cell, how))] -= 1
+            count[_grade(value)] += 1
+            cell = cell._replace(**{how: value})  # noqa: PLW2901 - the cell of this client anew
+        cells.append(cell)
+    kept = tuple(cell for cell in cells if (cell.raw, cell.safe) != (None, None))
+    every = {one.case: one for one in record.half_cells} | anew
+    return replace(record, half_cells=tuple(every.values()), cells=kept, raw=counts["raw"], safe=counts["safe"])
+
+
+def _grade(value: str | None) -> str:
+    """The grade that is counted for a cell."""
+    if value is None:
+        return "ok"
+    if value == NOT_JUDGED:
+        return "harness-failure"
+    return value if value in COUNTS else "failed"
 
 
 def _not_understood(cases: list[dict[str, Any]]) -> str | None:

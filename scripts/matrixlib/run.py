@@ -1,4 +1,4 @@
-"""Runs `toolstream check` over one client, raw and behind repair, and keeps what it found."""
+"""Runs `toolstream check` over one client, raw and with repair, and keeps what it found."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 HOW: Final[dict[str, tuple[str, ...]]] = {"raw": (), "safe": ("--repair", "safe")}
 """The two runs of every client, and what `toolstream check` is told beside."""
 HALF_CALLS: Final = {**HOW, "whole_calls": ("--repair", "safe", "--shape", "whole-calls")}
-"""The three runs of the cases in which a client ran half a call."""
-WRITTEN: Final = ("docs/clients.md", "scripts/matrixlib/measured")
+"""The three runs of the cases that the results of tools decide on."""
+WRITTEN: Final = ("docs/clients.md", "tests/clients/measured")
 """What the measurement writes into the repository."""
 _USAGE: Final = 2
 
@@ -44,7 +44,7 @@ class Options:
 
 def run(client: MatrixClient, options: Options) -> str | None:
     """Install a client and run all its cases; why it could not be run, where it could not."""
-    which = [] if options.faults is None else ["--faults", options.faults]
+    which = [] if options.faults is None else ["--case", options.faults]
     return _run(client, options, HOW, which, results_of(client, options.cache))
 
 
@@ -96,7 +96,7 @@ def kept(client: MatrixClient, cache: Path) -> dict[str, Any] | None:
 
 
 def kept_half_calls(client: MatrixClient, cache: Path) -> dict[str, Any] | None:
-    """The same of the cases in which it ran half a call."""
+    """The same of the cases that the results of tools decide on."""
     return _kept(_half_calls_of(client, cache), HALF_CALLS)
 
 
@@ -142,7 +142,7 @@ def _check(client: MatrixClient, command: list[str], target: Path, words: Sequen
         f"env = {{ HOME = {json.dumps(str(home))} }}\n"
     )
     told = [str(Path(sys.executable).with_name("toolstream")), "check", "--matrix", str(listed), "--quiet"]
-    told += ["--json", str(target), "--resume", str(target.with_suffix(".state")), *words]
+    told += ["--format", "json", "-o", str(target), "--resume", str(target.with_suffix(".state")), *words]
     told += ["--jobs", str(options.jobs), "--timeout", f"{options.timeout:g}"]
     done = subprocess.run(told, cwd=home, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode >= _USAGE or not target.exists():

@@ -43,7 +43,7 @@ class Tables:
 
     def about_all(self) -> Iterator[Argv]:
         """Commands that need no input."""
-        from toolstream_core.cli.main import COMMANDS
+        from toolstream_core.cli.commands import COMMANDS
 
         yield from (("list",), ("list", "--format", "json"), ("explain",), ("--help",))
         yield from ((name, "--help") for name in COMMANDS)

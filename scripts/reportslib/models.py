@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.e2e.clients.conversation import Conversation, Json
     from tests.e2e.clients.reports import Reported
 
-_FLOW_ID: Final = re.compile(r"  [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+_FLOW_ID: Final = re.compile(r"  flow [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 
 class Talk(NamedTuple):

@@ -133,15 +133,16 @@ def _spring_ai(folder: Path) -> list[str] | None:
     if path is None:
         return None
     del folder
-    return ["java", "-cp", Path(path).read_text().strip(), str(HERE / "SpringAi.java")]
+    quiet = "-Dslf4j.internal.verbosity=ERROR"
+    return ["java", quiet, "-cp", Path(path).read_text().strip(), str(HERE / "SpringAi.java")]
 
 
 CLIENTS: Final = (
     RealClient(
         "S1",
         "aichat 0.30.0, as published",
-        "Its key is as reported, with a guard: a shorter key begins no call. So it reads GLM-5's stream, and runs the "
-        "call with `{}` where the key grows in mid-call, because the id comes after the name.",
+        "Its key is as reported, but a shorter key does not start a call. It therefore reads GLM-5's stream correctly. "
+        "If the id follows the name, the key grows inside a call, and aichat runs the call with `{}`.",
         (
             ("flows/glm-5.flow", "--speed", "0"),
             ("flows/glm-5.flow", "--speed", "0", "--fault", "late-id"),
@@ -153,7 +154,7 @@ CLIENTS: Final = (
     RealClient(
         "S4",
         "Spring AI 2.0.0-RC1, `OpenAiChatModel`",
-        "A tool `read_file`, which says what it got.",
+        "Its tool `read_file` prints its arguments.",
         (
             ("flows/deepseek-empty-id.flow", "--speed", "0"),
             ("flows/deepseek-empty-id.flow", "--speed", "0", "--repair", "empty-id"),
@@ -165,7 +166,7 @@ CLIENTS: Final = (
     RealClient(
         "S5",
         "`@mariozechner/pi-ai` 0.51.1",
-        "It prints why it stopped and which calls it has.",
+        "It prints its stop reason and its calls.",
         (
             ("flows/openrouter-no-deltas.flow", "--speed", "0"),
             ("flows/openrouter-no-deltas.flow", "--speed", "0", "--repair", "missing-calls"),

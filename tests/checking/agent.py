@@ -1,8 +1,8 @@
 """A client of Chat Completions with one tool, on the standard library: `agent.py WAY`, where WAY is how it reads.
 
 `right` joins the fragments of an index and asks again when an answer is not whole; `by-id` takes every id that is there
-for a new call; `half` runs whatever arguments came; `twice` runs each call two times; `endless` never believes an
-answer.
+for a new call; `crash` exits if an id is empty; `half` runs whatever arguments came; `twice` runs each call two times;
+`endless` never believes an answer; `whole` asks for a response without a stream.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class BrokenAnswerError(Exception):
     """Nothing of the answer is to be run."""
 
 
-def ask(messages: list[dict[str, Any]]) -> tuple[bytes, dict[str, Any], str]:
+def ask(messages: list[dict[str, Any]], *, stream: bool = True) -> tuple[bytes, dict[str, Any], str]:
     """The bytes of the answer as far as they came, the request, and how the connection broke."""
     url = urlsplit(os.environ["OPENAI_BASE_URL"])
     connection = http.client.HTTPConnection(url.netloc, timeout=20)
-    request = {"model": "m", "messages": messages, "tools": TOOLS, "stream": True}
+    request = {"model": "m", "messages": messages, "tools": TOOLS, "stream": stream}
     headers = {"content-type": "application/json"}
     connection.request("POST", f"{url.path}/chat/completions", json.dumps(request), headers)
     answer = connection.getresponse()
@@ -104,6 +104,13 @@ def read_by_id(data: bytes, request: dict[str, Any], broken: str) -> list[dict[s
     return calls
 
 
+def read_or_crash(data: bytes, request: dict[str, Any], broken: str) -> list[dict[str, Any]]:
+    """Nothing, if an id is empty."""
+    if any(one.get("id") == "" for one in entries(data)):
+        sys.exit(3)
+    return read_simply(data, request, broken)
+
+
 def entry(identity: Any, name: str, arguments: str) -> dict[str, Any]:
     """A call as requests say it again."""
     return {"id": identity, "type": "function", "function": {"name": name, "arguments": arguments}}
@@ -111,7 +118,10 @@ def entry(identity: Any, name: str, arguments: str) -> dict[str, Any]:
 
 def once(way: str, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The calls of the next answer."""
-    read = {"right": read_right, "by-id": read_by_id}.get(way, read_simply)
+    if way == "whole":
+        data, _, _ = ask(messages, stream=False)
+        return json.loads(data)["choices"][0]["message"].get("tool_calls") or []
+    read = {"right": read_right, "by-id": read_by_id, "crash": read_or_crash}.get(way, read_simply)
     for last in [False] * (TRIES - 1) + [True]:
         try:
             return read(*ask(messages))
@@ -131,7 +141,9 @@ def main(way: str) -> None:
         ask(messages)
     while calls := once(way, messages):
         said = [*calls, *(calls if way == "twice" else ())]
-        results = [{"role": "tool", "tool_call_id": call["id"], "content": "mild"} for call in said]
+        results = [
+            {"role": "tool", "tool_call_id": call["id"], "content": os.environ.get("RESULT", "mild")} for call in said
+        ]
         messages += [{"role": "assistant", "content": None, "tool_calls": said}, *results]
         sys.stdout.write(f"ran {', '.join(call['function']['name'] for call in said)}\n")
 

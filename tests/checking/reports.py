@@ -9,16 +9,17 @@ from toolstream_core.checking.document import case_object, client_object, docume
 from toolstream_core.checking.grading import Grade, Reason, Result
 from toolstream_core.checking.plan import Plan
 from toolstream_core.checking.run import Client, Run
+from toolstream_core.checking.skip import Skip
 
 HOSTILE = "]]> </failure> <b>|`x`|</b> 100% a:b,c \x00\ud800 \n::error::x"
 CLIENT = Client(name="agent|<b>", command=("python", "agent.py"))
 RESULTS = {
     "a-healthy": Result(Grade.OK),
-    "b-half": Result(Grade.FAILED, Reason.HALF, HOSTILE),
+    "b-half": Result(Grade.FAILED, Reason.INCOMPLETE, HOSTILE),
     "c-optional": Result(Grade.FAILED, Reason.GAVE_UP, "it did not run the call"),
-    "d-untried": Result(Grade.HARNESS_FAILURE, None, "nothing was planted"),
-    "e-weak": Result(Grade.NOT_STRICT, None, "it asked again"),
-    "f-skipped": Result(Grade.SKIPPED, None, "openai-chat/healthy is not right"),
+    "d-untried": Result(Grade.HARNESS_FAILURE, None, "nothing was injected"),
+    "e-weak": Result(Grade.NOT_STRICT, None, "it repeated the request"),
+    "f-skipped": Result(Grade.SKIPPED, Skip.NO_BASELINE, "openai-chat/healthy did not pass"),
     "g-shown": Result(Grade.INFO, Reason.WRONG_ARGUMENTS, "m"),
 }
 

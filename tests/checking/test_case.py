@@ -45,5 +45,5 @@ def test_words_choose_cases(words: tuple[str, ...], takes: bool) -> None:
 def test_a_word_without_a_case_is_refused() -> None:
     """It would be a run of nothing."""
     Selection(("empty-id", "-transit", "*/healthy", "cut")).check(all_cases())
-    with pytest.raises(SelectionError, match="'emty-id' names no case"):
+    with pytest.raises(SelectionError, match="unknown case 'emty-id'; did you mean empty-id"):
         Selection(("emty-id",)).check(all_cases())

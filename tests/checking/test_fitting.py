@@ -111,7 +111,7 @@ ONE_TOOL = [
 @pytest.mark.parametrize("seed", range(3))
 def test_two_calls_of_one_tool_differ(properties: Any, seed: int) -> None:
     """Or what is planted in them is another defect: the same call said twice."""
-    tool = Tool("work", "", {"type": "object", "properties": properties, "required": [*properties]})
+    tool = Tool("get_value", "", {"type": "object", "properties": properties, "required": [*properties]})
     request = question(PROTOCOLS[0], [tool])
     names = ("duplicate-id", "merged-calls", "reused-index")
     cases = [case for case in cases_of(PROTOCOLS[0]) if case.name in names]
@@ -125,9 +125,9 @@ def test_two_calls_of_one_tool_differ(properties: Any, seed: int) -> None:
 def test_two_tools_without_arguments_are_two_calls_where_that_suffices() -> None:
     """What would read as another defect in them is not tried, and says so."""
     nothing = {"type": "object", "properties": {}}
-    found = fitted(question(PROTOCOLS[0], [Tool("now", "", nothing), Tool("then", "", nothing)]))
-    assert (found["duplicate-id"].calls, found["duplicate-id"].untriable) == (("now {}", "then {}"), "")
-    why = "in the calls that can be made here it is the same as"
+    found = fitted(question(PROTOCOLS[0], [Tool("now", "", nothing), Tool("today", "", nothing)]))
+    assert (found["duplicate-id"].calls, found["duplicate-id"].untriable) == (("now {}", "today {}"), "")
+    why = "with the calls of this check it is the same as"
     assert found["merged-calls"].untriable == f"{why} replayed-arguments"
     assert found["lost-arguments"].untriable == f"{why} empty-arguments"
     assert "two-calls" not in fitted(question(PROTOCOLS[0], [Tool("now", "", nothing)]))

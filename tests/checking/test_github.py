@@ -10,7 +10,7 @@ def test_annotations() -> None:
     """One line each, in which no text begins another command; errors are required cases, the worst first."""
     lines = workflow_commands(report())
     assert [line.split()[0] for line in lines] == ["::error", "::error", "::warning"]
-    assert lines[0].startswith("::error title=agent|<b>%3A openai-chat/fault/b-half::ran a half call: ]]>")
+    assert lines[0].startswith("::error title=agent|<b>%3A openai-chat/fault/b-half::returned an incomplete call: ]]>")
     assert "100%25" in lines[0]
     assert not any("\n" in line for line in lines)
 

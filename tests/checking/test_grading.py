@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from toolstream_core.checking.grading import REASONS, Grade, Reason, Result, gra
 from toolstream_core.checking.run import Run
 from toolstream_core.testing.exchanges import Exchange, exchange_of
 from toolstream_core.verdict import Outcome
+from toolstream_core.verdict.evidence import KnownResult
 
 CALL = {
     "choice": 0, "position": 0, "kind": "function", "id": "c1", "name": "ls", "arguments": "{}", "complete": True,
@@ -61,15 +63,25 @@ def run_of(*exchanges: Exchange, exit_code: int | None = 0, **more: Any) -> Run:
 
 THROUGH = (exchange(0, verdict("ok")), exchange(1))
 AGAIN = exchange(0, verdict("retried", "retried"))
+BY_RESULTS = {
+    Outcome.RAN_INCOMPLETE_CALL: (Grade.FAILED, Reason.RAN_INCOMPLETE),
+    Outcome.RETURNED_INCOMPLETE_CALL: (Grade.UNKNOWN, Reason.INCOMPLETE),
+    Outcome.CALL_REJECTED: (Grade.CALL_REJECTED, Reason.INCOMPLETE),
+    Outcome.AS_TEXT: (Grade.UNKNOWN, Reason.INCOMPLETE),
+    Outcome.DUPLICATE_CALL: (Grade.UNKNOWN, Reason.TWICE),
+}
 
 
 def test_every_verdict_has_its_words() -> None:
     """Or is right."""
     assert REASONS.keys() == set(Outcome)
-    assert {reason for reason in REASONS.values() if reason} == set(Reason) - {Reason.CRASHED}
+    assert {reason for reason in REASONS.values() if reason} == set(Reason) - {Reason.CRASHED, Reason.TWICE}
 
 
-@pytest.mark.parametrize("outcome", [one for one in Outcome if REASONS[one] not in {None, *list(Reason)[-3:]}])
+@pytest.mark.parametrize(
+    "outcome",
+    [one for one in Outcome if one not in BY_RESULTS and REASONS[one] not in {None, *list(Reason)[-3:]}],
+)
 def test_what_was_run_wrongly_fails(outcome: Outcome) -> None:
     """However the rest went, and where nothing had to be run too, but for a call that is rightly not run."""
     wrong = (exchange(0, verdict(outcome, outcome)), exchange(1))
@@ -78,12 +90,191 @@ def test_what_was_run_wrongly_fails(outcome: Outcome) -> None:
     assert graded(LOSSY, run_of(*wrong)).grade is expected
 
 
+@pytest.mark.parametrize("outcome", BY_RESULTS)
+def test_an_incomplete_call_fails_only_where_a_result_shows_that_it_ran(outcome: Outcome) -> None:
+    """The verdict on the next request alone may have seen it."""
+    returned = (exchange(0, verdict(outcome, outcome), call=HALF), exchange(1))
+    assert graded(LOSSY, run_of(*returned))[:2] == BY_RESULTS[outcome]
+
+
+HEALTHY = KnownResult("ls", '{"p":"x"}', "a.txt\nb.txt")
+
+
+def result(text: str, identity: str = "c1") -> dict[str, Any]:
+    """The result of a call, as a message."""
+    return {"role": "tool", "tool_call_id": identity, "content": text}
+
+
+def echo(*ids: str) -> dict[str, Any]:
+    """Calls that came back, as a message."""
+    function = {"name": "ls", "arguments": "{}"}
+    return {"role": "assistant", "tool_calls": [{"id": identity, "function": function} for identity in ids]}
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "grade", "reason"),
+    [
+        ("a.txt\nb.txt", [HEALTHY], Grade.FAILED, Reason.RAN_INCOMPLETE),
+        ("failed to parse function arguments: EOF", [HEALTHY], Grade.CALL_REJECTED, Reason.INCOMPLETE),
+        ("failed to parse function arguments: EOF", [], Grade.UNKNOWN, Reason.INCOMPLETE),
+        ("failed to parse", [HEALTHY._replace(name="cat")], Grade.UNKNOWN, Reason.INCOMPLETE),
+        ('{"error":"no"}', [], Grade.CALL_REJECTED, Reason.INCOMPLETE),
+        ("Exit code: 2\nOutput:\n", [], Grade.CALL_REJECTED, Reason.INCOMPLETE),
+        ("Exit code: 0\nOutput:\nx", [], Grade.FAILED, Reason.RAN_INCOMPLETE),
+    ],
+)
+def test_what_the_result_of_an_incomplete_call_shows(
+    text: str, known: list[KnownResult], grade: Grade, reason: Reason
+) -> None:
+    """A rejection passes."""
+    broken = exchange(0, verdict("returned-incomplete-call", "returned-incomplete-call"), call=HALF)
+    run = run_of(broken, exchange(1, messages=[echo("c1"), result(text)]))
+    assert graded(LOSSY, run, known)[:2] == (grade, reason)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "known", "grade", "reason"),
+    [
+        ("a.txt\nb.txt", "a.txt\nb.txt", [HEALTHY], Grade.FAILED, Reason.RAN_TWICE),
+        ("a.txt\nb.txt", "duplicate call", [HEALTHY], Grade.CALL_REJECTED, Reason.TWICE),
+        ("a.txt\nb.txt", '{"error":"duplicate"}', [], Grade.CALL_REJECTED, Reason.TWICE),
+        ("a.txt\nb.txt", "duplicate call", [], Grade.UNKNOWN, Reason.TWICE),
+    ],
+)
+def test_a_call_that_came_back_under_two_ids_ran_twice_only_by_two_results(
+    first: str, second: str, known: list[KnownResult], grade: Grade, reason: Reason
+) -> None:
+    """One of them may be a rejection; both results may have one id."""
+    problem = {"verdict": "duplicate-call", "call": None, "message": "m"}
+    judged = {**verdict("duplicate-call"), "problems": [problem], "understood": False}
+    messages = [{"role": "user", "content": "x"}, echo("c1", "c2"), result(first), result(second, "c2")]
+    assert graded(PLAIN, run_of(exchange(0, judged), exchange(1, messages=messages)), known)[:2] == (grade, reason)
+    alike = [{"role": "user", "content": "x"}, echo("c1", "c1"), result(first), result(second)]
+    both = {**verdict("duplicate-call", "duplicate-call"), "problems": [problem, {**problem, "call": 0}]}
+    assert graded(PLAIN, run_of(exchange(0, both), exchange(1, messages=alike)), known)[:2] == (grade, reason)
+
+
+def test_a_call_that_was_rejected_each_time_did_not_run_twice() -> None:
+    """It came back in pieces: that is what the client did wrong."""
+    split, again = ({"verdict": name, "call": 0, "message": "m"} for name in ("split-call", "duplicate-call"))
+    judged = {**verdict("split-call", "split-call"), "problems": [split, again]}
+    messages = [{"role": "user", "content": "x"}, echo("c1", "c1"), *[result("Validation failed")] * 2]
+    run = run_of(exchange(0, judged), exchange(1, messages=messages))
+    assert graded(PLAIN, run, [HEALTHY])[:2] == (Grade.FAILED, Reason.SPLIT)
+
+
+def test_another_call_that_ran_once_is_no_second_run() -> None:
+    """Two calls, of which one came back twice, and its copy was rejected."""
+    arguments = '{"p":"y"}'
+    problem = {"verdict": "duplicate-call", "call": None, "message": "m"}
+    judged = {**verdict("duplicate-call"), "problems": [problem], "understood": False}
+    sent = exchange(0, judged)
+    two = replace(sent, calls=(*sent.calls, replace(sent.calls[0], id="c3", arguments=arguments)))
+    other = {"id": "c3", "function": {"name": "ls", "arguments": arguments}}
+    back = [echo("c1", "c2"), {"role": "assistant", "tool_calls": [other]}]
+    results = [result("a.txt"), result('{"error":"no"}', "c2"), result("b.txt", "c3")]
+    run = run_of(two, exchange(1, messages=[{"role": "user", "content": "x"}, *back, *results]))
+    assert graded(PLAIN, run, [HEALTHY._replace(text="a.txt"), HEALTHY._replace(text="b.txt")])[:2] == (
+        Grade.CALL_REJECTED,
+        Reason.TWICE,
+    )
+
+
+def test_a_rejected_complete_call_is_not_ok() -> None:
+    """It came back right, and its tool did not run."""
+    run = run_of(exchange(0, verdict("ok")), exchange(1, messages=[echo("c1"), result("Exit code: 1")]))
+    assert graded(PLAIN, run).grade is Grade.CALL_REJECTED
+    twice = run_of(exchange(0, verdict("call-rejected", "call-rejected")), exchange(1))
+    assert graded(PLAIN, twice) == (Grade.CALL_REJECTED, Reason.TWICE, "m")
+    run = run_of(exchange(0, verdict("ok")), exchange(1, messages=[echo("c1"), result("SchemaError")]))
+    assert (graded(PLAIN, run, [HEALTHY]).grade, graded(PLAIN, run).grade) == (Grade.CALL_REJECTED, Grade.OK)
+
+
+@pytest.mark.parametrize(
+    ("text", "grade"), [("unsupported call: functions.ls", Grade.CALL_REJECTED), ("a.txt\nb.txt", Grade.OK)]
+)
+@pytest.mark.parametrize("name", ["functions.ls", ""])
+def test_a_tool_that_is_not_offered_is_judged_by_all_known_results(name: str, text: str, grade: Grade) -> None:
+    """It has none of its own."""
+    sent = exchange(0, verdict("ok"), call={**CALL, "name": name}, tools=("ls",))
+    run = run_of(sent, exchange(1, messages=[echo("c1"), result(text)], tools=("ls",)))
+    assert graded(PLAIN, run, [HEALTHY]).grade is grade
+
+
+@pytest.mark.parametrize(
+    ("sent", "words"), [(PLANTED, "returned the call as it was sent"), ([], "of a repeated request")]
+)
+def test_a_call_that_came_back_is_not_said_to_be_retried(sent: list[dict[str, Any]], words: str) -> None:
+    """Unless the call is that of a later response, which was healthy."""
+    first = exchange(0, call=HALF)
+    run = run_of(first, exchange(1, verdict("ok"), faults=sent), exchange(2))
+    assert words in str(graded(LOSSY, run).message)
+
+
+@pytest.mark.parametrize(
+    ("sent", "grade"),
+    [({**CALL, "complete": True}, Grade.CALL_REJECTED), (HALF, Grade.CALL_REJECTED), (None, Grade.FAILED)],
+)
+def test_a_call_of_an_earlier_response_was_sent(sent: dict[str, Any] | None, grade: Grade) -> None:
+    """A client may return it, with a rejection, when the request was retried."""
+    problem = {"verdict": "phantom-call", "call": None, "message": "ls id='c1' was never sent"}
+    judged = {**verdict("phantom-call", request=2), "problems": [problem], "understood": False}
+    messages = [
+        {"role": "user", "content": "x"},
+        echo("c1", "c2"),
+        result("Tool execution aborted"),
+        result("a.txt\nb.txt", "c2"),
+    ]
+    first = exchange(0, verdict("retried", "retried") if sent else None, call=sent)
+    run = run_of(first, exchange(1, judged, call={**CALL, "id": "c2"}, faults=[]), exchange(2, messages=messages))
+    assert graded(LOSSY, run, [HEALTHY]).grade is grade
+
+
+def test_the_name_is_the_reason_where_name_and_arguments_differ() -> None:
+    """A client may refuse a tool that it does not offer under the name of another one."""
+    problems = [{"verdict": name, "call": 0, "message": name} for name in ("wrong-name", "wrong-arguments")]
+    judged = {**verdict("wrong-name"), "problems": problems, "understood": False}
+    for name, grade in (("ls", Grade.FAILED), ("functions.ls", Grade.CALL_REJECTED)):
+        sent = exchange(0, judged, call={**CALL, "name": name}, tools=("ls",))
+        run = run_of(sent, exchange(1, messages=[echo("c1"), result("Unavailable tool")], tools=("ls",)))
+        assert graded(PLAIN, run, [HEALTHY])[:2] == (grade, Reason.WRONG_NAME)
+
+
+@pytest.mark.parametrize(("times", "reason"), [(4, Reason.LOOPED), (1, Reason.GAVE_UP)])
+def test_a_client_that_is_stopped_while_it_retries_asked_again_and_again(times: int, reason: Reason) -> None:
+    """It did not give up."""
+    run = run_of(
+        *[exchange(number, verdict("retried", "retried")) for number in range(times)], exit_code=None, timed_out=True
+    )
+    assert graded(PLAIN, run)[:2] == (Grade.FAILED, reason)
+
+
+@pytest.mark.parametrize("outcome", ["wrong-arguments", "returned-without-arguments", "wrong-name"])
+@pytest.mark.parametrize(
+    ("required", "text", "grade"),
+    [
+        (False, "Exit code: 1", Grade.CALL_REJECTED),
+        (False, "SchemaError", Grade.CALL_REJECTED),
+        (False, "a.txt\nb.txt", Grade.FAILED),
+        (True, "Exit code: 1", Grade.FAILED),
+    ],
+)
+def test_a_rejection_passes_where_no_client_has_to_read_the_stream(
+    outcome: str, required: bool, text: str, grade: Grade
+) -> None:
+    """The call that came back otherwise than sent has to be the one that was rejected."""
+    case = replace(PLAIN, required=required)
+    run = run_of(exchange(0, verdict(outcome, outcome)), exchange(1, messages=[echo("c1"), result(text)]))
+    assert graded(case, run, [HEALTHY]).grade is grade
+    assert graded(case, run_of(exchange(0, verdict(outcome, outcome)), exchange(1)), [HEALTHY]).grade is Grade.FAILED
+
+
 def test_the_worst_reason_is_told() -> None:
     """Of all problems of all answers, with why the client read so."""
     first = verdict("wrong-id", "wrong-id")
-    second = {**verdict("duplicate-call", "duplicate-call"), "explanation": "runs it twice"}
+    second = {**verdict("split-call", "split-call"), "explanation": "the client goes by id"}
     result = graded(PLAIN, run_of(exchange(0, first), exchange(1, second)))
-    assert result == (Grade.FAILED, Reason.TWICE, "call 0 ls: m (runs it twice)")
+    assert result == (Grade.FAILED, Reason.SPLIT, "call 0 ls: m, because the client goes by id")
 
 
 @pytest.mark.parametrize(
@@ -95,8 +286,8 @@ def test_the_worst_reason_is_told() -> None:
         (PLAIN, run_of(*THROUGH, exit_code=-11), Grade.FAILED, Reason.CRASHED),
         (PLAIN, run_of(*THROUGH, exit_code=None, timed_out=True), Grade.FAILED, Reason.GAVE_UP),
         (PLAIN, run_of(AGAIN, *THROUGH), Grade.NOT_STRICT, None),
-        (PLAIN, run_of(*[AGAIN] * 4, *THROUGH), Grade.FAILED, Reason.AGAIN),
-        (PLAIN, run_of(*[AGAIN] * 4), Grade.FAILED, Reason.AGAIN),
+        (PLAIN, run_of(*[AGAIN] * 4, *THROUGH), Grade.FAILED, Reason.LOOPED),
+        (PLAIN, run_of(*[AGAIN] * 4), Grade.FAILED, Reason.LOOPED),
         (PLAIN, run_of(exchange(0, verdict("silent", "silent", None))), Grade.FAILED, Reason.GAVE_UP),
         (PLAIN, run_of(exchange(0, verdict("silent", "silent", None)), exit_code=1), Grade.FAILED, Reason.CRASHED),
         (PLAIN, run_of(exchange(0, verdict("aborted", "aborted", None))), Grade.FAILED, Reason.GAVE_UP),
@@ -110,7 +301,7 @@ def test_the_worst_reason_is_told() -> None:
             Grade.OK,
             None,
         ),
-        (LOSSY, run_of(*[exchange(0, verdict("retried"))] * 4), Grade.FAILED, Reason.AGAIN),
+        (LOSSY, run_of(*[exchange(0, verdict("retried"))] * 4), Grade.FAILED, Reason.LOOPED),
         (
             LOSSY,
             run_of(exchange(0, verdict("silent", None, None)), exit_code=None, timed_out=True),
@@ -133,8 +324,9 @@ def test_half_a_call_may_come_back_late() -> None:
     echo = {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "ls", "arguments": "{}"}}]}
     late = exchange(2, messages=[echo, {"role": "tool", "tool_call_id": "c1", "content": "r"}])
     broken = exchange(0, verdict("retried"), call=HALF)
-    result = graded(LOSSY, run_of(broken, exchange(1, verdict("ok", None, 2), call={**CALL, "id": "c2"}), late))
-    assert result == (Grade.FAILED, Reason.HALF, "ls never came whole; the call came back in a later request")
+    run = run_of(broken, exchange(1, verdict("ok", None, 2), call={**CALL, "id": "c2"}), late)
+    assert graded(LOSSY, run, [KnownResult("ls", "{}", "r")])[:2] == (Grade.FAILED, Reason.RAN_INCOMPLETE)
+    assert graded(LOSSY, run)[:2] == (Grade.UNKNOWN, Reason.INCOMPLETE)
     assert graded(LOSSY, run_of(broken, exchange(1, verdict("ok", None, 2)), late)).grade is Grade.OK
 
 
@@ -142,11 +334,11 @@ def test_half_a_call_may_come_back_late() -> None:
     ("case", "run", "why"),
     [
         (PLAIN, Run(failure="x cannot be run: no"), "cannot be run"),
-        (PLAIN, run_of(), "no request to an LLM came before the command ended with 0"),
-        (PLAIN, run_of(exchange(0, method="GET")), "it asked for https://h.example"),
-        (PLAIN, run_of(exchange(0, verdict("ok"), faults=[])), "nothing was planted"),
+        (PLAIN, run_of(), "sent no request to an LLM before the command exited with code 0"),
+        (PLAIN, run_of(exchange(0, method="GET")), "it requested https://h.example"),
+        (PLAIN, run_of(exchange(0, verdict("ok"), faults=[])), "nothing was injected"),
         (healthy("openai-chat"), run_of(exchange(0)), "no request offered a tool"),
-        (healthy("openai-chat"), run_of(exchange(0, tools=["ls", "cat"])), "the tools on offer were ls, cat"),
+        (healthy("openai-chat"), run_of(exchange(0, tools=["ls", "cat"])), "available tools: ls, cat"),
     ],
 )
 def test_what_could_not_be_tried_says_nothing_of_the_client(case: Case, run: Run, why: str) -> None:
@@ -178,10 +370,10 @@ def test_what_a_half_call_lacks_is_told() -> None:
         {**about, "severity": "note", "call": 0, "message": "a note"},
         {**about, "severity": "error", "call": 1, "message": "another call's"},
     ]
-    lost = exchange(0, verdict("executed-half-call"), call={**HALF, "arguments": ""}, findings=findings)
+    lost = exchange(0, verdict("returned-incomplete-call"), call={**HALF, "arguments": ""}, findings=findings)
     result = graded(LOSSY, run_of(lost, exchange(1, messages=[echo])))
-    told = "ls has required parameters and got no arguments; the call came back in a later request"
-    assert result == (Grade.FAILED, Reason.HALF, told)
+    told = "ls has required parameters and got no arguments; the client returned it"
+    assert result == (Grade.UNKNOWN, Reason.INCOMPLETE, told)
 
 
 def test_the_worst_comes_first() -> None:
@@ -190,11 +382,11 @@ def test_the_worst_comes_first() -> None:
         Result(Grade.OK),
         Result(Grade.FAILED, Reason.CRASHED),
         Result(Grade.HARNESS_FAILURE),
-        Result(Grade.FAILED, Reason.HALF),
+        Result(Grade.FAILED, Reason.INCOMPLETE),
         Result(Grade.NOT_STRICT),
     ]
     assert [one.reason or one.grade for one in sorted(results, key=rank)] == [
-        Reason.HALF,
+        Reason.INCOMPLETE,
         Reason.CRASHED,
         Grade.HARNESS_FAILURE,
         Grade.NOT_STRICT,

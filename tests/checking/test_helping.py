@@ -1,47 +1,53 @@
-"""What helps a client in a case that it failed."""
+"""What may help a client in a case that it failed."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from toolstream_core.checking.helping import advice
-
-UNTRIED: dict[str, Any] = {"repair": []}
-
-
-def case(kind: str, name: str, *verdicts: dict[str, Any], grade: str = "failed") -> dict[str, Any]:
-    """A case of a report, as far as that is looked at."""
-    return {"kind": kind, "name": name, "grade": grade, "turns": [{"verdict": one} for one in (None, *verdicts)]}
+from toolstream_core.checking.case import Case, Kind
+from toolstream_core.checking.helping import candidates
 
 
-def verdict(*advised: str, sent: int = 0) -> dict[str, Any]:
-    """A verdict on a client that sent so many calls back."""
-    return {"advice": list(advised), "sent": [{}] * sent}
+def case(kind: str, name: str) -> Case:
+    """A case, as far as that is looked at."""
+    return Case(protocol="openai-chat", kind=Kind(kind), name=name, title="")
+
+
+def exchanges(*advised: tuple[str, ...]) -> Any:
+    """Exchanges with verdicts that advise something, after one without a verdict."""
+    verdicts = [None, *(SimpleNamespace(advice=one) for one in advised)]
+    return [SimpleNamespace(verdict=one) for one in verdicts]
 
 
 @pytest.mark.parametrize(
-    ("failed", "helps"),
+    ("failed", "options"),
     [
-        (case("fault", "late-id", verdict()), "--set toolstream_repair=late-id"),
-        (case("preset", "openclaw"), "--set toolstream_repair=empty-id,empty-name"),
-        (case("fault", "missing-calls"), ""),
-        (case("fault", "lost-arguments"), ""),
-        (case("shape", "whole-calls"), ""),
-        (case("transit", "stall"), ""),
+        (case("fault", "late-id"), ["--set toolstream_repair=late-id"]),
+        (case("preset", "openclaw"), ["--set toolstream_repair=empty-id,empty-name"]),
+        (case("fault", "missing-calls"), []),
+        (case("fault", "lost-arguments"), []),
+        (case("shape", "whole-calls"), []),
+        (case("transit", "stall"), []),
     ],
 )
-def test_who_ran_nothing_is_told_the_safe_repair_of_what_was_planted(failed: dict[str, Any], helps: str) -> None:
-    """Nothing came back that could be explained; behind repair nothing more is advised."""
-    assert advice(failed, UNTRIED) == helps
-    assert advice(failed, {"repair": ["safe"]}) == ""
+def test_the_safe_repairs_of_what_was_injected_are_tried(failed: Case, options: list[str]) -> None:
+    """A repair that guesses is not."""
+    assert candidates(failed, exchanges(())) == options
 
 
-def test_what_was_tried_goes_before_it() -> None:
-    """Where calls came back and nothing that was tried helps, nothing is advised; nor where nothing failed."""
-    assert (
-        advice(case("fault", "late-id", verdict(), verdict("--set a=b", "--set c=d", sent=1)), UNTRIED) == "--set a=b"
-    )
-    assert advice(case("fault", "late-id", verdict(sent=1)), UNTRIED) == ""
-    assert advice(case("fault", "late-id", grade="ok"), UNTRIED) == ""
+def test_the_advice_of_a_verdict_is_tried_first() -> None:
+    """Of several, the first."""
+    shape, repair = "--set toolstream_shape=a", "--set toolstream_repair=late-id"
+    found = exchanges((), (shape, "--set toolstream_shape=b"), ("--set toolstream_shape=c",))
+    assert candidates(case("fault", "late-id"), found) == [shape, repair]
+    assert candidates(case("fault", "late-id"), exchanges((repair,))) == [repair]
+
+
+def test_nothing_is_tried_with_the_clients_own_provider() -> None:
+    """Each run costs money there."""
+    failed = case("fault", "late-id")
+    assert candidates(failed, exchanges(("--set toolstream_shape=a",)), upstream=True) == []
+    assert candidates(failed, exchanges(("--set toolstream_shape=a",))) != []

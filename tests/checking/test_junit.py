@@ -32,6 +32,6 @@ def test_the_document() -> None:
     }
     failure = suite.find("testcase/failure")
     assert failure is not None
-    assert failure.get("type") == "ran a half call"
+    assert failure.get("type") == "returned an incomplete call"
     assert "]]> </failure> <b>" in str(failure.get("message"))
     assert "to run it again: toolstream check --only b-half" in str(failure.text)

@@ -32,13 +32,13 @@ def test_clients_are_read(tmp_path: Path) -> None:
     ("text", "right"),
     [
         ("[clients", "not valid TOML"),
-        ("", "has no clients; right would be"),
+        ("", "has no clients; expected"),
         ("[clients]\na = 1", "clients.a has no command"),
         ("[clients.a]\ncommand = 'a b'", "clients.a has no command"),
-        ("[clients.a]\ncommand = ['a']\nenv = {X = 1}", "env is a table of texts"),
-        ("[clients.a]\ncommand = ['a']\nprotocol = 'x'", "there is no protocol 'x'; known are openai-chat"),
-        ("[clients.a]\ncommand = ['a']\ntimeout = 'x'", "timeout is a number"),
-        ("[clients.a]\ncommand = ['a']\nprompts = 'x'", "clients.a has 'prompts'; known are command"),
+        ("[clients.a]\ncommand = ['a']\nenv = {X = 1}", "env must be a table of strings"),
+        ("[clients.a]\ncommand = ['a']\nprotocol = 'x'", "unknown protocol 'x'; known are openai-chat"),
+        ("[clients.a]\ncommand = ['a']\ntimeout = 'x'", "timeout must be a number"),
+        ("[clients.a]\ncommand = ['a']\nprompts = 'x'", "clients.a has the unknown key 'prompts'; known are command"),
     ],
 )
 def test_a_wrong_file_is_told_with_what_is_right(tmp_path: Path, text: str, right: str) -> None:

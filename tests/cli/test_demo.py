@@ -7,20 +7,27 @@ import os
 import re
 import subprocess
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.conftest import ROOT
-from toolstream_core.cli import demo
+from toolstream_core.cli import demo, demo_clients
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.e2e
 
+NO_SDK = "import sys; sys.modules.update(dict.fromkeys(['anthropic', 'httpx', 'openai', 'requests']))"
 
-def test_demo() -> None:
-    """Three real clients understand their calls, and what was said is shown."""
+
+def test_demo(tmp_path: Path) -> None:
+    """Its clients read their calls with the standard library alone; what the log shows of them is printed."""
+    start = f"{NO_SDK}; from toolstream_core.cli.main import main; sys.exit(main(['demo']))"
     done = subprocess.run(
-        [sys.executable, "-m", "toolstream_core.cli.main", "demo"],
+        [sys.executable, "-c", start],
+        cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(ROOT / "addon")},
         capture_output=True,
         text=True,
@@ -28,30 +35,37 @@ def test_demo() -> None:
         timeout=120,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert "All 3 clients were seen, and one broken stream was mended." in done.stdout
-    assert 'the client runs read_file with {"path": "README.md"}' in done.stdout
-    assert re.search(r'id="" +name=absent +index=0', done.stdout)
-    assert 'and was told to run get_weather with {"city"' in done.stdout
-    assert "error TS205 cumulative-arguments" in done.stdout
-    assert "9 mended" in done.stdout
+    acts = done.stdout.split("$ mitmdump ")[1:]
+    assert [act.count("the client runs ") for act in acts] == [3, 1, 1, 1, 1]
+    assert [act.count("but the provider sent ") for act in acts] == [0, 1, 0, 1, 0]
+    assert re.search(r'id="" +name=absent +index=0', acts[0])
+    assert "verdict returned-without-arguments" in acts[1]
+    assert "whole-calls" in acts[1].partition("verdict")[2]
+    assert "verdict ok" in acts[2]
+    assert "error TS205 cumulative-arguments" in acts[3]
+    assert "9 events repaired" in acts[4]
+    assert "All clients did what was expected." in done.stdout
     assert "\x1b" not in done.stdout
 
 
 def test_a_client_that_misunderstands(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """It is named, and the demo fails."""
-    right = demo._expected
-
-    def other(flow: str) -> list[tuple[str, Any]]:
-        return [("something_else", {})] if flow == "anthropic-single" else right(flow)
-
-    monkeypatch.setattr(demo, "_expected", other)
-    monkeypatch.setattr(demo, "_acts", lambda scenes: [demo.Act({}, scenes[2:])])
+    scene = demo.Scene("By id", demo.EMPTY_ID, demo_clients.BY_ID)
+    monkeypatch.setattr(demo, "ACTS", [demo.Act({}, [scene])])
     assert demo.run(argparse.Namespace()) == 1
-    assert "failed: anthropic-python, Messages" in capsys.readouterr().out
+    assert "failed: By id" in capsys.readouterr().out
 
 
-def test_without_the_sdks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """It says what to install."""
-    monkeypatch.setitem(sys.modules, "anthropic", None)
-    assert demo.run(argparse.Namespace()) == 2
-    assert "pip install '.[demo]'" in capsys.readouterr().err
+EVENTS: list[dict[str, Any]] = [
+    {"choices": [{"delta": {"content": "Let me see."}}]},
+    {"choices": [{"delta": {"tool_calls": [{"index": 0, "id": "a", "function": {"name": "f", "arguments": ""}}]}}]},
+    {"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {"arguments": "{}"}}]}}]},
+    {"choices": [{"delta": {"tool_calls": [{"index": 1, "id": "b", "function": {"name": "g", "arguments": "{}"}}]}}]},
+    {"choices": []},
+]
+
+
+@pytest.mark.parametrize("client", [demo_clients.CHAT, demo_clients.BY_ID])
+def test_a_client_reads_a_healthy_stream(client: demo_clients.Client) -> None:
+    """The bug of the second shows with ids that are there and empty alone."""
+    assert client.read(EVENTS) == [demo_clients.Call("a", "f", "{}"), demo_clients.Call("b", "g", "{}")]

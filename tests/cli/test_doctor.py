@@ -50,7 +50,7 @@ def test_what_is_clean_passes(folder: Path) -> None:
 def test_fix_redacts_the_flow_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The next run finds nothing."""
     assert main(["doctor", "--fix", str(folder)]) == 0
-    assert "written again" in capsys.readouterr().out
+    assert "rewritten without secrets" in capsys.readouterr().out
     assert KEY.encode() not in (folder / "open.flow").read_bytes()
     assert main(["doctor", str(folder)]) == 0
 
@@ -76,3 +76,61 @@ def test_a_wrong_question_is_told(words: list[str], capsys: pytest.CaptureFixtur
     """One line, exit code 2."""
     assert main(["doctor", *words]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+HAR = {
+    "log": {
+        "entries": [
+            {
+                "request": {
+                    "method": "POST",
+                    "url": "https://x.example/v1/chat/completions",
+                    "headers": [{"name": "authorization", "value": f"Bearer sk-proj-{KEY}"}],
+                    "postData": {"text": '{"model":"m","stream":true,"messages":[]}'},
+                },
+                "response": {
+                    "status": 200,
+                    "content": {"mimeType": "text/event-stream", "text": event("hello").decode()},
+                },
+            }
+        ]
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "advice"),
+    [
+        ("leak.txt", f"API_KEY=sk-proj-{KEY}", "by hand"),
+        ("leak.json", json.dumps({"api_key": f"sk-proj-{KEY}"}), "by hand"),
+        ("leak.har", json.dumps(HAR), "toolstream extract"),
+    ],
+)
+def test_only_a_command_that_can_read_the_file_is_advised(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, advice: str
+) -> None:
+    """What is advised works; `--fix` says which files it cannot rewrite, and leaves them as they are."""
+    path = tmp_path / name
+    path.write_text(text)
+    path.chmod(0o600)
+    assert main(["doctor", str(path)]) == 1
+    told = capsys.readouterr().out
+    assert advice in told
+    assert ("toolstream extract" in told) == (main(["extract", str(path), "-o", str(tmp_path / "out")]) == 0)
+    capsys.readouterr()
+    assert main(["doctor", "--fix", str(path)]) == 1
+    assert f"{path} was not changed" in capsys.readouterr().err
+    assert path.read_text() == text
+
+
+def test_fix_is_not_advised_for_what_it_cannot_rewrite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A flow file that was cut off: its first flow can be extracted."""
+    path = write(tmp_path / "cut.flow", flow_of(event("hello"), x_api_key=KEY), flow_of(event("hello")))
+    path.write_bytes(path.read_bytes()[:-20])
+    before = path.read_bytes()
+    assert main(["doctor", "--fix", str(path)]) == 1
+    told = capsys.readouterr()
+    assert "doctor --fix" not in told.out
+    assert "toolstream extract" in told.out
+    assert "was not changed" in told.err
+    assert path.read_bytes() == before

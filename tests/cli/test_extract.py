@@ -71,8 +71,8 @@ def test_a_dump_becomes_a_fixture(extract: Extract, tmp_path: Path) -> None:
     dump = with_secret(tmp_path / "dump.mitm")
     [line] = extract(dump)
     stem = "20260322-140500-openai-chat-z-ai-glm-5-0001"
-    assert line == f"wrote {extract.folder / stem}.flow: 2 answers, 0 findings ({dump}#1, {dump}#2)"
-    assert f"left out {dump}#0: is no LLM's answer" in extract.err
+    assert line == f"wrote {extract.folder / stem}.flow: 2 responses, 0 findings ({dump}#1, {dump}#2)"
+    assert f"left out {dump}#0: is not an LLM response" in extract.err
     assert extract.files == [f"{stem}.expect.json", f"{stem}.flow"]
     path = extract.folder / f"{stem}.flow"
     assert KEY.encode() not in path.read_bytes()
@@ -117,7 +117,7 @@ def test_nothing_is_overwritten(extract: Extract) -> None:
     before = (extract.folder / "glm.expect.json").read_bytes()
     (extract.folder / "glm.flow").unlink()
     assert extract(GLM, "--name", "glm", code=2) == []
-    assert "glm.expect.json exists already; --force replaces it, --name gives another name" in extract.err
+    assert "glm.expect.json exists already; add --force to overwrite it, or name another file" in extract.err
     assert extract.files == ["glm.expect.json"]
     extract(HEALTHY, "--name", "glm", "--force")
     assert (extract.folder / "glm.expect.json").read_bytes() != before
@@ -126,9 +126,9 @@ def test_nothing_is_overwritten(extract: Extract) -> None:
 @pytest.mark.parametrize(
     ("words", "count"),
     [
-        (["--only", "findings"], 1),
-        (["--only", "errors"], 1),
-        (["--only", "findings", "--ignore", "missing-calls"], 0),
+        (["--when", "findings"], 1),
+        (["--when", "errors"], 1),
+        (["--when", "findings", "--ignore", "missing-calls"], 0),
         (["--select", "missing-calls"], 1),
         (["--select", "empty-id"], 0),
         ([], 2),
@@ -138,13 +138,13 @@ def test_only_what_matters(extract: Extract, words: list[str], count: int) -> No
     """By findings, errors, names; the rest is told."""
     written = extract(HEALTHY, MISSING, "--each", "conversation", *words, code=0 if count else 1)
     assert len(written) == count
-    assert extract.err.count("has none of the findings asked for") == 2 - count
+    assert extract.err.count("no selected finding") == 2 - count
 
 
 def test_notes_count_where_they_are_named(extract: Extract) -> None:
     """They are no findings that matter otherwise."""
     path = ROOT / "flows" / "deepseek-empty-id.flow"
-    assert extract(path, "--only", "findings", code=1) == []
+    assert extract(path, "--when", "findings", code=1) == []
     assert len(extract(path, "--select", "empty-id")) == 1
 
 
@@ -168,7 +168,7 @@ def test_a_client_that_left_when_all_was_said_is_no_error(extract: Extract, tmp_
     with path.open("wb") as file:
         for flow in left:
             FlowWriter(file).add(flow)
-    extract(path, "--only", "errors", code=1)
+    extract(path, "--when", "errors", code=1)
     extract(path, "--format", "bare", "--name", "left")
     manifests = list(extract.folder.rglob("manifest.json"))
     assert manifests
@@ -199,9 +199,9 @@ def test_a_bare_body_needs_a_request_or_gets_one(extract: Extract, tmp_path: Pat
     ("words", "told"),
     [
         (["--secret", "/(/"], "toolstream: --secret: '(' is not a regular expression"),
-        (["--name", "a/b"], "is no file name; right would be one without folders"),
+        (["--name", "a/b"], "is not a file name. Expected a name without folders"),
         (["--select", "nonsense"], "nonsense"),
-        (["--format", "xml"], "invalid choice"),
+        (["--format", "xml"], "unknown value 'xml'. Expected one of: flow, bare, vcr"),
     ],
 )
 def test_what_is_asked_wrongly(extract: Extract, words: list[str], told: str) -> None:
@@ -216,11 +216,11 @@ def test_what_cannot_be_read_or_written(extract: Extract, tmp_path: Path) -> Non
     bad = tmp_path / "bad.flow"
     bad.write_text("nonsense")
     assert len(extract(bad, GLM, code=2)) == 1
-    assert f"left out {bad}: is no mitmproxy flow file" in extract.err
+    assert f"left out {bad}: is not a mitmproxy flow file" in extract.err
     file = Extract(bad, extract._capsys)
     file(GLM, code=2)
-    assert "is no folder; -o takes the folder of the fixtures" in file.err
+    assert "is not a folder. Expected a folder for the fixtures" in file.err
     nothing = tmp_path / "x.txt"
     nothing.write_text("hello")
     assert extract(nothing, code=1) == []
-    assert "holds no LLM stream" in extract.err
+    assert "contains no LLM stream" in extract.err

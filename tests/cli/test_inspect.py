@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.inspected import GLM, ROOT, Inspect, body, flows, run, save
+from toolstream_core.cli.main import main
 from toolstream_core.protocols.registry import PROTOCOLS
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def test_one_stream_is_told_chunk_by_chunk() -> None:
     )
     assert re.fullmatch(r"#1 +\+\d+ms event 1    call 0  id=absent +name=absent +index=0  args=.*", lines[2])
     assert any(line.startswith("#1         call 0 web_search ") for line in lines)
-    assert "#1         7 events, 1 call, finish tool_calls, answered by z-ai/glm-5-20260211" in lines
+    assert "#1         7 events, 1 call, finish tool_calls, model z-ai/glm-5-20260211" in lines
     assert all(len(line) <= 120 for line in lines)
 
 
@@ -64,10 +65,10 @@ def test_a_request_that_is_none_is_told_before_anything_is_read(inspect: Inspect
 def test_a_protocol_can_be_forced(inspect: Inspect, tmp_path: Path) -> None:
     """Upon a stream that nobody recognises."""
     (tmp_path / "a.sse").write_bytes(b'data: {"foo": 1}\n\n')
-    assert inspect(tmp_path / "a.sse") == []
-    [stream] = inspect.streams("--dialect", "gemini", tmp_path / "a.sse", code=1)
+    assert inspect(tmp_path / "a.sse", code=2) == []
+    [stream] = inspect.streams("--protocol", "gemini", tmp_path / "a.sse", code=1)
     assert (stream["dialect"], stream["events"], stream["ended"]) == ("gemini", 1, False)
-    dialects = {stream["dialect"] for stream in inspect.streams("--dialect", "anthropic", GLM, code=1)}
+    dialects = {stream["dialect"] for stream in inspect.streams("--protocol", "anthropic", GLM, code=1)}
     assert dialects == {"anthropic"}
 
 
@@ -149,10 +150,30 @@ def test_the_page_has_every_option(inspect: Inspect) -> None:
     """In its table; `--help` says them too."""
     options = set(re.findall(r"--[a-z-]+", "".join(inspect("--help")))) - {"--help"}
     section = PAGE.partition("## `toolstream repair`")[0]
-    assert options == set(re.findall(r"--[a-z-]+", "".join(re.findall(r"^\| (`--.*?) \|", section, re.MULTILINE))))
+    assert options == set(re.findall(r"--[a-z-]+", "".join(re.findall(r"^\| (`-.*?) \|", section, re.MULTILINE))))
 
 
 def test_the_page_names_every_protocol() -> None:
     """That a file can be read as."""
-    [row] = re.findall(r"^\| `--dialect NAME` .*$", PAGE, re.MULTILINE)
+    section = PAGE.partition("## `toolstream repair`")[0]
+    [row] = re.findall(r"^\| `--protocol NAME` .*$", section, re.MULTILINE)
     assert [one.name for one in PROTOCOLS if f"`{one.name}`" not in row] == []
+
+
+def test_ignored_findings_are_printed_nowhere(capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither where they show nor at the end."""
+    flow = str(ROOT / "flows" / "openclaw-empty-ids.flow")
+    assert main(["inspect", "--chunks", "--ignore", "empty-id", flow]) == 0
+    printed = capsys.readouterr().out
+    assert "TS102" not in printed
+    assert "TS112" in printed
+
+
+def test_objects_in_a_file_have_no_missing_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the text too."""
+    chunk = {"id": "c", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "Hi"}}]}
+    last = {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    path = tmp_path / "log.txt"
+    path.write_text("".join(f"chunk {json.dumps(one)}\n" for one in (chunk, last)))
+    assert main(["inspect", "--chunks", str(path)]) == 0
+    assert "missing-done" not in capsys.readouterr().out

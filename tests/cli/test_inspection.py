@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -8,15 +9,20 @@ from toolstream_core.cli.inspection import CLEAN, FOUND, UNREADABLE, Inspection
 from toolstream_core.cli.printer import TextPrinter
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.sources.files import READABLE
 from toolstream_core.sources.saved import Saved, UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from toolstream_core.model import Finding, Record
+    from toolstream_core.model import Finding, Json, Record
 
 GOOD = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
+CALL = (
+    b'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":'
+    b'{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}\n\ndata: [DONE]\n\n'
+)
 CUT = b'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n'
 
 
@@ -42,6 +48,10 @@ def no(finding: Finding) -> bool:
     return False
 
 
+def _ignore(line: str) -> None:
+    del line
+
+
 def inspected(
     *answers: Saved | Exception, keeps: Callable[[Finding], bool] = every, path: str = "x"
 ) -> tuple[Inspection, list[str]]:
@@ -61,8 +71,8 @@ def answer(*chunks: bytes, source: str = "x#0", **more: object) -> Saved:
     ("answers", "code"),
     [
         ((answer(GOOD),), CLEAN),
-        ((answer(b"nothing"),), CLEAN),
-        ((), CLEAN),
+        ((answer(b"nothing"),), UNREADABLE),
+        ((), UNREADABLE),
         ((answer(CUT),), FOUND),
         ((answer(CUT), answer(GOOD)), FOUND),
         ((answer(GOOD), UnreadableError("is corrupt")), UNREADABLE),
@@ -92,8 +102,8 @@ def test_findings_that_nobody_wants_are_neither_told_nor_counted() -> None:
 @pytest.mark.parametrize(
     ("answers", "told"),
     [
-        ((), "no LLM stream in x"),
-        ((answer(b"data: {}\n\n"),), "no LLM stream in x"),
+        ((), f"x contains no LLM response. Expected {READABLE}"),
+        ((answer(b"data: {}\n\n"),), f"x contains no LLM response. Expected {READABLE}"),
         ((UnreadableError("is corrupt"),), "x is corrupt"),
         ((answer(missing="its body is away"),), "x#0 cannot be read: its body is away"),
         ((answer(GOOD),), None),
@@ -110,15 +120,18 @@ def test_standard_error_tells_what_is_not_there(
 def test_standard_input_has_a_name(capsys: pytest.CaptureFixture[str]) -> None:
     """A hyphen alone would tell nobody."""
     inspected(path="-")
-    assert capsys.readouterr().err == "toolstream: no LLM stream in standard input\n"
+    assert capsys.readouterr().err == f"toolstream: standard input contains no LLM response. Expected {READABLE}\n"
 
 
-def test_a_folder_without_streams_is_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its files are passed over in silence."""
-    (tmp_path / "a").touch()
-    (tmp_path / "b").touch()
-    inspected(answer(b"nothing"), path=str(tmp_path))
-    assert capsys.readouterr().err == f"toolstream: no LLM stream in {tmp_path}\n"
+def test_files_of_a_folder_without_a_response_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In one line, and they are no error."""
+    for number in range(12):
+        (tmp_path / f"{number:02}").touch()
+    inspection, _ = inspected(answer(b"nothing"), path=str(tmp_path))
+    assert inspection.close(exit_zero=False) == CLEAN
+    names = ", ".join(f"{number:02}" for number in range(10))
+    told = f"toolstream: {tmp_path}: skipped 12 files without an LLM response: {names} and 2 more\n"
+    assert capsys.readouterr().err == told
 
 
 def test_a_bug_of_ours_is_told_and_the_next_answer_is_read(capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,7 +139,7 @@ def test_a_bug_of_ours_is_told_and_the_next_answer_is_read(capsys: pytest.Captur
 
     class Failing(TextPrinter):
         def add(self, record: Record, hide: object) -> None:
-            raise KeyError(record.source)
+            raise KeyError(f"{record.source} planted-words")
 
     lines: list[str] = []
     answers = holding(answer(GOOD), answer(GOOD, source="x#1"))
@@ -134,7 +147,8 @@ def test_a_bug_of_ours_is_told_and_the_next_answer_is_read(capsys: pytest.Captur
     inspection.read("x")
     told = capsys.readouterr().err.splitlines()
     assert [line.split()[1] for line in told] == ["x#0", "x#1"]
-    assert all("bug of toolstream" in line and "KeyError" in line for line in told)
+    assert all("a bug in toolstream: KeyError at test_inspection.py:" in line for line in told)
+    assert not any("planted" in line for line in told)
     assert inspection.close(exit_zero=True) == UNREADABLE
 
 
@@ -174,4 +188,40 @@ def test_no_more_is_taken_of_a_file_than_it_takes_to_know_that_it_is_none() -> N
         raise AssertionError
 
     inspection, _ = inspected(Saved(exchange=Exchange(source="x"), chunks=endless()))
+    assert inspection.close(exit_zero=False) == UNREADABLE
+
+
+def test_a_folder_of_our_own_files_named_one_by_one_is_no_error(tmp_path: Path) -> None:
+    """As a shell does with `captures/*`: expectations and the files beside a bare response belong to these."""
+    (tmp_path / "a.flow").touch()
+    (tmp_path / "a.expect.json").touch()
+    inspection, _ = inspected(answer(GOOD), path=str(tmp_path / "a.flow"))
+    for name in ("a.expect.json", "b.expect.json"):
+        other = Inspection(TextPrinter(_ignore), holding(), every, PROTOCOLS)
+        other.read(str(tmp_path / name))
+        assert other.close(exit_zero=False) == (CLEAN if name.startswith("a") else UNREADABLE)
     assert inspection.close(exit_zero=False) == CLEAN
+
+
+def test_bodies_of_earlier_responses_are_not_kept_beyond_a_bound() -> None:
+    """However many responses a file holds, and whether or not a request follows them."""
+
+    def request(number: int) -> Json:
+        return {"model": "m", "stream": True, "messages": [{"role": "user", "content": f"{number}"}]}
+
+    size = 8 << 20
+
+    def many() -> Iterator[Saved]:
+        for number in range(24):
+            exchange = Exchange(source=f"x#{number}", path="/v1/chat/completions", request=request(number))
+            yield Saved(exchange=exchange, chunks=(CALL, *[b":" + b" " * 65_533 + b"\n\n"] * (size >> 16)))
+
+    tracemalloc.start()
+    try:
+        inspection = Inspection(TextPrinter(_ignore), lambda _: many(), every, PROTOCOLS)
+        inspection.read("x")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert size < peak < 12 * size
+    assert inspection.close(exit_zero=True) == CLEAN

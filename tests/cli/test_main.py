@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import subprocess
 import sys
@@ -9,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from toolstream_core.cli import addon_path, main
+from toolstream_core.cli.commands import COMMANDS
+from toolstream_core.cli.parser import EPILOG
+from toolstream_core.version import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 FLOWS = ROOT / "flows"
@@ -28,74 +30,99 @@ def run(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("command", main.COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_its_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """And the list of commands names it."""
+    """Three ways to the same text, which ends with the exit codes. The list of commands names it."""
     assert main.main([command, "--help"]) == 0
-    assert f"toolstream {command}" in capsys.readouterr().out
-    assert main.main(["--help"]) == 0
-    assert command in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert f"toolstream {command}" in text
+    assert " ".join(text.split()).endswith(COMMANDS[command].epilog)
+    assert main.main(["help", command]) == 0
+    assert capsys.readouterr().out == text
+    assert main.main(["--help"]) == main.main(["-h"]) == main.main(["help"]) == 0
+    text = capsys.readouterr().out
+    assert text.count(f"\n  {command} ") == 3
+    assert all(str(code) in text for code in (0, 1, 2, 130))
 
 
-def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
-    """As pyproject.toml has it."""
+def test_the_exit_code_of_run_is_that_of_its_command() -> None:
+    """Its help does not give it the meaning that it has elsewhere."""
+    assert COMMANDS["check"].epilog == EPILOG
+    text = " ".join(COMMANDS["run"].parser().format_help().split())
+    assert "findings of severity" not in text
+    assert all(code in text for code in ("that of CMD", "2 ", "126 ", "127 ", "130 "))
+
+
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    """As the package has it, installed or not."""
     assert main.main(["--version"]) == 0
-    told = capsys.readouterr().out.split()
-    assert told[0] == "toolstream"
-    assert f'version = "{told[1]}"' in (ROOT / "pyproject.toml").read_text()
-
-
-def test_a_checkout_that_is_not_installed_has_no_version(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It runs all the same."""
-
-    def missing(name: str) -> str:
-        raise importlib.metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(importlib.metadata, "version", missing)
-    assert main.main(["--version"]) == 0
-    assert capsys.readouterr().out == "toolstream (not installed)\n"
+    assert capsys.readouterr().out == f"toolstream {__version__}\n"
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "COMMAND"),
-        (["inspekt"], "'inspekt'"),
-        (["--verbose"], "COMMAND"),
-        (["inspect"], "PATH"),
-        (["inspect", "x", "--frmat", "json"], "--frmat json; did you mean --format?"),
-        (["shrink", "x", "-s", "y"], "usage: toolstream shrink"),
-        (["run", "--speed", "fast"], "'fast' is no speed: 1 is as recorded"),
-        (["serve", "--port", "99999"], "'99999' is no port"),
-        (["run", "--set", "x"], "'x' is not NAME=VALUE"),
-        (["run", "--websocket", "no"], "'read', 'refuse', 'pass'"),
-        (["inspect", "x", "--format", "xml"], "'xml'"),
-        (["inspect", "x", "--dialect", "cohere"], "'cohere'"),
-        (["inspect", "x", "--select", "TS999"], "TS302 cut-off-call"),
-        (["addon-path", "x"], "x"),
+        ([], "missing command. See `toolstream help`"),
+        (["inspekt"], "unknown command 'inspekt'; did you mean inspect? See `toolstream help`"),
+        (["help", "serv"], "unknown command 'serv'; did you mean serve?"),
+        (["--verbose"], "expected a command before --verbose"),
+        (["inspect"], "missing argument: PATH. See `toolstream help inspect`"),
+        (
+            ["inspect", "x", "--frmat", "json"],
+            "unknown option --frmat; did you mean --format? See `toolstream help inspect`",
+        ),
+        (["inspect", "x", "--dialct", "y"], "unknown option --dialct; did you mean --dialect?"),
+        (["run", "--provider", "flows", "--", "x"], "unknown option --provider; did you mean --provider-repeats?"),
+        (["shrink", "x", "-s", "y"], "unknown option -s. See `toolstream help shrink`"),
+        (["run", "--speed", "fast"], "--speed: 'fast' is not a speed. Expected: 1 as recorded"),
+        (["serve", "--port", "99999"], "--port: '99999' is not a port"),
+        (["run", "--set", "x"], "--set: 'x' is not NAME=VALUE"),
+        (["run", "--websocket", "no"], "--websocket: unknown value 'no'. Expected one of: read, refuse, pass"),
+        (["run", "--when", "finding"], "--when: unknown value 'finding'; did you mean findings?"),
+        (["run", "--log", "calls"], "'calls' is a level. Expected: --level calls, or --log ./calls for a file"),
+        (
+            ["inspect", "x", "--format", "jsn"],
+            "--format: unknown value 'jsn'; did you mean json? Expected one of: text, json",
+        ),
+        (
+            ["inspect", "x", "--protocol", "antropic"],
+            "--protocol: unknown protocol 'antropic'; did you mean anthropic?",
+        ),
+        (["probe", "x", "--protocol", "openai-realtime"], "unknown protocol 'openai-realtime'; did you mean openai-"),
+        (["inspect", "x", "--select", "emptyid"], "--select: unknown defect 'emptyid'; did you mean empty-id?"),
+        (["inspect", "x", "--select", "TS999"], "unknown defect 'TS999'"),
+        (["run", "--fault", "deepsek"], "--fault: unknown fault 'deepsek'; did you mean deepseek?"),
+        (["fault", "emptyid", "x", "-o", "y"], "unknown fault 'emptyid'; did you mean empty-id?"),
+        (["check", "--repair", "saef"], "--repair: unknown defect 'saef'; did you mean safe?"),
+        (["serve", "x", "--shape", "for:aichatt"], "unknown client 'for:aichatt'; did you mean for:aichat?"),
+        (["shrink", "x", "--verdict", "splitcall"], "--verdict: unknown verdict 'splitcall'; did you mean split-call?"),
+        (["addon-path", "x"], "unexpected argument 'x'"),
+        (["completion", "zhs"], "unknown value 'zhs'; did you mean zsh?"),
     ],
 )
-def test_what_is_asked_wrongly_is_told_with_2(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """In argparse's words, on standard error."""
+def test_usage_errors(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line on standard error, with one prefix; exit code 2."""
     assert main.main(words) == 2
     said = capsys.readouterr()
     assert not said.out
-    assert said.err.startswith("usage: toolstream")
+    assert said.err.startswith("toolstream: ")
+    assert said.err.count("\n") == 1
     assert told in said.err
 
 
-def test_only_the_module_of_the_command_is_loaded() -> None:
-    """To load mitmproxy takes longer than to read a bare body."""
+@pytest.mark.parametrize("words", [["--help"], *([command, "--help"] for command in COMMANDS)], ids=" ".join)
+def test_help_loads_no_command(words: list[str]) -> None:
+    """Neither mitmproxy nor what the commands work with: nothing but the declarations."""
     code = (
-        "import sys; from toolstream_core.cli.main import main; main(['addon-path']); "
-        "sys.exit('mitmproxy' in sys.modules or 'toolstream_core.cli.inspect' in sys.modules)"
+        "import sys; from toolstream_core.cli.main import main; main(sys.argv[1:]); "
+        "print(*sys.modules, sep='\\n', file=sys.stderr)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT / "addon")}, check=False
-    )
-    assert done.returncode == 0
+    command = [sys.executable, "-c", code, *words]
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "addon")}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    loaded = done.stderr.split()
+    assert "mitmproxy" not in loaded
+    assert len([name for name in loaded if name.startswith("toolstream_core.")]) <= 13
 
 
 def test_an_interrupted_command_says_130(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,3 +196,20 @@ def test_the_words_are_those_of_the_command_line(
     monkeypatch.setattr(addon_path, "run", found)
     assert main.main() == 1
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["shrink", "-"], "standard input has no name to derive the output's from. Add -o FILE"),
+        (["run", "-", "--", "x"], "standard input cannot be served; save it to a file and name that file"),
+        (["serve", "-"], "standard input cannot be served; save it to a file and name that file"),
+        (["check", "-", "--", "x"], "standard input cannot be served; save it to a file and name that file"),
+        (["mcp", "-"], "- cannot be read: standard input carries the protocol"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_standard_input_is_read_or_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Never taken for a file of that name."""
+    assert main.main(words) == 2
+    assert message in capsys.readouterr().err

@@ -111,7 +111,7 @@ def test_a_provider_whose_stream_says_the_same_is_clean(capsys: pytest.CaptureFi
         assert run(url) == 0
     assert sorted(asked) == sorted((case.prompt, stream) for case in CASES for stream in (True, False))
     told = capsys.readouterr().out
-    assert told.count("1 of 1 streamed answers have the calls of the whole ones\n") == len(CASES)
+    assert told.count("1 of 1 streamed responses have the calls of the unstreamed ones\n") == len(CASES)
     assert told.endswith("0 differences; 0 errors, 0 warnings, 0 notes in the streams\n")
 
 
@@ -129,7 +129,7 @@ def test_a_stream_that_loses_arguments_is_found_and_kept(tmp_path: Path, capsys:
         assert run(url, "--format", "json") == 1
         document = json.loads(capsys.readouterr().out)
     assert 'streamed 1: call 0 get_weather: {} instead of {"city": "Oslo"}' in told
-    assert "- streamed answer 1: call 0 get\\_weather: \\{\\} instead of" in report
+    assert "- streamed response 1: call 0 get\\_weather: \\{\\} instead of" in report
     assert document["found"] is True
     assert document["cases"][0]["differences"] == [
         {"streamed": 0, "what": 'call 0 get_weather: {} instead of {"city": "Oslo"}'}
@@ -153,7 +153,7 @@ def test_a_defect_of_the_stream_is_found(capsys: pytest.CaptureFixture[str]) -> 
 
     with provider(reply) as url:
         assert run(url) == 1
-    assert "warning TS105 changing-id in 1 of 1 streamed answers" in capsys.readouterr().out
+    assert "warning TS105 changing-id in 1 of 1 streamed responses" in capsys.readouterr().out
 
 
 def test_errors_are_told_without_the_key(capsys: pytest.CaptureFixture[str]) -> None:
@@ -192,8 +192,8 @@ def test_a_busy_provider_is_asked_again() -> None:
             status = asker.ask(f"{url}/chat/completions", {"model": "m", "messages": [], "stream": False}).status
         return slept, said, status
 
-    assert busy("2", 2) == ([2.0, 2.0], ["HTTP 429; asking again in 2 s"] * 2, 200)
-    assert busy("3600", 2) == ([], ["HTTP 429; it asks to wait 3600 s, which is too long"], 429)
+    assert busy("2", 2) == ([2.0, 2.0], ["HTTP 429; retrying in 2 s"] * 2, 200)
+    assert busy("3600", 2) == ([], ["HTTP 429; its Retry-After of 3600 s is too long"], 429)
     assert busy("soon", 9)[0] == [1.0, 2.0, 4.0]
     assert busy("Wed, 21 Oct 2015 07:28:00 GMT", 1)[0] == [0.0]
 
@@ -279,10 +279,10 @@ def test_a_url_means_an_endpoint(url: str, protocol: str | None, endpoint: str) 
     ("words", "said"),
     [
         (["ftp://x"], "is not an http or https URL"),
-        (["https://user:secret@x/v1"], "holds credentials"),
+        (["https://user:secret@x/v1"], "contains credentials"),
         (["https://x.example/other"], "name the protocol"),
         (["http://x.example/v1"], "without encryption"),
-        (["https://x.example/v1", "--prompt", "p.txt"], "go together"),
+        (["https://x.example/v1", "--prompt", "p.txt"], "need each other"),
     ],
 )
 def test_what_cannot_be_asked_is_told(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -302,5 +302,5 @@ def test_a_model_is_needed_and_our_own_variable_comes_first() -> None:
     assert key_of(asked, {"OPENAI_API_KEY": "usual", "TOOLSTREAM_PROBE_KEY": "own"}) == "own"
     assert key_of(asked, {"OPENAI_API_KEY": "usual"}) == "usual"
     assert key_of(asked, {}) is None
-    with pytest.raises(TargetError, match="no HTTP header"):
+    with pytest.raises(TargetError, match="an HTTP header cannot contain"):
         key_of(asked, {"OPENAI_API_KEY": "a\nb"})

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from mitmproxy.io import FlowWriter
 
+from tests.sources.unwrap import wrappers
+from tests.sources.unwrap.test_reading import bare
 from toolstream_core.cli.main import main
 from toolstream_core.fixtures.extraction.conversion import flow_of
 from toolstream_core.sources.interaction import Interaction
@@ -42,16 +44,39 @@ def test_a_report_is_the_same_each_time(tmp_path: Path, capsys: pytest.CaptureFi
     """On standard output or in a file for its owner's eyes; narrowed to what was asked for."""
     assert main(["report", str(FLOW)]) == 0
     told = capsys.readouterr().out
-    assert main(["report", str(FLOW), "--finding", "TS102", "-o", str(tmp_path / "r.md")]) == 0
+    assert main(["report", str(FLOW), "--select", "TS102", "-o", str(tmp_path / "r.md")]) == 0
     assert (tmp_path / "r.md").read_text() == told
     assert (tmp_path / "r.md").stat().st_mode & 0o777 == 0o600
     assert str(tmp_path) not in told
-    assert main(["report", str(FLOW), "--finding", "missing-id"]) == 2
-    assert "does not show missing-id" in capsys.readouterr().err
+    assert main(["report", str(FLOW), "--select", "missing-id"]) == 2
+    assert "no missing-id in " in capsys.readouterr().err
     assert main(["report", str(tmp_path / "none.flow")]) == 2
     assert "cannot be read" in capsys.readouterr().err
     assert main(["report", __file__]) == 2
-    assert "is not a flow file; `toolstream extract" in capsys.readouterr().err
+    assert "LLM" in capsys.readouterr().err
+
+
+def test_a_report_as_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The page of `toolstream view`, narrowed to what was asked for."""
+    page = tmp_path / "page.html"
+    assert main(["report", str(FLOW), "--format", "html", "-o", str(page), "--select", "TS102"]) == 0
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text(), re.DOTALL)
+    assert found
+    (response,) = json.loads(found[1])["responses"]
+    assert {one["code"] for one in response["findings"]} == {"TS102"}
+    assert main(["report", str(FLOW), "--format", "html", "-o", str(tmp_path / "none"), "--select", "missing-id"]) == 2
+    assert "no missing-id in " in capsys.readouterr().err
+    assert main(["report", str(FLOW), "--format", "html"]) == 2
+    assert "missing -o FILE. Expected, for example: toolstream report " in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_report_is_made_of_pasted_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As of a flow file: `serve` reads it too."""
+    path = tmp_path / "paste.md"
+    path.write_bytes(wrappers.BOTH["fence"](bare("glm-5")))
+    assert main(["report", str(path)]) == 0
+    assert "web_search" in capsys.readouterr().out
 
 
 @pytest.mark.e2e
@@ -113,7 +138,7 @@ def test_nothing_secret_is_in_a_report_or_what_it_is_made_of(
     with raw.open("wb") as file:
         FlowWriter(file).add(flow)
     small = tmp_path / "small.flow"
-    assert main(["shrink", str(raw), "--finding", "empty-id", "-o", str(small), "--quiet"]) == 0
+    assert main(["shrink", str(raw), "--select", "empty-id", "-o", str(small), "--quiet"]) == 0
     for path in (raw, small):
         assert main(["report", str(path), "-o", str(path.with_suffix(".md"))]) == 0
     written = [path.read_bytes() for path in tmp_path.iterdir() if path != raw]

@@ -17,6 +17,7 @@ from tests.conftest import ROOT
 from tests.laws.driven import changed, injected
 from tests.laws.healthy import streams
 from toolstream_core.cli.main import main
+from toolstream_core.cli.rewriting import differing
 from toolstream_core.faults.spec import KEYS
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def test_a_repaired_file_says_that_the_answer_broke(tmp_path: Path, capsys: pyte
     for source, target in pairwise(paths):
         assert main(["repair", source, "-o", target]) == 0
     told = capsys.readouterr().err
-    assert told.count("a.flow#0: cut-off-call: the answer ends as a break for the client\n") == 1
+    assert told.count("a.flow#0: cut-off-call: the client sees a disconnect\n") == 1
     with (tmp_path / "b.flow").open("rb") as file:
         (written,) = FlowReader(file).stream()
     assert written.error is not None
@@ -112,10 +113,10 @@ def test_flow_files_and_folders(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 TAKEN = {
-    "cut:at=event:5": "0 events changed, 8 taken away",
-    "drop-event:at=event:2": "0 events changed, 1 taken away",
-    "duplicate-event:at=event:2": "0 events changed, 1 put in",
-    "error-event:at=event:2": "0 events changed, 11 taken away, 1 put in",
+    "cut:at=event:5": "0 events changed, 8 removed",
+    "drop-event:at=event:2": "0 events changed, 1 removed",
+    "duplicate-event:at=event:2": "0 events changed, 1 inserted",
+    "error-event:at=event:2": "0 events changed, 11 removed, 1 inserted",
     "recut:bytes=3": "0 events changed",
 }
 
@@ -141,11 +142,11 @@ def test_shapes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "right"),
     [
-        (["repair", "--repair", "nonsense", "a", "-o", "b"], "those that can are"),
-        (["repair", "--shape", "nonsense", "a", "-o", "b"], "known are"),
+        (["repair", "--repair", "nonsense", "a", "-o", "b"], "unknown defect 'nonsense'. See `toolstream list`"),
+        (["repair", "--shape", "nonsense", "a", "-o", "b"], "unknown shape 'nonsense'. See `toolstream list`"),
         (["fault", "nonsense", "a", "-o", "b"], "toolstream list"),
         (["repair", "missing.sse", "-o", "b"], "missing.sse"),
-        (["repair", "same.sse", "-o", "./same.sse"], "another place"),
+        (["repair", "same.sse", "-o", "./same.sse"], "is an input of this command"),
         (["repair", "same.sse", "-o", "nowhere/b.sse"], "there is no folder"),
         (["repair", "text.txt", "-o", "b"], "no LLM stream in text.txt"),
         (["fault", "empty-id", "texts", "-o", "b"], "no LLM stream in texts"),
@@ -215,7 +216,7 @@ def test_what_cannot_be_decoded_stays_as_it_is(tmp_path: Path, capsys: pytest.Ca
         writer.add(one)
         writer.add(other)
     assert main(["repair", str(source), "-o", str(target)]) == 0
-    assert capsys.readouterr().err.count("stays as it is, for it cannot be read") == 2
+    assert capsys.readouterr().err.count("is written unchanged, because it cannot be read") == 2
     with target.open("rb") as file:
         assert [flow.get_state() for flow in FlowReader(file).stream()] == [one.get_state(), other.get_state()]
     assert main(["inspect", str(target)]) == 1
@@ -228,3 +229,23 @@ def test_a_packed_file_that_cannot_be_unpacked_stays_as_it_is(tmp_path: Path) ->
     (tmp_path / "a.sse.gz").write_bytes(packed)
     assert main(["repair", str(tmp_path / "a.sse.gz"), "-o", str(tmp_path / "b.sse.gz")]) == 0
     assert (tmp_path / "b.sse.gz").read_bytes() == packed
+
+
+LONG = "x" * 500
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        (f'{LONG}"id":""{LONG}', f"{LONG}{LONG}", (f'…{LONG[:40]}"id":""{LONG[:40]}…', f"…{LONG[:40]}{LONG[:40]}…")),
+        ("a", "b", ("a", "b")),
+        (f"{LONG}a", f"{LONG}b", (f"…{LONG[:40]}a", f"…{LONG[:40]}b")),
+        (f"a{LONG}", f"b{LONG}", (f"a{LONG[:40]}…", f"b{LONG[:40]}…")),
+        ("", LONG, ("", LONG)),
+        ("aa", "aaa", ("aa", "aaa")),
+        ("", "", ("", "")),
+    ],
+)
+def test_differing(before: str, after: str, shown: tuple[str, str]) -> None:
+    """The change with some of what is around it, however long the event is."""
+    assert differing(before, after) == shown

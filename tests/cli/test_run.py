@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import http.server
 import json
+import re
 import signal
 import socket
 import stat
@@ -20,10 +20,12 @@ import pytest
 
 from tests.cli.started import FLOW, environment, toolstream
 from tests.conftest import ROOT
-from toolstream_core.cli.main import _parsed, main
+from toolstream_core.cli.commands import FLAGS
+from toolstream_core.cli.main import main, parsed
 from toolstream_core.cli.run import wants_sockets
-from toolstream_core.cli.serving import FLAGS, setup_of
+from toolstream_core.cli.serving import setup_of
 from toolstream_core.fixtures import load
+from toolstream_core.proxy.option_table import OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,25 +101,34 @@ def test_the_command_gets_its_environment_signals_and_exit_code(tmp_path: Path) 
     first, *rest = done.stderr.decode().splitlines()
     assert "set HTTPS_PROXY, SSL_CERT_FILE, OPENAI_BASE_URL, OPENAI_API_KEY and " in first
     assert rest == [
-        "toolstream run: 1 request, 1 answer, 1 call sent",
-        "toolstream run: findings: empty-id 1",
-        "toolstream run: verdicts: silent 1",
-        f"toolstream run: captured: 1 flow in {kept}",
-        f"toolstream run: report: {report}, with {report.with_suffix('.flow')}",
+        "toolstream: 1 request, 1 response, 1 call sent",
+        "toolstream: findings: empty-id 1",
+        "toolstream: verdicts: silent 1",
+        f"toolstream: captured: 1 flow in {kept}",
+        f"toolstream: report: {report}, with {report.with_suffix('.flow')}",
     ]
     assert report.read_text().startswith("# empty-id: openai-chat from 127.0.0.1\n")
     assert [one.name for one in load(report.with_suffix(".flow"))[0].record.findings] == ["empty-id"]
 
 
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9", "https://127.0.0.1:9"])
+def test_a_provider_that_is_not_there_is_named(url: str) -> None:
+    """Over TLS no request is seen either: the client is not at fault."""
+    asking = f"import urllib.request; urllib.request.urlopen('{url}/v1/chat/completions', b'{{}}')"
+    command = [*toolstream("run"), "--", sys.executable, "-c", asking]
+    done = subprocess.run(command, capture_output=True, env=environment(NO_PROXY="*"), timeout=60, check=False)
+    counts, reason = [line for line in done.stderr.decode().splitlines() if line.startswith("toolstream: ")][1:]
+    assert counts.endswith(" 0 responses, 0 calls sent")
+    assert reason.startswith("toolstream: could not connect to 127.0.0.1:9: ")
+
+
 def test_that_nothing_was_captured_is_told(tmp_path: Path) -> None:
     """Nothing was wrong with the answer, and only flows with findings were asked for."""
     command = toolstream("run", FLOW, "--speed", "0", "--capture", str(tmp_path / "kept"))
-    command += ["--capture-when", "findings", "--", sys.executable, "-c", SDK]
+    command += ["--when", "findings", "--", sys.executable, "-c", SDK]
     done = subprocess.run(command, capture_output=True, env=environment(NO_PROXY="*"), timeout=60, check=False)
     told = [line for line in done.stderr.decode().splitlines() if "captured" in line]
-    assert told == [
-        "toolstream run: captured: nothing; --capture-when says which flows are, and the log why one could not be"
-    ]
+    assert told == ["toolstream: captured: nothing; see --when, and the log for flows that could not be captured"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
@@ -139,8 +150,8 @@ def test_a_terminal_program_keeps_its_terminal(tmp_path: Path) -> None:
     assert interrupted
     assert "call 0 get_weather" not in before
     assert "call 0 get_weather" in behind
-    assert "call 0 get_weather" in behind.partition("toolstream run: 1 request, 1 answer, 1 call sent\n")[0]
-    assert behind.endswith("toolstream run: verdicts: silent 1\n")
+    assert "call 0 get_weather" in behind.partition("toolstream: 1 request, 1 response, 1 call sent\n")[0]
+    assert behind.endswith("toolstream: verdicts: silent 1\n")
 
 
 @contextmanager
@@ -203,14 +214,14 @@ def _listens(port: int) -> bool:
 @pytest.mark.parametrize(
     ("words", "right"),
     [
-        (["run", str(FLOW)], "behind --"),
-        (["run", str(FLOW), "--log", "/no/such/folder/log", "--", "true"], "/no/such/folder/log cannot be written"),
+        (["run", str(FLOW)], "missing command after `--`"),
+        (["run", str(FLOW), "--log", "/no/such/folder/log", "--", "true"], "--log: there is no folder"),
         (["run", str(FLOW), "--fault", "glm5", "--", "true"], "did you mean glm-5"),
-        (["run", str(FLOW), "--base-url", "https://a.example", "--", "true"], "asks a real provider"),
-        (["run", "--base-url", str(FLOW), "--", "true"], "flows stand before the options"),
-        (["run", "--base-url", "ftp://a.example", "--", "true"], "--base-url is no http or https URL"),
-        (["run", "--report", "/no/such/folder/a.md", "--", "true"], "give a file in a folder that is there"),
-        (["run", "--report", "a.flow", "--", "true"], "go beside it"),
+        (["run", str(FLOW), "--base-url", "https://a.example", "--", "true"], "needs a real provider"),
+        (["run", "--base-url", str(FLOW), "--", "true"], "Put flows before --base-url"),
+        (["run", "--base-url", "ftp://a.example", "--", "true"], "--base-url is not an http or https URL"),
+        (["run", "--report", "/no/such/folder/a.md", "--", "true"], "there is no folder"),
+        (["run", "--report", "a.flow", "--", "true"], "Expected a Markdown file"),
     ],
 )
 def test_what_is_asked_wrongly(words: list[str], right: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -224,7 +235,7 @@ def test_a_command_that_there_is_not() -> None:
     command = toolstream("run", "--", "no-such-command")
     done = subprocess.run(command, capture_output=True, env=environment(), timeout=60, check=False)
     assert done.returncode == 127
-    assert "there is no command 'no-such-command'" in done.stderr.decode()
+    assert "command not found: 'no-such-command'" in done.stderr.decode()
 
 
 @pytest.mark.parametrize(
@@ -233,15 +244,27 @@ def test_a_command_that_there_is_not() -> None:
 )
 def test_sockets_are_for_who_names_them(words: list[str], wanted: bool) -> None:
     """Agents that can ask over HTTP as well do so otherwise."""
-    args = _parsed(["run", *words], argparse.Namespace())
+    args = parsed(["run", *words])
     assert wants_sockets(setup_of(args, network="all", log="off")) is wanted
 
 
 @pytest.mark.parametrize("option", FLAGS, ids=lambda option: option.name)
 def test_each_option_of_the_addon_is_a_flag(option: AddonOption) -> None:
     """It is set as `--set` would set it, and the page on the command line has it."""
-    value = [] if isinstance(option.default, bool) else [(option.choices or "3")[0]]
+    names = {"toolstream_repair": "safe", "toolstream_shape": "whole-calls", "toolstream_fault": "stall"}
+    takes = not isinstance(option.default, bool) and not option.const
+    value = [names.get(option.name) or (option.choices or "3")[0]] if takes else []
     words = ["run", option.flag, *value]
-    setup = setup_of(_parsed(words, argparse.Namespace()), network="all", log="off")
-    assert f"{option.name}={(value or ['true'])[0]}" in setup.specs()
+    setup = setup_of(parsed(words), network="all", log="off")
+    assert f"{option.name}={(value or [option.const or 'true'])[0]}" in setup.specs()
     assert f"`{option.flag}" in (ROOT / "docs" / "cli.md").read_text()
+
+
+def test_the_page_on_options_names_the_flags_of_run(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each flag in its table is one, or the argument that takes the option's value."""
+    assert main(["run", "--help"]) == 0
+    known = capsys.readouterr().out.split()
+    page = (ROOT / "docs" / "options.md").read_text(encoding="utf-8")
+    flags = re.findall(r"^\| `toolstream_\w+` \| `(.*?)` \|", page, re.MULTILINE)
+    assert len(flags) == len(OPTIONS) - 1  # toolstream_keep_bodies is for interfaces
+    assert [flag for flag in flags if flag not in known] == []

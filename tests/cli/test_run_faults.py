@@ -52,15 +52,15 @@ def ran(*options: str | Path) -> list[str]:
 
 
 def test_a_report_on_a_stream_that_a_fault_broke(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It names the fault, shows what the client got and what it made of it; so does whatever reads the capture."""
+    """It names the fault and shows how the client interpreted it; so does each command that reads the capture."""
     report, kept = tmp_path / "r.md", tmp_path / "kept"
     ran("--fault", "deepseek:p=1", "--report", report, "--capture", kept, "--quiet")
     text = report.read_text()
-    assert text.startswith("# empty-id, caused by fault deepseek: openai-chat from 127.0.0.1\n")
-    assert "toolstream broke this stream on purpose, by fault `deepseek`" in text
-    assert "What the provider sent was healthy." in text
+    assert text.startswith("# empty-id, injected by fault deepseek: openai-chat from 127.0.0.1\n")
+    assert "toolstream injected fault `deepseek` into this stream" in text
+    assert "The provider's own response was healthy." in text
     assert "**empty-id** (TS102" in text
-    assert "## What the client made of it\n\n- split-call: " in text
+    assert "## How the client interpreted it\n\n- split-call: " in text
     assert "toolstream serve r.flow --port 8642 --fault deepseek &" in text
     assert "@pytest.mark.toolstream('r.flow', fault=['deepseek'])" in text
     assert main(["inspect", str(kept)]) == 0
@@ -68,7 +68,7 @@ def test_a_report_on_a_stream_that_a_fault_broke(tmp_path: Path, capsys: pytest.
     assert "#1         fault deepseek: 10 changes\n" in told
     assert "read here is what the provider sent; what the client got had 14 events, 1 call, empty-id\n" in told
     assert main(["extract", str(kept), "-o", str(tmp_path / "flows")]) == 0
-    assert "; what the client got was broken by fault deepseek: empty-id\n" in capsys.readouterr().out
+    assert "; the client received it with fault deepseek: empty-id\n" in capsys.readouterr().out
 
 
 def test_an_error_that_a_fault_answered_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,7 +77,7 @@ def test_an_error_that_a_fault_answered_with(tmp_path: Path, capsys: pytest.Capt
     told = ran("--fault", "http-error:status=429", "--capture", kept)
     assert any(line.startswith("#1 POST ") and " openai-chat HTTP 429  " in line for line in told)
     assert "#1         fault http-error:status=429: 1 change" in told
-    assert "toolstream run: 1 request, 1 answered with an HTTP error, 1 answer, 0 calls sent" in told
+    assert "toolstream: 1 request, 1 rejected with an HTTP error, 1 response, 0 calls sent" in told
     assert main(["inspect", str(kept)]) == 0
     shown = capsys.readouterr().out
     assert " openai-chat HTTP 429\n" in shown
@@ -88,11 +88,11 @@ def test_an_error_that_a_fault_answered_with(tmp_path: Path, capsys: pytest.Capt
 def test_a_fault_that_the_protocol_has_no_place_for() -> None:
     """One line says where it can be caused."""
     told = ran("--fault", "missing-event-name")
-    assert "#1         fault missing-event-name: cannot be caused in openai-chat, only in " in "\n".join(told)
+    assert "#1         fault missing-event-name: not possible in openai-chat, only in " in "\n".join(told)
 
 
 def test_the_summary_names_the_faults() -> None:
     """Those that broke an answer, and those that found nothing to act on, also where nothing is logged."""
     told = ran("--fault", "deepseek,reused-index", "--level", "off")
-    assert "toolstream run: broken on purpose: deepseek 1" in told
-    assert "toolstream run: found nothing to act on: reused-index" in told
+    assert "toolstream: injected: deepseek 1" in told
+    assert "toolstream: injected nothing (no matching event): reused-index" in told

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import signal
 import subprocess
@@ -12,8 +11,7 @@ import httpx2
 import pytest
 
 from tests.cli.started import FLOW, environment, toolstream
-from toolstream_core.cli import serve
-from toolstream_core.cli.main import main
+from toolstream_core.cli.main import main, parsed
 from toolstream_core.cli.serving import setup_of
 from toolstream_core.fixtures import load
 
@@ -48,9 +46,7 @@ def test_serve_answers_until_ctrl_c(tmp_path: Path) -> None:
 
 def test_calls_stand_in_the_place_of_flows() -> None:
     """They are taken as they are, not as a path."""
-    parser = argparse.ArgumentParser()
-    serve.add_parser(parser.add_subparsers())
-    args = parser.parse_args(["serve", 'calls:read {"path":"a//b"}; now', str(FLOW)])
+    args = parsed(["serve", 'calls:read {"path":"a//b"}; now', str(FLOW)])
     setup = setup_of(args, network="none", log="off")
     assert setup.calls == ('read {"path":"a//b"}; now',)
     assert setup.flows == (FLOW,)
@@ -59,9 +55,9 @@ def test_calls_stand_in_the_place_of_flows() -> None:
 @pytest.mark.parametrize(
     ("words", "code", "right"),
     [
-        (["serve", "no-such.flow"], 2, "there is no no-such.flow"),
+        (["serve", "no-such.flow"], 2, "no such file or directory: no-such.flow"),
         (["serve", str(FLOW), "--speed", "-1"], 2, "--speed"),
-        (["serve", "calls:get_weather {"], 2, "right would be get_weather"),
+        (["serve", "calls:get_weather {"], 2, "Expected get_weather"),
     ],
 )
 def test_what_is_asked_wrongly(words: list[str], code: int, right: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,13 +8,20 @@ from typing import Any
 import pytest
 
 from tests.clients.streams import entry
+from tests.laws.driven import injected
+from tests.laws.healthy import streams
 from toolstream_core.clients import advice
-from toolstream_core.clients.advice import Advice, Answer, advise
+from toolstream_core.clients.advice import Advice, Answer, advise, tried_repairs
 from toolstream_core.clients.explanation import Explainer
-from toolstream_core.clients.model import STANDARD, Adding, Arguments, Id, Invalid, Key, Name
+from toolstream_core.clients.model import STANDARD, Adding, Arguments, Id, Invalid, Kept, Key, Name
 from toolstream_core.clients.received import Received, rewritten
+from toolstream_core.clients.space import KEYS
+from toolstream_core.clients.stepping import reads
+from toolstream_core.faults.presets import PRESETS
 from toolstream_core.model import Exchange
+from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.requests.conversation import EchoedCall
+from toolstream_core.report.explaining import Explaining
 from toolstream_core.settings import Words, settings
 
 TOOLS = [
@@ -47,23 +54,39 @@ REUSED = answer(
 )
 
 
+NEVER = STANDARD.having([Key.ENTRY, Name.OVERWRITTEN, Arguments.AFTER_OPENING])
+"""No option helps this client."""
+
+
 def options(model: Any, given: Answer) -> list[str]:
     """What is advised, as options."""
-    return [one.options for one in advise(model, given)]
+    return [one.options for one in advise(model, given) or ()]
 
 
 def test_nothing_is_advised_where_nothing_is_wrong() -> None:
-    """Nor where no option helps, and never for what is too long to be tried."""
-    assert options(STANDARD, LAWFUL) == []
-    never = STANDARD.having([Key.ENTRY, Name.OVERWRITTEN, Arguments.AFTER_OPENING])
-    assert options(never, LAWFUL) == []
+    """Nor where no option helps, which is known only after trying."""
+    assert advise(STANDARD, LAWFUL) is None
+    assert advise(NEVER, LAWFUL) == []
+
+
+def test_the_fix_is_said_where_no_option_helps() -> None:
+    """A client that needs a valid stream is told nothing about a fix."""
+    got = Received(LAWFUL)
+    echo = [EchoedCall(*one[:3]) for one in reads(NEVER, CallForm.DELTAS, got.entries)]
+    explained = Explaining()(LAWFUL, echo)
+    assert explained.advice == ()
+    assert explained.fix.startswith("no repair or shape of toolstream helps: fix the client: ")
+    unknown = Explaining()(LAWFUL, [EchoedCall("call_a", "f", '{"never": "sent"}')])
+    assert (unknown.text, unknown.fix) == ("", "no client bug that toolstream knows has this effect")
+    helped = Explaining()(REUSED, [EchoedCall("call_a", "f", '{"x":1}{}')])
+    assert (helped.advice[0], helped.fix) == ("--set toolstream_repair=reused-index", "")
 
 
 def test_a_long_answer_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each option costs a run over the whole answer."""
     assert options(STANDARD, REUSED)
     monkeypatch.setattr(advice, "MAX_BODY", 100)
-    assert options(STANDARD, REUSED) == []
+    assert advise(STANDARD, REUSED) is None
 
 
 def test_what_is_no_answer_of_an_llm_gets_no_advice() -> None:
@@ -96,21 +119,21 @@ def test_arguments_under_another_key_that_are_passed_over_are_mended_by_their_ow
     assert options(found.model, misnamed) == ["--set toolstream_repair=misnamed-arguments"]
 
 
-def test_what_helps_every_client_that_it_may_be_comes_first() -> None:
+def test_advice_helps_every_client_that_it_may_be() -> None:
     """Of two that read a stream alike, the repair helps one, the shape both."""
     takes_present, takes_all = STANDARD.having([Key.PRESENT_ID]), STANDARD.having([Key.ENTRY])
-    assert advise(takes_present, EMPTY_IDS)[0] == Advice(repair="empty-id")
-    assert advise(takes_present, EMPTY_IDS, [takes_all]) == [Advice(shape="whole-calls"), Advice(repair="empty-id")]
-    never = STANDARD.having([Key.ENTRY, Name.OVERWRITTEN, Arguments.AFTER_OPENING])
-    assert advise(takes_present, EMPTY_IDS, [never])[0] == Advice(repair="empty-id")
+    assert advise(takes_present, EMPTY_IDS) == [Advice(repair="empty-id")]
+    assert advise(takes_present, EMPTY_IDS, [takes_all]) == [Advice(shape="whole-calls")]
+    assert advise(takes_present, EMPTY_IDS, [NEVER]) == []
 
 
-def test_a_clients_set_is_not_advised_where_the_repair_of_what_was_found_helps() -> None:
-    """Even where the set would help the other clients too that it may be."""
+def test_a_repair_that_helps_one_of_them_alone_is_not_advised() -> None:
+    """The other one loses the call behind it too."""
     header = {"tool_calls": [entry(type="function", name="f", arguments="")]}
     late = answer(header, more('{"x":', id="call_a"), more("1}"))
     changed, every = STANDARD.having([Key.CHANGED_ID]), STANDARD.having([Key.INDEX_AND_ID, Id.OWN])
-    assert advise(changed, late, [every])[:1] == [Advice(repair="late-id")]
+    assert advise(changed, late) == [Advice(repair="late-id")]
+    assert advise(changed, late, [every]) == [Advice("safe", "whole-calls")]
 
 
 def test_calls_of_the_final_message_are_streamed_for_a_client_that_reads_deltas_alone() -> None:
@@ -163,6 +186,61 @@ def test_a_repair_that_guesses_comes_behind_the_safe_ones() -> None:
     early = answer(finish="tool_calls", done=False).body
     found = advise(STANDARD.having([Adding.FINISH]), Answer(EXCHANGE, late.body + early + rest))
     assert found == [Advice(repair="early-finish")]
+
+
+KEYED = [
+    STANDARD.having([key, *kept])
+    for key in KEYS[CallForm.DELTAS]
+    for kept in ((), (Kept.NAMED,))
+    if key not in {Key.ONE, Key.PLACE}  # with one call at a time, those read whatever comes
+]
+
+
+@pytest.mark.parametrize("preset", ["glm-5", "deepseek", "openclaw", "kimi", "qwen", "nim-glm", "poolside", "qianfan"])
+def test_advice_helps_the_client_that_it_is_given_to(preset: str) -> None:
+    """Each client by its key, in front of each provider: under the first option it reads the calls of the provider.
+
+    The advice knows only what came back, as in a log; the calls are those of the healthy stream.
+    """
+    healthy = next(one for one in streams() if one.dialect == "openai-chat" and one.name == "fragments of two")
+    meant = Received(Answer(healthy.exchange, healthy.body)).meant
+    parts = next(one.parts for one in PRESETS if one.name == preset)
+    given = Answer(healthy.exchange, injected(healthy.body, healthy.exchange, *parts).out)
+    got = Received(given)
+    misreading = [one for one in KEYED if not got.is_understood(one, meant)]
+    assert misreading
+    for model in misreading:
+        echo = [EchoedCall(*one[:3]) for one in reads(model, CallForm.DELTAS, got.entries)]
+        found = Explainer().explain_answer(given, echo)
+        assert found is not None, model.deviations
+        for one in advise(found.model, given, [*found.others, *found.common]) or ():
+            sent = rewritten(given, settings(Words([one.repair], [one.shape])))
+            assert sent is not None
+            assert sent.body != given.body
+            assert Received(sent).is_understood(model, meant), (model.deviations, one)
+
+
+@pytest.mark.parametrize("preset", ["glm-5", "deepseek"])
+@pytest.mark.parametrize("kept", list(Kept)[:2])
+def test_a_client_keyed_by_id_needs_whole_calls(preset: str, kept: Kept) -> None:
+    """The repair of `""` leaves its continuations without an id, which is another key for it too."""
+    healthy = next(one for one in streams() if one.dialect == "openai-chat" and one.name == "fragments")
+    parts = next(one.parts for one in PRESETS if one.name == preset)
+    given = Answer(healthy.exchange, injected(healthy.body, healthy.exchange, *parts).out)
+    model = STANDARD.having([Key.INDEX_AND_ID, kept])
+    echo = [EchoedCall(*one[:3]) for one in reads(model, CallForm.DELTAS, Received(given).entries)]
+    found = Explainer().explain_answer(given, echo)
+    assert found is not None
+    assert advise(found.model, given, found.others) == [Advice(shape="whole-calls")]
+
+
+def test_repairs_are_tried_where_no_client_is_known() -> None:
+    """Only those of errors and warnings that change the answer, so that the protocol's own reading gets the calls."""
+    assert tried_repairs(REUSED) == "--set toolstream_repair=reused-index"
+    assert tried_repairs(EMPTY_IDS) == ""
+    assert tried_repairs(LAWFUL) == ""
+    cut = answer(HEADER, more('{"x": 1, "y'), finish=None, done=False)
+    assert tried_repairs(cut) == "--set toolstream_repair=cut-off-call"
 
 
 def test_options_are_told_as_they_are_given() -> None:

@@ -25,7 +25,7 @@ from tests.clients.streams import (
     responses,
     whole,
 )
-from toolstream_core.clients.deviations import PROJECTS, ROWS, projects
+from toolstream_core.clients.deviations import PROJECTS, ROWS, fix, projects
 from toolstream_core.clients.entries import entries_of
 from toolstream_core.clients.fit import fitting, gives
 from toolstream_core.clients.model import (
@@ -44,7 +44,8 @@ from toolstream_core.clients.model import (
     Objects,
     Source,
 )
-from toolstream_core.clients.reading import reads
+from toolstream_core.clients.stepping import reads
+from toolstream_core.protocols.registry import PROTOCOLS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from toolstream_core.clients.model import Deviation
     from toolstream_core.protocols.protocol import WireProtocol
 
+MOST_WORDS = 25
 X, Y = '{"x": 1}', '{"y": 2}'
 A, B = entry(0, id="a", name="f", arguments=""), entry(1, id="b", name="g", arguments="")
 
@@ -272,13 +274,38 @@ def test_every_deviation_has_a_sample_and_words() -> None:
     assert {name for row in ROWS.values() for name in row.projects} == set(PROJECTS)
 
 
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda one: one.name)
+def test_every_deviation_has_a_fix_in_the_words_of_the_protocol(protocol: WireProtocol) -> None:
+    """Short, one for each; it names fields that the protocol has."""
+    fixes = {one: fix((one,), protocol).removeprefix("fix the client: ") for one in ROWS}
+    assert all("{" not in text.replace("`{}`", "") and ";" not in text for text in fixes.values())
+    assert all(len(text.split()) <= MOST_WORDS for text in fixes.values())
+    others = [text for one, text in fixes.items() if not isinstance(one, Key)]
+    assert len(set(others)) == len(others)
+    assert f"`{protocol.id_key}`" in fixes[Id.LAST]
+    by_key = {fixes[one] for one in fixes if isinstance(one, Key)}
+    if protocol.call_keys:
+        assert len(by_key) == len(Key) - 1
+        assert all(f"`{protocol.call_keys[-1]}`" in text for text in by_key)
+    else:
+        assert by_key == {"treat each entry as a complete call"}
+
+
+def test_a_fix_names_every_deviation_that_it_is_for() -> None:
+    """Without a deviation the stream is wrong."""
+    both = "fix the client: key fragments by `index`, not by `id`; keep calls without `id`"
+    assert fix((Key.ID, Kept.WITH_ID)) == both
+    assert fix((Key.ID,), RESPONSES) == "fix the client: key fragments by `item_id` or `output_index`, not by `call_id`"
+    assert fix(()) == "the provider has to send a valid stream"
+
+
 def test_a_string_that_counts_as_invalid_goes_the_way_of_what_is_not_json() -> None:
     """Double encoding: the arguments are JSON, and no object."""
     events = chat([A], [more(0, '"{}"')])
     model = STANDARD.having([Invalid.EMPTY, NoObject.INVALID])
-    assert [one.arguments for one in reads(model, CHAT.call_form, events)] == ["{}"]
+    assert [one.arguments for one in reads(model, CHAT.call_form, entries_of(events))] == ["{}"]
     kept = STANDARD.having([Invalid.EMPTY])
-    assert [one.arguments for one in reads(kept, CHAT.call_form, events)] == ['"{}"']
+    assert [one.arguments for one in reads(kept, CHAT.call_form, entries_of(events))] == ['"{}"']
 
 
 def test_projects_of_several_deviations_begin_with_those_that_have_most() -> None:

@@ -13,8 +13,8 @@ from tests.e2e.clients.reports import REPORTS, Reported
 from tests.e2e.clients.streams import saved
 from toolstream_core.clients.explanation import Explainer
 from toolstream_core.clients.model import STANDARD
-from toolstream_core.clients.reading import reads
 from toolstream_core.clients.received import Answer, Received, rewritten
+from toolstream_core.clients.stepping import reads
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.registry import claiming
 from toolstream_core.report.explaining import Explaining
@@ -78,8 +78,8 @@ def test_the_model_says_why_and_what_helps(report: Reported) -> None:
     assert report.model is not None
     got = Received(answer(report))
     assert got.protocol is not None
-    read = reads(report.model, got.protocol.call_form, got.events)
-    echo = echoed(*read)
+    read = reads(report.model, got.protocol.call_form, got.entries)
+    echo = echoed(*(one[:3] for one in read))
     found = Explainer().explain_answer(answer(report), echo)
     assert found is not None
     assert report.model in (found.model, *found.others)

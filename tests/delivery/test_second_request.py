@@ -96,11 +96,11 @@ def test_calls_are_told_apart() -> None:
 @pytest.mark.parametrize(
     ("answer", "status", "why"),
     [
-        (b'{"choices":[]}', 200, "the answer has no calls"),
-        (b"<html>", 200, "the answer is not JSON"),
-        (b"[1]", 200, "no answer of an LLM came"),
-        (b'{"error":{"message":"slow down"}}', 200, "the answer is an error: slow down"),
-        (json.dumps(WHOLE).encode(), 529, "the answer has status 529"),
+        (b'{"choices":[]}', 200, "the response has no calls"),
+        (b"<html>", 200, "the response is not JSON"),
+        (b"[1]", 200, "the response is not from an LLM"),
+        (b'{"error":{"message":"slow down"}}', 200, "the response is an error: slow down"),
+        (json.dumps(WHOLE).encode(), 529, "the response has status 529"),
     ],
 )
 def test_nothing_is_made_up(answer: bytes, status: int, why: str) -> None:

@@ -1,4 +1,4 @@
-"""What the client got of an answer, read again: short and long ones, and their ids."""
+"""What the client received of an answer, read again: short and long ones, and their ids."""
 
 from __future__ import annotations
 

@@ -221,7 +221,7 @@ def test_what_the_client_got(changing: Captures, plain: Upstream) -> None:
 
 
 def test_an_answer_without_a_stream_that_was_streamed(destreaming: Captures, plain: Upstream) -> None:
-    """Upstream's is the whole one, to the request that it got; the client got events."""
+    """Upstream's is the whole one, to the request that it got; the client received events."""
     whole = Answer((Send(CHAT.whole_body),), content_type="application/json")
     got = fetch(destreaming, plain, whole)
     flow = destreaming.last()
@@ -282,7 +282,7 @@ def test_a_folder_that_cannot_be(proxies: Proxies, tmp_path: Path) -> None:
 
     path = tmp_path / "file"
     path.touch()
-    with pytest.raises(MitmdumpError, match=r"Addon error: toolstream_capture: .*cannot be written to"):
+    with pytest.raises(MitmdumpError, match=r"Addon error: toolstream_capture: .*is not writable"):
         proxies.make({"toolstream_capture": str(path)}).start()
 
 

@@ -177,7 +177,7 @@ def test_the_provider_gets_its_own_function_call_back(proxies: Proxies, secure: 
 
 
 def _asked(proxy: Mitmdump, upstream: Upstream, version: str, body: bytes, request: object) -> tuple[bytes, bytes]:
-    """The request as the server got it, and its answer as the client got it."""
+    """The request as the server got it, and its answer as the client received it."""
     plan = upstream.plan(answer([body]))
     with client(version, way(proxy, upstream)) as connection:
         said = connection.request("/v1/responses", json.dumps(request).encode(), plan.headers).rest()

@@ -81,7 +81,7 @@ def test_upstream_dies(proxies: Proxies, upstream: Upstream, carrier: str, how: 
     assert told["record"]["broken"]
     assert not told["record"]["ended"]
     assert not told["record"]["calls"][0]["complete"]
-    proxy.wait_for(lambda line: line.startswith(f"#{told['stream']} ") and "broken" in line, after=mark)
+    proxy.wait_for(lambda line: line.startswith(f"#{told['stream']} ") and "truncated: " in line, after=mark)
     serves(proxy, tap, upstream, carrier[-2:], f"next-{name}")
 
 

@@ -146,11 +146,11 @@ def test_a_client_that_misreads_fails(user: User) -> None:
         check=False,
     )
     assert done.returncode == 1, done.stdout
-    assert "the client did not understand what it was sent" in done.stdout
+    assert "the client misread the response" in done.stdout
 
 
 def test_the_wheel_has_the_files_of_the_page(user: User) -> None:
     """The report of `toolstream check` is drawn with files that are no Python."""
-    code = "from toolstream_core.report.check_page import page; print(page({'clients': []})[:15])"
+    code = "from toolstream_core.view.assemble import check_page; print(check_page({'clients': []})[:15])"
     done = subprocess.run([user.python, "-c", code], cwd=user.folder, capture_output=True, text=True, check=True)
     assert done.stdout == "<!doctype html>\n"

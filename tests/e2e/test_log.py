@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -104,7 +105,7 @@ def test_every_line_belongs_to_a_head(proxies: Proxies, plain: Upstream, log: st
     send(proxy, plain, openai_chat(f"call for {log}", "Bern"))
     proxy.wait_for(r" 7 events, 1 call", after=mark)
     head, *ours = [line for line in proxy.output[mark:] if not OF_MITMPROXY.match(line)]
-    found = re.fullmatch(r"(#\d+) POST \S+ gpt-test openai-chat  [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", head)
+    found = re.fullmatch(r"(#\d+) POST \S+ gpt-test openai-chat  flow [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", head)
     assert found
     assert all(line.startswith(f"{found[1]} ") and len(line) <= 120 for line in ours)
     assert any(f'{NAME} id="call for {log}"' in line for line in ours)
@@ -125,18 +126,19 @@ def test_log_off_says_nothing(proxies: Proxies, plain: Upstream) -> None:
 def test_colour_on_a_terminal(proxies: Proxies, plain: Upstream, env: dict[str, str], coloured: bool) -> None:
     """On a terminal, unless the user wants none; what mitmproxy itself prints is its own affair."""
     with proxies.make(env={"TERM": "xterm", "NO_COLOR": "", **env}, terminal=True) as proxy:
-        send(proxy, plain, openai_chat("call_1", "Bern"))
-        line = proxy.wait_for(f'{NAME}.* id="call_1"')
-        proxy.wait_for(" 7 events")
+        whole = openai_chat("call_1", "Bern")
+        send(proxy, plain, replace(whole, pieces=whole.pieces[:3]))
+        line = proxy.wait_for("truncated-stream")
+        proxy.wait_for(" events, ")
         ours = [line for line in proxy.output if "#1" in line]
-    assert (ESCAPE in line) is coloured
+    assert (f"{ESCAPE}[31m" in line) is coloured
     assert (ESCAPE in "".join(ours)) is coloured
 
 
 def test_jsonl_is_a_file_of_its_owner(proxies: Proxies, plain: Upstream, tmp_path: Path) -> None:
     """An ordinary file: appended to, whole when mitmdump has ended, and nobody else's to read."""
     path = tmp_path / "told.jsonl"
-    path.write_text('{"type":"before"}\n')
+    path.write_text('{"type":"before","flow":"x"}\n')
     with proxies.make({"toolstream_jsonl": str(path)}) as proxy:
         send(proxy, plain, openai_chat("call_1", "Bern"))
     told = [json.loads(line) for line in path.read_text().splitlines()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anthropic
@@ -53,7 +54,7 @@ def check(session: ProxySession, protocol: str, read: list[tuple[str, Any]], tex
     assert (first.verdict.verdict, first.verdict.understood) == ("ok", True)
     assert (second.calls, second.verdict) == ((), None)
     assert text
-    assert text.startswith("The tools have answered")
+    assert text.startswith("The tool results are here")
 
 
 def test_openai_chat(session: ProxySession) -> None:
@@ -200,7 +201,24 @@ def test_a_wrong_value_is_told(shared: ProxySession) -> None:
     """What makes calls is not mixed with what was saved."""
     for values, right in (
         (["calls:get_weather {"], "not valid JSON"),
-        (["calls:", "flows"], "either calls are made, or saved flows answer"),
+        (["calls:", "flows"], "exclude each other: give calls: or saved flows"),
     ):
         with pytest.raises(ProxySessionError, match=right):
             shared.reset(Setup(options={"toolstream_provider": values}))
+
+
+def test_a_tool_with_effects_is_called_only_by_name(shared: ProxySession) -> None:
+    """Else the response is a text, and the log says why, once, and what would call it."""
+    function = {"name": "delete_file", "parameters": {"properties": {"path": {"type": "string"}}, "required": ["path"]}}
+    body = {"model": "m", "messages": [QUESTION], "tools": [{"type": "function", "function": function}]}
+    for calls, made in (((), 0), (("delete_file",), 1)):
+        shared.reset(Setup(calls=calls))
+        with httpx2.Client(base_url=shared.proxy_url, trust_env=False) as client:
+            for _ in range(2):
+                assert client.post("/v1/chat/completions", json=body).status_code == 200
+        assert len(shared.calls) == 2 * made
+        told = [line for line in shared.log() if "known to be harmless (delete_file)" in line]
+        assert [line.endswith("calls:delete_file") for line in told] == [True] * (1 - made)
+    [path] = {call.input["path"] for call in shared.calls}
+    assert not Path(path).exists()
+    assert Path(path).parent.is_dir()

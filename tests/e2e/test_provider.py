@@ -250,13 +250,13 @@ def test_what_nothing_fits_is_an_error_that_the_sdk_shows(proxies: Proxies) -> N
     strict = {"toolstream_provider": flows, "toolstream_provider_strict": "true"}
     proxy = proxies.get(mode="reverse:https://llm.invalid", **strict, **OPTIONS)
     client = anthropic.Anthropic(api_key="none", base_url=f"http://127.0.0.1:{proxy.port}", max_retries=0)
-    with pytest.raises(anthropic.NotFoundError, match=r"no saved anthropic answer.*openai-chat \(z-ai/glm-5\)"):
+    with pytest.raises(anthropic.NotFoundError, match=r"no saved anthropic response.*openai-chat \(z-ai/glm-5\)"):
         client.messages.create(model="m", max_tokens=1, messages=[{"role": "user", "content": "hi"}])
     other = openai.OpenAI(api_key="none", base_url=f"http://127.0.0.1:{proxy.port}/v1", max_retries=0)
     asked = load(Path(flows))[0].request
-    with pytest.raises(openai.NotFoundError, match=r"glm-5\.flow#0 parts at messages\[0\]\.content: recorded .Find"):
+    with pytest.raises(openai.NotFoundError, match=r"glm-5\.flow#0 differs at messages\[0\]\.content: recorded .Find"):
         other.chat.completions.create(**{**asked, "messages": [{"role": "user", "content": "Write"}]})
-    proxy.wait_for(r"replay llm\.invalid z-ai/glm-5 refused: .*glm-5\.flow#0 parts at messages")
+    proxy.wait_for(r"replay llm\.invalid z-ai/glm-5 refused: .*glm-5\.flow#0 differs at messages")
     assert list(other.chat.completions.create(**asked))
     proxy.wait_for(r"replay llm\.invalid z-ai/glm-5 .*glm-5\.flow#0 exact")
 

@@ -147,7 +147,7 @@ def test_errors_that_belong_to_no_response_are_told(proxies: Proxies, upstream: 
     text = "invalid_request_error: no such session"
     [line] = tap.wait_for(lambda one: one["type"] == "error")
     assert (line["dialect"], line["error"]) == ("openai-realtime", text)
-    proxy.wait_for(rf"^error WS 127\.0\.0\.1{planned.path}/v1/realtime openai-realtime  {line['flow']}$")
+    proxy.wait_for(rf"^error WS 127\.0\.0\.1:\d+{planned.path}/v1/realtime openai-realtime  flow {line['flow']}$")
     proxy.wait_for(rf'^ +"{text}"$')
 
 

@@ -89,7 +89,7 @@ def test_the_calls_come_before_the_finish(mending: Mitmdump, secure: Upstream, v
     again = plan.came_again.result(30)
     assert (again.target, json.loads(again.body)) == (sample.whole_path, sample.unstreamed)
     assert again.header("authorization") == "Bearer sk-1"
-    mending.wait_for("asked again for flow")
+    mending.wait_for("repeated the request of flow")
 
 
 @VERSIONS
@@ -107,9 +107,9 @@ def test_it_happens_only_where_it_is_named(proxies: Proxies, secure: Upstream, v
 @pytest.mark.parametrize(
     ("second", "why"),
     [
-        (Answer((Send(b'{"choices": []}'),), content_type=JSON), "the answer has no calls"),
-        (Answer((Send(b"overloaded"),), status=529, content_type="text/plain"), "the answer has status 529"),
-        (Answer((Send(b"{"), Break.CLOSE), content_type=JSON), "the answer is not JSON"),
+        (Answer((Send(b'{"choices": []}'),), content_type=JSON), "the response has no calls"),
+        (Answer((Send(b"overloaded"),), status=529, content_type="text/plain"), "the response has status 529"),
+        (Answer((Send(b"{"), Break.CLOSE), content_type=JSON), "the response is not JSON"),
     ],
 )
 def test_in_vain(mending: Mitmdump, secure: Upstream, second: Answer, why: str) -> None:
@@ -117,7 +117,7 @@ def test_in_vain(mending: Mitmdump, secure: Upstream, second: Answer, why: str) 
     plan = planned(secure, EMPTY, second)
     seen = len(mending.output)
     assert fetch(mending, secure, "h1", CHAT, plan) == b"".join(EMPTY)
-    mending.wait_for(lambda line: f"in vain: {why}" in line, after=seen)
+    mending.wait_for(lambda line: f"without success: {why}" in line, after=seen)
 
 
 def test_a_client_that_leaves_ends_the_second_request(mending: Mitmdump, secure: Upstream) -> None:

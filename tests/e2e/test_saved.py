@@ -88,4 +88,4 @@ def test_a_stream_that_broke_off_is_told(
             connection.request(sample.path, sample.body, plan.headers).rest()
     streams, err = inspected(capsys, path, 2)
     assert streams == []
-    assert "because the connection broke" in err
+    assert "because the connection closed early" in err

@@ -276,11 +276,11 @@ def test_what_is_told(proxies: Proxies, sockets: SocketServer) -> None:
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == 1011
     path = f"{planned.path}/v1/responses"
-    proxy.wait_for(rf"#\d+ WS 127.0.0.1{path} ")
+    proxy.wait_for(rf"#\d+ WS 127.0.0.1:\d+{path} ")
     [verdict] = tap.wait_for(lambda one: one["type"] == "verdict" and one["flow"].endswith(".1"))
     assert (verdict["verdict"]["verdict"], verdict["verdict"]["results"]) == ("results-only", ids)
     [end] = tap.wait_for(lambda one: one["type"] == "end" and one["flow"] == f"{verdict['flow'][:-2]}.2")
-    assert end["record"]["broken"] == "the server closed the socket with code 1011"
+    assert end["record"]["broken"] == "the server closed the WebSocket with code 1011"
 
 
 @pytest.mark.parametrize("mode", ["pass", "refuse"])

@@ -148,7 +148,7 @@ def test_faults_and_repairs_act_on_what_is_served(session: ProxySession, tmp_pat
     [refused] = talk(url(session), [conversation.request(model="other", stream_id="a")], 1)
     said = json.loads(refused)
     assert (said["type"], said["status"], said["stream_id"]) == ("error", 404, "a")
-    assert "no saved answer" in said["error"]["message"]
+    assert "no saved response" in said["error"]["message"]
 
 
 def test_a_saved_socket_is_repaired_as_a_served_one_is(session: ProxySession, tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_a_saved_answer_comes_in_its_time_and_breaks_as_it_did(session: ProxySes
     assert time.monotonic() - begun >= 2 * 0.04
     assert [str(one).encode() for one in got] == [one.data for one in conversation.two_answers()[1:6]]
     [exchange] = (one for one in session.exchanges() if one.request.protocol)
-    assert exchange.broken == "the server closed the socket with code 1011"
+    assert exchange.broken == "the server closed the WebSocket with code 1011"
 
 
 def test_what_the_client_got_is_kept_beside_what_the_provider_said(proxies: Proxies, tmp_path: Path) -> None:

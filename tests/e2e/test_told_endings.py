@@ -56,8 +56,8 @@ class Asking:
 
 
 CHAT = openai_chat("call_1", "Bern").pieces
-BROKEN_OFF = [{"name": "cut-off-call", "message": "the answer was ended as a break for the client"}]
-IN_ORDER = [{"name": "unterminated-body", "message": "the answer was ended in order for the client"}]
+BROKEN_OFF = [{"name": "cut-off-call", "message": "the connection was closed so that the client sees an error"}]
+IN_ORDER = [{"name": "unterminated-body", "message": "the response was terminated normally for the client"}]
 
 
 def test_a_repair_that_breaks_or_ends_is_told_as_one(proxies: Proxies, plain: Upstream) -> None:
@@ -67,13 +67,13 @@ def test_a_repair_that_breaks_or_ends_is_told_as_one(proxies: Proxies, plain: Up
     came, told = asking.end(answer(CHAT[:3]))
     assert came.endswith(b"BROKEN")
     assert (told["notes"], told["broken"], told["faults"]) == (BROKEN_OFF, None, [])
-    asking.proxy.wait_for("cut-off-call: the answer was ended as a break for the client", after=mark)
+    asking.proxy.wait_for("cut-off-call: the connection was closed so that the client sees an error", after=mark)
     asking.proxy.wait_for("cut by toolstream_repair: cut-off-call", after=mark)
     assert not any("toolstream_fault" in line for line in asking.proxy.output)
     came, told = asking.end(Answer((*map(Send, CHAT), Break.CLOSE)))
     assert came == b"".join(CHAT)
     assert told["notes"] == IN_ORDER
-    asking.proxy.wait_for("unterminated-body: the answer was ended in order for the client", after=mark)
+    asking.proxy.wait_for("unterminated-body: the response was terminated normally for the client", after=mark)
     assert asking.end(answer(CHAT))[1]["notes"] == []
 
 
@@ -119,14 +119,14 @@ def test_recovered_calls_are_calls(proxies: Proxies, plain: Upstream) -> None:
     [call] = told["calls"]
     assert (call["name"], call["arguments"], call["complete"]) == ("get_weather", '{"city": "Bern"}', True)
     assert told["changes"] == ["missing-calls"]
-    asking.proxy.wait_for(r" \d+ events?, 1 call, .*1 mended \(missing-calls\)", after=mark)
+    asking.proxy.wait_for(r" \d+ events?, 1 call, .*1 event repaired \(missing-calls\)", after=mark)
 
 
 @pytest.mark.parametrize(
     ("second", "why"),
     [
-        (Answer((Send(b"{}"),), status=529, content_type=JSON), "the answer has status 529"),
-        (Answer((Send(b"<html>"),), content_type="text/html"), "the answer is not JSON"),
+        (Answer((Send(b"{}"),), status=529, content_type=JSON), "the response has status 529"),
+        (Answer((Send(b"<html>"),), content_type="text/html"), "the response is not JSON"),
     ],
 )
 def test_a_second_request_that_fails_says_why(proxies: Proxies, plain: Upstream, second: Answer, why: str) -> None:
@@ -134,7 +134,7 @@ def test_a_second_request_that_fails_says_why(proxies: Proxies, plain: Upstream,
     asking = Asking(proxies, plain, "ends4", toolstream_repair="safe,missing-calls")
     _, told = asking.end(answer(EMPTY), second)
     [note] = told["notes"]
-    assert note == {"name": "missing-calls", "message": f"the provider was asked again, in vain: {why}"}
+    assert note == {"name": "missing-calls", "message": f"the request was repeated without success: {why}"}
     assert told["calls"] == []
 
 
@@ -145,8 +145,8 @@ def test_destream_says_what_it_cannot_stream(proxies: Proxies, plain: Upstream) 
     for body, kind, said in (
         (b"<html>", "text/html", "it is not JSON"),
         (sample.whole_body[:-9], JSON, "it is not JSON"),
-        (b'{"other": 1}', JSON, "it is not an answer of openai-chat"),
-        (b"".join(sample.pieces), sample.content_type, "and a stream came"),
+        (b'{"other": 1}', JSON, "it is not a response of openai-chat"),
+        (b"".join(sample.pieces), sample.content_type, "but received a stream"),
     ):
         mark = len(proxy.output)
         plan = plain.plan(Answer((Send(body),), content_type=kind))
@@ -164,4 +164,4 @@ def test_what_was_mended_is_named_in_the_short_log_too(proxies: Proxies, plain: 
     plan = plain.plan(answer(sample.pieces[:-1]))
     with client("h1", way(proxy, plain)) as connection:
         connection.request(sample.path, sample.body, plan.headers).rest()
-    proxy.wait_for(r"1 mended \(missing-done\)", after=mark)
+    proxy.wait_for(r"1 event repaired \(missing-done\)", after=mark)

@@ -87,7 +87,13 @@ def _acted(name: str) -> str:
 @pytest.fixture(scope="module")
 def timed(proxies: Proxies) -> Mitmdump:
     """A proxy that answers from saved flows, with every fault, fifty times as fast as they were recorded."""
-    return proxies.get(toolstream_provider=str(FLOWS), toolstream_fault=FAULTS, toolstream_speed="50", **OPTIONS)
+    return proxies.get(
+        toolstream_provider=str(FLOWS),
+        toolstream_fault=FAULTS,
+        toolstream_speed="50",
+        toolstream_provider_repeats="0",
+        **OPTIONS,
+    )
 
 
 @pytest.mark.parametrize("http2", [False, True])

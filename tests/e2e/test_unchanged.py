@@ -24,7 +24,7 @@ CARRIERS = ["plain-h1", "tls-h1", "tls-h2"]
 
 
 def fetch(proxy: Mitmdump, upstream: Upstream, version: str, planned: Answer) -> bytes:
-    """The body that the client got for the planned answer; its status and coding have to be right."""
+    """The body that the client received for the planned answer; its status and coding have to be right."""
     plan = upstream.plan(planned)
     with client(version, way(proxy, upstream)) as connection:
         reply = connection.request(SAMPLE.path, SAMPLE.body, plan.headers)

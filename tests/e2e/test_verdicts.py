@@ -148,7 +148,7 @@ def test_a_loop_that_loses_arguments(behind: Behind, http: httpx2.Client) -> Non
         results = [{"role": "tool", "tool_call_id": call.id, "content": RESULT} for call in calls]
         messages += [{"role": "assistant", "tool_calls": said}, *results]
     verdict = behind.verdict(sample)
-    assert (verdict["verdict"], verdict["call"]) == ("lost-arguments", 0)
+    assert (verdict["verdict"], verdict["call"]) == ("returned-without-arguments", 0)
     assert verdict["explained"]
 
 

@@ -27,14 +27,14 @@ def test_specifications(text: str, fault: Fault) -> None:
 @pytest.mark.parametrize(
     ("text", "right"),
     [
-        ("nonsense", "toolstream list"),
+        ("nonsense", "unknown fault 'nonsense'"),
         ("empty-id:", "key=value"),
         ("empty-id:p", "key=value"),
         ("empty-id:q=1", "keys are host, path, model"),
         ("empty-id:p=2", "a number from 0 to 1"),
         ("empty-id:p=x", "a number from 0 to 1"),
-        ("empty-id:times=-1", "a whole number from 0 on"),
-        ("empty-id:nth=0", "a whole number from 1 on"),
+        ("empty-id:times=-1", "must be an integer, at least 0"),
+        ("empty-id:nth=0", "must be an integer, at least 1"),
     ],
 )
 def test_what_is_wrong_says_what_would_be_right(text: str, right: str) -> None:

@@ -36,7 +36,7 @@ def test_clients(agent: Callable[[], None], flow: str, toolstream: Toolstream) -
     """Each official client understands a saved answer; what it asked and got is at hand."""
     agent()
     toolstream.assert_understood()
-    toolstream.assert_no_half_call()
+    toolstream.assert_no_incomplete_call()
     assert [call.name for call in toolstream.calls] == [call.name for call in toolstream.requests[1].calls]
     assert len(toolstream.calls) == len(toolstream.requests[1].results) > 1
     assert toolstream.requests[0].protocol is not None
@@ -125,6 +125,18 @@ def test_fails_silent(toolstream: Toolstream) -> None:
     with openai.OpenAI() as client:
         client.chat.completions.create(model="gpt-4.1-mini", messages=[{"role": "user", "content": "hi"}])
     toolstream.assert_understood()
+
+
+@pytest.mark.toolstream("flows/openai-chat-single.flow")
+def test_fails_no_request(toolstream: Toolstream) -> None:
+    """A client that asks somebody else."""
+    toolstream.assert_understood()
+
+
+@pytest.mark.toolstream("flows/openai-chat-single.flow")
+def test_fails_unreached(toolstream: Toolstream) -> None:
+    """The same, where nobody answers."""
+    raise ConnectionError(toolstream.proxy_url)
 
 
 def test_fails_without_flows(toolstream: Toolstream) -> None:

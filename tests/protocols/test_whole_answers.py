@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.e2e.harness.samples import MAKERS
-from toolstream_core.engine.session import read_body
+from toolstream_core.engine.session import Session, read_body
 from toolstream_core.model import Exchange
-from toolstream_core.protocols.registry import named
+from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
+from toolstream_core.protocols.registry import PROTOCOLS, named
+from toolstream_core.wire import json_access
+from toolstream_core.wire.framer import Cutter
 from toolstream_core.wire.numbers import loads
+from toolstream_core.wire.sniff import choose
+from toolstream_core.wire.write import encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from toolstream_core.protocols.protocol import WireProtocol
 
 
 @pytest.mark.parametrize("dialect", MAKERS)
@@ -64,3 +76,58 @@ def test_numbers_stay_as_they_were_written() -> None:
     )
     said = json.loads(named("anthropic").streamed(answer, {})[2].split(b"data: ")[1])
     assert said["delta"]["partial_json"] == '{"n": 1e400, "m": -0.12345678901234567890}'
+
+
+ODD: tuple[object, ...] = (None, True, 7, 1.5, "x", "\ud800", [], [None], [[]], ["x"], {}, {"x": []})
+"""Values of every type, to stand where a protocol says another."""
+
+
+def variants(value: object) -> Iterator[object]:
+    """`value` with one thing in it replaced by a value of another type, or taken away."""
+    yield from ODD
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield {name: other for name, other in value.items() if name != key}
+            yield from ({**value, key: variant} for variant in variants(one))
+    elif isinstance(value, list):
+        for at, one in enumerate(value):
+            yield from ([*value[:at], variant, *value[at + 1 :]] for variant in variants(one))
+
+
+def healthy(protocol: WireProtocol) -> list[HealthyAnswer]:
+    """Responses of a text, of calls, and of a custom tool's call."""
+    calls = (HealthyCall("f", '{"a": "b"}'), HealthyCall("g", "{}"))
+    request = {"model": "m", "messages": [], "stream_options": {"include_usage": True}}
+    answer = HealthyAnswer(model="m", request=request)
+    made = [replace(answer, calls=calls), replace(answer, text="Hi")]
+    if protocol.name in {"openai-chat", "openai-responses"}:
+        made.append(replace(answer, calls=(HealthyCall("f", "x", custom=True),)))
+    return made
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda one: one.name)
+def test_a_response_with_values_of_any_type_raises_nothing(protocol: WireProtocol) -> None:
+    """Neither where it becomes a stream nor where it is read."""
+    for answer in healthy(protocol):
+        for whole in variants(protocol.healthy_whole(answer)):
+            assert all(isinstance(event, bytes) for event in protocol.streamed(whole, answer.request))
+            session = Session(Exchange(content_type="application/json"))
+            session.feed(json.dumps(whole).encode())
+            session.end()
+            session.record()
+            assert session.pipeline.error is None
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda one: one.name)
+def test_a_stream_with_values_of_any_type_becomes_a_response(protocol: WireProtocol) -> None:
+    """JSON, whatever the stream holds."""
+    for answer in healthy(protocol):
+        body = b"".join(protocol.healthy_stream(answer))
+        record = read_body([body], Exchange(content_type=protocol.content_type))
+        framer = choose(protocol.content_type, body, ended=True)
+        assert record is not None
+        assert isinstance(framer, Cutter)
+        payloads = [one.json for one in framer.feed(body) if isinstance(one.json, dict)]
+        for odd in variants(payloads):
+            said = [payload for payload in json_access.items(odd) if isinstance(payload, dict)]
+            assert encoded(protocol.assembled(said, record.calls))

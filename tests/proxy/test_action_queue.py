@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from tests.laws.healthy import everywhere
+from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
+from toolstream_core.engine.framing import BodyFraming
+from toolstream_core.model import Event, EventContent
 from toolstream_core.proxy.action_queue import HEARTBEAT, NOWHERE, ActionQueue
-from toolstream_core.transit import Action, BreakKind, Cut, Hold, Send
+from toolstream_core.settings import Words, settings
+from toolstream_core.transit import Action, Ask, BreakKind, Cut, Hold, Send, Wait
+from toolstream_core.transit.faults import Drip, Recut
+from toolstream_core.transit.stage import Stage
+from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.sse import SseFramer
+from toolstream_core.wire.write import Unwritten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.delivery.schedule import Schedule
     from toolstream_core.proxy.watch import Watch
 
 
@@ -45,12 +55,19 @@ class FakeWatch:
 class BrokenSchedule:
     """Has a bug."""
 
+    def __init__(self) -> None:
+        self.rest = bytearray()
+
     def feed(self, _piece: bytes) -> Sequence[Action]:
         """Fail."""
         raise ZeroDivisionError
 
+    def release(self) -> Sequence[Action]:
+        """Everything that came."""
+        return [Send(bytes(self.rest), NOWHERE)]
 
-def queue(watch: FakeWatch, schedule: BrokenSchedule | None = None) -> ActionQueue:
+
+def queue(watch: FakeWatch, schedule: BrokenSchedule | Schedule | None = None) -> ActionQueue:
     """The actions of one answer."""
     return ActionQueue(cast("Watch", watch), cast("Schedule | None", schedule))
 
@@ -116,3 +133,53 @@ def test_a_saved_answer_ends_as_it_was_recorded(
     body.read(b"x")
     body.end_saved(broken)
     assert actions(body) == [Send(b"X", NOWHERE), *then]
+
+
+FAULTS = ["stall:ms=1,at=event:3", "drip:ms=1", "recut:bytes=3", "recut:events=4"]
+PLACES = [
+    (Schedule, "_frame"),
+    (Schedule, "_place"),
+    (Schedule, "_look"),
+    (BodyFraming, "open"),
+    (SseFramer, "feed"),
+    (Stage, "take"),
+    (Drip, "sent"),
+    (Recut, "sent"),
+    (Recut, "_joined"),
+]
+STREAM = next(one for one in everywhere() if str(one) == "openai-chat, fragments of two")
+
+
+@pytest.mark.parametrize("at", [1, 2, 5, 9])
+@pytest.mark.parametrize(("owner", "name"), PLACES, ids=lambda one: getattr(one, "__name__", one))
+@pytest.mark.parametrize("specs", [[one] for one in FAULTS] + [FAULTS[:3], FAULTS[3:0:-1]], ids="+".join)
+def test_wherever_the_faults_fail_no_byte_is_lost(
+    monkeypatch: pytest.MonkeyPatch, specs: list[str], owner: type, name: str, at: int
+) -> None:
+    """Also those of an event that is incomplete, or that waits for others; and in order, none of them twice."""
+    calls, real = itertools.count(1), getattr(owner, name)
+
+    def fails(self: object, *arguments: object) -> object:
+        if next(calls) == at:
+            raise ZeroDivisionError
+        return real(self, *arguments)
+
+    monkeypatch.setattr(owner, name, fails)
+    watch = FakeWatch()
+    body = queue(watch, Schedule(STREAM.exchange, drawn(settings(Words(fault=specs)), STREAM.exchange, 1)))
+    body.begin()
+    for begin in range(0, len(STREAM.body), 50):
+        body.send(STREAM.body[begin : begin + 50])
+    body.send(b"")
+    assert bytes_of(actions(body)) == STREAM.body
+    assert len(watch.errors) == (next(calls) > at)
+
+
+def test_what_waits_goes_when_the_delivery_fails() -> None:
+    """The finish for which the provider is asked again, and the begin of an incomplete event."""
+    schedule = Schedule(STREAM.exchange, ())
+    body = queue(FakeWatch(), schedule)
+    event = Event(Frame(b"data: {}\n\n", 0, b"{}"), lambda _: EventContent())
+    body.add(Send(b"a", NOWHERE), Wait(1), Ask(event, 0, Unwritten()))
+    body.send(STREAM.body[:70])
+    assert b"".join(body.take_bytes()) == b"adata: {}\n\n" + STREAM.body[:70]

@@ -53,8 +53,9 @@ def play(addon: ToolstreamAddon, flow: http.HTTPFlow, *chunks: bytes) -> None:
     [
         ("toolstream_log", "loud", "off, calls, chunks"),
         ("toolstream_filter", "~nonsense (", "~d api.openai.com"),
-        ("toolstream_jsonl", "/no/such/folder/f", "a folder that exists"),
+        ("toolstream_jsonl", "/no/such/folder/f", "an existing folder"),
         ("toolstream_provider", ["/no/such.flow"], "no/such.flow"),
+        ("toolstream_provider_repeats", -1, "-1 is negative. Expected a number, or 0 for no limit"),
     ],
 )
 def test_wrong_options(addon: tuple[ToolstreamAddon, taddons.context], option: str, value: object, right: str) -> None:
@@ -69,7 +70,7 @@ def test_a_stream_is_told(addon: tuple[ToolstreamAddon, taddons.context], capsys
     play(addon[0], flow, CHUNK.replace(b'"{}"', b'"{\\"k\\":\\"' + SECRET.encode() + b'\\"}"'), DONE)
     addon[0].done()
     lines = capsys.readouterr().out.splitlines()
-    assert [line.endswith(f"  {flow.id}") for line in lines] == [True] + [False] * (len(lines) - 1)
+    assert [line.endswith(f"  flow {flow.id}") for line in lines] == [True] + [False] * (len(lines) - 1)
     assert all(line.startswith("#1 ") for line in lines)
     assert any("call 0 ls" in line for line in lines)
     assert SECRET not in "".join(lines)

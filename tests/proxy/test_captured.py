@@ -72,7 +72,7 @@ def test_bytes_pass_as_the_same_objects(context: taddons.context, tmp_path: Path
 
 
 def test_what_is_changed_is_there_twice(context: taddons.context, tmp_path: Path) -> None:
-    """As upstream said it, and as the client got it."""
+    """As upstream said it, and as the client received it."""
     context.options.update(toolstream_capture=str(tmp_path), toolstream_repair=["empty-id"])
     out = play(context, llm_flow(), CHUNK, EMPTY_ID, DONE)
     [capture] = written(context, tmp_path)

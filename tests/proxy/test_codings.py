@@ -24,5 +24,6 @@ def test_what_is_missing_is_told_once(monkeypatch: pytest.MonkeyPatch, caplog: p
         codings.reads(tutils.tresp(headers=((b"content-encoding", coding),)))
     [line] = [record.message for record in caplog.records if record.name == "toolstream_core.proxy.codings"]
     assert line == (
-        "toolstream passes such answers on unread: there is no zstd here: install backports.zstd, or zstandard"
+        "toolstream forwards responses with this coding unread: "
+        "zstd is not available: install backports.zstd or zstandard"
     )

@@ -57,7 +57,7 @@ def test_a_flow_says_what_the_addon_would_have_seen() -> None:
     assert (one.exchange.source, one.exchange.host) == ("a.flow#0", "api.example.com")
     assert (one.exchange.path, one.exchange.content_type) == ("/v1/chat/completions", "text/event-stream")
     assert one.exchange.request == REQUEST
-    assert one.secrets == ("hidden-value",)
+    assert one.secrets == ("Bearer hidden-value", "hidden-value")
     assert b"".join(one.chunks) == BODY
     assert (one.broken, one.missing, one.times) == (None, None, [])
 
@@ -120,7 +120,7 @@ def test_noted_chunks_are_the_chunks() -> None:
     noted = made()
     noted.metadata["toolstream"] = {"version": 1, "chunks": [[0, 10], [7, 0], [30, len(BODY) - 10]]}
     [one] = read(noted)
-    assert (one.chunks, one.times) == ([BODY[:10], b"", BODY[10:]], [0, 7, 30])
+    assert ([*one.chunks], one.times) == ([BODY[:10], b"", BODY[10:]], [0, 7, 30])
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_what_came_before_the_damage_is_read() -> None:
 def test_a_file_from_a_newer_mitmproxy_is_told() -> None:
     """In mitmproxy's words: it says what to do."""
     data = saved(made()).replace(b"7:version;2:21#", b"7:version;2:99#")
-    with pytest.raises(UnreadableError, match=r"from its beginning.*version"):
+    with pytest.raises(UnreadableError, match=r"from the beginning.*version"):
         list(flowfile.answers(io.BytesIO(data), "a.flow"))
 
 
@@ -172,4 +172,4 @@ def test_foreign_bytes_are_told(data: st.DataObject) -> None:
         for one in flowfile.answers(io.BytesIO(damaged), "a.flow"):
             read_body(one.chunks, one.exchange)
     except UnreadableError as error:
-        assert str(error).startswith("is not a whole mitmproxy flow file: damaged or cut off ")  # noqa: PT017 - either is right
+        assert str(error).startswith("is a damaged or truncated mitmproxy flow file: unreadable ")  # noqa: PT017 - either is right

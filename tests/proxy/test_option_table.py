@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+from mitmproxy import optmanager
+from mitmproxy.exceptions import OptionsError
 from mitmproxy.test import taddons
 
 from toolstream_core.proxy.addon import ToolstreamAddon
-from toolstream_core.proxy.option_table import OPTIONS
+from toolstream_core.proxy.option_table import OPTIONS, AddonOption
 
 
 def test_mitmproxy_has_each_option_as_the_table_says() -> None:
@@ -18,8 +21,21 @@ def test_mitmproxy_has_each_option_as_the_table_says() -> None:
     assert known == {option.name for option in OPTIONS}
 
 
+@pytest.mark.parametrize("option", [one for one in OPTIONS if one.choices], ids=lambda option: option.name)
+def test_values_of_a_list_are_choices(option: AddonOption) -> None:
+    """Interfaces offer them; any other value is refused, the empty one too."""
+    with taddons.context(ToolstreamAddon()) as context:
+        assert optmanager.dump_dicts(context.options, [option.name])[option.name]["choices"] == option.choices
+        for value in option.choices:
+            context.options.update(**{option.name: value})
+        for value in ("none of them", ""):
+            with pytest.raises(OptionsError, match=f"{option.name}: .* Expected {', '.join(option.choices)}"):
+                context.options.update(**{option.name: value})
+        assert getattr(context.options, option.name) == option.choices[-1]
+
+
 def test_flags_are_short_and_differ() -> None:
     """Each option has a flag of its own."""
     flags = [option.flag for option in OPTIONS]
     assert len({*flags}) == len(flags)
-    assert {"--capture-when", "--strict", "--level", "--jsonl"} <= {*flags}
+    assert {"--when", "--strict", "--level", "--jsonl"} <= {*flags}

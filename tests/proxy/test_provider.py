@@ -10,12 +10,16 @@ import pytest
 from mitmproxy import http
 from mitmproxy.test import tflow
 
-from toolstream_core.fixtures import load, read_flow
+from tests.synthetic.test_answers import request_of
+from toolstream_core.fixtures import Fixture, load, read_flow
 from toolstream_core.fixtures.chunks import chunks_of
 from toolstream_core.fixtures.matching import form_of
+from toolstream_core.protocols.registry import PROTOCOLS, named
 from toolstream_core.protocols.requests.asked import Asked
+from toolstream_core.proxy.call_provider import CallProvider
 from toolstream_core.proxy.provider import Provider, ProviderError
 from toolstream_core.proxy.replay import REPLAY
+from toolstream_core.synthetic.answers import DONE
 from toolstream_core.wire.form import Form
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
@@ -77,6 +81,63 @@ def test_a_recorded_request_gets_its_own_answer_out_of_all(of_all: Provider, pat
         again = read_flow(flow, "x#0")
         assert again
         assert again.payloads == fixture.payloads
+
+
+def extracted(protocol: str) -> tuple[Fixture, Any]:
+    """A saved response with a call, alone, and the request that brings the call's result."""
+    path = FLOWS / f"{protocol}-single.flow"
+    if path.exists():
+        first, second = load(path)
+        return first, second.request
+    path_asked, body = request_of(named(protocol))
+    flow = flow_for(body, path_asked)
+    assert CallProvider.load(["calls:get_weather {}"], 0).answer(flow)
+    made = read_flow(flow, "made#0")
+    assert made is not None
+    [call] = made.record.calls
+    output = {"type": "function_call_output", "call_id": call.id, "output": "mild"}
+    part = {"functionResponse": {"id": call.id, "name": call.name, "response": {"output": "mild"}}}
+    if "contents" in body:
+        return made, {**body, "contents": [{"role": "user", "parts": [part]}]}
+    return made, {**body, "input": [output]}
+
+
+@pytest.mark.parametrize("protocol", [one.name for one in PROTOCOLS])
+@pytest.mark.parametrize("streamed", [True, False], ids=["stream", "whole"])
+def test_a_call_with_a_result_is_followed_by_a_final_text(protocol: str, streamed: bool) -> None:
+    """In the form that the request asks for, although the saved conversation ends with the call."""
+    fixture, request = extracted(protocol)
+    reader = named(protocol).requests
+    path = fixture.path if streamed else reader.unstreamed_path(fixture.path)
+    flow = flow_for(request if streamed else reader.unstreamed(request), path)
+    response = answered(Provider([fixture]), flow)
+    assert response.status_code == 200
+    assert (flow.metadata[REPLAY]["answer"], flow.metadata[REPLAY]["source"]) == ("finished", fixture.source)
+    again = read_flow(flow, "x#0")
+    assert again is not None
+    assert (again.record.streamed, again.record.ended, again.record.calls) == (streamed, True, [])
+    assert [finding.name for finding in again.record.findings] == []
+    assert DONE.split()[0].encode() in (response.content or b"")
+
+
+@pytest.mark.parametrize("protocol", [one.name for one in PROTOCOLS])
+@pytest.mark.parametrize("streamed", [True, False], ids=["stream", "whole"])
+def test_a_loop_gets_an_error_in_the_form_of_the_api(protocol: str, streamed: bool) -> None:
+    """It names the flow, the limit and the option; no client tries a 404 again."""
+    fixture, _ = extracted(protocol)
+    reader = named(protocol).requests
+    path = fixture.path if streamed else reader.unstreamed_path(fixture.path)
+    request = fixture.request if streamed else reader.unstreamed(fixture.request)
+    provider = Provider([fixture], repeats=2)
+    statuses = [answered(provider, flow_for(request, path)).status_code for _ in range(3)]
+    assert statuses == [200, 200, 404]
+    flow = flow_for(request, path)
+    body = answered(provider, flow).content or b""
+    why = f"{fixture.source} reached the limit of 2 equal requests (toolstream_provider_repeats)"
+    assert json.loads(body) == named(protocol).not_saved(
+        f"toolstream_provider has no saved response for this {protocol} request. Near: {why}"
+    )
+    assert flow.comment == f"refused: {why}"
 
 
 def test_without_stream_the_whole_answer_comes() -> None:
@@ -150,7 +211,7 @@ def test_a_strict_provider_refuses_what_was_not_recorded() -> None:
     response = answered(Provider([fixture], strict=True), flow)
     assert response.status_code == 404
     told = json.loads(response.content or b"")["error"]["message"]
-    assert f"no saved answer to this openai-chat request. Near: {fixture.source} parts at messages[0].content" in told
+    assert f"for this openai-chat request. Near: {fixture.source} differs at messages[0].content" in told
     assert key not in f"{told}{flow.comment}{flow.metadata}"
     assert flow.metadata[REPLAY]["answer"] == "refused"
     assert answered(Provider([fixture], strict=True), flow_for(fixture.request)).content == fixture.body
@@ -162,7 +223,7 @@ def test_a_request_that_nothing_fits_is_told_what_there_is() -> None:
     response = answered(Provider.load([GLM]), flow)
     assert response.status_code == 404
     message = json.loads(response.content or b"")["error"]["message"]
-    assert "no saved anthropic answer" in message
+    assert "no saved anthropic response" in message
     assert "openai-chat (z-ai/glm-5)" in message
 
 
@@ -181,7 +242,7 @@ def test_paths_are_read_in_their_order(tmp_path: Path) -> None:
         best = Provider.load(paths).matcher.best(ASKED)
         assert best
         assert best.source == f"{again if paths[1] == GLM else GLM}#0"
-    with pytest.raises(ProviderError, match=r"there is no .*nothing\.flow"):
+    with pytest.raises(ProviderError, match=r"no such file or directory: .*nothing\.flow"):
         Provider.load([GLM, str(tmp_path / "nothing.flow")])
 
 

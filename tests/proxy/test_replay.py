@@ -44,8 +44,8 @@ def test_an_answer_to_another_request_says_where_it_parts() -> None:
     """The secret that the request carries is not shown."""
     line, document, comment = told({**GLM.request, "model": f"x {SECRET}"})
     assert (document["answer"], document["at"], document["recorded"]) == ("diverged", "model", '"z-ai/glm-5"')
-    assert " diverged: model: recorded" in line
-    assert " diverged: model: recorded" in comment
+    assert " diverged (best match; the request differs at model: recorded" in line
+    assert " diverged (best match; the request differs at model: recorded" in comment
 
 
 def test_a_request_that_is_refused_says_what_is_near() -> None:
@@ -53,8 +53,18 @@ def test_a_request_that_is_refused_says_what_is_near() -> None:
     line, document, comment = told({**GLM.request, "tools": []}, strict=True)
     assert (document["answer"], document["source"]) == ("refused", None)
     assert [near["source"] for near in document["near"]] == [GLM.source]
-    assert f"refused: {GLM.source} parts at tools[0]: recorded" in line
+    assert f"refused: {GLM.source} differs at tools[0]: recorded" in line
     assert comment.startswith("refused: ")
+
+
+def test_a_final_text_says_whose_calls_have_results() -> None:
+    """The line names the flow whose calls they are."""
+    messages = [*GLM.request["messages"], *load(ROOT / "flows" / "glm-5.flow")[1].request["messages"][-2:]]
+    line, document, comment = told({**GLM.request, "messages": messages})
+    assert (document["answer"], document["source"]) == ("finished", GLM.source)
+    said = "finished: the request has the results of its calls; the response is a final text"
+    assert line == f"replay address z-ai/glm-5 {GLM.source} {said}"
+    assert comment == said
 
 
 @pytest.mark.parametrize("metadata", [{}, {"toolstream": {}}])

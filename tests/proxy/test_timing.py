@@ -9,6 +9,7 @@ from mitmproxy.addons.next_layer import NextLayer
 from mitmproxy.proxy.layers.http import HttpLayer
 from mitmproxy.test import taddons, tflow
 
+from toolstream_core.model import ABSENT
 from toolstream_core.proxy import gate, timing
 from toolstream_core.proxy.timing import Timing
 from toolstream_core.settings import Settings, Words, settings
@@ -24,7 +25,7 @@ def gates(context: taddons.context) -> int:
 def test_there_is_a_gate_only_while_something_needs_it() -> None:
     """It comes and goes with the options."""
     with taddons.context(NextLayer()) as context:
-        clock = Timing(lambda _: None)
+        clock = Timing(lambda _: None, lambda _: ABSENT)
         clock.run()
         assert gates(context) == 0
         for wanted, speed, needed in (
@@ -41,13 +42,25 @@ def test_there_is_a_gate_only_while_something_needs_it() -> None:
             assert gates(context) == needed
 
 
+def test_an_error_at_the_end_of_a_delivery_is_logged_without_its_text(caplog: pytest.LogCaptureFixture) -> None:
+    """Its text and traceback may quote the request."""
+
+    def closed(flow_id: str) -> None:
+        raise ValueError(f"{flow_id}: plain-words-that-are-a-secret")
+
+    Timing(closed, lambda _: ABSENT)._close("flow 1")
+    [told] = caplog.messages
+    assert "flow 1: ValueError at test_timing.py:" in told
+    assert "plain-words" not in caplog.text
+
+
 @pytest.mark.parametrize("lack", ["HttpLayer.make_stream", None])
 def test_another_mitmproxy(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, lack: str | None) -> None:
     """One clear error says what is off; everything else goes on."""
     if lack is not None:
         monkeypatch.delattr(HttpLayer, "make_stream")
     with taddons.context(NextLayer()) as context, caplog.at_level(logging.ERROR, timing.__name__):
-        clock = Timing(lambda _: None)
+        clock = Timing(lambda _: None, lambda _: ABSENT)
         clock.configure(TIMED, None)
         clock.run()
         clock.configure(TIMED, 1.0)

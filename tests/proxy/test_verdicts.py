@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import threading
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
@@ -18,6 +19,7 @@ from tests.proxy.flows import DONE, SECRET, llm_flow
 from tests.test_schemas import LINE
 from toolstream_core.proxy import verdicts
 from toolstream_core.proxy.addon import ToolstreamAddon
+from toolstream_core.proxy.verdicts import EXPLAINED_AT_ONCE, EXPLAINED_BYTES, Verdicts
 from toolstream_core.report.layout import ID, shortened
 from toolstream_core.verdict.conversations import Conversations
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
     from toolstream_core.proxy.verdicts import ToldVerdict
+    from toolstream_core.report.verdict import Explained
 
 ARGUMENTS = '{"path":"/tmp"}'
 
@@ -114,7 +117,7 @@ def test_lost_arguments(proxy: Proxy, capsys: pytest.CaptureFixture[str]) -> Non
     [line] = proxy.told()
     assert (line["flow"], line["stream"], line["dialect"]) == (first.id, 1, "openai-chat")
     assert line["verdict"] == {
-        "verdict": "lost-arguments",
+        "verdict": "returned-without-arguments",
         "understood": False,
         "sent": [{"id": "c1", "name": "ls", "arguments": "{}"}],
         "results": ["c1"],
@@ -122,14 +125,16 @@ def test_lost_arguments(proxy: Proxy, capsys: pytest.CaptureFixture[str]) -> Non
         "event": 1,
         "explained": ["by-index-and-id", "nameless-dropped"],
         "advice": ["--set toolstream_shape=whole-calls", "--set toolstream_shape=header-with-first-fragment"],
-        "problems": [{"verdict": "lost-arguments", "call": 0, "message": "came back without its arguments"}],
+        "problems": [{"verdict": "returned-without-arguments", "call": 0, "message": "returned without its arguments"}],
         "count": 0,
         "request": second.id,
     }
     proxy.addon.done()
     lines = capsys.readouterr().out.splitlines()
     shown = lines[next(place for place, line in enumerate(lines) if "verdict" in line) :]
-    assert shown[0].startswith("#1         verdict lost-arguments: call 0 ls: came back without its arguments (takes ")
+    assert shown[0].startswith(
+        "#1         verdict returned-without-arguments: call 0 ls: returned without its arguments, because the client"
+    )
     assert shown[-1].endswith("→ --set toolstream_shape=whole-calls")
     assert all(line.startswith("#1 ") and len(line) <= 120 for line in shown)
 
@@ -169,7 +174,7 @@ def test_the_calls_as_the_client_got_them(proxy: Proxy, capsys: pytest.CaptureFi
     proxy.addon.done()
     lines = capsys.readouterr().out.splitlines()
     meant = lines.index(f'#2         call 0 ls id="" {ARGUMENTS}')
-    got = lines.index(f"#2         client got call 0 ls id={shortened(call['id'], ID)} {ARGUMENTS}")
+    got = lines.index(f"#2         client received call 0 ls id={shortened(call['id'], ID)} {ARGUMENTS}")
     assert got > meant
 
 
@@ -181,7 +186,7 @@ def test_a_fault_that_takes_the_call_away(proxy: Proxy) -> None:
         proxy.ask(*messages, user=str(messages))
     assert [(line["verdict"]["verdict"], line["verdict"]["understood"]) for line in proxy.told()] == [
         ("retried", True),
-        ("executed-half-call", False),
+        ("returned-incomplete-call", False),
     ]
 
 
@@ -250,7 +255,7 @@ def test_a_bug_of_ours(proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: py
         flow = proxy.ask()
         assert proxy.answer(flow, *stream()) == b"".join(stream())
     [error] = [record.getMessage() for record in caplog.records]
-    assert error.startswith(f"toolstream gives no verdict on flow {flow.id}: ValueError at test_verdicts.py:")
+    assert error.startswith(f"toolstream has no verdict on flow {flow.id}: ValueError at test_verdicts.py:")
     assert SECRET not in error
 
 
@@ -271,3 +276,43 @@ def test_the_schema_knows_no_other_line() -> None:
     """A verdict without one of its keys is none."""
     with pytest.raises(jsonschema.ValidationError):
         LINE.validate({"type": "verdict", "flow": "f", "stream": 1, "host": "h", "dialect": "gemini", "verdict": {}})
+
+
+def misread(proxy: Proxy, number: int, arguments: str = ARGUMENTS) -> None:
+    """A conversation of its own whose client loses a call's arguments."""
+    flow = proxy.ask(user=f"go {number}")
+    proxy.answer(flow, *stream(f"c{number}", arguments))
+    proxy.ask(*back(f"c{number}", "{}"), user=f"go {number}")
+
+
+def test_explanations_that_wait_are_bounded(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Further verdicts are reported at once, unexplained; none is lost."""
+    busy = threading.Event()
+    why = Verdicts._why
+
+    def slow(self: Verdicts, told: ToldVerdict) -> Explained:
+        assert busy.wait(20)
+        return why(self, told)
+
+    monkeypatch.setattr(Verdicts, "_why", slow)
+
+    async def run() -> None:
+        for number in range(EXPLAINED_AT_ONCE + 3):
+            misread(proxy, number)
+        assert len(proxy.addon.verdicts.unexplained) == EXPLAINED_AT_ONCE
+        assert [line["verdict"]["explained"] for line in proxy.told()] == [[], [], []]
+        busy.set()
+        await asyncio.gather(*map(asyncio.wrap_future, proxy.addon.verdicts.unexplained))
+
+    asyncio.run(run())
+    explained = [bool(line["verdict"]["explained"]) for line in proxy.told()]
+    assert (len(explained), sum(explained)) == (EXPLAINED_AT_ONCE + 3, EXPLAINED_AT_ONCE)
+
+
+@pytest.mark.parametrize(("size", "explained"), [(1, True), (EXPLAINED_BYTES, False)])
+def test_long_responses_are_not_explained(proxy: Proxy, size: int, *, explained: bool) -> None:
+    """Their verdict is reported without."""
+    misread(proxy, 1, json.dumps({"path": "x" * size}))
+    [line] = proxy.told()
+    assert bool(line["verdict"]["explained"]) is explained
+    assert line["verdict"]["problems"]

@@ -55,8 +55,8 @@ def test_a_misunderstanding_is_shown_side_by_side(told: str) -> None:
     assert outcome(told, "test_fails_lost_arguments") == "FAILED"
     failure = told.partition("_ test_fails_lost_arguments _")[2].partition("_ test_fails_silent _")[0]
     for wanted in (
-        "the client did not understand what it was sent",
-        "lost-arguments: answer 0 from flows/openai-chat-single.flow#0 (openai-chat)",
+        "the client misread the response",
+        "returned-without-arguments: response 0 from flows/openai-chat-single.flow#0 (openai-chat)",
         'get_weather id=\'call_4ksakq2vlkgILn6mEyWUwfiB\' {"city":"Lisbon","unit":"celsius"} events ',
         "get_weather id='call_4ksakq2vlkgILn6mEyWUwfiB' {} → sunny",
         "toolstream serve flows/openai-chat-single.flow --fault glm-5 --speed 0 --port 8765",
@@ -69,14 +69,24 @@ def test_a_misunderstanding_is_shown_side_by_side(told: str) -> None:
 def test_a_client_that_never_asks_again(told: str) -> None:
     """Is not understood to have understood."""
     assert outcome(told, "test_fails_silent") == "FAILED"
-    assert "no request came after it" in told.partition("_ test_fails_silent _")[2]
+    assert "no later request" in told.partition("_ test_fails_silent _")[2]
+
+
+def test_a_client_that_was_made_before_the_test(told: str) -> None:
+    """It asks its own provider: the assertion and the report say why nothing reached toolstream."""
+    hint = "no request to an LLM reached toolstream. A client that was made at import"
+    asserted = told.partition("_ test_fails_no_request _")[2].partition("_ test_")[0]
+    assert f"AssertionError: {hint}" in asserted, told
+    assert "misread" not in asserted
+    raised = told.partition("_ test_fails_unreached _")[2].partition("_ test_")[0]
+    assert f"\n{hint}" in raised, told
 
 
 def test_nothing_answers_without_flows(told: str) -> None:
     """The client gets an error that says so, the report says what to do."""
     assert outcome(told, "test_fails_without_flows") == "FAILED"
     failure = told.partition("_ test_fails_without_flows _")[2]
-    assert "toolstream: no saved flow answers POST 127.0.0.1/v1/chat/completions" in failure
+    assert "toolstream: no saved flow matches POST 127.0.0.1/v1/chat/completions" in failure
     assert "@pytest.mark.toolstream('flows/test_fails_without_flows.flow')" in failure
 
 
@@ -84,5 +94,5 @@ def test_a_flow_that_there_is_not(told: str) -> None:
     """An error at the test's setup that names the places that were looked at."""
     assert outcome(told, "test_errors_without_the_file") == "ERROR"
     error = told.partition("ERROR at setup of test_errors_without_the_file")[2].partition("=== FAILURES")[0]
-    assert "the marker toolstream names 'flows/no-such.flow'" in error
+    assert "marker toolstream: no such file: 'flows/no-such.flow'" in error
     assert "provider.py" not in error

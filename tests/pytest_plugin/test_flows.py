@@ -52,13 +52,13 @@ def test_what_is_wrong_is_told_and_written_on_demand_alone(folder: Path) -> None
     assert "3 failed, 2 passed" in told, told
     assert "flows/glm-5.flow has no expectation flows/glm-5.expect.json" in told
     assert "pytest --toolstream-update=create flows/glm-5.flow" in told
-    assert "flows/anthropic-single.flow is not read as flows/anthropic-single.expect.json says" in told
+    assert "flows/anthropic-single.flow differs from its expectation flows/anthropic-single.expect.json" in told
     assert "expected fetch_" in told.replace("'", "").replace('"', "")
     assert "has version 99" in told
     assert "Traceback" not in told
     assert "unused fixture flows/glm-5.flow: no test replays it" in told
     assert "unused expectation flows/gone.expect.json" in told
-    assert "toolstream_flows: there is no folder gone" in told
+    assert "toolstream_flows: no such folder: gone" in told
     assert not (folder / "flows" / "glm-5.expect.json").exists()
 
     told = run(folder, "--toolstream-update=create,fix,trim", "-n", "1")
@@ -84,14 +84,14 @@ def test_flows_by_themselves(tmp_path: Path) -> None:
     assert "unused fixture" not in told
     told = run(made)
     assert "unused fixture flows/glm-5.flow" in told
-    assert told.count("\nthe marker toolstream names 'flows/nowhere.flow', and there is no ") == 1, told
+    assert told.count("\nmarker toolstream: no such file: 'flows/nowhere.flow'") == 1, told
     assert "During handling" not in told
 
 
 def test_a_wrong_mode(tmp_path: Path) -> None:
     """A usage error that names the right ones."""
     told = run(project(tmp_path), "--toolstream-update=all")
-    assert "--toolstream-update: 'all' is none of create, fix, trim" in told
+    assert "--toolstream-update: unknown mode 'all'; expected create, fix, trim" in told
     assert told.endswith("exit code 4")
 
 
@@ -142,4 +142,4 @@ def test_each_answer_of_a_saved_socket_is_expected(tmp_path: Path) -> None:
     flow.with_suffix(".broken").replace(flow)
     told = run(made)
     assert "1 failed" in told, told
-    assert "flows/session.flow is not read as flows/session.expect.json says" in told
+    assert "flows/session.flow differs from its expectation flows/session.expect.json" in told

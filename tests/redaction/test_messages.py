@@ -78,6 +78,17 @@ def test_a_secret_is_overwritten(name: str, size: int, make: type[BodyRedactor |
     assert said(clean) == said(body).replace(KEY, "*" * len(KEY)) != said(body)
 
 
+@pytest.mark.parametrize("make", [BodyRedactor, QuickRedactor])
+@pytest.mark.parametrize("name", BODIES)
+def test_an_empty_chunk_is_not_the_end(name: str, make: type[BodyRedactor | QuickRedactor]) -> None:
+    """A compressed chunk may decode to nothing in the middle of a message."""
+    body = BODIES[name]
+    redactor = make(Redaction(text=TextMode.MASK))
+    chunks = [piece for at in range(0, len(body), 50) for piece in (body[at : at + 50], b"")]
+    clean = b"".join(map(redactor.feed, chunks)) + redactor.finish()
+    assert clean == redacted_body(body, Redaction(text=TextMode.MASK))
+
+
 def test_text_is_masked() -> None:
     """In base64 too."""
     for body in (plain("my own words"), wrapped("my own words")):

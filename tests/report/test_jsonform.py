@@ -40,11 +40,12 @@ def test_document() -> None:
         ("missing-index", "note", "safe"),
     ]
     assert json.loads(json.dumps(told)) == {
-        "version": 1,
+        "version": 2,
         "streams": [
             {
                 "source": "s",
                 "dialect": "openai-chat",
+                "protocol": "openai-chat",
                 "host": "h",
                 "model": "glm",
                 "streamed": True,
@@ -58,6 +59,7 @@ def test_document() -> None:
                 "mended": 0,
                 "changes": [],
                 "notes": [],
+                "unwrapped": [],
                 "faults": [],
             }
         ],

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolstream_core.model import ABSENT
-from toolstream_core.report.layout import LEAST, WIDTH, Label, Marked, middle, seen, shortened, wrapped
-from toolstream_core.report.paint import colour, plain
+from toolstream_core.report.layout import LEAST, WIDTH, Blocks, Label, Marked, middle, seen, shortened, wrapped
+from toolstream_core.report.paint import colour
 
 TEXT = st.text(max_size=400)
 
@@ -55,9 +55,9 @@ def test_absent_null_and_empty_are_three_things() -> None:
 def test_a_head_fits(request_: str, model: str | None) -> None:
     """The flow's id is whole, whatever else is long."""
     flow = "0" * 36
-    head = Label("#1", request_, flow).head(model, "openai-chat", plain)
+    head = Label("#1", request_, flow).head(model, "openai-chat")
     assert len(head) <= WIDTH
-    assert head.endswith(f" openai-chat  {flow}")
+    assert head.endswith(f" openai-chat  flow {flow}")
 
 
 @given(st.lists(st.sampled_from(["a", "word", "--set x=y", "x" * 200]), max_size=40))
@@ -74,3 +74,32 @@ def test_marks_are_painted_in_their_order() -> None:
     """A part is painted where it stands behind the one before it, not where the same word stood earlier."""
     marked = Marked("a b a", (("name", "b"), ("error", "a")))
     assert list(marked.lines("#1 ", "#1", colour)) == [f"#1 a {colour('name', 'b')} {colour('error', 'a')}"]
+
+
+def test_blocks() -> None:
+    """A block below another stream stands between blank lines; below its own stream nothing changes."""
+    written: list[str] = []
+    blocks = Blocks(written.append)
+    blocks.line("#1 POST h")
+    blocks.block(["#1  verdict ok"])
+    blocks.line("#2 POST h")
+    blocks.block(["#1  verdict silent", "#1    more"])
+    blocks.line("#1  again")
+    blocks.line("#2  end")
+    blocks.block(["#3  verdict ok"])
+    blocks.block(["#4  verdict ok"])
+    assert written == [
+        "#1 POST h",
+        "#1  verdict ok",
+        "#2 POST h",
+        "",
+        "#1  verdict silent",
+        "#1    more",
+        "#1  again",
+        "",
+        "#2  end",
+        "",
+        "#3  verdict ok",
+        "",
+        "#4  verdict ok",
+    ]

@@ -11,10 +11,10 @@ import pytest
 from tests.laws.driven import injected
 from tests.laws.healthy import streams
 from tests.tables import INJECTORS
-from toolstream_core.cli.report import _Fragments
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import read_body
 from toolstream_core.protocols.registry import named
+from toolstream_core.proxy.reported import Fragments
 from toolstream_core.report import prose
 from toolstream_core.report.markdown import LONGEST, bug_report
 from toolstream_core.report.readings import wrong_readings
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def reported(body: bytes, healthy: Healthy) -> ReportedAnswer:
     """A body as a report shows it."""
-    fragments = _Fragments()
+    fragments = Fragments()
     record = read_body([body], healthy.exchange, sinks=[fragments])
     assert record is not None
     frames = [piece.frame for piece in split([TimedChunk(0, body)], healthy.exchange.content_type)[1]]
@@ -55,8 +55,8 @@ def test_a_report_says_what_is_wrong_where_and_who_fails() -> None:
     assert text.startswith("# empty-id: openai-chat from an unknown host\n")
     assert "- **empty-id** (TS102, note" in text
     assert "# event 2\ndata: " in text
-    assert "… 3 events like the one before …" in text
-    assert "A client that takes each `id` that is there for a new call reads:" in text
+    assert "… 3 events like the previous one …" in text
+    assert "A client that starts a new call for each `id` reads:" in text
     assert '2. (no name) with `{"ci`' in text
     assert "https://platform.openai.com/docs/api-reference/chat-streaming" in text
     assert "https://github.com/spring-projects/spring-ai/issues/6591" in text or "`toolstream explain empty-id`" in text
@@ -67,14 +67,14 @@ def test_a_client_that_goes_by_the_index_is_told_where_indexes_are_reused() -> N
     """Two calls of one index become one for it."""
     healthy = next(one for one in streams() if one.dialect == "openai-chat" and one.name == "fragments of two")
     text = bug_report([reported(injected(healthy.body, healthy.exchange, "reused-index").out, healthy)], "a.flow", "1")
-    assert "A client that goes by the index alone reads:" in text
+    assert "A client that matches on the index only reads:" in text
 
 
 def test_a_healthy_stream_is_reported_too() -> None:
     """A client may misread what is right."""
     healthy = streams()[0]
     text = bug_report([reported(healthy.body, healthy)], "a.flow", "1")
-    assert "Nothing in the stream itself" in text
+    assert "toolstream found nothing wrong in the stream" in text
     assert "A client that" not in text
 
 
@@ -85,7 +85,7 @@ def test_healthy_streams_are_read_rightly_by_all_clients(healthy: Healthy) -> No
     repeats_ids = named(healthy.dialect).repeats_ids
     wrong = [does for does, _ in wrong_readings(answer.fragments, answer.record.calls, repeats_ids=repeats_ids)]
     confused = healthy.name == "interleaved" and not repeats_ids
-    assert wrong == (["takes each `id` that is there for a new call"] if confused else [])
+    assert wrong == (["starts a new call for each `id`"] if confused else [])
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,12 +12,34 @@ from tests.report.test_markdown import reported
 from toolstream_core.report.markdown import bug_report
 from toolstream_core.report.reproduce import fault_here
 
+UNDERSTOOD: dict[str, Any] = {"client": "ok"}
+MISREAD: dict[str, Any] = {"client": "lost-call: …", "understood": False}
+UNKNOWN: dict[str, Any] = {}
 
-def test_a_healthy_stream_that_was_understood() -> None:
-    """No client is blamed."""
+
+@pytest.mark.parametrize(
+    ("answers", "title", "words"),
+    [
+        ([UNDERSTOOD], "A stream that the client read correctly", "the client read it correctly."),
+        ([UNDERSTOOD, "text"], "A stream that the client read correctly", "the client read it correctly."),
+        ([MISREAD], "A stream that the client misread", "the client misread it."),
+        ([MISREAD, UNKNOWN, "text"], "A stream that the client misread", "the client misread it."),
+        ([UNKNOWN], "A stream without findings", "whether the client read it correctly is unknown"),
+        ([UNDERSTOOD, UNKNOWN], "A stream without findings", "whether the client read it correctly is unknown"),
+        (["text"], "A stream without findings", "whether the client read it correctly is unknown"),
+    ],
+)
+def test_a_client_is_blamed_on_a_verdict_alone(answers: list[Any], title: str, words: str) -> None:
+    """The last answer of a conversation has text, and never a verdict: that says nothing against the client."""
     healthy = streams()[0]
-    answer = replace(reported(healthy.body, healthy), client="ok")
-    assert "as far as toolstream reads it; the client understood it." in bug_report([answer], "a.flow", "1")
+    text = reported(b'data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\n', healthy)
+    call = reported(healthy.body, healthy)
+    shown = [replace(text if one == "text" else call, **({} if one == "text" else one)) for one in answers]
+    for answer in shown:
+        answer.record.findings = []
+    told = bug_report(shown, "a.flow", "1")
+    assert told.startswith(f"# {title}: ")
+    assert f"toolstream found nothing wrong in the stream; {words}" in told
 
 
 FAULTS = {
@@ -38,10 +61,10 @@ def test_a_stream_that_was_broken_and_understood() -> None:
     answer = reported(healthy.body, healthy)
     answer.record.broken = "cut by toolstream_fault"
     text = bug_report([replace(answer, caused=["cut"], provider=["late-id"], left=[])], "a.flow", "1")
-    assert text.startswith("# Caused by fault cut: ")
-    assert "What the provider sent had late-id by itself." in text
-    assert "Its connection broke: cut by toolstream\\_fault." in text
-    assert "no request follows it" in text
+    assert text.startswith("# Injected by fault cut: ")
+    assert "The provider's own response had late-id." in text
+    assert "It was truncated: cut by toolstream\\_fault." in text
+    assert "no later request was saved" in text
 
 
 def test_answers_that_a_fault_broke_alike() -> None:
@@ -50,7 +73,7 @@ def test_answers_that_a_fault_broke_alike() -> None:
     answer = replace(reported(healthy.body, healthy), caused=["http-error"], left=[])
     other = replace(answer, caused=["cut"], request={"model": "other"})
     text = bug_report([answer, answer, other], "a.flow", "1")
-    assert text.count("toolstream broke answers 0 and 1 on purpose, by fault `http-error`, to test a client.") == 1
-    assert "toolstream broke answer 2 on purpose, by fault `cut`" in text
-    assert "- Answer 0: it asked the same again\n- Answers 1 and 2: nothing that was saved tells" in text
-    assert "As they came, but for what is folded:\n\nAnswers 0, 1 and 2:\n\n```text\n" in text
+    assert text.count("toolstream injected fault `http-error` into responses 0 and 1 to test a client.") == 1
+    assert "toolstream injected fault `cut` into response 2" in text
+    assert "- Response 0: it repeated the request\n- Responses 1 and 2: unknown" in text
+    assert "Unchanged; other events are folded:\n\nResponses 0, 1 and 2:\n\n```text\n" in text

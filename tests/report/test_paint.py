@@ -28,7 +28,9 @@ def test_wants_colour(terminal: bool, environment: dict[str, str], wanted: bool)
 
 @pytest.mark.parametrize("style", STYLES)
 def test_styles(style: str) -> None:
-    """Each style begins and ends itself; plain adds nothing."""
+    """Each style begins and ends itself; plain adds nothing. What is neither ok, warning nor error has no colour."""
+    assert {*STYLES} == {"ok", "warning", "error"}
+    assert colour("note", "x") == "x"
     assert colour(style, "x") == f"{STYLES[style]}x\x1b[0m"
     assert plain(style, "x") == "x"
 

@@ -23,21 +23,18 @@ def test_lines() -> None:
     report([Lines(told.append, Label("#1", "POST h/v1", "FLOW"), elapsed=lambda: 7)])
     note = "#1    +7ms note"
     assert told == [
-        "#1 POST h/v1 glm openai-chat  FLOW",
+        "#1 POST h/v1 glm openai-chat  flow FLOW",
         "#1    +7ms events 0-1  2 events without tool calls, 269 bytes",
         '#1    +7ms event 2    call 0  id="c1"  name="ls"  index=0  args=""',
         '#1    +7ms event 3    call 0  id=""    name=null  index=0  args="{\\"p\\""',
-        f'{note} TS102 empty-id at event 3 call 0: a continuation has id ""  → --set toolstream_repair=empty-id',
+        f'{note} TS102 empty-id at event 3 call 0: a continuation has id ""',
         f"{note} TS103 null-identity at event 3 call 0: a continuation has name null",
-        "#1           → --set toolstream_repair=null-identity",
         '#1    +7ms event 4    call 0  id=absent  name=absent  index=absent  args=":\\"\\u001b[31m\\"}"',
         f"{note} TS115 missing-index at event 4 call 0: a continuation has no index",
-        "#1           → --set toolstream_repair=missing-index",
         "#1    +7ms event 5    finish tool_calls",
         "#1    +7ms event 6    end",
-        '#1         call 0 ls id="c1" "{\\"p\\":\\"\\u001b[31m\\"}"  not whole',
+        '#1         call 0 ls id="c1" "{\\"p\\":\\"\\u001b[31m\\"}"  incomplete',
         "#1         error TS210 invalid-arguments at event 4 call 0: the arguments of ls are no valid JSON",
-        "#1           → --set toolstream_repair=invalid-arguments (unsafe)",
         "#1         7 events, 1 call, finish tool_calls, 1 error, 3 notes",
     ]
 
@@ -46,7 +43,7 @@ def test_end_lines() -> None:
     """Only what is told at the end."""
     told: list[str] = []
     report([EndLines(told.append, Label("#1", "h"))])
-    assert [line.split()[1] for line in told] == ["h", "call", "note", "note", "→", "note", "→", "error", "→", "7"]
+    assert [line.split()[1] for line in told] == ["h", "call", "note", "note", "note", "error", "7"]
 
 
 def test_colour_only_where_it_is_painted() -> None:
@@ -55,7 +52,7 @@ def test_colour_only_where_it_is_painted() -> None:
     painted: list[str] = []
     report([Lines(told.append, Label("#1", "h")), Lines(painted.append, Label("#1", "h"), paint=colour)])
     assert not any("\x1b" in line for line in told)
-    assert any("\x1b[36m" in line for line in painted)
+    assert any("\x1b[31m" in line for line in painted)
 
 
 @given(st.text(max_size=30), st.text(max_size=30), st.text(max_size=300))
@@ -115,19 +112,19 @@ def test_errors_and_breaks() -> None:
     report([Lines(told.append, Label("#1", "h"))], [BODY[1], b'data: {"error":{"code":502,"message":"gone"}}\n\n'])
     assert told[2] == '#1         event 1    error "502: gone"'
     assert told[3] == "#1         error TS313 in-band-error at event 1: the provider reports an error: 502: gone"
-    assert told[-1] == "#1         2 events, 0 calls, no finish reason, 1 error, never ended"
+    assert told[-1] == "#1         2 events, 0 calls, no finish reason, 1 error, unfinished"
 
 
 FATES = {
     ("empty-id", 1, 2): "2 changes",
-    ("empty-id", 1, 0): "drawn, but this answer has nothing that it could change",
-    ("empty-id", 0, 0): "not drawn: this answer has no call that it is meant for",
+    ("empty-id", 1, 0): "selected, but nothing in this response matches",
+    ("empty-id", 0, 0): "not applied: no matching call",
     (
         "late-id:p=0.5",
         0,
         0,
-    ): "not drawn: chance (p) or its number (times) spared it, or it has no call that is meant",
-    ("cut:at=event:9,times=1", 1, 0): "drawn, but this answer has nothing that it could change",
+    ): "not applied: skipped by p or times, or no matching call",
+    ("cut:at=event:9,times=1", 1, 0): "selected, but nothing in this response matches",
 }
 
 
@@ -140,5 +137,5 @@ def test_what_became_of_a_fault(fault: tuple[str, int, int]) -> None:
 def test_a_fault_that_cannot_be_caused() -> None:
     """The protocols in which it can are named; of a preset, those in which any part of it can."""
     assert fault_line(Injected("kimi:p=1", 0, 0), "anthropic") == (
-        "fault kimi:p=1: cannot be caused in anthropic, only in openai-chat, cohere-v2"
+        "fault kimi:p=1: not possible in anthropic, only in openai-chat, cohere-v2"
     )

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import pytest
+
 from toolstream_core.model import ABSENT, Call, Kind
 from toolstream_core.protocols.requests.conversation import CallFields, EchoedCall, ToolResult
-from toolstream_core.report.verdict import Explained, verdict_object, verdict_text
+from toolstream_core.report.verdict import (
+    Explained,
+    advice_text,
+    as_command,
+    as_flags,
+    as_marker,
+    verdict_object,
+    verdict_text,
+)
 from toolstream_core.verdict import Outcome, Problem, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolstream_core.report.layout import Marked
 
 CALL = Call(0, 0, Kind.FUNCTION, "c1", "ls", '{"p":"secret"}', complete=True)
 CALL.events.extend(3, 2)
-LOST = Problem(Outcome.LOST_ARGUMENTS, 0, "came back without its arguments")
+LOST = Problem(Outcome.RETURNED_WITHOUT_ARGUMENTS, 0, "returned without its arguments")
 
 
 def hide(text: str) -> str:
@@ -17,11 +34,19 @@ def hide(text: str) -> str:
     return text.replace("secret", "***")
 
 
+def painted(marked: Marked) -> str:
+    """The only line, with its styles."""
+    [line] = marked.lines("", "", lambda style, text: f"<{style} {text}>")
+    return line
+
+
 def test_an_object() -> None:
     """What the request had, as it had it; what it did not have is null."""
     fields = CallFields(None, ABSENT, {"p": ["secret", 1, None], "secret": True})
     sent = (EchoedCall("", "ls", "", fields),)
-    verdict = Verdict(Outcome.LOST_ARGUMENTS, (LOST,), sent, (ToolResult("", "", "", None), ToolResult("", "", "")))
+    verdict = Verdict(
+        Outcome.RETURNED_WITHOUT_ARGUMENTS, (LOST,), sent, (ToolResult("", "", "", None), ToolResult("", "", ""))
+    )
     said = verdict_object(verdict, [CALL], request="r", hide=hide)
     assert said["sent"] == [{"id": None, "name": None, "arguments": {"p": ["***", 1, None], "secret": True}}]
     assert said["results"] == [None, None]
@@ -40,17 +65,23 @@ def test_an_event_is_known_where_a_call_is() -> None:
 
 def test_lines() -> None:
     """The verdict, why, and by which request."""
-    lost = Verdict(Outcome.LOST_ARGUMENTS, (LOST,))
-    why = Explained(text="takes every present id for a new call")
-    assert verdict_text(Verdict(Outcome.OK), [CALL], request="r").text == "verdict ok, request r"
+    lost = Verdict(Outcome.RETURNED_WITHOUT_ARGUMENTS, (LOST,))
+    why = Explained(text="the client starts a new call for every id, also an empty one")
+    assert verdict_text(Verdict(Outcome.OK), [CALL], request="r").text == "verdict ok (request r)"
     assert verdict_text(lost, [CALL], request="r", explained=why).text == (
-        "verdict lost-arguments: call 0 ls: came back without its arguments "
-        "(takes every present id for a new call), request r"
+        "verdict returned-without-arguments: call 0 ls: returned without its arguments (request r), "
+        "because the client starts a new call for every id, also an empty one"
     )
     again = Verdict(Outcome.RETRIED, (Problem(Outcome.RETRIED, 0, "the secret\n"),), count=3)
     marked = verdict_text(again, [CALL], request="r", hide=hide)
-    [line] = marked.lines("", "", lambda style, text: f"<{style} {text}>")
-    assert line == "<error verdict retried> 3 times: call 0 ls: the ***\\n, request r"
+    assert painted(marked) == "<error verdict retried> 3 times: call 0 ls: the ***\\n (request r)"
+
+
+@pytest.mark.parametrize("outcome", [Outcome.OK, Outcome.CALL_REJECTED])
+def test_a_client_that_understood_is_good(outcome: Outcome) -> None:
+    """In the colour of success: a call that must not run is rightly rejected."""
+    problems = () if outcome is Outcome.OK else (Problem(outcome, 0, "rejected"),)
+    assert painted(verdict_text(Verdict(outcome, problems), [CALL], request=None)).startswith(f"<ok verdict {outcome}>")
 
 
 def test_what_is_alike_is_said_once() -> None:
@@ -59,6 +90,34 @@ def test_what_is_alike_is_said_once() -> None:
     more = [Problem(Outcome.PHANTOM_CALL, None, text) for text in ("a was never sent", "b was never sent")]
     split = Verdict(Outcome.SPLIT_CALL, (LOST, piece, piece, *more, piece, more[1]))
     assert verdict_text(split, [CALL], request=None).text == (
-        "verdict split-call: call 0 ls: came back without its arguments; call 0 ls: came back in pieces (and 2 more); "
-        "a was never sent; b was never sent (and 1 more)"
+        "verdict split-call: call 0 ls: returned without its arguments; call 0 ls: came back in pieces "
+        "(2 more like this); a was never sent; b was never sent (1 more like this)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("syntax", "written"),
+    [
+        (as_flags, "--repair safe --shape for:aichat"),
+        (as_command, "toolstream run --repair safe --shape for:aichat -- CMD"),
+        (as_marker, 'repair="safe", shape="for:aichat"'),
+    ],
+)
+def test_advice_is_written_for_the_command_in_use(syntax: Callable[[str], str], written: str) -> None:
+    """`run`, `serve` and `check` have flags; a reader of saved files runs the client; a test has its marker."""
+    options = "--set toolstream_repair=safe --set toolstream_shape=for:aichat"
+    assert syntax(options) == written
+    assert advice_text(Explained(advice=(options,)), syntax) == f"→ {written}"
+
+
+def test_the_fix_is_written_where_no_option_helps() -> None:
+    """In the verdict, as it is no option. Where options were not tried, nothing is advised."""
+    explained = Explained(text="the client drops it", fix="no option helps: fix the client: x")
+    assert advice_text(explained) == ""
+    assert verdict_text(Verdict(Outcome.SILENT, (LOST,)), [CALL], request=None, explained=explained).text.endswith(
+        "arguments, because the client drops it; no option helps: fix the client: x"
+    )
+    assert advice_text(Explained()) == ""
+    assert as_command("--set toolstream_repair=missing-calls (unsafe)") == (
+        "toolstream run --repair missing-calls -- CMD (unsafe)"
     )

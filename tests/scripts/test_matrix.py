@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import matrix
+from matrixlib.cells import Cell
 from matrixlib.clients import DRIVERS, MatrixClient, clients
-from matrixlib.half_calls import ERROR, HALF, HalfCell
+from matrixlib.half_calls import REJECTED, UNKNOWN, HalfCell
 from matrixlib.html import combined
 from matrixlib.install import command_of, installed
 from matrixlib.page import Measured, markdown
@@ -36,6 +37,7 @@ CLIENTS = {client.name: client for client in clients()}
 CLIENT = CLIENTS["openai-loop"]
 SAFE, UNSAFE = "empty-id", "odd-id"
 """Faults with and without a safe repair."""
+DAY = "2026-01-01"
 
 
 def case(name: str, grade: str, reason: str | None = None) -> dict[str, Any]:
@@ -56,7 +58,7 @@ def found(raw: dict[str, str], safe: dict[str, str], *, reason: str = "lost a ca
         counts = {grade: list(grades.values()).count(grade) for grade in (*grades.values(), *matrix_grades())}
         client = {"name": CLIENT.name, "protocol": "openai-chat", "counts": counts, "cases": cases}
         documents[how] = {"seconds": 1.0, "clients": [client]}
-    about = {"version": CLIENT.version, "not_run": None, "commit": "abc", "date": "2026-01-01"}
+    about = {"version": CLIENT.version, "not_run": None, "commit": "abc", "date": DAY}
     return {"about": {**about, "command": "scripts/matrix", "faults": None}, **documents}
 
 
@@ -68,15 +70,6 @@ def measured(
     return Measured(client, record_of(client, found(raw, safe, reason=reason)))
 
 
-def half_case(name: str, grade: str, *results: str) -> dict[str, Any]:
-    """A case with a half call that came back with these results."""
-    turn = {
-        "calls": [{"id": "call_1", "complete": False}],
-        "request": {"results": [{"id": "call_1", "text": text} for text in results]},
-    }
-    return {**case(name, grade, HALF if grade == "failed" else None), "turns": [turn]}
-
-
 def half_found(**ways: list[dict[str, Any]]) -> dict[str, Any]:
     """What is kept of the runs of half calls."""
     about = {**found({}, {})["about"], "commit": "def, abc"}
@@ -86,24 +79,23 @@ def half_found(**ways: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+RAN = "ran an incomplete call"
+RETURNED = {"healthy": "ok", "lost-arguments": "unknown", "merged-calls": "call-rejected", UNSAFE: "unknown"}
+
+
 def record_with_half_calls() -> Record:
-    """One cell in which half a call was run, one in which it was answered with an error."""
-    grades = {"healthy": "ok", "lost-arguments": "failed", "merged-calls": "failed"}
-    record = record_of(CLIENT, found(grades, grades, reason=HALF))
+    """Three cells that results decide on: in the new runs one ran, one was rejected, and one is right."""
     half = half_found(
-        raw=[
-            half_case("lost-arguments", "failed", "Mild in Oslo"),
-            half_case("merged-calls", "failed", "invalid JSON"),
-        ],
-        safe=[half_case("lost-arguments", "failed", "bad", "Mild in Oslo"), half_case("merged-calls", "failed")],
-        whole_calls=[half_case("lost-arguments", "ok"), half_case("merged-calls", "skipped")],
+        raw=[case("lost-arguments", "failed", RAN), case("merged-calls", "call-rejected"), case(UNSAFE, "ok")],
+        safe=[case("lost-arguments", "unknown"), case("merged-calls", "call-rejected"), case(UNSAFE, "ok")],
+        whole_calls=[case("lost-arguments", "ok"), case("merged-calls", "skipped"), case(UNSAFE, "ok")],
     )
-    return with_half_calls(record, CLIENT, half, None)
+    return with_half_calls(record_of(CLIENT, found(RETURNED, RETURNED)), half, None)
 
 
 def matrix_grades() -> tuple[str, ...]:
     """Grades that a report counts."""
-    return ("ok", "not-strict", "failed", "harness-failure", "skipped")
+    return ("ok", "not-strict", "call-rejected", "failed", "unknown", "harness-failure", "skipped")
 
 
 def section(text: str, title: str) -> list[str]:
@@ -156,37 +148,37 @@ def test_the_page_counts_what_repair_saved_and_names_the_rest() -> None:
     raw = {"healthy": "ok", SAFE: "failed", "missing-index": "failed", UNSAFE: "failed", "missing-type": "ok"}
     safe = {**raw, SAFE: "ok", "missing-type": "failed"}
     text = markdown([measured(raw, safe)])
-    assert "5 cells, 3 of them failed raw, 3 behind repair.\n" in text
-    assert "Of 2 that failed raw on defects with a safe repair, 1 became right behind it (50.0 %);\n1 became" in text
-    assert section(text, "Worse behind repair") == [
+    assert "Of 5 cells, 3 failed raw and 3 failed with repair.\n" in text
+    assert "2 cells failed raw on defects with a safe repair; 1 of them passed with it (50.0 %).\n" in text
+    assert "Cells that became worse with repair: 1.\n" in text
+    assert section(text, "Worse with repair") == [
         "| openai-loop | `openai-chat/fault/missing-type` | ok | lost a call |  |"
     ]
-    assert section(text, "Not right behind a safe repair") == [
+    assert section(text, "Failed with a safe repair") == [
         "| openai-loop | `openai-chat/fault/missing-index` | lost a call | lost a call |  |"
     ]
     assert f"| lost a call | `openai-chat/fault/{SAFE}` | 1 | 0 | openai-loop |" in section(
-        text, "Failed, the worst first"
+        text, "Failures by severity"
     )
-    assert section(text, "Clients") == [
-        f"| openai-loop | openai | {CLIENT.version} |  | openai-chat | 2 | 0 | 3 | 2 | 0 | 3 | 0 |"
-    ]
+    row = f"| openai-loop | openai | {CLIENT.version} |  | openai-chat | {DAY} |  "
+    assert section(text, "Clients") == [f"{row}| 2 | 0 | 0 | 3 | 0 | 2 | 0 | 0 | 3 | 0 | 0 |"]
     assert section(text, "Not run")[:1] == ["None."]
 
 
 def test_failures_are_listed_by_the_worst_reason_first() -> None:
-    """Half a call that was run stands above one that was lost."""
+    """A call that ran twice stands above one that was lost."""
     grades = {"healthy": "ok", SAFE: "failed"}
-    other = measured(grades, grades, name="openai-stream", reason="ran a half call")
+    other = measured(grades, grades, name="openai-stream", reason="ran a call twice")
     text = markdown([measured(grades, grades), other])
-    reasons = [line.split("|")[1].strip() for line in section(text, "Failed, the worst first")]
-    assert reasons == ["ran a half call", "lost a call"]
+    reasons = [line.split("|")[1].strip() for line in section(text, "Failures by severity")]
+    assert reasons == ["ran a call twice", "lost a call"]
 
 
 def test_a_client_that_stays_wrong_behind_repair_is_listed_with_the_reason() -> None:
     """The note of its client on that fault, and on no other."""
     grades = {"healthy": "ok", SAFE: "failed", "missing-index": "failed"}
     noted = measured(grades, grades)._replace(client=replace(CLIENT, notes={SAFE: "It leaves early."}))
-    found_there = section(markdown([noted]), "Not right behind a safe repair")
+    found_there = section(markdown([noted]), "Failed with a safe repair")
     assert [line.split("|")[-2].strip() for line in found_there] == ["It leaves early.", ""]
 
 
@@ -211,35 +203,58 @@ def test_a_healthy_answer_that_is_not_understood_is_no_measurement() -> None:
     assert "--only openai-loop" in str(Measured(CLIENT, None).not_run)
 
 
-def test_half_calls_are_told_in_three_ways() -> None:
-    """An error that the client made up is no run; what only the next request tells counts as one."""
+def test_the_results_of_the_new_runs_decide() -> None:
+    """Each cell and each count is that of the new runs; only a call that ran is a failure."""
     record = record_with_half_calls()
-    assert with_half_calls(record, CLIENT, half_found(raw=[], safe=[], whole_calls=[]), None).half_cells[1:] == (
-        HalfCell("openai-chat/fault/merged-calls", "not judged", "not judged", "not judged"),
-    )
+    names = [f"openai-chat/fault/{name}" for name in ("lost-arguments", "merged-calls", UNSAFE)]
     assert record.half_cells == (
-        HalfCell("openai-chat/fault/lost-arguments", HALF, HALF, None),
-        HalfCell("openai-chat/fault/merged-calls", ERROR, HALF, "not judged"),
+        HalfCell(names[0], RAN, UNKNOWN, None),
+        HalfCell(names[1], REJECTED, REJECTED, "not judged"),
+        HalfCell(names[2], None, None, None),
     )
-    lines = section(markdown([Measured(CLIENT, record)]), "Half calls")
-    assert "- Commit: `def`, `abc`" in lines
-    assert "- Not run so: none" in lines
-    assert "In 2 cells, 1 half calls were run raw, 2 behind `safe`, 0 behind" in lines
-    assert "`whole-calls`; 1, 0 and 0 were answered with an error." in lines
-    assert lines[-2:] == [
-        "| `openai-chat/fault/lost-arguments` | 1 | 0 | 1 | 0 | 0 | 0 | 0 | 0 |",
-        "| `openai-chat/fault/merged-calls` | 0 | 1 | 1 | 0 | 0 | 0 | 0 | 1 |",
+    assert [(cell.case, cell.raw, cell.safe) for cell in record.cells] == [
+        (names[0], RAN, UNKNOWN),
+        (names[1], REJECTED, REJECTED),
     ]
+    assert record.raw == {**dict.fromkeys(matrix_grades(), 0), "ok": 2, "call-rejected": 1, "failed": 1}
+    assert record.safe == {**dict.fromkeys(matrix_grades(), 0), "ok": 2, "call-rejected": 1, "unknown": 1}
+    text = markdown([Measured(CLIENT, record)])
+    lines = section(text, "Incomplete and repeated calls")
+    assert "- Commit: `def`, `abc`" in lines
+    assert "- Graded by the results of an earlier run, not run again: none" in lines
+    assert f"- Unknown, raw or with `safe`: openai-loop `{names[0]}`" in lines
+    assert "- raw: 1 ran, 1 rejected, 0 unknown, of 3 cells" in lines
+    assert lines[-2:] == [
+        f"| `{names[0]}` | 1 | 0 | 0 | 0 | 0 | 1 | 0 | 0 | 0 | 0 | 0 |",
+        f"| `{names[1]}` | 0 | 1 | 0 | 0 | 1 | 0 | 0 | 0 | 0 | 0 | 1 |",
+    ]
+    assert section(text, "Failures by severity") == [f"| {RAN} | `{names[0]}` | 1 | 0 | openai-loop |"]
+    assert section(text, "Every fault and client")[-2:] == [f"| `{names[0]}` | ✗ ? |", f"| `{names[1]}` | ✓ ✓ |"]
 
 
-def test_half_calls_that_were_not_run_again_are_named() -> None:
-    """And count nowhere."""
-    lines = section(
-        markdown([measured({"healthy": "ok", SAFE: "failed"}, {"healthy": "ok", SAFE: "ok"}, reason=HALF)]),
-        "Half calls",
-    )
-    assert "- Not run so: openai-loop" in lines
-    assert any(line.startswith("In 0 cells") for line in lines)
+def test_a_run_of_other_cells_keeps_the_earlier_ones() -> None:
+    """A client that retried in a loop did not give up."""
+    first = record_with_half_calls()
+    gave_up = Cell(CLIENT.name, "openai-chat/fault/missing-id", "gave up", None)
+    before = replace(first, cells=(*first.cells, gave_up), raw={**first.raw, "failed": 2})
+    again = {"raw": [case("missing-id", "failed", "retried in a loop")], "safe": [case("missing-id", "ok")]}
+    after = with_half_calls(before, half_found(**again, whole_calls=[case("missing-id", "ok")]), before)
+    new = HalfCell(gave_up.case, "retried in a loop", None, None)
+    assert after.half_cells == (*first.half_cells, new)
+    assert after.cells == (*first.cells, gave_up._replace(raw="retried in a loop"))
+    assert (after.raw, after.safe) == (before.raw, before.safe)
+    lines = section(markdown([Measured(CLIENT, before)]), "Incomplete and repeated calls")
+    left = f"{CLIENT.name} {CLIENT.version} (1, {DAY})"
+    assert f"- Graded by the results of an earlier run, not run again: {left}" in lines
+
+
+def test_cells_that_were_not_run_again_are_named() -> None:
+    """What no result decides on is unknown, and no failure."""
+    text = markdown([Measured(CLIENT, record_of(CLIENT, found(RETURNED, RETURNED)))])
+    lines = section(text, "Incomplete and repeated calls")
+    assert f"- Graded by the results of an earlier run, not run again: openai-loop {CLIENT.version} (3, {DAY})" in lines
+    assert "- raw: 0 ran, 0 rejected, 0 unknown, of 0 cells" in lines
+    assert section(text, "Failures by severity")[:1] == ["None."]
 
 
 def test_half_calls_stay_where_all_else_is_measured_anew(tmp_path: Path) -> None:
@@ -248,9 +263,9 @@ def test_half_calls_stay_where_all_else_is_measured_anew(tmp_path: Path) -> None
     write_record(CLIENT.name, record, tmp_path)
     assert read_record(CLIENT.name, tmp_path) == record
     anew = record_of(CLIENT, found({"healthy": "ok"}, {"healthy": "ok"}))
-    assert with_half_calls(anew, CLIENT, None, record).half_cells == record.half_cells
+    assert with_half_calls(anew, None, record).half_cells == record.half_cells
     other = replace(anew, version="0.1")
-    assert with_half_calls(other, CLIENT, half_found(raw=[], safe=[], whole_calls=[]), record) == other
+    assert with_half_calls(other, half_found(raw=[], safe=[], whole_calls=[]), record) == other
 
 
 def test_results_are_read_again(tmp_path: Path) -> None:
@@ -392,7 +407,7 @@ def test_a_jar_is_named_as_its_repository_names_it(classifier: str) -> None:
 
 def test_a_commit_is_dirty_by_what_is_measured_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the measurement writes says nothing of what was measured."""
-    written, code = tmp_path / "scripts" / "matrixlib" / "measured" / "one.json", tmp_path / "code.py"
+    written, code = tmp_path / "tests" / "clients" / "measured" / "one.json", tmp_path / "code.py"
     written.parent.mkdir(parents=True)
     for path in (written, code):
         path.write_text("old")

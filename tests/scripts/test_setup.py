@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -142,3 +144,21 @@ def test_an_environment_that_was_made_elsewhere_is_made_anew(made: Made, tmp_pat
     ran = run(moved / "scripts/setup", tmp_path, **ALONE)
     assert (ran.returncode, "making .venv" in ran.stderr) == (0, True)
     assert str(moved) in (moved / ".venv/bin/activate").read_text()
+
+
+def test_only_pins_are_installed(made: Made, tmp_path: Path) -> None:
+    """The pins are complete, so no requirement of a package is resolved: older versions of pip do that wrongly."""
+    wheel = tmp_path / "pinned-1-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        info = "pinned-1.dist-info"
+        archive.writestr(
+            f"{info}/METADATA", "Metadata-Version: 2.1\nName: pinned\nVersion: 1\nRequires-Dist: absent[extra]"
+        )
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{info}/RECORD", "")
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    (made.clone / "requirements/dev.txt").write_text(f"pinned==1 --hash=sha256:{digest}\n")
+    links = {"PIP_FIND_LINKS": str(tmp_path), "UV_FIND_LINKS": str(tmp_path)}
+    ran = run(made.clone / "scripts/setup", tmp_path, **ALONE, **links)
+    assert ran.returncode == 0, ran.stderr
+    assert list(made.clone.glob(".venv/lib/*/site-packages/pinned-1.dist-info"))

@@ -24,7 +24,9 @@ ALWAYS = {
 SUITE = "python -m pytest -n 3 --dist worksteal --durations 40 --durations-min 3"
 IN_CI = {
     "clients ",
+    "browser ",
     "mitmproxies ",
+    "release ",
     "python -m pytest -q --no-header -p no:cacheprovider tests/bench_runs.py",
 }
 
@@ -36,7 +38,7 @@ def clone(tmp_path: Path) -> Path:
     for name in ("scripts/test", ".ci/run"):
         (folder / name).parent.mkdir(parents=True)
         shutil.copy(ROOT / name, folder / name)
-    for name in ("setup", "clients", "mitmproxies"):
+    for name in ("setup", "clients", "mitmproxies", "browser", "release"):
         (folder / "scripts" / name).write_text(NOTES)
     (folder / "scripts/make_thing.py").touch()
     programs = folder / ".venv/bin"

@@ -74,13 +74,13 @@ def test_what_a_client_sends_meanwhile_is_kept_where_it_is_short_and_little() ->
 def test_an_answer_that_the_socket_s_end_cut_says_how() -> None:
     """The others ended by themselves."""
     one, other = apart(conversation.two_answers()[:-1])
-    assert (one.broken, other.broken) == (None, "the server closed the socket with code 1006")
+    assert (one.broken, other.broken) == (None, "the server closed the WebSocket with code 1006")
     codes = {how_closed(code, by_client=False): code for code in (1000, 1011)}
     assert {text: close_code(text) for text in codes} == codes
     assert close_code("cut by toolstream_fault with code 1001") == 1001
     for text in (CLOSED, how_closed(1000, by_client=True), how_closed(None, by_client=False), "peer left"):
         assert close_code(text) is None
-    assert how_closed(None, by_client=True) == "the client closed the socket"
+    assert how_closed(None, by_client=True) == "the client closed the WebSocket"
     assert "saved" in STILL_OPEN
 
 

@@ -152,7 +152,7 @@ def test_an_answer_without_body_says_so() -> None:
 @pytest.mark.parametrize("data", [b"interactions: [", b"interactions: 5", b"\xff", b"[1]", b"{}", b"a: !!python/x y"])
 def test_what_is_no_cassette_is_refused(data: bytes) -> None:
     """In one line."""
-    with pytest.raises(UnreadableError, match=r"is no VCR cassette: that would be YAML or JSON") as told:
+    with pytest.raises(UnreadableError, match=r"is not a VCR cassette: expected YAML or JSON") as told:
         list(interactions(data, "x"))
     assert "\n" not in str(told.value)
 

@@ -56,7 +56,7 @@ def test_an_entry_says_host_path_type_status_and_request() -> None:
     assert exchange.path == "/v1/chat/completions?key=verysecretkey"
     assert exchange.content_type == "text/event-stream"
     assert exchange.request == {"model": "m", "messages": [], "stream": True}
-    assert set(saved.secrets) == {"hidden-value", "verysecretkey"}
+    assert set(saved.secrets) == {"Bearer hidden-value", "hidden-value", "verysecretkey"}
 
 
 def test_decoded_text_is_not_decoded_again() -> None:

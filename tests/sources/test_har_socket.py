@@ -46,7 +46,7 @@ def test_each_answer_of_a_socket_is_one() -> None:
         _, one, other = har.answers(data, "a.har")
         assert [one.exchange.source, other.exchange.source] == ["a.har#1.1", "a.har#1.2"]
         assert (one.exchange.host, one.exchange.path) == ("api.openai.com", "/v1/responses")
-        assert one.secrets == ("hidden-value",)
+        assert one.secrets == ("Bearer hidden-value", "hidden-value")
         first = conversation.two_answers()[1]
         assert (next(iter(one.chunks)), list(one.times)[:2]) == (line_of(first.data), [0, 10])
         assert (one.broken, one.began) == (None, conversation.BEGUN)

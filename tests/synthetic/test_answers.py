@@ -271,7 +271,7 @@ def test_tools_that_are_not_on_offer_are_named() -> None:
     """And those that are; a request without tools lacks none."""
     path, body = request_of(PROTOCOLS[0])
     written = ask(SyntheticProvider(parse_calls(["nope {}; get_weather"])), path, body)
-    assert written.not_offered == "nope is not among the tools on offer: get_weather, now"
+    assert written.not_offered == "nope is not an offered tool; available tools: get_weather, now"
     assert [call.name for call in written.calls] == ["get_weather"]
     assert ask(SyntheticProvider(parse_calls(["now"])), path, body).not_offered == ""
     path, body = request_of(PROTOCOLS[0], tools=())

@@ -37,10 +37,10 @@ def test_arguments_that_are_not_said_are_absent() -> None:
 @pytest.mark.parametrize(
     ("text", "right"),
     [
-        ('{"city":"Oslo"}', "begins with no tool's name"),
+        ('{"city":"Oslo"}', "does not begin with a tool name"),
         ('get_weather {"city":}', "not valid JSON"),
         ("get_weather city=Oslo", "not valid JSON"),
-        ("get_weather [1]", "would be an object"),
+        ("get_weather [1]", "Expected an object"),
         ("get_weather {} now {}", "semicolon"),
     ],
 )

@@ -8,6 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from toolstream_core.protocols.requests.tools import OfferedTool
 from toolstream_core.synthetic.distinct import distinct_arguments
 
 NESTED = {"type": "object", "properties": {"deep": {"type": "array", "items": {"type": "boolean"}}}}
@@ -49,15 +50,17 @@ def with_value(schema: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("schema", SEVERAL, ids=json.dumps)
 @pytest.mark.parametrize("seed", ["0", "1", "2"])
-def test_arguments_differ_and_fit(schema: Any, seed: str) -> None:
+@pytest.mark.parametrize("name", ["read_file", "delete_file"])
+def test_arguments_differ_and_fit(schema: Any, seed: str, name: str) -> None:
     """Whatever the seed, also with characters that are long on the wire; the same each time."""
     whole = with_value(schema)
+    tool = OfferedTool(name, whole)
     for wide in (False, True):
-        first = distinct_arguments(whole, seed, [], wide_characters=wide)
-        other = distinct_arguments(whole, seed, [first], wide_characters=wide)
+        first = distinct_arguments(tool, seed, [], wide_characters=wide)
+        other = distinct_arguments(tool, seed, [first], wide_characters=wide)
         assert other is not None
         assert other != first
-        assert other == distinct_arguments(whole, seed, [first], wide_characters=wide)
+        assert other == distinct_arguments(tool, seed, [first], wide_characters=wide)
         jsonschema.validate(first, whole)
         jsonschema.validate(other, whole)
 
@@ -65,5 +68,6 @@ def test_arguments_differ_and_fit(schema: Any, seed: str) -> None:
 @pytest.mark.parametrize("schema", [*map(with_value, ONE), {"type": "object", "properties": {}}, {}], ids=json.dumps)
 def test_where_a_schema_allows_one_value_there_is_no_other(schema: Any) -> None:
     """That is said, instead of making the same again."""
-    first = distinct_arguments(schema, "0", [])
-    assert distinct_arguments(schema, "1", [first]) is None
+    tool = OfferedTool("get_value", schema)
+    first = distinct_arguments(tool, "0", [])
+    assert distinct_arguments(tool, "1", [first]) is None

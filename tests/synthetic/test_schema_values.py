@@ -35,6 +35,7 @@ def nested(schema: Any) -> dict[str, Any]:
     return {"type": "object", "properties": {"city": schema}, "required": ["city"], "additionalProperties": False}
 
 
+BOOLEAN = {"type": "boolean"}
 SIMPLE = [
     {"type": "string"},
     {"type": "string", "enum": ["celsius", "fahrenheit"]},
@@ -108,12 +109,31 @@ def test_the_seed_decides() -> None:
     assert first == again != other
 
 
-def test_few_optional_properties_are_there() -> None:
-    """The required ones always."""
+def test_only_required_properties_are_there() -> None:
+    """A careful person leaves the others out; `minProperties` holds."""
     schema = {"type": "object", "properties": {name: {"type": "integer"} for name in "abcdef"}, "required": ["a"]}
-    made = SchemaValues(schema, "0").arguments()
-    assert "a" in made
-    assert 1 < len(made) < 6
+    assert SchemaValues(schema, "0").arguments().keys() == {"a"}
+    assert len(SchemaValues({**schema, "minProperties": 3}, "0").arguments()) == 3
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_numbers_are_whole_where_they_can_be(seed: int) -> None:
+    """A program that wants an integer refuses `8.5`; the bounds hold all the same."""
+    for bounds in ({}, {"minimum": 0.5}, {"maximum": 4}, {"format": "int32"}, {"minimum": 0, "maximum": 1}):
+        made = SchemaValues(nested({"type": "number", **bounds}), str(seed)).arguments()["city"]
+        assert isinstance(made, int), (bounds, made)
+    assert (
+        0.2 < SchemaValues(nested({"type": "number", "minimum": 0.25, "maximum": 0.75}), "0").arguments()["city"] < 0.8
+    )
+
+
+def test_switches_are_off() -> None:
+    """But for those that keep a tool from acting; a choice that names an effect is avoided."""
+    names = ("force", "recursive", "dry_run", "preview")
+    schema = {"type": "object", "properties": dict.fromkeys(names, BOOLEAN), "required": [*names]}
+    assert SchemaValues(schema, "0").arguments() == dict(zip(names, (False, False, True, True), strict=True))
+    action = {"type": "string", "enum": ["delete", "remove_all", "list", "update"]}
+    assert SchemaValues(nested(action), "0").arguments() == {"city": "list"}
 
 
 @settings(max_examples=25)

@@ -8,7 +8,7 @@ from toolstream_core.testing.passed import passed_of
 
 NOTHING = {
     **dict.fromkeys(("requests", "others", "refused", "websockets", "unopened", "answers", "calls"), 0),
-    **{name: {} for name in ("findings", "changes", "faults", "verdicts", "advice")},
+    **{name: {} for name in ("findings", "changes", "faults", "verdicts", "advice", "unreached")},
     "captured": [],
 }
 
@@ -27,34 +27,43 @@ def test_all_of_it() -> None:
             "findings": {"empty-name": 1, "empty-id": 4, "absent-id": 1},
             "changes": {"empty-id": 2},
             "faults": {"cut:at=end": 1, "reused-index": 0},
-            "verdicts": {"ok": 1, "lost-arguments": 1},
-            "advice": {"lost-arguments": "--set toolstream_repair=empty-id"},
+            "verdicts": {"ok": 1, "returned-without-arguments": 1},
+            "advice": {"returned-without-arguments": "--set toolstream_repair=empty-id"},
             "captured": ["kept/a.flow", "kept/b.flow"],
         }
     )
     assert [*told.lines()] == [
-        "3 requests, 1 answered with an HTTP error, 2 answers, 1 call sent, 4 requests to others",
+        "3 requests, 1 rejected with an HTTP error, 2 responses, 1 call sent, 4 other requests",
         "1 WebSocket to an LLM",
         "findings: empty-id 4, absent-id 1, empty-name 1",
-        "answers changed: empty-id 2",
-        "broken on purpose: cut:at=end 1",
-        "found nothing to act on: reused-index",
-        "verdicts: lost-arguments 1 → --set toolstream_repair=empty-id, ok 1",
+        "responses changed: empty-id 2",
+        "injected: cut:at=end 1",
+        "injected nothing (no matching event): reused-index",
+        "verdicts: ok 1, returned-without-arguments 1 → --repair empty-id",
         f"captured: 2 flows in {Path('kept')}",
     ]
 
 
 def test_where_nothing_came() -> None:
     """What may be the reason."""
-    assert [*passed_of(NOTHING).lines()] == [
-        "0 requests, 0 answers, 0 calls sent",
-        "no request of an LLM came; --base-url is for clients that ignore proxy variables",
-    ]
+    counts, base_url, reverse = passed_of(NOTHING).lines()
+    assert counts == "0 requests, 0 responses, 0 calls sent"
+    assert base_url == "no LLM request seen; use --base-url for clients that ignore proxy variables"
+    assert 'mitmdump --mode reverse:http://127.0.0.1:PORT -s "$(toolstream addon-path)"' in reverse
+
+
+def test_a_provider_that_was_not_reached() -> None:
+    """That is why there is no response; with responses, it is a server of no account."""
+    unreached = {"api.example.com:443": "Name or service not known"}
+    line = "could not connect to api.example.com:443: Name or service not known"
+    assert [*passed_of({**NOTHING, "unreached": unreached}).lines()] == ["0 requests, 0 responses, 0 calls sent", line]
+    assert line in passed_of({**NOTHING, "requests": 1, "unreached": unreached}).lines()
+    assert line not in passed_of({**NOTHING, "answers": 1, "unreached": unreached}).lines()
 
 
 def test_a_socket_that_was_refused() -> None:
     """A request for it came, so no base URL is missing."""
     assert [*passed_of({**NOTHING, "unopened": 1}).lines()] == [
-        "0 requests, 0 answers, 0 calls sent",
-        "1 WebSocket to an LLM refused with an HTTP error",
+        "0 requests, 0 responses, 0 calls sent",
+        "1 WebSocket to an LLM rejected with an HTTP error",
     ]

@@ -145,7 +145,7 @@ def test_a_taken_port_keeps_it_from_starting() -> None:
     """Told in one line."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(ProxySessionError, match=f"port {port} is taken"):
+        with pytest.raises(ProxySessionError, match=f"port {port} is in use"):
             ProxySession(port=port).start()
 
 
@@ -154,7 +154,7 @@ def test_a_proxy_that_dies_is_told(session: ProxySession) -> None:
     session.start()
     assert session._worker is not None
     os.kill(session._worker.pid, signal.SIGKILL)
-    with pytest.raises(ProxySessionError, match="ended with code -9"):
+    with pytest.raises(ProxySessionError, match="exited with code -9"):
         session.exchanges()
     session.reset(CHAT)
     assert ask(session).status_code == httpx2.codes.OK
@@ -204,5 +204,5 @@ def test_clients_of_real_providers_trust_these_too(session: ProxySession) -> Non
 def test_why_it_did_not_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last thing that it printed."""
     monkeypatch.setattr(worker, "_MODULE", "no_such_module")
-    with pytest.raises(ProxySessionError, match=r"ended with code 1: .*No module named no_such_module"):
+    with pytest.raises(ProxySessionError, match=r"exited with code 1: .*No module named no_such_module"):
         ProxySession().start()

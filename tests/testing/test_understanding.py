@@ -13,7 +13,7 @@ from toolstream_core.model.call import Runs
 from toolstream_core.report.verdict import verdict_object
 from toolstream_core.testing.exchanges import Exchange, exchange_of
 from toolstream_core.testing.found import FoundVerdict, verdict_of
-from toolstream_core.testing.understanding import half_calls, misunderstood, sources
+from toolstream_core.testing.understanding import incomplete_calls, misunderstood, sources, unanswered
 from toolstream_core.verdict.answer import SentAnswer
 from toolstream_core.verdict.conversations import Conversations, Judged
 
@@ -45,9 +45,14 @@ def found(told: Judged[SentAnswer] | None) -> FoundVerdict | None:
     return verdict_of({**verdict_object(told.verdict, told.answer.calls, request=told.request), "request": request})
 
 
+def body_of(*messages: Any) -> str:
+    """A request with these messages."""
+    return json.dumps({"model": "m", "messages": [USER, *messages]})
+
+
 def exchange(number: int, *messages: Any, call: dict[str, Any] | None = None, **more: Any) -> Exchange:
     """A request with these messages, answered with a call, or with none."""
-    body = json.dumps({"model": "m", "messages": [USER, *messages]})
+    body = body_of(*messages)
     calls = [{"complete": True, "events": [0], **CALL, **call}] if call is not None else []
     record = {"calls": calls, "findings": []}
     return exchange_of(
@@ -70,14 +75,15 @@ def test_two_conversations_with_the_same_flow() -> None:
 
 def test_nothing_was_asked_or_answered() -> None:
     """That is no understanding either."""
-    assert misunderstood([]) == ["the client sent no request to an LLM"]
-    assert half_calls([]) == ["the client sent no request to an LLM"]
+    assert misunderstood([]) == incomplete_calls([]) == [unanswered([])]
+    assert str(unanswered([])).startswith("no request to an LLM reached toolstream. A client that was made at import")
+    assert unanswered([exchange(0)]) is None
     [line] = misunderstood([exchange(0, status=404, comment="")])
-    assert line == "the client got no answer: HTTP 404"
+    assert line == "the client received no response: HTTP 404"
     [line] = misunderstood(
-        [exchange(0, status=404, comment=f"refused: {Path.cwd() / 'a.flow'}#0 parts at x " + "y" * 80)]
+        [exchange(0, status=404, comment=f"refused: {Path.cwd() / 'a.flow'}#0 differs at x " + "y" * 80)]
     )
-    assert line.startswith("the client got no answer: HTTP 404 refused: a.flow#0 parts at x yyyy")
+    assert line.startswith("the client received no response: HTTP 404 refused: a.flow#0 differs at x yyyy")
     assert line.endswith("y" * 80)
 
 
@@ -86,10 +92,30 @@ def test_what_was_sent_stands_beside_what_came_back(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("COLUMNS", "160")
     spoilt = json.loads(json.dumps(SAID).replace("p", "q"))
     lines = misunderstood(judged([exchange(0, call={}), exchange(1, spoilt, RESULT)]))
-    assert lines[0] == "wrong-arguments: answer 0 from flows/a.flow#2 (openai-chat)"
+    assert lines[0] == "wrong-arguments: response 0 from flows/a.flow#2 (openai-chat)"
     assert "ls id='c1' {\"p\":1} event 0" in lines[2]
     assert "ls id='c1' {\"q\":1} → " in lines[2]
     assert "0123456789abcdef" not in "".join(lines)
+
+
+def test_secrets_of_the_request_are_left_out_before_texts_are_shortened() -> None:
+    """A shortened text must not begin with part of a secret; tests still read the request as it was."""
+    secret = "plain words that only a header names " * 3
+    spoilt = json.loads(json.dumps(SAID).replace('\\"p\\":1', f'\\"q\\":\\"{secret}\\"'))
+    known = {**TOLD["request"], "secrets": [secret]}
+    returned = (spoilt, {**RESULT, "content": f"ran {secret}"})
+    with_secrets = [
+        exchange(0, call={}, request={**known, "number": 0, "body": body_of()}),
+        exchange(1, request={**known, "number": 1, "body": body_of(*returned)}),
+    ]
+    lines = "\n".join(misunderstood(judged(with_secrets)))
+    assert "wrong-arguments" in lines
+    assert "plain words" not in lines
+    assert lines.count("[redacted]") >= 2
+    half = {"arguments": '{"p', "complete": False}
+    sent = [replace(with_secrets[0], calls=exchange(0, call=half).calls), with_secrets[1]]
+    assert "plain words" not in "\n".join([*incomplete_calls(judged(sent)), repr(sent)])
+    assert with_secrets[1].request.results[0].text == f"ran {secret}"
 
 
 def test_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +126,7 @@ def test_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = misunderstood(judged([exchange(0, call=long), exchange(1, spoilt, RESULT)]))
     assert lines[1] == "  sent"
     assert lines[2].startswith('    ls id=\'c1\' {"p": "some words some')
-    at = lines.index("  came back (request 1)")
+    at = lines.index("  returned (request 1)")
     assert lines[at + 1].startswith("    ls id='c1' {\"q\":1} → ")
     assert max(map(len, lines[1 : at + 2])) <= 60 - 4
 
@@ -108,12 +134,30 @@ def test_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_half_a_call() -> None:
     """Is told where it came back, but not where a second try had brought it whole."""
     half = {"arguments": '{"p', "complete": False}
-    [head, *_] = half_calls([exchange(0, call=half), exchange(1, SAID, RESULT)])
-    assert head.startswith("executed-half-call: answer 0")
-    assert half_calls([exchange(0, call=half), exchange(1, call={}), exchange(2, SAID, RESULT)]) == []
-    assert half_calls([exchange(0, call=half), exchange(1, call=half)]) == []
+    [head, *_] = incomplete_calls([exchange(0, call=half), exchange(1, SAID, RESULT)])
+    assert head.startswith("returned-incomplete-call: response 0")
+    assert incomplete_calls([exchange(0, call=half), exchange(1, call={}), exchange(2, SAID, RESULT)]) == []
+    assert incomplete_calls([exchange(0, call=half), exchange(1, call=half)]) == []
 
 
 def test_sources() -> None:
     """The files, without the number of the flow."""
     assert sources([exchange(0), exchange(1)]) == {"flows/a.flow"}
+
+
+def test_calls_that_were_announced_and_never_came() -> None:
+    """A client that notices asks again, with or without a stream; else it treats the response as the last."""
+    finding = {"code": "TS307", "name": "missing-calls", "severity": "error", "event": 3, "call": None, "repair": None}
+    record = {"calls": [], "findings": [{**finding, "message": "no call came"}]}
+    streamed = {"model": "m", "stream": True, "messages": [USER]}
+
+    def lacking(number: int, body: dict[str, Any]) -> Exchange:
+        request = {**TOLD["request"], "number": number, "body": json.dumps(body)}
+        return exchange_of({**TOLD, "request": request, "record": record})
+
+    first, again = lacking(0, streamed), lacking(1, {**streamed, "stream": False})
+    lines = misunderstood(judged([first]))
+    assert lines[0].startswith("missing-calls: response 0")
+    assert "  missing-calls: the client treats it as the final response" in lines
+    assert misunderstood(judged([first, again])) == []
+    assert misunderstood(judged([first, lacking(1, streamed)]))[0].startswith("missing-calls: response 1")

@@ -73,7 +73,7 @@ def test_many_turns(run: Run) -> None:
     assert run.lines == [
         ("r0", "ok", "r1", 0),
         ("r1", "ok", "r2", 0),
-        ("r2", "lost-arguments", "r3", 0),
+        ("r2", "returned-without-arguments", "r3", 0),
         ("r3", "ok", "r4", 0),
     ]
     run.seen.close()
@@ -88,7 +88,7 @@ def test_the_same_id_in_every_turn(run: Run) -> None:
         run.answer(f"r{number}", call("call_0"))
         history += turn("call_0", "{}" if number == 1 else '{"p":1}')
     run.ask("r3", *history)
-    assert [line[:2] for line in run.lines] == [("r0", "ok"), ("r1", "lost-arguments"), ("r2", "ok")]
+    assert [line[:2] for line in run.lines] == [("r0", "ok"), ("r1", "returned-without-arguments"), ("r2", "ok")]
 
 
 def test_parallel_conversations_of_the_same_prompt(run: Run) -> None:
@@ -101,7 +101,7 @@ def test_parallel_conversations_of_the_same_prompt(run: Run) -> None:
         run.ask(f"{token}2", user("go"), *turn(f"id-{token}", arguments))
     assert sorted(run.lines) == [
         ("a", "ok", "a2", 0),
-        ("b", "lost-arguments", "b2", 0),
+        ("b", "returned-without-arguments", "b2", 0),
         ("c", "wrong-arguments", "c2", 0),
     ]
 
@@ -113,7 +113,7 @@ def test_parallel_conversations_without_ids(run: Run) -> None:
         run.answer(token, call(""))
     run.ask("b2", SYSTEM, user("b"), *turn("mine", "{}"))
     run.ask("a2", SYSTEM, user("a"), *turn("mine"))
-    assert run.lines == [("b", "lost-arguments", "b2", 0), ("a", "ok", "a2", 0)]
+    assert run.lines == [("b", "returned-without-arguments", "b2", 0), ("a", "ok", "a2", 0)]
 
 
 def test_a_loop_is_counted(run: Run) -> None:
@@ -174,7 +174,7 @@ def test_a_client_that_does_not_wait_for_the_end(run: Run) -> None:
     run.ask("r1", user("go"), *turn("c0", "{}"))
     assert run.lines == []
     run.answer("r0", call("c0"), left=True)
-    assert run.lines == [("r0", "lost-arguments", "r1", 0)]
+    assert run.lines == [("r0", "returned-without-arguments", "r1", 0)]
 
 
 def test_nothing_comes(run: Run) -> None:

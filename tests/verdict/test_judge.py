@@ -59,8 +59,8 @@ A_, B_ = said("c1", "ls", '{"p":1}'), said("c2", "cat", '{"q":"x"}')
         ([A, B], [A_], [gave("c1")], Outcome.LOST_CALL),
         ([A], [A_, said("c9", "ls", '{"p": 1}')], [gave("c1"), gave("c9")], Outcome.DUPLICATE_CALL),
         ([A], [A_, said("c9", "rm", "{}")], [gave("c1"), gave("c9")], Outcome.PHANTOM_CALL),
-        ([A], [said("c1", "ls", "{}")], [gave("c1")], Outcome.LOST_ARGUMENTS),
-        ([A], [said("c1", "ls", "")], [gave("c1")], Outcome.LOST_ARGUMENTS),
+        ([A], [said("c1", "ls", "{}")], [gave("c1")], Outcome.RETURNED_WITHOUT_ARGUMENTS),
+        ([A], [said("c1", "ls", "")], [gave("c1")], Outcome.RETURNED_WITHOUT_ARGUMENTS),
         ([A], [said("c1", "ls", '{"p":2}')], [gave("c1")], Outcome.WRONG_ARGUMENTS),
         ([A], [said("c1", "ls", '{"p":1}{"p":1}')], [gave("c1")], Outcome.WRONG_ARGUMENTS),
         ([A], [said("c1", "lsls", '{"p":1}')], [gave("c1")], Outcome.WRONG_NAME),
@@ -68,11 +68,11 @@ A_, B_ = said("c1", "ls", '{"p":1}'), said("c2", "cat", '{"q":"x"}')
         ([A], [said("c1", "ls", '{"p":1.0}')], [gave("c1")], Outcome.OK),
         ([A], [said("c1", "ls", '{"p":true}')], [gave("c1")], Outcome.WRONG_ARGUMENTS),
         ([A, B], [A_, said("c2", "cat", "{}")], [gave("c1"), gave("c2")], Outcome.WRONG_ARGUMENTS),
-        ([A, B], [said("c2", "cat", '{"p": 1}{"q": "x"}')], [gave("c2")], Outcome.MERGED_CALLS),
-        ([A, B], [said("c2", "cat", json.dumps({"bad": '{"p": 1}{"q": "x"}'}))], [gave("c2")], Outcome.MERGED_CALLS),
-        ([A, B], [said("c2", "lscat", "{}")], [gave("c2")], Outcome.MERGED_CALLS),
-        ([A, B], [said("c1", "cat", '{"p":1}')], [gave("c1")], Outcome.MERGED_CALLS),
-        ([A, B], [said("c2", "ls", '{"q":"x"}')], [gave("c2")], Outcome.MERGED_CALLS),
+        ([A, B], [said("c2", "cat", '{"p": 1}{"q": "x"}')], [gave("c2")], Outcome.RETURNED_MERGED),
+        ([A, B], [said("c2", "cat", json.dumps({"bad": '{"p": 1}{"q": "x"}'}))], [gave("c2")], Outcome.RETURNED_MERGED),
+        ([A, B], [said("c2", "lscat", "{}")], [gave("c2")], Outcome.RETURNED_MERGED),
+        ([A, B], [said("c1", "cat", '{"p":1}')], [gave("c1")], Outcome.RETURNED_MERGED),
+        ([A, B], [said("c2", "ls", '{"q":"x"}')], [gave("c2")], Outcome.RETURNED_MERGED),
         ([A], [said("c1", "ls", ""), said("", "", '{"p":1}')], [gave("c1"), gave("")], Outcome.SPLIT_CALL),
         ([A], [said("c1", "ls", '{"p'), said("x", "", '": 1}')], [gave("c1")], Outcome.SPLIT_CALL),
         ([A], [A_, said("", "", "")], [gave("c1"), gave("")], Outcome.PHANTOM_CALL),
@@ -87,14 +87,43 @@ A_, B_ = said("c1", "ls", '{"p":1}'), said("c2", "cat", '{"q":"x"}')
         ([A], [A_], [gave("c1"), gave("c1", "again")], Outcome.DUPLICATE_CALL),
         ([A], [A_], [], Outcome.WRONG_ID),
         ([A], [], [], Outcome.RETRIED),
-        ([HALF], [said("c1", "ls", '{"p')], [gave("c1")], Outcome.EXECUTED_HALF_CALL),
-        ([HALF], [said("c1", "ls", "{}")], [gave("c1")], Outcome.EXECUTED_HALF_CALL),
+        ([HALF], [said("c1", "ls", '{"p')], [gave("c1")], Outcome.RETURNED_INCOMPLETE_CALL),
+        ([HALF], [said("c1", "ls", "{}")], [gave("c1")], Outcome.RETURNED_INCOMPLETE_CALL),
     ],
 )
 def test_outcomes(sent: list[Call], calls: list[Any], results: list[Any], outcome: Outcome) -> None:
     """One for each way to go wrong; only the first lines are understood."""
     judged = verdict(sent, calls, results)
     assert (judged.outcome, judged.understood) == (outcome, outcome is Outcome.OK)
+
+
+def test_the_arguments_of_one_call_alone() -> None:
+    """The outcome is about arguments that differ between calls, and the text fits it."""
+    judged = verdict([A, B], [A_, said("c2", "cat", "{}")], [gave("c1"), gave("c2")])
+    assert [one.text for one in judged.problems] == ["returned without its arguments, unlike other calls"]
+
+
+REJECTION, RAN = '{"error":"bad arguments"}', "Exit code: 0\nOutput:\nx"
+
+
+@pytest.mark.parametrize(
+    ("sent", "calls", "results", "outcome"),
+    [
+        ([HALF], [said("c1", "ls", "{}")], [gave("c1", REJECTION)], Outcome.CALL_REJECTED),
+        ([HALF], [said("c1", "ls", "{}")], [gave("c1", RAN)], Outcome.RAN_INCOMPLETE_CALL),
+        ([HALF], [said("c1", "ls", "{}")], [gave("c1", "Error: bad arguments")], Outcome.RETURNED_INCOMPLETE_CALL),
+        ([HALF], [said("c1", "ls", "{}")], [], Outcome.RETURNED_INCOMPLETE_CALL),
+        ([A], [A_], [gave("c1"), gave("c1", REJECTION)], Outcome.CALL_REJECTED),
+        ([A], [A_, said("c9", "ls", '{"p":1}')], [gave("c1"), gave("c9", REJECTION)], Outcome.CALL_REJECTED),
+        ([A], [A_, said("c9", "ls", '{"p":1}')], [gave("c1"), gave("c9")], Outcome.DUPLICATE_CALL),
+    ],
+)
+def test_a_result_shows_whether_a_call_ran(
+    sent: list[Call], calls: list[Any], results: list[Any], outcome: Outcome
+) -> None:
+    """A rejected call is understood."""
+    judged = verdict(sent, calls, results)
+    assert (judged.outcome, judged.understood) == (outcome, outcome is Outcome.CALL_REJECTED)
 
 
 def test_a_half_call_is_rightly_dropped() -> None:
@@ -118,7 +147,7 @@ def test_results_alone_are_enough_where_the_server_keeps_the_calls() -> None:
     said = new({"input": "go"}, {"previous_response_id": "resp_1", "input": [output]})
     assert judge([A], said).outcome is Outcome.RESULTS_ONLY
     assert judge([A, B], said).outcome is Outcome.WRONG_ID
-    assert judge([HALF], said).outcome is Outcome.EXECUTED_HALF_CALL
+    assert judge([HALF], said).outcome is Outcome.RETURNED_INCOMPLETE_CALL
     assert judge([A, B], said, dropped={1}).outcome is Outcome.RESULTS_ONLY
     assert judge([A], new({"input": "go"}, {"input": ["go", output]})).outcome is Outcome.RESULTS_ONLY
 
@@ -147,8 +176,8 @@ def test_calls_in_text_and_those_of_the_server() -> None:
 
 COARSE = {
     "retried-or-lost": {Outcome.RETRIED, Outcome.LOST_CALL},
-    "wrong-name-or-count": {Outcome.WRONG_NAME, Outcome.LOST_CALL, Outcome.SPLIT_CALL, Outcome.MERGED_CALLS},
-    "half-call": {Outcome.EXECUTED_HALF_CALL},
+    "wrong-name-or-count": {Outcome.WRONG_NAME, Outcome.LOST_CALL, Outcome.SPLIT_CALL, Outcome.RETURNED_MERGED},
+    "half-call": {Outcome.RETURNED_INCOMPLETE_CALL},
 }
 """Verdicts of the recorded conversations that say less than ours, or in another word."""
 PATHS = {"openai-chat": "/v1/chat/completions", "openai-responses": "/v1/responses", "anthropic": "/v1/messages"}

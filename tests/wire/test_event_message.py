@@ -122,10 +122,10 @@ def prelude(total: int, headers: int) -> bytes:
     ("block", "why"),
     [
         (b"\x01a\x0a", "unknown type 10"),
-        (b"\x01a\x07\0\x05abc", "not whole"),
-        (b"\x05a", "not whole"),
-        (b"\x01a", "not whole"),
-        (b"\x01a\x04\0\0", "not whole"),
+        (b"\x01a\x07\0\x05abc", "incomplete"),
+        (b"\x05a", "incomplete"),
+        (b"\x01a", "incomplete"),
+        (b"\x01a\x04\0\0", "incomplete"),
     ],
 )
 def test_headers_that_cannot_be_read(block: bytes, why: str) -> None:

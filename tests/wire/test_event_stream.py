@@ -119,7 +119,7 @@ def test_behind_a_damaged_prelude_everything_passes_unread(at: int) -> None:
     framer = EventStreamFramer()
     [frame] = framer.feed(bytes(broken))
     assert isinstance(frame, DamagedFrame)
-    assert frame.damage == "the checksum of a message's prelude is wrong; nothing behind it can be read"
+    assert frame.damage == "the checksum of a message's prelude is wrong; the rest cannot be read"
     assert [piece.raw for piece in framer.feed(START)] == [START]
     assert framer.feed(b"") == []
 

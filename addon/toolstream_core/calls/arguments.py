@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -26,25 +27,51 @@ if TYPE_CHECKING:
 
 MAX_TEXT = 8 * 1024 * 1024
 """Characters of one call's arguments that are kept; what is over makes the call incomplete."""
+MAX_KEPT = 32 * 1024 * 1024
+"""Characters of the arguments of all calls of one response that are kept."""
 
 _PLACEHOLDER = re.compile(rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))+{WS}(?=.)', re.DOTALL)
 _BEFORE_OBJECT = frozenset("{" + WHITE)
+
+
+class Room:
+    """How many characters of arguments may still be kept; one for all calls of a response."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, left: float | None = None) -> None:
+        """Start with `left` characters, `MAX_KEPT` by default."""
+        self.left = MAX_KEPT if left is None else left
+
+    def take(self, size: int) -> bool:
+        """Take room for so many characters; false where there is not enough left."""
+        if size > self.left:
+            return False
+        self.left -= size
+        return True
+
+
+ENDLESS = Room(math.inf)
+"""For a text that no response holds."""
 
 
 class ArgumentText:
     """Grows by `add`, is read by `reading`; `whole` is cheap at any time."""
 
     __slots__ = (
-        "_end", "_first", "_grown", "_joined", "_last", "_limit", "_meant", "_object", "_tail", "empty", "scanner",
-        "size", "spilled", "whole_again",
+        "_end", "_first", "_grown", "_joined", "_last", "_limit", "_meant", "_object", "_tail", "empty", "room",
+        "scanner", "size", "spilled", "truncated", "whole_again",
     )  # fmt: skip
 
-    def __init__(self, limit: int | None = None) -> None:
-        """Start empty; `limit` characters are kept, `MAX_TEXT` where nothing else is said."""
+    def __init__(self, limit: int | None = None, room: Room = ENDLESS) -> None:
+        """Start empty. At most `limit` characters are kept (`MAX_TEXT` by default), as long as `room` has room."""
         self._limit = MAX_TEXT if limit is None else limit
+        self.room = room
         self._joined = JoinedText()
         self.size = 0
         """Characters that came."""
+        self.truncated = False
+        """Whether more came than is kept."""
         self.scanner = NOTHING
         self._object: bool | None = None
         """Whether what has ended is an object, or a string that holds one; `None` where nobody asked."""
@@ -122,14 +149,22 @@ class ArgumentText:
 
     def ended_object(self) -> str | None:
         """The object that has ended, without what followed it; `None` where it is none, or was too long to keep."""
-        if not (self.scanner.whole and self._first == "{") or self.size > self._limit:
+        if not (self.scanner.whole and self._first == "{") or self.truncated:
             return None
         return self.text()[: self._end]
+
+    def renewed(self) -> ArgumentText:
+        """An empty text in the place of this one, which is dropped."""
+        if not self.size:
+            return self
+        self.room.left += len(self.text())
+        return ArgumentText(room=self.room)
 
     def add(self, piece: str) -> None:
         """Take the next fragment."""
         if not piece:
             return
+        count = len(piece)
         if not self.size:
             self._begin(piece)
         else:
@@ -138,28 +173,34 @@ class ArgumentText:
             if not self.scanner.in_string or self.scanner.escape or STRING.fullmatch(piece) is None:
                 self._scan(piece)
         self._last = piece
-        if len(piece) > self.size > 0 and piece[0] == "{" and not self.viable and closes_whole(piece):
+        if count > self.size > 0 and piece[0] == "{" and not self.viable and closes_whole(piece):
             self.whole_again = piece if piece.startswith(self.text()) else self.whole_again
         if tail := piece.rstrip(WHITE)[-1:]:
             self._tail, self.empty = tail, False
         self._first = self._first or piece.lstrip(WHITE)[:1]
-        self.size += len(piece)
-        if self.size <= self._limit:
-            joined = self._joined
-            joined.append(piece)
-            if len(joined) == joined.full:
-                joined.merge()
+        self.size += count
+        room = self.room
+        if self.truncated or self.size > self._limit or count > room.left:
+            self.truncated, self._last, self.whole_again = True, "", None
+            return
+        room.left -= count
+        joined = self._joined
+        joined.append(piece)
+        if len(joined) == joined.full:
+            joined.merge()
 
     def add_plain(self, text: str, last: str) -> None:
         """Take fragments joined that begin and end nothing; `last` is the last of them."""
         self.add(text)
-        self._last = last or self._last
+        if not self.truncated:
+            self._last = last or self._last
 
     def add_skipped(self, passed: SkippedRun) -> None:
         """Take the fragments of events that went by."""
         if passed.text:
             self.add(passed.text)
-            self._last = passed.last or self._last
+            if not self.truncated:
+                self._last = passed.last or self._last
         for piece in passed.pieces:
             self.add(piece)
 
@@ -177,7 +218,7 @@ class ArgumentText:
         `may_be_empty`: the tool has no required parameters, so nothing, `""` and `null` mean `{}`.
         """
         joined = paired(self.text())
-        if self.size > self._limit:
+        if self.truncated:
             return joined, False
         if joined.strip(WHITE) in {"", "null"}:
             return ("{}", True) if may_be_empty else (joined, False)
@@ -229,7 +270,7 @@ class ArgumentText:
 
     def _may_restart(self, piece: str) -> bool:
         """Whether an object that begins here cannot lie inside the one that is open."""
-        if not self._tail or piece.startswith(self._last):
+        if not self._tail or (self._last and piece.startswith(self._last)):
             return True
         return not self.scanner.in_string and self._tail not in ":[,"
 

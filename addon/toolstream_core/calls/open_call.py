@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.arguments import ENDLESS, ArgumentText, Room
 from toolstream_core.calls.json_text import is_json, is_object
 from toolstream_core.model import Kind, Runs
 
@@ -40,8 +40,8 @@ class OpenCall:
         "start_input",
     )
 
-    def __init__(self, fragment: Fragment, position: int) -> None:
-        """Opened by `fragment`, as the call at `position` of its choice."""
+    def __init__(self, fragment: Fragment, position: int, room: Room = ENDLESS) -> None:
+        """Opened by `fragment`, as the call at `position` of its choice. Its arguments take `room`."""
         self.choice = fragment.choice
         self.index = fragment.index
         self.kind = fragment.kind
@@ -49,7 +49,7 @@ class OpenCall:
         self.id = ""
         self.item_id = ""
         self.name = ""
-        self.arguments = ArgumentText()
+        self.arguments = ArgumentText(room=room)
         self.start_input: str | None = None
         """Arguments said by the fragment that opens, which count only where no delta follows (Anthropic, Responses)."""
         self.closed = False
@@ -62,6 +62,13 @@ class OpenCall:
         self.shared = False
         """Whether an earlier call has its index too, so that what fills the one may be a guess for the other."""
         self.runs = Runs()
+
+    def start_with(self, text: str) -> None:
+        """Take arguments said by the fragment that opens."""
+        if self.arguments.room.take(len(text)):
+            self.start_input = text
+        else:
+            self.arguments.truncated = True
 
     def whole(self, *, may_be_empty: bool = True) -> bool:
         """Whether it may be run: the protocol said that it is over, or its arguments are a whole JSON object.
@@ -87,7 +94,7 @@ class OpenCall:
     def meant(self, *, may_be_empty: bool = True) -> tuple[str, bool]:
         """Its arguments, and whether they are whole; parameters as for `whole`."""
         if self.kind is Kind.CUSTOM:
-            return self.arguments.text(), self.over
+            return self.arguments.text(), self.over and not self.arguments.truncated
         if self.start_input is not None and self.arguments.empty:
             text = self.start_input
             return text, is_object(text) or (self.over and is_json(text))

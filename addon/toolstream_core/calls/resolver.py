@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.arguments import ArgumentText, Room
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.calls.json_text import meaning
@@ -35,6 +35,8 @@ class Calls:
         """`tools`: the request's tools by name, and whether they have required parameters."""
         self._tools = tools or {}
         self._opened: list[OpenCall] = []
+        self._room = Room()
+        """What may still be kept of the arguments of all calls."""
         self._counts: dict[int, int] = {}
         self._not_over: dict[int, dict[int, OpenCall]] = {}
         """By choice, the calls of which the protocol has not said yet that they are over."""
@@ -120,11 +122,11 @@ class Calls:
     def _open(self, fragment: Fragment) -> OpenCall:
         if len(self._opened) >= MAX_CALLS:
             self.overflowed = True
-            self._beyond = self._beyond or OpenCall(fragment, MAX_CALLS)
+            self._beyond = self._beyond or OpenCall(fragment, MAX_CALLS, self._room)
             return self._beyond
         position = self._counts.get(fragment.choice, 0)
         self._counts[fragment.choice] = position + 1
-        call = OpenCall(fragment, position)
+        call = OpenCall(fragment, position, self._room)
         self._opened.append(call)
         self._unsettled.append(call)
         self._not_over.setdefault(call.choice, {})[id(call)] = call
@@ -174,7 +176,7 @@ class Calls:
         if fragment.phase in {Phase.ARGUMENTS, Phase.CLOSE, Phase.WHOLE}:
             arguments = fragment.arguments
             if isinstance(arguments, str) and arguments and (not call.arguments.size or _says_more(call, arguments)):
-                call.arguments = ArgumentText() if call.arguments.size else call.arguments
+                call.arguments = call.arguments.renewed() if call.arguments.size else call.arguments
                 call.arguments.add(arguments)
             call.closed = call.closed or fragment.phase is not Phase.ARGUMENTS
             self._said_over(call, fragment)
@@ -196,6 +198,7 @@ class Calls:
             whole,
             opened.guessed,
             opened.runs,
+            opened.arguments.truncated,
         )
 
 

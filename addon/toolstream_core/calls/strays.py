@@ -36,7 +36,7 @@ class Strays:
         """A call is given a fragment under another index; `event` is its number."""
         found = self._of.setdefault(call.position, [])
         found.append((fragment, event))
-        if len(found) >= MAX_STRAYS:
+        if len(found) >= MAX_STRAYS or call.arguments.truncated:
             self.forget(call)
 
     def has(self, call: OpenCall) -> bool:
@@ -61,7 +61,7 @@ class Strays:
         """All such fragments of a call, with their events: they are nobody's."""
         found = self._of.pop(call.position, [])
         if found:
-            call.arguments, call.guessed = ArgumentText(), False
+            call.arguments, call.guessed = call.arguments.renewed(), False
         return found
 
 

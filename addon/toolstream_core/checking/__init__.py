@@ -1,1 +1,1 @@
-"""One client run once for each case, behind a proxy that plants it, and what the client is graded."""
+"""Runs a client once for each case, with a proxy that injects the fault, and grades the client."""

@@ -1,4 +1,4 @@
-"""A case: what is planted in the answers that a client gets, and what a right client does."""
+"""A case: what is injected into the responses that a client gets, and what a correct client does."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import enum
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
+
+from toolstream_core.suggest import unknown
 
 
 class Kind(enum.StrEnum):
@@ -19,7 +21,7 @@ class Kind(enum.StrEnum):
 
 
 class Transport(enum.Enum):
-    """How a client asks."""
+    """How a client connects."""
 
     HTTP = enum.auto()
     SOCKET = enum.auto()
@@ -33,33 +35,33 @@ class Case:
     """One case, in one protocol."""
 
     protocol: str
-    """`""` while it is not known."""
+    """`""` if it is not known yet."""
     kind: Kind
     name: str
     title: str
-    """What it is, in one line."""
+    """A description in one line."""
     code: str | None = None
-    """Of the row of the table of defects."""
+    """The code of the defect."""
     groups: tuple[str, ...] = ()
-    """Other words that mean it and its like: the family, the name of the fault."""
+    """Other words that select it: the family, the name of the fault."""
     spec: str = ""
-    """What is planted, as `toolstream_fault` takes it; `""` for nothing."""
+    """The injected fault, as a value of `toolstream_fault`; `""` for nothing."""
     required: bool = True
     """Whether a client that fails it is wrong."""
     informational: bool = False
-    """Whether no behaviour is right or wrong; what the client did is told."""
+    """Whether no behaviour is right or wrong; the report shows what the client did."""
     lossy: bool = False
-    """Whether no call has to be run: it never comes whole, or cannot be read."""
+    """Whether no call has to be run: it is never complete, or cannot be read."""
     may_refuse: bool = False
     """Whether reporting it, instead of running the call, is permitted."""
     calls: tuple[str, ...] = ()
-    """The calls that the provider makes, `TOOL {JSON}` each; none: the first tool on offer is called."""
+    """The calls that the provider makes, `TOOL {JSON}` each. Without any, it calls a harmless tool on offer."""
     over: frozenset[Transport] = EVERYWHERE
-    """Where it can be planted."""
+    """The transports that it can be injected into."""
     needs: str | None = None
-    """The id of the case without which this one says nothing."""
+    """The id of the case that has to pass first."""
     untriable: str = ""
-    """Why it cannot be tried with the calls that can be made; `""` where it can."""
+    """Why it cannot be tried with the calls of this check; `""` if it can."""
 
     @property
     def id(self) -> str:
@@ -69,7 +71,7 @@ class Case:
 
     @property
     def words(self) -> frozenset[str]:
-        """What it may be called by, beside its id."""
+        """The words that select it, beside its id."""
         return frozenset(filter(None, [self.name, self.code, self.kind.value, *self.groups]))
 
 
@@ -77,8 +79,12 @@ UNKNOWN: Final = "unknown"
 """Stands for the protocol of a client that sent no request."""
 
 
+COLLECTIVE: Final = frozenset({"all", *Kind} - {Kind.HEALTHY})
+"""Words for all cases, or all of a kind, that the client's protocol has."""
+
+
 class SelectionError(ValueError):
-    """A word that means no case; the message says what would be right."""
+    """A word that selects no case; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +105,22 @@ class Selection:
                 wanted = not word.startswith("-")
         return wanted
 
+    @property
+    def is_positive(self) -> bool:
+        """Whether any word adds cases."""
+        return any(not word.startswith("-") for word in self.words)
+
+    def names(self, case: Case) -> bool:
+        """Whether a word names the case by more than its kind: such a case is reported even if it cannot run."""
+        words = [word for word in self.words if word not in COLLECTIVE and not word.startswith("-")]
+        return any(_means(word, case) for word in words)
+
     def check(self, cases: list[Case]) -> None:
-        """Raise `SelectionError` for a word that means none of all the cases that there are."""
+        """Raise `SelectionError` for a word that selects none of the existing cases."""
         for word in self.words:
             if not any(_means(word.removeprefix("-"), case) for case in cases):
-                raise SelectionError(f"{word!r} names no case; `toolstream list` shows what can be planted")
+                names = {name for case in cases for name in (case.id, *case.words)}
+                raise SelectionError(unknown("case", word, names))
 
 
 def _means(word: str, case: Case) -> bool:

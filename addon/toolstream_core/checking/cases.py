@@ -1,4 +1,4 @@
-"""All cases of a protocol, from the tables of what can be planted."""
+"""All cases of a protocol, from the tables of faults."""
 
 from __future__ import annotations
 
@@ -58,28 +58,28 @@ TRANSIT_VARIANTS: Final = (
     _Variant("wrong-stream-id", "wrong-stream-id", "at=in-arguments", "in the arguments", _SOCKET, needs_lanes=True),
 )
 NO_CONNECTION: Final = frozenset({"duplicate-event", "drop-event", "swap-events", "wrong-stream-id"})
-"""Faults that no connection and no known provider has: what a client does under them is shown, not judged."""
+"""Faults that no connection and no known provider has: the result is reported, not judged."""
 
 
 def healthy(protocol: str) -> Case:
-    """The case that all others rest on."""
-    return Case(protocol=protocol, kind=Kind.HEALTHY, name=Kind.HEALTHY, title="a healthy answer with one call")
+    """The case that all others need."""
+    return Case(protocol=protocol, kind=Kind.HEALTHY, name=Kind.HEALTHY, title="a healthy response with one call")
 
 
 def two_calls(protocol: str, calls: tuple[str, ...]) -> Case:
-    """The case that the cases with two calls rest on."""
+    """The case that the cases with two calls need."""
     return Case(
         protocol=protocol,
         kind=Kind.HEALTHY,
         name="two-calls",
-        title="a healthy answer with two calls",
+        title="a healthy response with two calls",
         calls=calls,
         needs=healthy(protocol).id,
     )
 
 
 def cases_of(protocol: WireProtocol) -> list[Case]:
-    """What can be planted in this protocol, but for what lies in the calls: see `Fitting`."""
+    """The cases of this protocol, before they are fitted to calls (`Fitting`)."""
     return [*_faults(protocol), *_shapes(protocol), *_transit(protocol), *_presets(protocol)]
 
 
@@ -111,7 +111,7 @@ def _faults(protocol: WireProtocol) -> Iterator[Case]:
 
 
 def _is_required(row: Row) -> bool:
-    """From an error that loses nothing no reader can be sure to get the calls right."""
+    """No reader can be sure to read the calls of a stream with an error that loses nothing."""
     return row.lossy or row.severity is not Severity.ERROR
 
 

@@ -1,4 +1,4 @@
-"""The calls that a case needs: what has to be in an answer so that it can be planted there, found by planting it."""
+"""Finds the calls that a case needs in a response, by injecting its fault into generated responses."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.checking.case import Case, Kind, Transport
 from toolstream_core.checking.cases import two_calls
+from toolstream_core.checking.grading import Grade, Result
+from toolstream_core.checking.skip import Skip
 from toolstream_core.engine.session import Session, read_body
 from toolstream_core.fixtures import Chunk
 from toolstream_core.fixtures.socket_lines import socket_lines
@@ -20,6 +22,7 @@ from toolstream_core.settings import Words, settings
 from toolstream_core.synthetic.answers import SyntheticProvider
 from toolstream_core.synthetic.call_specs import CallSpec, parse_calls, spec_text
 from toolstream_core.synthetic.distinct import distinct_arguments
+from toolstream_core.synthetic.harmless import may_be_called, required
 from toolstream_core.wire.form import CONTENT_TYPES, Form
 from toolstream_core.wire.frame import parse
 
@@ -30,11 +33,12 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.requests.tools import OfferedTool
 
 _BY_CONNECTION: Final = "http-error"
-"""The transit fault that is planted without an answer."""
+"""The transit fault that needs no response."""
+_TRANSPORTS: Final = {Transport.HTTP: "HTTP", Transport.SOCKET: "a WebSocket"}
 
 
 class AskedRequest(NamedTuple):
-    """The request of a client that is to be answered with calls."""
+    """The request of a client that gets calls as a response."""
 
     protocol: str
     path: str
@@ -43,22 +47,25 @@ class AskedRequest(NamedTuple):
     transport: Transport = Transport.HTTP
 
 
-class _Planted(NamedTuple):
+class _Injected(NamedTuple):
     acted: bool
     """Whether anything was changed."""
     calls: int
-    """Calls that a client has to run in what came of it."""
+    """Calls that a client has to run in the result."""
     found: tuple[str, ...]
-    """What is read of it as wrong, by name."""
+    """Names of the defects found in the result."""
 
 
 class Fitting:
     """Fits the cases of one protocol to the request of one client."""
 
-    def __init__(self, request: AskedRequest, *, calls: Sequence[str] = (), seed: int = 0) -> None:
-        """`calls` are those that the user wants; without any they are made of the tools on offer."""
+    def __init__(
+        self, request: AskedRequest, *, calls: Sequence[str] = (), tools: Sequence[str] = (), seed: int = 0
+    ) -> None:
+        """`calls` are those that the user wants; without any they are made of `tools`, or of the harmless ones."""
         self._request = request
         self._given = tuple(calls)
+        self._tools = tuple(tools)
         self._seed = seed
         self._json = parse(request.body)
         self._protocol = named(request.protocol)
@@ -68,29 +75,40 @@ class Fitting:
         self._turn = asked.results(request.path, self._json)
 
     def fitted(self, cases: Iterable[Case], *, wants: Callable[[Case], bool]) -> list[Case]:
-        """The cases that can be planted, each with the calls and the specification that it is run with.
+        """The cases that can be injected, each with the calls and the specification that it is run with.
 
-        A healthy answer with two calls is a case too, where it is wanted or another case needs two calls.
+        A healthy response with two calls is a case too, if it is wanted or another case needs it.
         """
         found = [fitted for case in self._possible(cases) if (fitted := self._fitted(case)) is not None]
         pair = next((calls for calls in self._candidates if len(parse_calls(calls)) > 1), None)
         if pair is None or self._given:
             return found
         first = two_calls(self._protocol.name, pair)
-        resting = [replace(case, needs=first.id) if len(parse_calls(case.calls)) > 1 else case for case in found]
+        tool = parse_calls(pair)[0].tool
+        resting = [replace(case, needs=first.id) if _has_other(case, tool) else case for case in found]
         return [first, *resting] if resting != found or wants(first) else found
 
     def aimed(self, cases: Iterable[Case]) -> list[Case]:
-        """The cases for answers that are not made here: each acts in the answer with the calls alone."""
+        """The cases for responses that are not generated: each acts only in the response with the calls."""
         return [replace(case, spec=self._aimed(case.spec, once=case.lossy)) for case in self._possible(cases)]
 
+    def why_not(self, case: Case) -> Result:
+        """Why a case of this protocol is not among those that `fitted` or `aimed` returned."""
+        if self._request.transport not in case.over:
+            why = f"it is not possible over {_TRANSPORTS[self._request.transport]}"
+            return Result(Grade.SKIPPED, Skip.OTHER_CONNECTION, why)
+        if not self.streams:
+            return Result(Grade.SKIPPED, Skip.NO_STREAM, "the client requests responses without streaming")
+        why = "the fault finds nothing to change in the responses to this client"
+        return Result(Grade.SKIPPED, Skip.NOTHING_TO_CHANGE, why)
+
     def _possible(self, cases: Iterable[Case]) -> list[Case]:
-        """The cases that can be planted in what the client asks for in its way."""
+        """The cases that fit the client's request and its transport."""
         return [case for case in cases if self._request.transport in case.over]
 
     @property
     def streams(self) -> bool:
-        """Whether the client asks for a stream; only there most cases can be planted."""
+        """Whether the client requests streaming, which most cases need."""
         return self._form is not Form.WHOLE
 
     def _fitted(self, case: Case) -> Case | None:
@@ -98,20 +116,20 @@ class Fitting:
             return self._transit(case)
         read_as: tuple[str, ...] = ()
         for calls in self._candidates if self.streams else ():
-            planted = self._planted(calls, case.spec)
-            if not planted.acted:
+            injected = self._injected(calls, case.spec)
+            if not injected.acted:
                 continue
-            if case.kind is Kind.FAULT and case.name not in planted.found:
-                read_as = read_as or planted.found
+            if case.kind is Kind.FAULT and case.name not in injected.found:
+                read_as = read_as or injected.found
                 continue
-            lossy = case.lossy or not planted.calls
+            lossy = case.lossy or not injected.calls
             spec = self._aimed(case.spec, once=lossy)
-            if lossy and not self._planted(calls, spec).acted:
+            if lossy and not self._injected(calls, spec).acted:
                 spec = self._aimed(case.spec, once=False)
             return replace(case, spec=spec, calls=calls, lossy=lossy)
         if not read_as:
             return None
-        why = f"in the calls that can be made here it is the same as {', '.join(read_as)}"
+        why = f"with the calls of this check it is the same as {', '.join(read_as)}"
         return replace(case, untriable=why)
 
     def _transit(self, case: Case) -> Case | None:
@@ -121,17 +139,17 @@ class Fitting:
         return replace(case, spec=self._aimed(case.spec, once=case.lossy), calls=wide)
 
     def _aimed(self, spec: str, *, once: bool) -> str:
-        """A specification that acts in the answer with the calls; `once`: who asks again gets a healthy one."""
+        """A specification that acts in the response with the calls; `once`: a retry gets a healthy response."""
         keys = f"turn={self._turn}{',times=1' if once else ''}"
         return f"{spec}{',' if ':' in spec else ':'}{keys}"
 
-    def _planted(self, calls: tuple[str, ...], spec: str) -> _Planted:
-        """What becomes of a healthy answer with these calls."""
+    def _injected(self, calls: tuple[str, ...], spec: str) -> _Injected:
+        """The result of the fault in a healthy response with these calls."""
         events = self._healthy.get(calls)
         if events is None:
             events = self._healthy[calls] = self._answer(calls)
         if not events:
-            return _Planted(acted=False, calls=0, found=())
+            return _Injected(acted=False, calls=0, found=())
         over_socket = self._request.transport is Transport.SOCKET
         kind = CONTENT_TYPES[Form.LINES] if over_socket else self._protocol.content_type
         exchange = Exchange(path=self._request.path, content_type=kind, request=self._json)
@@ -143,10 +161,10 @@ class Fitting:
         after = read_body(sent, exchange) if acted else None
         whole = [call for call in after.calls if call.complete and runs_on_client(call)] if after is not None else []
         found = tuple(dict.fromkeys(one.name for one in after.findings)) if after is not None else ()
-        return _Planted(acted, len(whole), found)
+        return _Injected(acted, len(whole), found)
 
     def _answer(self, calls: tuple[str, ...]) -> tuple[bytes, ...]:
-        """The events of the healthy answer; none where it makes no call."""
+        """The events of the healthy response; none if it makes no call."""
         written = SyntheticProvider(parse_calls(calls), self._seed).answer(self._request.path, self._request.body)
         if written is None or not written.calls:
             return ()
@@ -161,22 +179,21 @@ class Fitting:
         """Calls of which the first that fit are made; those that suffice for most cases stand first."""
         if self._given:
             return [self._given]
-        return [(), *(tuple(map(spec_text, specs)) for specs in self._made())]
+        return [self._tools[:1], *(tuple(map(spec_text, specs)) for specs in self._made())]
 
     def _made(self) -> Iterator[list[CallSpec]]:
         choice = self._reader.tool_choice(self._json)
-        tools = [
-            tool
-            for tool in self._reader.offered(self._json)
-            if (choice.names is None or tool.name in choice.names) and not tool.custom
-        ]
+        offered = self._reader.offered(self._json)
+        tools = [tool for tool in may_be_called(offered, choice, self._tools) if not tool.custom]
         if not tools:
             return
         first = self._call(tools[0])
         yield [first]
         if not choice.single and (second := self._second(first, tools)) is not None:
             yield [first, second]
-        empty = [tool for tool in tools if not _required(tool)]
+            if not first.arguments and second.arguments:
+                yield [second]
+        empty = [tool for tool in tools if not required(tool.schema)]
         yield from ([CallSpec(tool.name, {})] for tool in empty[:1])
         if empty and not choice.single and (without := CallSpec(empty[0].name, {})) != first:
             yield [first, without]
@@ -191,11 +208,12 @@ class Fitting:
     def _call(self, tool: OfferedTool, *, place: int = 0, taken: Sequence[Json] = ()) -> CallSpec:
         """A call whose arguments have wide characters, end with a text and are none of those `taken`, if they can."""
         seed = f"{self._seed}|{tool.name}|{place}"
-        made = distinct_arguments(tool.schema, seed, taken, wide_characters=True) or {}
+        made = distinct_arguments(tool, seed, taken, wide_characters=True) or {}
         last = sorted(made, key=lambda name: isinstance(made[name], str))
         return CallSpec(tool.name, {name: made[name] for name in last})
 
 
-def _required(tool: OfferedTool) -> bool:
-    schema = tool.schema
-    return isinstance(schema, dict) and bool(schema.get("required"))
+def _has_other(case: Case, tool: str) -> bool:
+    """Whether a case has another call than the one that the healthy case tries."""
+    calls = parse_calls(case.calls)
+    return len(calls) > 1 or any(call.tool != tool for call in calls)

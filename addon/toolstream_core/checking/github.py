@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.checking.grading import Grade
-from toolstream_core.checking.table import behind, counts, worst_first
+from toolstream_core.checking.table import conditions, counts, worst_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ def summary(report: dict[str, Any]) -> str:
 
 
 def _client(client: dict[str, Any]) -> Iterator[str]:
-    yield f"### {_cell(client['name'])} ({_cell(client['protocol'] or 'no protocol')}{_cell(behind(client))})"
+    yield f"### {_cell(client['name'])} ({_cell(client['protocol'] or 'no protocol')}{_cell(conditions(client))})"
     yield ""
     yield counts(client)
     yield ""

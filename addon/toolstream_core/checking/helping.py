@@ -1,11 +1,11 @@
-"""What helps a client in a case that it failed: what its verdicts advise, else the repair of what was planted."""
+"""What may help a client in a case that it failed. `runner.py` runs the case under it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.checking.case import Kind
-from toolstream_core.checking.grading import Grade
+from toolstream_core.clients.advice import Advice
 from toolstream_core.defects.row import Safety
 from toolstream_core.defects.table import ROWS
 from toolstream_core.faults.presets import PRESETS
@@ -13,27 +13,28 @@ from toolstream_core.faults.presets import PRESETS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from toolstream_core.checking.case import Case
+    from toolstream_core.testing.exchanges import Exchange
+
 SAFE: Final = frozenset(row.name for row in ROWS if row.repair is Safety.SAFE)
 """The defects that have a safe repair."""
 _PARTS: Final[Mapping[str, Sequence[str]]] = {preset.name: preset.parts for preset in PRESETS}
 
 
-def planted(kind: str, name: str) -> Sequence[str]:
-    """The faults that a case plants, by the case's kind and name: a preset has several."""
+def injected(kind: str, name: str) -> Sequence[str]:
+    """The faults that a case injects, by the case's kind and name: a preset has several."""
     return {Kind.FAULT: (name,), Kind.PRESET: _PARTS.get(name, ())}.get(Kind(kind), ())
 
 
-def advice(case: Mapping[str, Any], client: Mapping[str, Any]) -> str:
-    """Options of mitmdump, as `--set name=value`, for a case of the report of `client`; `""` where none is known.
+def candidates(case: Case, exchanges: Sequence[Exchange], *, upstream: bool = False) -> list[str]:
+    """Options of mitmdump to run a failed case under: its verdicts' advice, then the repairs of what was injected.
 
-    A client that crashed or gave up sent no request that could be explained. It gets the safe repairs of what was
-    planted, which were not tried, unless it was run behind repair already.
+    A client that crashed or gave up sent no request that could be explained, so its verdicts advise nothing. With the
+    client's own provider (`upstream`) nothing is tried: each run sends billable requests.
     """
-    if case["grade"] != Grade.FAILED:
-        return ""
-    verdicts = [turn["verdict"] for turn in case["turns"] if turn["verdict"] is not None]
-    tried = next((verdict["advice"][0] for verdict in verdicts if verdict["advice"]), "")
-    if tried or client["repair"] or any(verdict["sent"] for verdict in verdicts):
-        return str(tried)
-    repairs = [name for name in planted(case["kind"], case["name"]) if name in SAFE]
-    return f"--set toolstream_repair={','.join(repairs)}" if repairs else ""
+    if upstream:
+        return []
+    verdicts = [one.verdict for one in exchanges if one.verdict is not None]
+    advised = next((one.advice[0] for one in verdicts if one.advice), "")
+    repairs = Advice(repair=",".join(name for name in injected(case.kind, case.name) if name in SAFE)).options
+    return list(dict.fromkeys(filter(None, [advised, repairs])))

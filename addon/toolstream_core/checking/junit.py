@@ -46,6 +46,8 @@ def _case(suite: Element, client: str, case: dict[str, Any]) -> None:
             SubElement(one, "skipped", message=f"optional, and failed: {why}")
         case Grade.HARNESS_FAILURE:
             SubElement(one, "error", message=why, type="harness-failure").text = details
+        case Grade.UNKNOWN | Grade.CALL_REJECTED:
+            SubElement(one, "skipped", message=f"{case['grade']}: {why}")
         case Grade.SKIPPED:
             SubElement(one, "skipped", message=why)
     if case["output"]:

@@ -16,7 +16,7 @@ _EXAMPLE: Final = '[clients.agent] with command = ["python", "agent.py"]'
 
 
 class MatrixError(ValueError):
-    """A file that names no clients; the message says what would be right."""
+    """A file without valid clients; the message says what is expected."""
 
 
 def clients_of(path: Path, usual: Client) -> list[Client]:
@@ -32,7 +32,7 @@ def clients_of(path: Path, usual: Client) -> list[Client]:
         raise MatrixError(f"{path} is not valid TOML: {error}") from error
     tables = read.get("clients")
     if not isinstance(tables, dict) or not tables:
-        raise MatrixError(f"{path} has no clients; right would be {_EXAMPLE}")
+        raise MatrixError(f"{path} has no clients; expected {_EXAMPLE}")
     return [_client(name, table, usual) for name, table in tables.items()]
 
 
@@ -41,16 +41,16 @@ def _client(name: str, table: Any, usual: Client) -> Client:
     command, environment = given.get("command"), given.get("env", {})
     protocol = given.get("protocol", usual.protocol)
     if unknown := [key for key in given if key not in _KEYS]:
-        raise MatrixError(f"clients.{name} has {unknown[0]!r}; known are {', '.join(_KEYS)}")
+        raise MatrixError(f"clients.{name} has the unknown key {unknown[0]!r}; known are {', '.join(_KEYS)}")
     if not _are_texts(command) or not command:
-        raise MatrixError(f"clients.{name} has no command; right would be {_EXAMPLE}")
+        raise MatrixError(f"clients.{name} has no command; expected {_EXAMPLE}")
     if not isinstance(environment, dict) or not _are_texts(list(environment.values())):
-        raise MatrixError(f'clients.{name}: env is a table of texts, as in env = {{ MODEL = "small" }}')
+        raise MatrixError(f'clients.{name}: env must be a table of strings, for example env = {{ MODEL = "small" }}')
     if protocol is not None and protocol not in {one.name for one in PROTOCOLS}:
-        raise MatrixError(f"clients.{name}: there is no protocol {protocol!r}; {protocols_text()}")
+        raise MatrixError(f"clients.{name}: unknown protocol {protocol!r}; {protocols_text()}")
     seconds = given.get("timeout", usual.timeout)
     if not isinstance(seconds, int | float) or seconds <= 0:
-        raise MatrixError(f"clients.{name}: timeout is a number of seconds")
+        raise MatrixError(f"clients.{name}: timeout must be a number of seconds, more than 0")
     return Client(
         name=name,
         command=tuple(command),
@@ -58,6 +58,7 @@ def _client(name: str, table: Any, usual: Client) -> Client:
         environment=environment,
         prompt=str(given.get("prompt", usual.prompt)),
         timeout=float(seconds),
+        workdir=usual.workdir,
     )
 
 

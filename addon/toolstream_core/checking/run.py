@@ -1,4 +1,4 @@
-"""One run of a client behind a proxy of its own: what it was sent, what it asked, how it ended."""
+"""One run of a client with a proxy of its own: requests, responses, and how it ended."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import tempfile
 import threading
 import time
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from toolstream_core.agents import Upstream, launch
@@ -22,11 +24,12 @@ from toolstream_core.testing import ProxySession, ProxySessionError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from toolstream_core.checking.workdir import Workdir
     from toolstream_core.testing import Setup
     from toolstream_core.testing.exchanges import Exchange
 
 _NOT_STARTED: Final = (126, 127)
-"""What a shell ends with where it cannot start a command."""
+"""Exit codes of a shell that cannot start a command."""
 _OUTPUT: Final = 8000
 """Characters of the end of the command's output that are kept."""
 _SECRET_NAME: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
@@ -45,37 +48,51 @@ class Run:
     output: str = ""
     """The end of what it printed, without secrets."""
     failure: str | None = None
-    """Why it could not be tried, where it could not."""
+    """Why the run failed; `None` if it did not."""
     timeout: float = 0.0
 
     @property
     def ending(self) -> str:
-        """How the command ended, behind its name."""
+        """How the command ended, to follow its name."""
         if self.timed_out:
             return f"did not end within {self.timeout:g} s"
         if self.exit_code is not None and self.exit_code < 0:
             return f"was ended by signal {-self.exit_code}"
-        return f"ended with {self.exit_code}"
+        return f"exited with code {self.exit_code}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """A command, and what it is told."""
+    """A command and its environment."""
 
     name: str
     command: tuple[str, ...]
     """`{prompt}`, `{base_url}` and `{model}` in its words are filled in."""
     protocol: str | None = None
-    """The one that it speaks, where that is known."""
+    """The client's protocol, if it is known."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Variables that it gets beside those that lead it to the proxy."""
     prompt: str = ""
     timeout: float = 60.0
     """Seconds after which it is stopped."""
+    output: int = _OUTPUT
+    """Characters of the end of its output that are kept."""
+    workdir: Workdir | None = None
+    """Run it in a copy of this directory."""
+
+    @property
+    def shown(self) -> list[str]:
+        """The words of the command without secrets; an option names the word after it: `--api-key X`."""
+        shown = []
+        for option, word in pairwise(("", *self.command)):
+            head = f"{option} " if option.startswith("-") else ""
+            both = redacted(f"{head}{word}")
+            shown.append(both.removeprefix(head) if both.startswith(head) else redacted(word))
+        return shown
 
 
 class Seat:
-    """A proxy, and the command that runs behind it. Used by one thread, and stopped by any."""
+    """A proxy, and the command that uses it. Used by one thread, and stopped by any."""
 
     def __init__(self) -> None:
         """Nothing is started yet."""
@@ -89,10 +106,13 @@ class Seat:
         began = time.monotonic()
         try:
             self._session.reset(setup)
-            with tempfile.TemporaryFile() as output:
-                run = self._run(client, output)
+            copied = contextlib.nullcontext() if client.workdir is None else client.workdir.copied()
+            with tempfile.TemporaryFile() as output, copied as folder:
+                run = self._run(client, output, folder)
         except ProxySessionError as error:
             run = Run(failure=str(error))
+        except OSError as error:
+            run = Run(failure=f"the working directory cannot be copied: {error}")
         return replace(run, seconds=time.monotonic() - began, timeout=client.timeout)
 
     def stop(self) -> None:
@@ -107,7 +127,7 @@ class Seat:
         self.stop()
         self._session.stop()
 
-    def _run(self, client: Client, output: IO[bytes]) -> Run:
+    def _run(self, client: Client, output: IO[bytes], folder: Path | None) -> Run:
         launched = launch(
             [self._text(client, word) for word in client.command],
             self._session.child_environment(),
@@ -116,8 +136,12 @@ class Seat:
             upstream=Upstream.PROXIED if self._session.setup.network == "all" else Upstream.SAVED,
         )
         environment = {**launched.environment, **self._filled(client, client.environment)}
+        words = list(launched.command)
+        if folder is not None:
+            environment["PWD"] = str(folder)
+            words[0] = str(Path(words[0]).absolute()) if os.sep in words[0] else words[0]  # perhaps it is not copied
         try:
-            process = self._started(launched.command, environment, output)
+            process = self._started(words, environment, output, folder)
         except OSError as error:
             return Run(failure=f"{client.command[0]} cannot be run: {error.strerror}")
         if process is None:
@@ -130,7 +154,7 @@ class Seat:
             _end(process)
             self._process = None
         exchanges = self._session.exchanges(bodies=True)
-        text = _tail(output, environment)
+        text = _tail(output, environment, client.output)
         if code in _NOT_STARTED and not exchanges:
             why = f"the command ended with {code}: a shell did not find it, or may not run it"
             return Run(exit_code=code, output=text, failure=why)
@@ -138,7 +162,7 @@ class Seat:
         return Run(exchanges=exchanges, exit_code=code, timed_out=code is None, output=text, failure=failure)
 
     def _started(
-        self, words: Sequence[str], environment: Mapping[str, str], output: IO[bytes]
+        self, words: Sequence[str], environment: Mapping[str, str], output: IO[bytes], folder: Path | None
     ) -> subprocess.Popen[bytes] | None:
         """The process, in a group of its own; `None` where none may begin any more."""
         with self._lock:
@@ -147,6 +171,7 @@ class Seat:
             self._process = subprocess.Popen(
                 words,
                 env=dict(environment),
+                cwd=folder,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -167,12 +192,12 @@ class Seat:
         return text
 
 
-def _tail(output: IO[bytes], environment: Mapping[str, str]) -> str:
-    """The end of what a command printed, without secrets."""
+def _tail(output: IO[bytes], environment: Mapping[str, str], kept: int) -> str:
+    """The last `kept` characters of what a command printed, without secrets."""
     size = output.seek(0, os.SEEK_END)
-    output.seek(max(0, size - 4 * _OUTPUT))
+    output.seek(max(0, size - 4 * kept))
     text = output.read().decode("utf-8", "replace")
-    return redacted(text, secrets_in(environment))[-_OUTPUT:]
+    return redacted(text, secrets_in(environment))[-kept:]
 
 
 def secrets_in(environment: Mapping[str, str]) -> tuple[str, ...]:

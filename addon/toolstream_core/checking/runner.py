@@ -1,19 +1,30 @@
-"""Runs the cases of one client: a healthy one first, then all that can be planted, several at once."""
+"""Runs the cases of a client: the healthy one first, then the others, several at once."""
 
 from __future__ import annotations
 
 import contextlib
 import queue
+import shlex
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
-from toolstream_core.checking.case import Transport
-from toolstream_core.checking.cases import cases_of, healthy
+from toolstream_core.checking.baseline import failed_call
+from toolstream_core.checking.case import Kind, Transport
+from toolstream_core.checking.cases import all_cases, cases_of, healthy
 from toolstream_core.checking.document import case_object, client_object, result_of
+from toolstream_core.checking.effects import known_results
 from toolstream_core.checking.fitting import AskedRequest, Fitting
-from toolstream_core.checking.grading import NOTHING_PLANTED, Grade, Result, graded, rank
+from toolstream_core.checking.grading import NOTHING_INJECTED, Grade, Result, graded, rank
+from toolstream_core.checking.helping import candidates
 from toolstream_core.checking.run import Client, Run, Seat
+from toolstream_core.checking.skip import Skip
 from toolstream_core.protocols.registry import named
+from toolstream_core.redact import redacted
+from toolstream_core.report.verdict import as_flags, option_values
+from toolstream_core.synthetic import places
+from toolstream_core.synthetic.answers import withheld
+from toolstream_core.synthetic.call_specs import parse_calls, spec_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,18 +32,23 @@ if TYPE_CHECKING:
     from toolstream_core.checking.case import Case
     from toolstream_core.checking.plan import Plan
     from toolstream_core.checking.state import CheckState
+    from toolstream_core.testing import Setup
     from toolstream_core.testing.exchanges import Exchange
+    from toolstream_core.verdict.evidence import KnownResult
 
 _PASSED: Final = (Grade.OK, Grade.NOT_STRICT)
+_UNTRIED: Final = (Grade.SKIPPED, Grade.HARNESS_FAILURE)
 
 
 class _Tried(NamedTuple):
-    """What came of a case."""
+    """The result of a case."""
 
     runs: Sequence[Run]
     worst: Run
     result: Result
     """Of the worst run."""
+    advice: str
+    """Options of `check` under which the client passed, if it failed."""
 
 
 class Seats:
@@ -48,7 +64,7 @@ class Seats:
 
     @contextlib.contextmanager
     def taken(self) -> Iterator[Seat]:
-        """One that nobody else uses meanwhile."""
+        """A proxy that no other command uses meanwhile."""
         seat = self._free.get()
         try:
             yield seat
@@ -71,7 +87,7 @@ class Seats:
 
 
 class ClientCheck:
-    """The cases of one client, and what came of each."""
+    """The cases of a client, and their results."""
 
     def __init__(
         self,
@@ -82,10 +98,11 @@ class ClientCheck:
         state: CheckState,
         rerun: Callable[[str], str],
         tell: Callable[[dict[str, Any], int, int], None],
+        announce: Callable[[str], None],
     ) -> None:
         """`rerun` gives the command line that runs the case of an id; `tell` is told of each case that is over.
 
-        It is given the case, how many cases are over, and how many there are.
+        It is given the case, how many cases are over, and how many there are. `announce` gets one line with the calls.
         """
         self._client = client
         self._plan = plan
@@ -93,39 +110,93 @@ class ClientCheck:
         self._state = state
         self._rerun = rerun
         self._tell = tell
+        self._announce = announce
         self.protocol: str | None = client.protocol
-        """The one that the client speaks, once that is known."""
+        """The client's protocol, once it is known."""
+        self.withheld: tuple[str, ...] = ()
+        """The tools of the client, if none was called because each may have effects."""
         self._results: dict[str, dict[str, Any]] = {}
         self._cases: list[Case] = []
+        self._known: Sequence[KnownResult] = ()
+        """The results of the tools in the healthy runs."""
 
     def run(self) -> None:
         """Run everything. Raises `KeyboardInterrupt`; what was run before it is kept."""
         first = healthy(self._client.protocol or "")
-        runs, run, result = self._tried(first)
+        runs, run, result, advice = self._tried(first)
+        self._known = _known(run)
         request = _request(run.exchanges, first)
         if request is not None:
             self.protocol = request.protocol
             first = healthy(request.protocol)
-        self._cases = [first, *self._fitted(request)]
-        self._over(first, case_object(first, result, self._rerun(first.id), runs=runs, run=run))
+        plan = self._plan
+        fitting = None
+        if request is not None and result.grade in _PASSED:
+            fitting = Fitting(request, calls=plan.calls, tools=plan.tools, seed=plan.seed)
+        fitted = self._fitted(fitting)
+        left = list(self._left_out({first.id, *(case.id for case in fitted)}, fitting))
+        self._cases = [first, *fitted, *(case for case, _ in left)]
+        if self._plan.chooses:
+            self.withheld = _withheld(run.exchanges)
+        if self.withheld:
+            result = Result(Grade.HARNESS_FAILURE, None, withheld_text(self.withheld))
+        self._announce(self._calls_text(run.exchanges))
+        self._over(first, case_object(first, result, self._rerun(first.id), runs=runs, run=run, advice=advice))
+        for case, why in left:
+            self._over(case, case_object(case, why, self._rerun(case.id)))
         others = self._cases[1:]
         for stage in ([case for case in others if case.needs == first.id and _is_needed(case, others)], others):
             self._run_all([case for case in stage if case.id not in self._results])
 
     def report(self) -> dict[str, Any]:
         """The client's part of the report; what has not been run is skipped."""
-        cases = [self._results.get(case.id) or self._skipped(case, "it was not run") for case in self._cases]
+        not_run = Result(Grade.SKIPPED, Skip.NOT_RUN, "it was not run")
+        cases = [self._results.get(case.id) or case_object(case, not_run, self._rerun(case.id)) for case in self._cases]
         return client_object(self._client, self._plan, protocol=self.protocol, cases=cases)
 
-    def _fitted(self, request: AskedRequest | None) -> list[Case]:
+    @property
+    def ran_wanted(self) -> bool:
+        """Whether any of the wanted cases was tried."""
+        ran = {identity for identity, found in self._results.items() if found["grade"] not in _UNTRIED}
+        return any(case.id in ran and self._plan.wants(case) for case in self._cases)
+
+    def _fitted(self, fitting: Fitting | None) -> list[Case]:
         """The cases that are wanted, with what each needs."""
         if self.protocol is None:
             return []
         wanted = [case for case in cases_of(named(self.protocol)) if self._plan.wants(case)]
-        if request is None:
+        if fitting is None:
             return wanted
-        fitting = Fitting(request, calls=self._plan.calls, seed=self._plan.seed)
         return fitting.fitted(wanted, wants=self._plan.wants) if self._plan.makes_calls else fitting.aimed(wanted)
+
+    def _left_out(self, there: set[str], fitting: Fitting | None) -> Iterator[tuple[Case, Result]]:
+        """The wanted cases of this protocol that cannot run, and the named ones of other protocols, each with why."""
+        have = {case.id for case in all_cases() if case.protocol == self.protocol}
+        for case in all_cases():
+            here = replace(case, protocol=self.protocol or "")
+            if case.protocol == self.protocol:
+                left, wanted = case, (self._plan.names if case.kind is Kind.HEALTHY else self._plan.wants)(case)
+            else:
+                left = here if self._plan.wants(here) else case
+                wanted = self._plan.names(left) and left.id not in have
+            if wanted and left.id not in there:
+                there.add(left.id)
+                yield left, self._why_not(left, have, fitting)
+
+    def _why_not(self, case: Case, have: set[str], fitting: Fitting | None) -> Result:
+        if case.id in have and fitting is not None:
+            return fitting.why_not(case)
+        if case.id in have or self.protocol is None:
+            return Result(Grade.SKIPPED, Skip.NO_BASELINE, "the healthy case did not pass")
+        return Result(Grade.SKIPPED, Skip.IMPOSSIBLE, f"it is not possible in {self.protocol}")
+
+    def _calls_text(self, exchanges: Sequence[Exchange]) -> str:
+        """Which tools are called, with which arguments."""
+        first = dict.fromkeys(f"{call.name} {call.arguments or '{}'}" for one in exchanges for call in one.calls)
+        other = dict.fromkeys(spec_text(spec) for case in self._cases for spec in parse_calls(case.calls))
+        more = [text for text in other if text not in first]
+        some = f"; some cases call {'; '.join(more)}" if more else ""
+        return redacted(f"{self._client.name}: calls {'; '.join(first) or 'no tool'}{some}")
 
     def _run_all(self, cases: Sequence[Case]) -> None:
         waiting: list[Case] = []
@@ -133,7 +204,7 @@ class ClientCheck:
             kept = self._state.get(self._client.name, case.id)
             missing = self._missing(case)
             if missing is not None:
-                self._over(case, self._skipped(case, missing))
+                self._over(case, case_object(case, missing, self._rerun(case.id)))
             elif kept is not None and result_of(kept).grade is not Grade.HARNESS_FAILURE:
                 self._over(case, kept, keep=False)
             else:
@@ -151,39 +222,53 @@ class ClientCheck:
             done, _ = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
             for future in done:
                 case = running.pop(future)
-                runs, run, result = future.result()
-                self._over(case, case_object(case, result, self._rerun(case.id), runs=runs, run=run))
+                runs, run, result, advice = future.result()
+                if case.kind is Kind.HEALTHY and result.grade in _PASSED:
+                    self._known = [*self._known, *_known(run)]
+                told = case_object(case, result, self._rerun(case.id), runs=runs, run=run, advice=advice)
+                self._over(case, told)
 
     def _tried(self, case: Case) -> _Tried:
         """Run a case as often as it is to be."""
-        found: list[tuple[Run, Result]] = []
-        for _ in range(self._plan.repeat):
-            with self._seats.taken() as seat:
-                run = seat.run(self._client, self._plan.setup(case))
-            found.append((run, self._graded(case, run)))
+        found = [self._run_once(case, self._plan.setup(case)) for _ in range(self._plan.repeat)]
         worst, result = min(found, key=lambda pair: rank(pair[1]))
-        return _Tried([run for run, _ in found], worst, result)
+        advice = self._advice(case, worst) if result.grade is Grade.FAILED else ""
+        return _Tried([run for run, _ in found], worst, result, advice)
+
+    def _run_once(self, case: Case, setup: Setup) -> tuple[Run, Result]:
+        places.clear()
+        with self._seats.taken() as seat:
+            run = seat.run(self._client, setup)
+        return run, self._graded(case, run)
+
+    def _advice(self, case: Case, failed: Run) -> str:
+        """The first options, of those that may help, under which the client passes; `""` if none does."""
+        for options in candidates(case, failed.exchanges, upstream=self._plan.upstream):
+            added = {name: (value,) for name, value in option_values(options).items()}
+            _, result = self._run_once(case, self._plan.setup(case, **added))
+            if result.grade in (*_PASSED, Grade.CALL_REJECTED):
+                return as_flags(options)
+        return ""
 
     def _graded(self, case: Case, run: Run) -> Result:
-        """The grade of one run; answers that were not made for the case may hold nothing that can be broken so."""
-        result = graded(case, run)
-        if result.message == NOTHING_PLANTED and not self._plan.makes_calls:
-            return result._replace(grade=Grade.SKIPPED)
+        """The grade of one run; a response that was not generated for the case may not fit its fault."""
+        result = graded(case, run, self._known)
+        if result.message == NOTHING_INJECTED and not self._plan.makes_calls:
+            return Result(Grade.SKIPPED, Skip.NOTHING_TO_CHANGE, NOTHING_INJECTED)
+        if case.kind is Kind.HEALTHY and result.grade not in {Grade.FAILED, Grade.HARNESS_FAILURE}:
+            failed = failed_call([one for one in run.exchanges if one.request.protocol is not None])
+            return result if failed is None else Result(Grade.HARNESS_FAILURE, None, failed)
         return result
 
-    def _missing(self, case: Case) -> str | None:
-        """Why a case says nothing: it cannot be tried, or what it rests on was not right."""
+    def _missing(self, case: Case) -> Result | None:
+        """Why a case is skipped: it cannot be tried, or the case that it needs did not pass."""
         if case.untriable:
-            return case.untriable
+            return Result(Grade.SKIPPED, Skip.NOTHING_TO_CHANGE, case.untriable)
         needed = None if case.needs is None else self._results.get(case.needs)
         if needed is None or needed["grade"] in _PASSED:
             return None
-        if needed["grade"] == Grade.SKIPPED:
-            return str(needed["message"])
-        return f"{case.needs} is not right: {needed['reason'] or needed['message']}"
-
-    def _skipped(self, case: Case, why: str) -> dict[str, Any]:
-        return case_object(case, Result(Grade.SKIPPED, None, why), self._rerun(case.id))
+        why = f"{case.needs} did not pass: {needed['reason'] or needed['message']}"
+        return Result(Grade.SKIPPED, Skip.NO_BASELINE, needed["message"] if needed["grade"] == Grade.SKIPPED else why)
 
     def _over(self, case: Case, found: dict[str, Any], *, keep: bool = True) -> None:
         self._results[case.id] = found
@@ -192,12 +277,31 @@ class ClientCheck:
         self._tell(found, len(self._results), len(self._cases))
 
 
+def _known(run: Run) -> list[KnownResult]:
+    return known_results([one for one in run.exchanges if one.request.protocol is not None])
+
+
 def _is_needed(case: Case, others: Iterable[Case]) -> bool:
     return any(other.needs == case.id for other in others)
 
 
+def withheld_text(tools: Sequence[str]) -> str:
+    """Why none of these tools is called, and what would call one."""
+    listed = ", ".join(tools)
+    return f"no tool on offer is known to be harmless: {listed}. To call one, name it: --tool {shlex.quote(tools[0])}"
+
+
+def _withheld(exchanges: Sequence[Exchange]) -> tuple[str, ...]:
+    """The tools that were offered, if none was called because each may have effects."""
+    asked = [one for one in exchanges if one.request.protocol is not None]
+    if any(one.calls for one in asked):
+        return ()
+    offered = (withheld(named(str(one.request.protocol)).requests, one.request.json) for one in asked)
+    return next(filter(None, offered), ())
+
+
 def _request(exchanges: Sequence[Exchange], case: Case) -> AskedRequest | None:
-    """The request that was answered with calls, else the first that asked for an answer."""
+    """The request whose response has calls, else the first one for a response."""
     asked = [one for one in exchanges if one.request.protocol is not None]
     chosen = next((one for one in asked if one.calls), asked[0] if asked else None)
     if chosen is None or chosen.request.protocol is None:

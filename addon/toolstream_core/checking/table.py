@@ -1,4 +1,4 @@
-"""The report of a check as lines for a terminal: the worst first."""
+"""The report of a check as lines for a terminal, sorted by severity."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.checking.document import result_of
 from toolstream_core.checking.grading import Grade, Reason, rank
-from toolstream_core.checking.helping import advice
+from toolstream_core.checking.skip import Skip
 from toolstream_core.report.layout import counted, middle, wrapped
 from toolstream_core.report.paint import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_TOLD: Final = (Grade.FAILED, Grade.HARNESS_FAILURE, Grade.NOT_STRICT, Grade.SKIPPED, Grade.INFO)
+_SHOWN: Final = frozenset(Grade) - {Grade.OK}
 _LAST_WORDS: Final = 200
 """Columns of what a client printed last, on a terminal."""
 _BELOW: Final = " " * 6
@@ -22,13 +22,13 @@ _OUTPUT_LINES: Final = 10
 
 
 def lines(report: dict[str, Any], width: int | None = None) -> Iterator[str]:
-    """All clients, each with what was not simply right.
+    """All clients, each with the cases that are not `ok`.
 
     With a `width`, in columns, what is longer goes on below it, and a case's reason stands under the case; without,
     each case is one line.
     """
     for client in report["clients"]:
-        head = f"{client['name']} ({client['protocol'] or 'no protocol'}{behind(client)}): {counts(client)}"
+        head = f"{client['name']} ({client['protocol'] or 'no protocol'}{conditions(client)}): {counts(client)}"
         yield from _fitted(head, width)
         yield from _rows(client, width)
         yield from _why_healthy_failed(client["cases"])
@@ -47,7 +47,7 @@ def worst_first(cases: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def comparison(raw: dict[str, Any], repaired: dict[str, Any], width: int | None = None) -> Iterator[str]:
-    """What a run behind repair saves of one without; cases that both have. `width` as for `lines`."""
+    """The failures that repair fixes, among the cases of both reports. `width` as for `lines`."""
     before = {(client["name"], case["id"]): case for client in raw["clients"] for case in client["cases"]}
     pairs = [
         (before[client["name"], case["id"]], case)
@@ -58,26 +58,25 @@ def comparison(raw: dict[str, Any], repaired: dict[str, Any], width: int | None 
     failed = [(one, other) for one, other in pairs if one["grade"] == Grade.FAILED]
     saved = [other for _, other in failed if other["grade"] in (Grade.OK, Grade.NOT_STRICT)]
     worse = [other for one, other in pairs if rank(result_of(other)) < rank(result_of(one))]
-    yield f"repair saves {len(saved)} of {counted(len(failed), 'case')} that failed without it"
+    yield f"repair fixes {len(saved)} of {counted(len(failed), 'case')} that failed without it"
     for one, other in sorted(failed, key=lambda pair: pair[0]["id"]):
         now = other["reason"] or other["grade"]
         yield from _fitted(f"{one['id']:<44} {one['reason'] or one['grade']} → {now}", width, "  ")
     if worse:
-        yield from _fitted(f"worse behind repair: {', '.join(case['id'] for case in worse)}", width)
+        yield from _fitted(f"worse with repair: {', '.join(case['id'] for case in worse)}", width)
 
 
 def _rows(client: dict[str, Any], width: int | None) -> Iterator[str]:
-    told = [case for case in worst_first(client["cases"]) if case["grade"] in _TOLD]
-    longest = max((len(case["id"]) for case in told), default=0)
-    skipped: dict[str, int] = {}
+    told = [case for case in worst_first(client["cases"]) if case["grade"] in _SHOWN]
+    longest = max((len(case["id"]) for case in told if case["grade"] != Grade.SKIPPED), default=0)
+    skipped: dict[tuple[str | None, str], list[str]] = {}
     for case in told:
         if case["grade"] == Grade.SKIPPED:
-            skipped[case["message"]] = skipped.get(case["message"], 0) + 1
+            skipped.setdefault((case["reason"], case["message"]), []).append(case["id"])
             continue
         demand = "required" if case["required"] else "optional"
         row = f"  {case['grade']:<15} {demand}  {case['id']:<{longest}}"
-        helps = advice(case, client)
-        last = f"→ {helps}" if helps else ""
+        last = f"→ {case['advice']}" if case.get("advice") else ""
         why = _why(case, width)
         whole = "  ".join(filter(None, [row, why, last])).rstrip()
         if width is None or len(whole) <= width:
@@ -85,12 +84,14 @@ def _rows(client: dict[str, Any], width: int | None) -> Iterator[str]:
         else:
             yield row.rstrip()
             yield from wrapped(_BELOW, "", why, last, width)
-    for message, count in skipped.items():
-        yield from _fitted(f"skipped         {counted(count, 'case')}: {printable(message)}", width, "  ")
+    for (reason, message), ids in skipped.items():
+        yield from _fitted(f"skipped         {counted(len(ids), 'case')}: {printable(message)}", width, "  ")
+        if reason not in (None, Skip.NO_BASELINE):
+            yield from _fitted(", ".join(ids), width, _BELOW)
 
 
 def _why(case: dict[str, Any], width: int | None) -> str:
-    """The reason and the message; of a client that crashed also what it printed last."""
+    """The reason and the message; for a client that crashed also the last line that it printed."""
     parts = [case["reason"], case["message"]]
     if case["reason"] == Reason.CRASHED:
         said = next((line.strip() for line in reversed(case["output"].splitlines()) if line.strip()), "")
@@ -107,16 +108,18 @@ def _fitted(text: str, width: int | None, begin: str = "") -> Iterator[str]:
 
 
 def _why_healthy_failed(cases: list[dict[str, Any]]) -> Iterator[str]:
-    """What a client printed that does not get a healthy answer right: nothing else can be said of it then."""
+    """The output of a client that fails with a healthy response: no other case can be judged then."""
     first = cases[0] if cases else None
     if first is None or first["grade"] not in (Grade.FAILED, Grade.HARNESS_FAILURE):
         return
-    yield "  the client has to get a healthy answer right before anything else can be checked; it printed:"
-    yield from (f"    {printable(line)}" for line in first["output"].splitlines()[-_OUTPUT_LINES:])
+    printed = first["output"].splitlines()[-_OUTPUT_LINES:]
+    if printed:
+        yield "  the client must handle a healthy response correctly before other cases are checked; it printed:"
+        yield from (f"    {printable(line)}" for line in printed)
     yield f"  to run it again: {printable(first['rerun'])}"
 
 
-def behind(client: dict[str, Any]) -> str:
-    """What the client was run behind."""
+def conditions(client: dict[str, Any]) -> str:
+    """The repairs and shapes that the client was run with."""
     parts = [f"{kind} {','.join(client[kind])}" for kind in ("repair", "shape") if client.get(kind)]
-    return f", behind {' and '.join(parts)}" if parts else ""
+    return f", with {' and '.join(parts)}" if parts else ""

@@ -7,18 +7,17 @@ import signal
 import sys
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.checking.case import SelectionError
 from toolstream_core.checking.document import document
 from toolstream_core.checking.matrix import MatrixError
-from toolstream_core.checking.runner import ClientCheck, Seats
+from toolstream_core.checking.runner import ClientCheck, Seats, withheld_text
 from toolstream_core.checking.state import CheckState
-from toolstream_core.cli.check_plan import PROMPT, TIMEOUT, UsageError, about, clients_asked, plan_asked, rerun_of
+from toolstream_core.checking.workdir import WorkdirError
+from toolstream_core.cli.check_plan import about, clients_asked, plan_asked, rerun_of
 from toolstream_core.cli.check_reports import ReportError, Reports
-from toolstream_core.cli.shrink import positive, seconds
-from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.cli.errors import UsageError
 from toolstream_core.settings import SettingsError
 from toolstream_core.state_file import StateError
 from toolstream_core.synthetic.call_specs import CallSpecError
@@ -33,68 +32,11 @@ if TYPE_CHECKING:
 
 DONE, FAILED, CANNOT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes."""
-_WRONG: Final = (SelectionError, MatrixError, StateError, ReportError, SettingsError, CallSpecError, UsageError)
+_WRONG: Final = (
+    SelectionError, MatrixError, StateError, ReportError, SettingsError, CallSpecError, WorkdirError,
+)  # fmt: skip
 _EVERY: Final = 0.1
 """Seconds between two lines of progress on a terminal."""
-
-
-# A table, read from top to bottom.
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    parser = subparsers.add_parser(
-        "check",
-        help="run a client once for each fault, and grade what it makes of it",
-        usage="toolstream check [options] -- CMD…",
-        description="Run a client once for each case (healthy, faults, shapes, transit faults, presets of providers), "
-        "behind a proxy that answers with calls of the tools that it offers, and grade what it makes of it.",
-        epilog="Exit code: 0 every required case passed, 1 one failed or could not be tried, 2 usage.",
-    )
-    told = "the protocol that the client speaks (without it, the one of its first request)"
-    parser.add_argument("--protocol", choices=[one.name for one in PROTOCOLS], help=told)
-    told = "which cases: names, codes, families, kinds or globs of them, with commas between them; -WORD takes out"
-    parser.add_argument("--faults", action="append", default=[], metavar="WORDS", help=told)
-    parser.add_argument(
-        "--only", action="append", default=[], metavar="ID", help="only the case of this id; may be repeated"
-    )
-    parser.add_argument("--jobs", type=positive, default=1, metavar="N", help="run N clients at once (default 1)")
-    told = "seconds after which the client is stopped (default 60)"
-    parser.add_argument("--timeout", type=seconds, default=TIMEOUT, metavar="S", help=told)
-    told = "run each case K times; the worst run counts (default 1)"
-    parser.add_argument("--repeat", type=positive, default=1, metavar="K", help=told)
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="arguments and faults are drawn from it")
-    told = "a call to make: 'TOOL {JSON}'; may be repeated (without it, the first tool, with arguments by its schema)"
-    parser.add_argument("--call", action="append", default=[], metavar="CALL", help=told)
-    parser.add_argument(
-        "--flow", action="append", default=[], type=Path, metavar="FLOW", help="answer from saved flows"
-    )
-    parser.add_argument("--upstream", action="store_true", help="let the client's own provider answer")
-    told = "run behind repair: safe, …; may be repeated"
-    parser.add_argument("--repair", action="append", default=[], metavar="DEFECT", help=told)
-    told = "let answers come in another lawful form, or for:CLIENT; may be repeated"
-    parser.add_argument("--shape", action="append", default=[], metavar="SHAPE", help=told)
-    _add_clients(parser)
-    _add_reports(parser)
-    parser.set_defaults(run=run)
-
-
-def _add_clients(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--prompt", default=PROMPT, metavar="TEXT", help="what {prompt} in CMD stands for")
-    told = "the clients of this file, instead of CMD: [clients.NAME] with command = [...]"
-    parser.add_argument("--matrix", type=Path, metavar="TOML", help=told)
-    told = "with --matrix: only the client of this name; may be repeated"
-    parser.add_argument("--client", action="append", default=[], metavar="NAME", help=told)
-
-
-def _add_reports(parser: argparse.ArgumentParser) -> None:
-    told = "remember what was run in this file, and go on from there when started again"
-    parser.add_argument("--resume", type=Path, metavar="STATE", help=told)
-    parser.add_argument("--json", metavar="FILE", help="write the report as JSON; - is standard output")
-    parser.add_argument("--junit", type=Path, metavar="FILE", help="write it as JUnit XML")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write it as a page")
-    parser.add_argument("--github", action="store_true", help="annotations, and a summary, for GitHub Actions")
-    told = "the JSON of an earlier run without --repair: tell what repair saves"
-    parser.add_argument("--compare", type=Path, metavar="JSON", help=told)
-    parser.add_argument("--quiet", action="store_true", help="no progress")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -104,8 +46,7 @@ def run(args: argparse.Namespace) -> int:
         reports = Reports.of(args)
         return _check(args, plan, clients, reports)
     except _WRONG as error:
-        print(f"toolstream check: {error}", file=sys.stderr)
-        return CANNOT
+        raise UsageError(str(error)) from error
 
 
 def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], reports: Reports) -> int:
@@ -120,7 +61,15 @@ def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], repo
         try:
             for client in clients:
                 rerun = rerun_of(args, client)
-                check = ClientCheck(client, plan, seats=seats, state=state, rerun=rerun, tell=progress.tell)
+                check = ClientCheck(
+                    client,
+                    plan,
+                    seats=seats,
+                    state=state,
+                    rerun=rerun,
+                    tell=progress.tell,
+                    announce=reports.announce,
+                )
                 checks.append(check)
                 check.run()
         except KeyboardInterrupt:
@@ -134,9 +83,20 @@ def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], repo
     )
     reports.write(report)
     if interrupted:
-        print(f"toolstream check: stopped; {_how_to_go_on(args)}", file=sys.stderr)
+        print(f"toolstream: stopped; {_how_to_go_on(args)}", file=sys.stderr)
         return INTERRUPTED
-    return FAILED if _has_failed(report) else DONE
+    if refused := [check.withheld for check in checks if check.withheld]:
+        print(f"toolstream: {withheld_text(refused[0])}", file=sys.stderr)
+        return CANNOT
+    if _has_failed(report):
+        return FAILED
+    if plan.names_cases and not any(check.ran_wanted for check in checks):
+        print(
+            "toolstream: no named case could run. See `toolstream explain NAME` for the protocols of a case",
+            file=sys.stderr,
+        )
+        return CANNOT
+    return DONE
 
 
 def _state(args: argparse.Namespace, plan: Plan, clients: Sequence[Client]) -> CheckState:
@@ -156,7 +116,7 @@ def _has_failed(report: dict[str, Any]) -> bool:
 
 
 def _how_to_go_on(args: argparse.Namespace) -> str:
-    return "with --resume STATE it could go on" if args.resume is None else "the same command goes on from there"
+    return "add --resume FILE to be able to continue" if args.resume is None else "run the same command to continue"
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
-import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 
+from toolstream_core.checking.document import current
 from toolstream_core.checking.github import summary, workflow_commands
 from toolstream_core.checking.junit import junit
 from toolstream_core.checking.table import comparison, lines
-from toolstream_core.cli.output import missing_folder
+from toolstream_core.cli.errors import UsageError
+from toolstream_core.cli.output import Output, check_outputs
+from toolstream_core.report.paint import printable
 
 if TYPE_CHECKING:
     import argparse
 
 _LEAST_WIDTH: Final = 60
 """Columns that are taken for granted."""
+_BEGINS: Final = {
+    "-o": re.compile(rb'\s*\{\s*"version": ?\d+,\s*"toolstream": '),
+    "--junit": re.compile(rb'.{,99}<testsuites name="toolstream check"', re.DOTALL),
+    "--html": re.compile(rb".{,999}<title>toolstream check: ", re.DOTALL),
+}
+"""How the reports of each option begin."""
 
 
 class ReportError(ValueError):
@@ -31,7 +41,10 @@ class ReportError(ValueError):
 class Reports:
     """The reports that were asked for."""
 
-    json: str | None
+    json: bool
+    """Whether the report is JSON; else text."""
+    output: Path | None
+    """Where it goes; `None` is standard output."""
     junit: Path | None
     html: Path | None
     github: bool
@@ -40,51 +53,61 @@ class Reports:
 
     @classmethod
     def of(cls, args: argparse.Namespace) -> Self:
-        """What the arguments ask for. Raises `ReportError` for what could not be written, or read, in the end."""
-        json_file = None if args.json in {None, "-"} else Path(args.json)
-        for option, path in (("--json", json_file), ("--junit", args.junit), ("--html", args.html)):
-            if path is not None:
-                _check_writable(option, path.absolute())
-        return cls(args.json, args.junit, args.html, args.github, _earlier(args.compare))
+        """What the arguments ask for. Raises `UsageError`, and `ReportError` for a report that cannot be read."""
+        output, html = args.output, args.html
+        if args.format == "html":
+            if output is None or html is not None:
+                raise UsageError("--format html needs -o FILE, and no --html FILE beside it")
+            output, html = None, output
+        paths = {"-o": output, "--junit": args.junit, "--html": html}
+        outputs = [
+            Output(path, option, args.force, partial(_is_report, begins=_BEGINS[option]))
+            for option, path in paths.items()
+            if path is not None
+        ]
+        if args.resume is not None:
+            outputs.append(Output(args.resume, "--resume", force=None, is_own=Path.is_file))
+        check_outputs(outputs, [one for one in (*args.flows, args.compare, args.matrix) if isinstance(one, Path)])
+        return cls(args.format == "json", output, args.junit, html, args.github, _earlier(args.compare))
+
+    def announce(self, line: str) -> None:
+        """Print a line before the report."""
+        print(printable(line), file=self._told(), flush=True)
 
     def write(self, report: dict[str, Any]) -> None:
         """Write all of them. Raises `OSError`."""
         from toolstream_core.fixtures.atomic import write_atomic
 
-        text = json.dumps(report, ensure_ascii=False, indent=1) + "\n"
-        to_stdout = self.json == "-"
-        if self.json is not None and not to_stdout:
-            write_atomic(Path(self.json), text.encode("utf-8", "surrogatepass"))
+        told = self._told()
         if self.junit is not None:
-            write_atomic(self.junit, junit(report).encode())
+            write_atomic(self.junit, junit(report).encode(), replace=True)
         if self.html is not None:
-            from toolstream_core.report.check_page import page
+            from toolstream_core.view.assemble import check_page
 
-            write_atomic(self.html, page(report, self.raw).encode("utf-8", "replace"))
-        told = sys.stderr if to_stdout else sys.stdout
+            write_atomic(self.html, check_page(report, self.raw).encode("utf-8", "backslashreplace"), replace=True)
         width = _width(told)
-        for line in lines(report, width):
-            print(line, file=told)
-        for line in comparison(self.raw, report, width) if self.raw is not None else ():
+        text = [*lines(report, width), *(() if self.raw is None else comparison(self.raw, report, width))]
+        document = json.dumps(report, ensure_ascii=False, indent=1)
+        if self.output is not None:
+            whole = f"{document if self.json else '\n'.join(text)}\n"
+            write_atomic(self.output, whole.encode("utf-8", "surrogatepass"), replace=True)
+        for line in text if self.json or self.output is None else ():
             print(line, file=told)
         if self.github:
             _write_github(report, told)
-        if to_stdout:
-            print(text, end="")
+        if self.json and self.output is None:
+            print(document)
+
+    def _told(self) -> TextIO:
+        """Where people read: standard output, unless it gets the JSON."""
+        return sys.stderr if self.json and self.output is None else sys.stdout
 
 
-def _check_writable(option: str, path: Path) -> None:
-    """Raise `ReportError` where a report cannot be written: it is put into its folder, and takes the file's place."""
-    if (missing := missing_folder(path)) is not None:
-        raise ReportError(f"{option}: {missing}")
-    if path.is_dir():
-        raise ReportError(f"{option}: {path} is a folder; give a file")
-    special = path.exists() and not path.is_file()
-    try:
-        with path.open("ab") if special else tempfile.TemporaryFile(dir=path.parent):
-            pass
-    except OSError as error:
-        raise ReportError(f"{option}: {path} cannot be written: {error.strerror}") from error
+def _is_report(path: Path, begins: re.Pattern[bytes]) -> bool:
+    """Whether a file is empty or an earlier report."""
+    with path.open("rb") as file:
+        head = file.read(1200)
+    return not head or begins.match(head) is not None
 
 
 def _width(told: TextIO) -> int | None:
@@ -109,6 +132,7 @@ def _earlier(path: Path | None) -> dict[str, Any] | None:
         report = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ReportError(f"--compare: {path} cannot be read: {error}") from error
-    if not isinstance(report, dict) or report.get("version") != 1 or "clients" not in report:
-        raise ReportError(f"--compare: {path} is no report of `toolstream check --json`")
-    return report
+    read = current(report) if isinstance(report, dict) else None
+    if read is None:
+        raise ReportError(f"--compare: {path} is not a report of `toolstream check --format json`")
+    return read

@@ -37,7 +37,7 @@ def run_command(command: Sequence[str], environment: Mapping[str, str], running:
     try:
         process = subprocess.Popen(command, env=environment)
     except FileNotFoundError:
-        raise StartError(f"there is no command {command[0]!r}", NOT_FOUND) from None
+        raise StartError(f"command not found: {command[0]!r}", NOT_FOUND) from None
     except OSError as error:
         raise StartError(f"{command[0]} cannot be run: {error.strerror}", NOT_EXECUTABLE) from error
     with _handing_on(process):

@@ -1,27 +1,29 @@
-"""The oracle of a command: it is run behind a proxy that answers from the candidate, and fails where the bug shows."""
+"""The oracle of a command: it runs behind a proxy that answers from the candidate, and fails while the bug shows."""
 
 from __future__ import annotations
 
 import contextlib
-import os
-import queue
-import signal
-import subprocess
 import tempfile
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.testing import ProxySession, Setup
+from toolstream_core.checking.run import Client
+from toolstream_core.checking.runner import Seats
+from toolstream_core.shrinking.verdicts import worst
+from toolstream_core.testing import Setup
+from toolstream_core.verdict import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from toolstream_core.checking.run import Run
     from toolstream_core.shrinking.candidate import Candidate
-    from toolstream_core.shrinking.law import Oracle
 
-_NOT_STARTED = (126, 127)
-"""What a shell ends with where it cannot start a command."""
+    type Flows = Callable[[Candidate], bytes]
+
+_OUTPUT = 1 << 24
+"""Characters of the command's output in which `says` is looked for."""
 
 
 class CommandError(ValueError):
@@ -39,85 +41,79 @@ class Tries(NamedTuple):
     jobs: int = 1
     says: str = ""
     """What its output has to hold too, where it fails."""
-    repair: tuple[str, ...] = ()
-    """What is done to the answers."""
+    provider_repeats: int = 0
+    verdict: Outcome | None = None
+    """The verdict that is the bug; without it, the worst one of the original."""
+    any_failure: bool = False
+    """Whether any failure is the bug."""
 
 
-@dataclass
-class _Seat:
-    """A proxy, the file that it answers from, and the command that runs."""
+class CommandBug:
+    """Whether a command fails with a candidate as it fails with the original. May be asked from several threads."""
 
-    session: ProxySession
-    flow: Path
-    process: subprocess.Popen[bytes] | None = None
+    def __init__(self, tries: Tries, seats: Seats, folder: str, original: Candidate, flow_bytes: Flows) -> None:
+        """`flow_bytes` gives the flow file of a candidate; files are written to `folder`."""
+        self._tries = tries
+        self._seats = seats
+        self._folder = folder
+        self._original = original
+        self._flow_bytes = flow_bytes
 
-    def close(self) -> None:
-        """End all of it."""
-        if self.process is not None:
-            _end(self.process)
-        self.session.stop()
+    def shows(self, candidate: Candidate) -> bool:
+        """Whether it fails, with the same verdict, and passes with the candidate repaired if the original does."""
+        if candidate is self._original:
+            return self.verdicts is not None and (self._tries.verdict is None or self._tries.verdict in self.verdicts)
+        found = self._verdicts(candidate)
+        if found is None or self._tries.any_failure:
+            return found is not None
+        wanted = self._tries.verdict
+        if wanted not in found if wanted else worst(found) is not worst(self.verdicts or frozenset()):
+            return False
+        return not self._is_repaired or self._verdicts(candidate, ("safe",)) is None
+
+    @cached_property
+    def verdicts(self) -> frozenset[Outcome] | None:
+        """The verdicts of the original; `None` where the command does not fail."""
+        return self._verdicts(self._original)
+
+    @cached_property
+    def _is_repaired(self) -> bool:
+        """Whether the command passes with the original repaired."""
+        return self._verdicts(self._original, ("safe",)) is None
+
+    def _verdicts(self, candidate: Candidate, repair: tuple[str, ...] = ()) -> frozenset[Outcome] | None:
+        """The verdicts on misread responses in the first of the runs; `None` where one of them does not fail."""
+        runs: list[Run] = []
+        with tempfile.NamedTemporaryFile(suffix=".flow", dir=self._folder) as file:
+            file.write(self._flow_bytes(candidate))
+            file.flush()
+            setup = Setup(
+                flows=(Path(file.name),),
+                repair=repair,
+                provider_repeats=self._tries.provider_repeats,
+                network="loopback",
+            )
+            for _ in range(self._tries.repeat):
+                runs.append(self._run(setup))
+                if not runs[-1].exit_code or self._tries.says not in runs[-1].output:
+                    return None
+        judged = [one.verdict for one in runs[0].exchanges if one.verdict is not None]
+        return frozenset(Outcome(one.verdict) for one in judged if not one.understood)
+
+    def _run(self, setup: Setup) -> Run:
+        # Of the words that `check` fills in, an empty prompt would be none of the command's own.
+        client = Client(
+            name="", command=tuple(self._tries.command), prompt="{prompt}", timeout=self._tries.timeout, output=_OUTPUT
+        )
+        with self._seats.taken() as seat:
+            run = seat.run(client, setup)
+        if run.failure is not None:
+            raise CommandError(run.failure)
+        return run
 
 
 @contextlib.contextmanager
-def command_oracle(tries: Tries, flow_bytes: Callable[[Candidate], bytes]) -> Iterator[Oracle]:
-    """An oracle that may be asked from as many threads as there are jobs. Raises `CommandError` when asked."""
-    seats: queue.SimpleQueue[_Seat] = queue.SimpleQueue()
-    with contextlib.ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="toolstream-shrink-")))
-        for number in range(tries.jobs):
-            seat = _Seat(ProxySession(), folder / f"{number}.flow")
-            stack.callback(seat.close)
-            seats.put(seat)
-
-        def oracle(candidate: Candidate) -> bool:
-            seat = seats.get()
-            try:
-                seat.flow.write_bytes(flow_bytes(candidate))
-                return all(_fails(tries, seat) for _ in range(tries.repeat))
-            finally:
-                seats.put(seat)
-
-        yield oracle
-
-
-def _fails(tries: Tries, seat: _Seat) -> bool:
-    seat.session.reset(Setup(flows=(seat.flow,), repair=tries.repair, speed=0, network="loopback"))
-    if not tries.says:
-        return _exit_code(tries, seat, subprocess.DEVNULL) != 0
-    with tempfile.TemporaryFile() as output:
-        if not _exit_code(tries, seat, output):
-            return False
-        output.seek(0)
-        return tries.says.encode() in output.read()
-
-
-def _exit_code(tries: Tries, seat: _Seat, output: IO[bytes] | int) -> int:
-    """What the command ends with, where it ends in time; 0 where it is stopped. `output` gets what it says."""
-    try:
-        process = seat.process = subprocess.Popen(
-            tries.command,
-            env=seat.session.child_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise CommandError(f"{tries.command[0]} cannot be run: {error.strerror}") from error
-    try:
-        code = process.wait(tries.timeout)
-    except subprocess.TimeoutExpired:
-        return 0
-    finally:
-        _end(process)
-        seat.process = None
-    if code in _NOT_STARTED:
-        raise CommandError(f"the command ended with {code}: a shell did not find it, or may not run it")
-    return code
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Stop the command and all that it started."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+def command_bug(tries: Tries, original: Candidate, flow_bytes: Flows) -> Iterator[CommandBug]:
+    """A bug whose `shows` raises `CommandError` where the command cannot be run."""
+    with tempfile.TemporaryDirectory(prefix="toolstream-shrink-") as folder, Seats(tries.jobs) as seats:
+        yield CommandBug(tries, seats, folder, original, flow_bytes)

@@ -8,7 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from toolstream_core.cli.errors import UsageError
+from toolstream_core.cli.output import printed_to
 from toolstream_core.report.layout import counted
+from toolstream_core.sources import demo
 
 if TYPE_CHECKING:
     import argparse
@@ -17,25 +20,7 @@ if TYPE_CHECKING:
     from toolstream_core.fixtures.examination import Problem
     from toolstream_core.redaction import Redaction
 
-USAGE = 2
 VERSION = 1
-
-
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    parser = subparsers.add_parser(
-        "doctor",
-        help="find secrets and stale expectations in fixtures",
-        description="Find secrets, stale expectations and missing bodies in kept files, and say what to do.",
-        epilog="Exit code: 0 clean, 1 something found, 2 usage.",
-    )
-    told = "flow files, .expect.json, .sse, .json, .har, cassettes, any text file, or folders of them"
-    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help=told)
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
-    parser.add_argument("--fix", action="store_true", help="write flow files again, redacted")
-    told = "a further secret: the name of a header, parameter or field, or /REGEX/; may be repeated"
-    parser.add_argument("--secret", action="append", default=[], metavar="NAME|/REGEX/", help=told)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -43,20 +28,22 @@ def run(args: argparse.Namespace) -> int:
     from toolstream_core.fixtures.examination import examine
     from toolstream_core.redaction import redaction_of
 
-    missing = [path for path in args.paths if not path.exists()]
+    named = [demo.located(path) for path in args.paths]
+    missing = [path for path, place in zip(args.paths, named, strict=True) if not place.exists()]
     if missing:
-        print(f"toolstream: there is no {missing[0]}", file=sys.stderr)
-        return USAGE
+        raise UsageError(demo.unknown(missing[0]) or f"no such file or directory: {missing[0]}")
     try:
         redaction = redaction_of(args.secret)
     except ValueError as error:
-        print(f"toolstream: --secret: {error}", file=sys.stderr)
-        return USAGE
-    paths = list(_files(args.paths))
+        raise UsageError(f"--secret: {error}") from error
+    paths = list(_files(named))
     problems = [problem for path in paths for problem in examine(path, redaction)]
     fixed = _fixed(problems, redaction) if args.fix else []
     problems = [problem for problem in problems if problem.kind != "secret" or problem.file not in fixed]
-    _print(problems, fixed, len(paths), as_json=args.format == "json")
+    for file in dict.fromkeys(problem.file for problem in problems if problem.kind == "secret") if args.fix else ():
+        print(f"toolstream: {file} was not changed: --fix rewrites only complete HTTP flow files", file=sys.stderr)
+    with printed_to(args.output, args.paths, force=args.force):
+        _print(problems, fixed, len(paths), as_json=args.format == "json")
     return int(any(problem.counts for problem in problems))
 
 
@@ -91,7 +78,7 @@ def _print(problems: Sequence[Problem], fixed: Sequence[str], files: int, *, as_
         print(json.dumps(document, indent=2))
         return
     for file in fixed:
-        print(f"{file}: written again, redacted")
+        print(f"{file}: rewritten without secrets")
     for problem in problems:
         flow = "" if problem.flow is None else f"#{problem.flow}"
         where = f" {problem.where}:" if problem.where else ""

@@ -2,110 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Final
+import argparse
 
-from toolstream_core.cli import catalogue
+from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.list import run as run_list
-from toolstream_core.defects.row import Safety
-from toolstream_core.defects.table import ROWS
-from toolstream_core.faults.clients import CLIENTS
-from toolstream_core.faults.presets import PRESETS
-from toolstream_core.settings import DESTREAM, FOR, fault_names, nearest, shape_names
-from toolstream_core.transit import TRANSIT
-from toolstream_core.verdict.outcome import Outcome
-
-if TYPE_CHECKING:
-    import argparse
-
-
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    told = "explain a defect, a family of them, a shape, a preset, a client or a verdict"
-    parser = subparsers.add_parser("explain", help=told, description=told.capitalize() + ".")
-    parser.add_argument("name", nargs="?", metavar="NAME", help="a name or code; without it everything is listed")
-    parser.set_defaults(run=run, format="text")
+from toolstream_core.report.names import explainable, explained
+from toolstream_core.suggest import unknown
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what the name means."""
+    """Print what the name means. Raises `UsageError`."""
     if args.name is None:
-        return run_list(args)
+        return run_list(argparse.Namespace(format="text", output=None, force=False))
     told = explained(args.name)
     if told is None:
-        likely = nearest(args.name, _names())
-        print(
-            f"toolstream: {likely}{args.name!r} has no meaning here; `toolstream list` shows what has", file=sys.stderr
-        )
-        return 2
+        raise UsageError(unknown("name", args.name, explainable()))
     print(told, end="")
     return 0
-
-
-def explained(name: str) -> str | None:
-    """What a name or code means, as Markdown; `None` where it means nothing. Some are a defect and a verdict."""
-    return "\n".join(told for explain in _KINDS if (told := explain(name))) or None
-
-
-def _defect(name: str) -> str:
-    return next((catalogue.page(row) for row in ROWS if name in {row.code, row.name}), "")
-
-
-def _group(name: str) -> str:
-    """A word that means several defects: a family, or all whose repair is safe."""
-    safe = name == Safety.SAFE
-    rows = [row for row in ROWS if (row.repair is Safety.SAFE if safe else row.family == name)]
-    lines = "".join(f"* {row.code} `{row.name}` {row.meaning}\n" for row in rows)
-    what = "whose repair is safe" if safe else "of this family"
-    return f"# {name}\n\n{len(rows)} defects {what}.\n\n{lines}" if rows else ""
-
-
-def _shape(name: str) -> str:
-    if name not in shape_names() and name != DESTREAM:
-        return ""
-    shape = next(one for one in catalogue.shapes() if one["name"] == name)
-    return f"# {name}\n\nA shape. {shape['meaning']} In {', '.join(shape['dialects'])}.\n"
-
-
-def _transit(name: str) -> str:
-    for one in map(catalogue.transit, TRANSIT):
-        if one["name"] == name:
-            keys = "".join(
-                f"* `{key['name']}`: {key['values']}; usually {key['usual'] or 'not'}\n" for key in one["keys"]
-            )
-            return f"# {name}\n\nA fault of time or of the connection: {one['meaning']}.\n\n{keys}"
-    return ""
-
-
-def _preset(name: str) -> str:
-    return next(
-        (
-            f"# {name}\n\nA preset: {one.meaning}. Made of {', '.join(one.parts)}.\n\n* {one.source}\n"
-            for one in PRESETS
-            if one.name == name
-        ),
-        "",
-    )
-
-
-def _client(name: str) -> str:
-    for client in CLIENTS:
-        if name in {client.name, f"{FOR}{client.name}"}:
-            needs = ", ".join([*client.shapes, *(f"repair {word}" for word in client.repairs)])
-            told = f"{client.client} {client.versions}: {client.why}"
-            return f"# {FOR}{client.name}\n\n{told}. Needs {needs}.\n\n* {client.source}\n"
-    return ""
-
-
-def _verdict(name: str) -> str:
-    meaning = next((one.meaning for one in Outcome if one == name), "")
-    return f"# Verdict {name}\n\nWhat a client made of an answer: {meaning}.\n" if meaning else ""
-
-
-_KINDS: Final = (_defect, _group, _shape, _transit, _preset, _client, _verdict)
-
-
-def _names() -> set[str]:
-    rows = {word for row in ROWS for word in (row.name, row.code, row.family)}
-    clients = {f"{FOR}{client.name}" for client in CLIENTS}
-    return {*rows, Safety.SAFE, *shape_names(), *fault_names(), *clients, *Outcome, DESTREAM}

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolstream_core.fixtures import FixtureError, read_flow, redact
+from toolstream_core.cli.errors import UsageError
+from toolstream_core.cli.output import Output, check_outputs
+from toolstream_core.fixtures import read_flow, redact
 from toolstream_core.fixtures.expectation import dumps, expectation_of
 from toolstream_core.fixtures.extraction import LeftOut, conversations, gathered, interaction_of, stem_of
 from toolstream_core.fixtures.extraction.files import bare_files, cassette_files, flow_files, write_all
@@ -17,7 +20,6 @@ from toolstream_core.report.paint import word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
     from toolstream_core.fixtures import Fixture
     from toolstream_core.fixtures.extraction import Found
@@ -33,8 +35,8 @@ _COUNTS = frozenset({Severity.ERROR, Severity.WARNING})
 class Wanted:
     """Which fixtures are written."""
 
-    only: str | None
-    """`findings`, `errors` or all."""
+    when: str
+    """`all`, `findings` or `errors`."""
     codes: frozenset[str]
     """The findings that count."""
     chosen: bool
@@ -42,14 +44,14 @@ class Wanted:
 
     def takes(self, fixture: Fixture) -> bool:
         """Whether an answer is one of them."""
-        if self.only is None and not self.chosen:
+        if self.when == "all" and not self.chosen:
             return True
         counted = [one for one in fixture.record.findings if one.code in self.codes and self._counts(one)]
         failed = fixture.status >= BAD_STATUS or fixture.broken is not None or fixture.record.error is not None
-        return bool(counted) or (failed and self.only is not None)
+        return bool(counted) or (failed and self.when != "all")
 
     def _counts(self, finding: Finding) -> bool:
-        if self.only == "errors":
+        if self.when == "errors":
             return finding.severity is Severity.ERROR
         return self.chosen or finding.severity in _COUNTS
 
@@ -64,12 +66,14 @@ class Extraction:
     wanted: Wanted
     name: str | None = None
     force: bool = False
+    _inputs: list[Path] = field(default_factory=list)
     _found: list[Found] = field(default_factory=list)
     _failed: bool = False
 
     def read(self, paths: Iterable[str], request: Json) -> None:
         """Find all flows; tell what is left out."""
         for path in paths:
+            self._inputs.append(Path(path))
             for one in gathered(path, request):
                 if isinstance(one, LeftOut):
                     self._failed = self._failed or one.unreadable
@@ -85,7 +89,7 @@ class Extraction:
         taken = [group for group in groups if any(self.wanted.takes(one.fixture) for one in group)]
         for group in groups:
             if group not in taken:
-                _tell(f"left out {_sources(group)}: it has none of the findings asked for")
+                _tell(f"left out {_sources(group)}: no selected finding")
         names: set[str] = set()
         count = 0
         for number, group in enumerate(taken, 1):
@@ -119,8 +123,10 @@ class Extraction:
             ]
             files = bare_files(stem, interactions) if self.format == "bare" else cassette_files(stem, interactions)
         try:
-            write_all(self.folder, files, force=self.force)
-        except (FixtureError, OSError) as error:
+            outputs = [Output(self.folder / name, force=self.force) for name in files]
+            check_outputs(outputs, self._inputs, makes_folders=True)
+            write_all(self.folder, files, replace=self.force)
+        except (UsageError, OSError) as error:
             self._failed = True
             _tell(f"left out {_sources(group)}: {_why(error)}")
             return False
@@ -131,7 +137,7 @@ class Extraction:
 
 def _about(group: Sequence[Found]) -> str:
     findings = sum(len(one.fixture.record.findings) for one in group)
-    return f"{counted(len(group), 'answer')}, {counted(findings, 'finding')} ({_sources(group)}){_caused(group)}"
+    return f"{counted(len(group), 'response')}, {counted(findings, 'finding')} ({_sources(group)}){_caused(group)}"
 
 
 def _caused(group: Sequence[Found]) -> str:
@@ -141,7 +147,7 @@ def _caused(group: Sequence[Found]) -> str:
         return ""
     specs = ", ".join(dict.fromkeys(spec for one in broken for spec in one.specs))
     names = ", ".join(dict.fromkeys(name for one in broken for name in one.findings))
-    return f"; what the client got was broken by fault {word(specs)}{f': {word(names)}' if names else ''}"
+    return f"; the client received it with fault {word(specs)}{f': {word(names)}' if names else ''}"
 
 
 def _sources(group: Sequence[Found]) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from toolstream_core.cli import catalogue
+from toolstream_core.cli.output import printed_to
+from toolstream_core.report import catalogue
 from toolstream_core.report.layout import wrapped
 
 if TYPE_CHECKING:
@@ -14,27 +15,19 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    told = "list the defects, shapes, presets, clients and verdicts"
-    parser = subparsers.add_parser("list", help=told, description=told.capitalize() + ".")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
-    parser.set_defaults(run=run)
-
-
 def run(args: argparse.Namespace) -> int:
     """Print the list."""
     document = catalogue.document()
-    if args.format == "json":
-        print(json.dumps(document, indent=2, ensure_ascii=False))
-        return 0
-    for line in _lines(document):
-        print(line)
+    with printed_to(args.output, force=args.force):
+        if args.format == "json":
+            print(json.dumps(document, indent=2, ensure_ascii=False))
+        else:
+            print(*_lines(document), sep="\n")
     return 0
 
 
 def _lines(document: dict[str, Any]) -> Iterator[str]:
-    yield "defects (see with inspect, mend with toolstream_repair, cause with toolstream_fault):"
+    yield "defects (reported by inspect; repair with toolstream_repair, inject with toolstream_fault):"
     for one in document["defects"]:
         does = [f"repair {one['repair']}" if one["repair"] else "", "fault" if one["plant"] else ""]
         begin = f"  {one['code']} {one['name']:<26} {one['severity']:<8} "
@@ -42,7 +35,7 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     yield "shapes (toolstream_shape):"
     for one in document["shapes"]:
         yield from _named(one, one["meaning"], one["dialects"])
-    yield "faults of time and of the connection (toolstream_fault):"
+    yield "timing and connection faults (toolstream_fault):"
     for one in document["transit"]:
         yield from _named(one, one["meaning"], [key["name"] for key in one["keys"]])
     yield "presets (toolstream_fault):"
@@ -52,7 +45,7 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     for one in document["clients"]:
         needs = [*one["shapes"], *(f"repair {word}" for word in one["repairs"])]
         yield from _named(one, f"{one['client']} {one['versions']}", needs)
-    yield "verdicts (what a client made of an answer):"
+    yield "verdicts (how a client interpreted a response):"
     for one in document["verdicts"]:
         yield from _named(one, one["meaning"])
 

@@ -1,118 +1,72 @@
-"""The command line's door: which command, and how any of them ends. Knows the commands by name only."""
+"""The entry point of the command line: which command runs, and its exit code."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import difflib
 import importlib
-import importlib.metadata
 import io
 import os
 import sys
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.cli.commands import COMMANDS
+from toolstream_core.cli.errors import UsageError
+from toolstream_core.cli.renamed import RENAMED, with_new_names
+from toolstream_core.suggest import unknown
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-COMMANDS: Final = {
-    "inspect": "inspect",
-    "repair": "repair",
-    "fault": "fault",
-    "extract": "extract",
-    "doctor": "doctor",
-    "list": "list",
-    "explain": "explain",
-    "serve": "serve",
-    "run": "run",
-    "check": "check",
-    "shrink": "shrink",
-    "report": "report",
-    "probe": "probe",
-    "demo": "demo",
-    "addon-path": "addon_path",
-}
-"""Each command and its module, which has `add_parser(subparsers)` and `run(args) -> int`."""
-
-TAKE_A_COMMAND: Final = frozenset({"run", "check", "shrink"})
-"""What stands behind the first `--` of these is a command line of its own, `args.command_line`."""
+    from collections.abc import Sequence
 
 USAGE: Final = 2
 INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
-"""As a shell tells it of a program that SIGPIPE ended."""
+"""The exit code that a shell reports for a program that SIGPIPE ended."""
+_FLAGS: Final = {"-h": "help", "--help": "help", "--version": "version"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and give its exit code: 2 for what was asked wrongly."""
+    """Run a command and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     _encode_anything()
     try:
-        mine, command = _split(words)
-        args = _parsed(mine, argparse.Namespace(command_line=command))
-        code: int = args.run(args)
+        args = parsed(words)
+        code: int = importlib.import_module(COMMANDS[args.command].module).run(args)
         _flush()
-    except SystemExit as end:
+    except SystemExit as end:  # argparse has printed help
         return end.code if isinstance(end.code, int) else USAGE
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
         _drop_output()
         return PIPE_CLOSED
-    except OSError as error:
-        _drop_output()
+    except (OSError, UsageError) as error:
+        if isinstance(error, OSError):
+            _drop_output()
         print(f"toolstream: {error}", file=sys.stderr)
         return USAGE
     return code
 
 
-def _split(words: list[str]) -> tuple[list[str], list[str]]:
-    """The words for us, and those of the command that we are to run."""
-    if words and words[0] in TAKE_A_COMMAND and "--" in words:
-        at = words.index("--")
-        return words[:at], words[at + 1 :]
-    return words, []
-
-
-def _parsed(words: Sequence[str], args: argparse.Namespace) -> argparse.Namespace:
-    """The arguments of a command; what it does not know is told with its own usage, and what may be meant."""
-    parser, commands = _parser(words)
-    args, unknown = parser.parse_known_args(words, args)
-    if unknown:
-        command = commands[args.command]
-        known = [flag for action in command._actions for flag in action.option_strings]  # noqa: SLF001 - not told else
-        near = difflib.get_close_matches(unknown[0].partition("=")[0], known, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        command.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
-    return args
-
-
-def _parser(words: Sequence[str]) -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
-    """The parser, and those of the commands that it knows."""
-    parser = argparse.ArgumentParser(
-        prog="toolstream",
-        description="Show how LLM providers' streams say their tool calls.",
-        epilog='The live view is a mitmproxy addon: mitmdump -s "$(toolstream addon-path)"',
-    )
-    parser.add_argument("--version", action="version", version=f"toolstream {version()}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    # Only the module of the command that is asked for is loaded: one of them takes mitmproxy along.
-    asked = [words[0]] if words and words[0] in COMMANDS else COMMANDS
-    for name in asked:
-        importlib.import_module(f"toolstream_core.cli.{COMMANDS[name]}").add_parser(subparsers)
-    return parser, subparsers.choices
-
-
-def version() -> str:
-    """The installed version of toolstream."""
-    try:
-        return importlib.metadata.version("toolstream")
-    except importlib.metadata.PackageNotFoundError:
-        return "(not installed)"
+def parsed(words: Sequence[str]) -> argparse.Namespace:
+    """The command and its arguments. Raises `UsageError`."""
+    if not words:
+        raise UsageError("missing command. See `toolstream help`")
+    name, own = _FLAGS.get(words[0], words[0]), list(words[1:])
+    if name.startswith("-"):
+        raise UsageError(f"expected a command before {name}. See `toolstream help`")
+    if name not in COMMANDS:
+        raise UsageError(unknown("command", name, COMMANDS, "`toolstream help`"))
+    command, after = COMMANDS[name], []
+    if command.takes_command and "--" in own:
+        at = own.index("--")
+        own, after = own[:at], own[at + 1 :]
+    args = argparse.Namespace(command=name, command_line=after)
+    return command.parser().parsed(with_new_names(name, own), args, tuple(RENAMED.get(name, ())))
 
 
 def _encode_anything() -> None:
-    """Foreign text goes to any terminal: what it cannot show is escaped."""
+    """Escape characters that the terminal cannot show."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -124,7 +78,7 @@ def _flush() -> None:
 
 
 def _drop_output() -> None:
-    """Nobody reads any more, and Python would complain of it on its way out."""
+    """Discard what is left: the reader has gone, and Python would report that when it exits."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

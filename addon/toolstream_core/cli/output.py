@@ -1,14 +1,106 @@
-"""Where commands may write. A file's folder has to be there; a folder that is named as such is made."""
+"""Which files a command may write: the one rule for all commands.
+
+A command never overwrites one of its inputs, never writes two outputs to one file, and overwrites an existing file only
+with `--force`, or where the output recognises its own earlier file.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import contextlib
+import io
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolstream_core.cli.errors import UsageError
+from toolstream_core.fixtures.atomic import is_special, write_atomic
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator
+
+    type _Identity = tuple[int, int] | Path
 
 
-def missing_folder(file: Path) -> str | None:
-    """Why no file can be written there; `None` where its folder is there."""
-    folder = file.absolute().parent
-    return None if folder.is_dir() else f"there is no folder {folder}"
+def _none(_path: Path) -> bool:
+    return False
+
+
+class Output(NamedTuple):
+    """A file that a command is going to write."""
+
+    path: Path
+    option: str = ""
+    """The option that names it, for error messages."""
+    force: bool | None = False
+    """Whether `--force` was given; `None` where the command continues the file, which `--force` does not allow."""
+    is_own: Callable[[Path], bool] = _none
+    """Recognises a file that the same option wrote earlier, which may be overwritten or continued."""
+
+
+def check_outputs(outputs: Iterable[Output], inputs: Iterable[Path] = (), *, makes_folders: bool = False) -> None:
+    """Raise `UsageError` where the rule forbids one of the outputs, or where it cannot be written.
+
+    Call it before any work is done. Devices and pipes are always allowed: they hold nothing that could be lost.
+    """
+    files = [one for one in outputs if not is_special(one.path)]
+    existing = [one for one in files if os.path.lexists(one.path)]
+    read = {} if not existing else {_identity(file): file for path in inputs for file in _files(path)}
+    first: dict[_Identity, Output] = {}
+    for one in files:
+        identity, said = _identity(one.path), f"{one.option}: " if one.option else ""
+        if one.path.parts[:1] == ("-",):
+            raise UsageError(f"{said}{one.path} cannot be standard output here; name a file or folder")
+        if (other := first.setdefault(identity, one)) is not one:
+            raise UsageError(f"{said}{one.path} and {other.path} ({other.option}) are the same file; name two files")
+        if identity in read:
+            raise UsageError(f"{said}{one.path} is an input of this command; name another file")
+        if one.path.is_dir():
+            raise UsageError(f"{said}{one.path} is a folder; give a file")
+        if os.path.lexists(one.path) and not one.force and not one.is_own(one.path):
+            right = "name another file" if one.force is None else "add --force to overwrite it, or name another file"
+            raise UsageError(f"{said}{one.path} exists already; {right}")
+    for one in files:
+        _check_folder(one, makes_folders=makes_folders)
+
+
+@contextlib.contextmanager
+def printed_to(path: Path | None, inputs: Iterable[Path] = (), *, force: bool) -> Iterator[None]:
+    """Write what is printed meanwhile to a file, where there is one. Raises `UsageError`."""
+    if path is None:
+        yield
+        return
+    check_outputs([Output(path, "-o", force)], inputs)
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        yield
+    write_atomic(path, text.getvalue().encode("utf-8", "backslashreplace"), replace=force)
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """An input, and all files below it where it is a folder."""
+    yield path
+    for folder, _, names in os.walk(path):
+        yield from (Path(folder, name) for name in names)
+
+
+def _identity(path: Path) -> _Identity:
+    """The same for all names of a file, links included."""
+    try:
+        found = path.stat()
+    except OSError:
+        return path.resolve()
+    return found.st_dev, found.st_ino
+
+
+def _check_folder(output: Output, *, makes_folders: bool) -> None:
+    folder = output.path.absolute().parent
+    said = f"{output.option}: " if output.option else ""
+    if not folder.is_dir():
+        if makes_folders:
+            return
+        raise UsageError(f"{said}there is no folder {folder}")
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UsageError(f"{said}{output.path} cannot be written: {error.strerror}") from error

@@ -7,18 +7,18 @@ from collections import Counter
 from typing import TYPE_CHECKING, Protocol
 
 from toolstream_core.report import jsonform
-from toolstream_core.report.layout import Label, counted
+from toolstream_core.report.layout import Blocks, Label, counted
 from toolstream_core.report.paint import plain, word
 from toolstream_core.report.text import EndLines, Lines
-from toolstream_core.report.verdict import advice_text
+from toolstream_core.report.verdict import advice_text, as_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from toolstream_core.cli.judging import SavedVerdict
     from toolstream_core.engine.sink import Sink
     from toolstream_core.model import Exchange, Record
+    from toolstream_core.report.judging import SavedVerdict
     from toolstream_core.report.paint import Paint
 
     type Write = Callable[[str], None]
@@ -41,6 +41,10 @@ class Printer(Protocol):
         """What a client made of one of the answers so far."""
         ...
 
+    def advised(self, source: str, options: str) -> None:
+        """What helps with the answer from `source`, as long as there is no verdict on it."""
+        ...
+
     def close(self) -> None:
         """There are no more."""
         ...
@@ -55,7 +59,7 @@ class TextPrinter:
 
     def __init__(self, write: Write, *, chunks: bool | None = None, paint: Paint = plain) -> None:
         """`write` takes one line."""
-        self._write = write
+        self._blocks = Blocks(write)
         self._chunks = chunks
         self._paint = paint
         self._long: list[str] = []
@@ -66,6 +70,8 @@ class TextPrinter:
         self._counts: Counter[str] = Counter()
         self._tags: dict[str, str] = {}
         """How the lines of each source begin."""
+        self._advice: dict[str, str] = {}
+        """What helps with the answers on which there is no verdict, by their sources."""
 
     def sinks(self, exchange: Exchange, hide: Hide, elapsed: Elapsed) -> Sequence[Sink]:
         """One that writes, or two that keep their lines until it is known which to write."""
@@ -78,10 +84,10 @@ class TextPrinter:
             def hidden(line: str) -> None:
                 write(hide(line))
 
-            return make(hidden, label, elapsed=elapsed, paint=self._paint, hide=hide)
+            return make(hidden, label, elapsed=elapsed, paint=self._paint, hide=hide, syntax=as_command)
 
         if self._chunks is not None:
-            return [lines(Lines if self._chunks else EndLines, self._write)]
+            return [lines(Lines if self._chunks else EndLines, self._blocks.line)]
         self._long, self._short = [], []
         if self._counts["stream"]:
             return [lines(EndLines, self._short.append)]
@@ -107,18 +113,29 @@ class TextPrinter:
 
     def judged(self, verdict: SavedVerdict) -> None:
         """Write a line behind those of the answer that came with the next request."""
+        self._advice.pop(verdict.source, None)
         label = Label(self._tags[verdict.source])
-        for line in verdict.text.lines(label.begin(), label.tag, self._paint, advice_text(verdict.explained)):
-            for write in [self._write] if self._waiting is None else [self._waiting.append, self._first.append]:
-                write(line)
+        advice = advice_text(verdict.explained, as_command)
+        lines = [*verdict.text.lines(label.begin(), label.tag, self._paint, advice)]
+        if self._waiting is None:
+            self._blocks.block(lines)
+        else:
+            self._waiting += lines
+            self._first += lines
+
+    def advised(self, source: str, options: str) -> None:
+        """Keep it until there is a verdict, or the end."""
+        self._advice[source] = options
 
     def close(self) -> None:
-        """Write what still waits, and, for several streams, how many of everything."""
+        """Write what still waits, what helps, and, for several streams, how many of everything."""
         if self._waiting is not None:
             self._release(self._waiting)
+        for source, options in self._advice.items():
+            self._blocks.block([f"{Label(self._tags[source]).begin()}→ {as_command(options)}"])
         if self._counts["stream"] > 1:
             told = ("stream", "call", "error", "warning", "note")
-            self._write(", ".join(counted(self._counts[noun], noun) for noun in told))
+            self._blocks.line(", ".join(counted(self._counts[noun], noun) for noun in told))
 
     def _release(self, lines: list[str]) -> None:
         if self._waiting is not None:
@@ -127,7 +144,7 @@ class TextPrinter:
 
     def _write_all(self, lines: list[str]) -> None:
         for line in lines:
-            self._write(line)
+            self._blocks.line(line)
 
 
 class JsonPrinter:
@@ -152,6 +169,9 @@ class JsonPrinter:
         for stream in self._streams:
             if stream["source"] == verdict.source:
                 stream["verdict"] = verdict.object
+
+    def advised(self, source: str, options: str) -> None:
+        """The document has the repair of each finding."""
 
     def close(self) -> None:
         """Write the document."""

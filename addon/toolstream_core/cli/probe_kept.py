@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 from typing import TYPE_CHECKING
 
 from toolstream_core.sources.interaction import Interaction
@@ -27,8 +28,9 @@ def keep(probe: Probe, folder: Path, say: Callable[[str], None]) -> None:
         answers = [resolved.answer for resolved in (*one.streamed, *one.whole) if resolved.answer.status]
         if not answers:
             continue
-        stem = stem_of(probe.target.protocol, probe.target.model, answers[0].started, number)
-        path = folder / f"probe-{stem}.flow"
+        stems = (stem_of(probe.target.protocol, probe.target.model, answers[0].started, at) for at in count(number))
+        paths = (folder / f"probe-{stem}.flow" for stem in stems)
+        path = next(path for path in paths if not (path.exists() or expect_path(path).exists()))
         data = flow_bytes(flow_of(_interaction(answer, str(path))) for answer in answers)
         fixtures = fixtures_in(data, str(path))
         write_atomic(path, data)

@@ -1,124 +1,87 @@
-"""`toolstream report`: a bug report on saved answers, as Markdown. Knows the options."""
+"""`toolstream report`: a bug report on saved responses, as Markdown or as a page. Knows the options."""
 
 from __future__ import annotations
 
-import argparse
-import sys
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolstream_core.cli.main import version
-from toolstream_core.cli.output import missing_folder
-from toolstream_core.cli.reproduction import turn_of
-from toolstream_core.defects.table import ROWS, UnknownDefectError, named
+from toolstream_core.cli.errors import UsageError
+from toolstream_core.cli.output import printed_to
+from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import read_body
-from toolstream_core.engine.sink import Sink
-from toolstream_core.sources.files import Kind, begun
 from toolstream_core.sources.saved import UnreadableError
+from toolstream_core.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import argparse
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
-    from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.cli.judging import SavedVerdict
-    from toolstream_core.fixtures.answers import Answered
-    from toolstream_core.model import Event, EventContent, Fragment
+    from toolstream_core.report.judging import SavedVerdict
     from toolstream_core.report.reported import ReportedAnswer
-
-DONE, CANNOT = 0, 2
-"""Exit codes."""
-
-
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    told = "write a bug report on saved answers, as Markdown that fits into an issue"
-    parser = subparsers.add_parser("report", help=told, description=told.capitalize() + ".")
-    parser.add_argument("flow", type=Path, metavar="FLOW", help="a flow file; `toolstream shrink` makes it small first")
-    told = "report only these findings: a code, name or family; may be repeated"
-    parser.add_argument("--finding", action="append", type=_codes, metavar="NAME", help=told)
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write it (default: stdout)")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the report."""
+    """Write the report. Raises `UsageError`."""
+    if args.format == "html":
+        return _as_page(args)
     from toolstream_core.fixtures import FixtureError
-    from toolstream_core.fixtures.atomic import write_atomic
     from toolstream_core.report.markdown import bug_report
 
-    if args.output is not None and (missing := missing_folder(args.output)) is not None:
-        return _cannot(missing)
     try:
-        with begun(str(args.flow)) as file:
-            kind = file.kind
-        if kind is not Kind.FLOWS:  # its reproduction is to be served from it
-            return _cannot(f"{args.flow} is not a flow file; `toolstream extract {args.flow} -o DIR` makes one of it")
-        answers = reported([args.flow])[args.flow]
+        with printed_to(args.output, [args.flow], force=args.force):
+            answers = reported([args.flow])[args.flow]
+            if args.select:
+                answers = _narrowed(answers, frozenset().union(*args.select))
+                if not answers:
+                    raise UsageError(_not_found(args))
+            print(bug_report(answers, args.flow.name, __version__), end="")
     except UnreadableError as error:
-        return _cannot(f"{args.flow} {error}")
+        raise UsageError(f"{args.flow} {error}") from error
     except FixtureError as error:
-        return _cannot(str(error))
-    if args.finding:
-        answers = _narrowed(answers, frozenset().union(*args.finding))
-        if not answers:
-            return _cannot(
-                f"{args.flow} does not show {_names(args.finding)}; `toolstream inspect` tells what it shows"
-            )
-    report = bug_report(answers, args.flow.name, version())
-    if args.output is None:
-        print(report, end="")
-    else:
-        write_atomic(args.output, report.encode())
-    return DONE
+        raise UsageError(str(error)) from error
+    return 0
+
+
+def _as_page(args: argparse.Namespace) -> int:
+    from toolstream_core.cli.view import write_view
+    from toolstream_core.view.document import ViewBuilder
+
+    builder = ViewBuilder(codes=frozenset().union(*args.select or ()))
+    nothing = _not_found(args) if args.select else f"{args.flow} contains no LLM response"
+    return write_view(args, [str(args.flow)], builder, nothing)
+
+
+def _not_found(args: argparse.Namespace) -> str:
+    return f"no {_names(args.select)} in {args.flow}. See `toolstream inspect {args.flow}`"
 
 
 def reported(flows: Sequence[Path]) -> dict[Path, list[ReportedAnswer]]:
     """The answers of flow files of one run as reports show them. Raises `UnreadableError` and `FixtureError`."""
-    from toolstream_core.cli.judging import verdicts_in
     from toolstream_core.fixtures.answers import read_answers
+    from toolstream_core.proxy.reported import reported_answer
 
     answers = {flow: read_answers(flow) for flow in flows}
-    verdicts = verdicts_in(flows)
-    return {flow: [_reported(one, verdicts.get(one.fixture.source)) for one in of] for flow, of in answers.items()}
+    verdicts = _verdicts_in(flows)
+    return {
+        flow: [reported_answer(one, verdicts.get(one.fixture.source)) for one in of] for flow, of in answers.items()
+    }
 
 
-class _Fragments(Sink):
-    """Keeps the tool-call entries of an answer."""
+def _verdicts_in(flows: Iterable[Path]) -> dict[str, SavedVerdict]:
+    """The verdicts on the answers in flow files of one run, by their sources, the last one on each.
 
-    live = True
-    each = True
+    Raises `UnreadableError`.
+    """
+    from toolstream_core.proxy import flowfile
+    from toolstream_core.report.judging import Judging
+    from toolstream_core.sources.files import answers
 
-    def __init__(self) -> None:
-        self.seen: list[Fragment] = []
-
-    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
-        self.seen += said.fragments
-
-
-def _reported(one: Answered, verdict: SavedVerdict | None) -> ReportedAnswer:
-    from toolstream_core.fixtures.answers import as_client_got
-    from toolstream_core.report.reported import ReportedAnswer
-
-    caused, got = one.fixture.caused, as_client_got(one)
-    fixture = got.fixture
-    turn = turn_of(one.number, fixture)
-    fragments = _Fragments()
-    read_body((chunk.data for chunk in turn.chunks), turn.exchange, broken=turn.broken, sinks=[fragments])
-    return ReportedAnswer(
-        record=fixture.record,
-        frames=[piece.frame for piece in turn.pieces],
-        fragments=fragments.seen,
-        path=fixture.path,
-        request=fixture.request,
-        status=fixture.status,
-        recorded=datetime.fromtimestamp(one.flow.request.timestamp_start, UTC).date().isoformat(),
-        caused=caused.specs,
-        provider=list(dict.fromkeys(found.name for found in one.fixture.record.findings)) if got is not one else None,
-        left=caused.findings if caused.specs else None,
-        client="" if verdict is None else verdict.about_client,
-        understood=verdict is None or verdict.verdict.understood,
-    )
+    verdicts: list[SavedVerdict] = []
+    judging = Judging(verdicts.append)
+    for flow in flows:
+        for saved in answers(str(flow), flowfile.answers):
+            judging.take(saved, read_body(saved.chunks, saved.exchange, broken=saved.broken))
+    return {one.source: one for one in verdicts}
 
 
 def _narrowed(answers: Sequence[ReportedAnswer], codes: frozenset[str]) -> list[ReportedAnswer]:
@@ -130,15 +93,3 @@ def _narrowed(answers: Sequence[ReportedAnswer], codes: frozenset[str]) -> list[
 
 def _names(asked: Sequence[frozenset[str]]) -> str:
     return " or ".join(row.name for row in ROWS if any(row.code in codes for codes in asked))
-
-
-def _codes(text: str) -> frozenset[str]:
-    try:
-        return named([text])
-    except UnknownDefectError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def _cannot(message: str) -> int:
-    print(f"toolstream report: {message}", file=sys.stderr)
-    return CANNOT

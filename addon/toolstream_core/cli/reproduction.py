@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.model import Exchange
-from toolstream_core.shrinking.candidate import turn
-from toolstream_core.shrinking.pieces import TimedChunk
+from toolstream_core.fixtures.answers import turn_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from toolstream_core.fixtures import Fixture
     from toolstream_core.fixtures.answers import Answered
-    from toolstream_core.shrinking.candidate import Candidate, Turn
+    from toolstream_core.shrinking.candidate import Candidate
 
 
 class Reproduction:
@@ -33,15 +30,16 @@ class Reproduction:
 
         return flow_bytes(with_answer(self._flows[one.number], one.exchange.request, one.chunks) for one in candidate)
 
-    def write(self, candidate: Candidate, path: Path) -> None:
+    def write(self, candidate: Candidate, path: Path, *, replace: bool) -> None:
         """Write a candidate as a fixture, with its expectation beside it."""
         from toolstream_core.fixtures.answers import fixtures_in
         from toolstream_core.fixtures.atomic import write_atomic
         from toolstream_core.fixtures.expectation import dumps, expect_path, expectation_of
 
         data = self.flow_bytes(candidate)
-        write_atomic(path, data)
-        write_atomic(expect_path(path), dumps(expectation_of(fixtures_in(data, str(path)))).encode())
+        write_atomic(path, data, replace=replace)
+        expected = dumps(expectation_of(fixtures_in(data, str(path)))).encode()
+        write_atomic(expect_path(path), expected, replace=replace)
 
 
 def reproduction(path: Path, shows: Callable[[Candidate], bool] | None) -> Reproduction:
@@ -58,21 +56,7 @@ def reproduction(path: Path, shows: Callable[[Candidate], bool] | None) -> Repro
     if not changed:
         return Reproduction(said)
     specs = ", ".join(dict.fromkeys(spec for one in changed for spec in one.caused.specs))
-    broken = f"{', '.join(one.source for one in changed)}: changed on purpose by fault {specs}"
-    provider = Reproduction(said, f"{broken}; what the provider said is shrunk, as the bug shows in that alone")
-    client = Reproduction(got, f"{broken}; what the client got is shrunk")
+    broken = f"{', '.join(one.source for one in changed)}: changed by fault {specs}"
+    provider = Reproduction(said, f"{broken}; shrinking the response of the provider, because only it shows the bug")
+    client = Reproduction(got, f"{broken}; shrinking the response that the client received")
     return provider if shows is not None and shows(provider.original) and not shows(client.original) else client
-
-
-def turn_of(number: int, fixture: Fixture) -> Turn:
-    """A fixture as an answer of the search."""
-    types = (value for name, value in fixture.headers if name.lower() == b"content-type")
-    exchange = Exchange(
-        source=fixture.source,
-        host=fixture.host,
-        path=fixture.path,
-        content_type=next(types, b"").decode("latin-1"),
-        status=fixture.status,
-        request=fixture.request,
-    )
-    return turn(number, exchange, (TimedChunk(*chunk) for chunk in fixture.chunks), fixture.broken)

@@ -7,10 +7,10 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Final
 
-from toolstream_core.cli.inspect import request_file
-from toolstream_core.cli.output import missing_folder
+from toolstream_core.cli.errors import UsageError
+from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.engine.framing import BodyFraming
 from toolstream_core.engine.session import Session
@@ -21,8 +21,9 @@ from toolstream_core.redact import redacted
 from toolstream_core.report.layout import counted
 from toolstream_core.report.paint import printable, word
 from toolstream_core.report.summary import fault_line
+from toolstream_core.sources.demo import located
 from toolstream_core.sources.files import STDIN
-from toolstream_core.sources.rewrite import NewBody, pairs, rewritten, write
+from toolstream_core.sources.rewrite import NewBody, pairs, rewritten
 from toolstream_core.sources.saved import UnreadableError
 from toolstream_core.stages.answer_ids import AnswerIds
 from toolstream_core.transit import repair_cut
@@ -32,53 +33,52 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Sequence
 
-    from toolstream_core.model import Change, Exchange, Json, Record
+    from toolstream_core.model import Change, Exchange, Json, Note, Record
     from toolstream_core.settings import Settings
     from toolstream_core.sources.saved import Saved
 
-DONE, UNREADABLE = 0, 2
-"""Exit codes."""
 
-
-def add_paths(parser: argparse.ArgumentParser) -> None:
-    """Declare what both commands take."""
-    told = "a mitmproxy flow file, a HAR file, a bare SSE, NDJSON or JSON body, a folder of them, or - for stdin"
-    parser.add_argument("source", metavar="IN", help=told)
-    told = "where the result goes, in IN's format: a file, a folder where IN is one, or - for stdout"
-    parser.add_argument("-o", "--output", required=True, metavar="OUT", help=told)
-    told = "show each changed event before and after, on stderr"
-    parser.add_argument("--diff", action="store_true", help=told)
-    told = "the request's JSON body, for bare bodies: the tools it offers are evidence"
-    parser.add_argument("--request", type=request_file, default=ABSENT, metavar="FILE", help=told)
+_CONTEXT: Final = 40
+"""Characters that `--diff` shows on each side of a change."""
 
 
 def run(args: argparse.Namespace, settings: Settings) -> int:
-    """Rewrite IN to OUT and give the exit code."""
-    if STDIN not in (args.output, args.source) and _same(args.source, args.output):
-        return _cannot(f"{word(args.output)} is IN itself; OUT has to be another place")
-    whole = args.source != STDIN and Path(args.source).is_dir()
-    if not whole and args.output != STDIN and (missing := missing_folder(Path(args.output))) is not None:
-        return _cannot(missing)
+    """Rewrite IN to OUT. Raises `UsageError`."""
+    from toolstream_core.fixtures.atomic import write_atomic
+
+    targets = _targets(args)
     work = Rewriting(settings, diff=args.diff, request=args.request)
     left_out = 0
-    for source, target in pairs(args.source, args.output):
+    for source, target in targets:
         before = work.met
         try:
             data = rewritten(source, work.body, _flows, args.request)
         except UnreadableError as error:
-            return _cannot(f"{word(source)} {error}")
+            raise UsageError(f"{word(source)} {error}") from error
         if work.met == before:
             left_out += 1
-        elif target == STDIN:
+            continue
+        work.say_unwrapped(source)
+        if target == STDIN:
             sys.stdout.buffer.write(data)
         else:
-            write(target, data)
+            Path(target).parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(Path(target), data, replace=args.force)
     if not work.met:
-        return _cannot(f"no LLM stream in {'standard input' if args.source == STDIN else word(args.source)}")
+        raise UsageError(f"no LLM stream in {_name(args.source)}")
     if left_out:
         print(f"left out {counted(left_out, 'file')} without an LLM stream", file=sys.stderr)
     work.sum_up()
-    return DONE
+    return 0
+
+
+def _targets(args: argparse.Namespace) -> Sequence[tuple[str, str]]:
+    """Each file to read and where it goes. Raises `UsageError`."""
+    found = list(pairs(args.source, args.output))
+    outputs = [Output(Path(target), force=args.force) for _, target in found if target != STDIN]
+    inputs = [] if args.source == STDIN else [located(args.source)]
+    check_outputs(outputs, inputs, makes_folders=bool(inputs) and inputs[0].is_dir())
+    return found
 
 
 @dataclass
@@ -98,13 +98,15 @@ class Rewriting(Sink):
     """Events that faults of time and of the connection took away."""
     _put: int = 0
     """Events that they put in."""
+    _unwrapped: Sequence[Note] = ()
+    """What stood around the response that was read last."""
     _hide: Callable[[str], str] = str
 
     live = True
 
     def body(self, saved: Saved) -> NewBody:
         """The answer's new body."""
-        self._hide = lambda text: redacted(text, saved.secrets)
+        self._hide, self._unwrapped = (lambda text: redacted(text, saved.secrets)), saved.unwrapped
         faults = drawn(self.settings, saved.exchange, self._answers + 1)
         picks = [pick for _, pick in faults]
         chunks = list(saved.chunks)
@@ -139,7 +141,7 @@ class Rewriting(Sink):
         if saved.socket is not None:
             out[-1] += encoded(saved.socket.error(ErrorKind.SERVER)) + b"\n"
             return NewBody(out)
-        self._broken.append(f"{word(saved.exchange.source)}: {row.name}: the answer ends as a break for the client")
+        self._broken.append(f"{word(saved.exchange.source)}: {row.name}: the client sees a disconnect")
         return NewBody(out, repair_cut(row.name).why)
 
     def changed(self, changed: Change) -> None:
@@ -148,22 +150,50 @@ class Rewriting(Sink):
         if not self.diff:
             return
         print(f"event {changed.event}  {changed.kind}: {', '.join(changed.rows)}", file=sys.stderr)
-        for sign, side in (("-", changed.before), ("+", changed.after)):
-            for line in self._hide(side.decode("utf-8", "replace")).splitlines():
-                if line:
-                    print(f"{sign} {printable(line)}", file=sys.stderr)
+        sides = (self._hide(side.decode("utf-8", "replace")) for side in (changed.before, changed.after))
+        for sign, text in zip("-+", differing(*sides), strict=True):
+            for line in filter(None, text.splitlines()):
+                print(f"{sign} {printable(line)}", file=sys.stderr)
 
     def ended(self, record: Record) -> None:
         """Nothing more is shown of the end."""
+
+    def say_unwrapped(self, source: str) -> None:
+        """Say that the bare stream is written, where the file had something around it."""
+        if self._unwrapped:
+            removed = "; ".join(printable(self._hide(one.message)) for one in self._unwrapped)
+            print(f"{_name(source)}: wrote the bare stream, without {removed}", file=sys.stderr)
 
     def sum_up(self) -> None:
         """Say what was done."""
         for line in (*self._faults, *self._broken):
             print(line, file=sys.stderr)
-        counts = ((self._taken, "taken away"), (self._put, "put in"))
+        counts = ((self._taken, "removed"), (self._put, "inserted"))
         moved = "".join(f", {number} {what}" for number, what in counts if number)
         changed = f"{counted(len(self._changed), 'event')} changed{moved}"
         print(f"{counted(self._answers, 'stream')}, {changed}", file=sys.stderr)
+
+
+def differing(before: str, after: str) -> tuple[str, str]:
+    """Both texts without what they have in common at their begins and ends, but for some characters."""
+    begin = _common(before, after)
+    end = _common(before[begin:][::-1], after[begin:][::-1])
+    left, right = max(begin - _CONTEXT, 0), max(end - _CONTEXT, 0)
+
+    def part(text: str) -> str:
+        return f"{'…' if left else ''}{text[left : len(text) - right]}{'…' if right else ''}"
+
+    return part(before), part(after)
+
+
+def _common(one: str, other: str) -> int:
+    """The number of characters with which both begin."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
+
+
+def _name(source: str) -> str:
+    return "standard input" if source == STDIN else word(source)
 
 
 def _events(pieces: Sequence[bytes], exchange: Exchange) -> Counter[bytes]:
@@ -177,7 +207,7 @@ def _events(pieces: Sequence[bytes], exchange: Exchange) -> Counter[bytes]:
 
 
 def _say_kept(source: str, why: str) -> None:
-    print(f"toolstream: {word(source)} stays as it is, for it cannot be read: {why}", file=sys.stderr)
+    print(f"toolstream: {word(source)} is written unchanged, because it cannot be read: {why}", file=sys.stderr)
 
 
 def _seed(source: str, chunks: Iterable[bytes]) -> str:
@@ -193,18 +223,6 @@ def _flows(stream: BinaryIO, source: str, change: Callable[[Saved], NewBody]) ->
     from toolstream_core.proxy import flowfile
 
     return flowfile.rewritten(stream, source, change)
-
-
-def _same(source: str, target: str) -> bool:
-    try:
-        return Path(source).resolve() == Path(target).resolve()
-    except (OSError, ValueError):
-        return False
-
-
-def _cannot(message: str) -> int:
-    print(f"toolstream: {message}", file=sys.stderr)
-    return UNREADABLE
 
 
 def words(given: Sequence[str] | None) -> tuple[str, ...]:

@@ -4,32 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.cli.serving import UsageError
+from toolstream_core.cli.errors import UsageError
+from toolstream_core.cli.output import Output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
 
-def checked(report: Path) -> None:
-    """Raise `UsageError` where no report can be written to."""
-    if report.is_dir() or not report.parent.is_dir():
-        raise UsageError(f"--report: {report} cannot be written; give a file in a folder that is there")
+def outputs_of(report: Path, *, force: bool) -> list[Output]:
+    """The report and the flow file beside it. Raises `UsageError` where these cannot be two files."""
+    if not report.name:
+        raise UsageError(f"--report: {report} is a folder; give a file")
     if report.suffix == ".flow":
-        raise UsageError(f"--report: {report} is a report, as Markdown; its flows go beside it, into a .flow file")
+        raise UsageError(f"--report: {report} is the name of a flow file. Expected a Markdown file, such as report.md")
+    return [Output(path, "--report", force) for path in (report, report.with_suffix(".flow"))]
 
 
-def write_report(report: Path, captured: Sequence[Path]) -> list[str]:
+def write_report(report: Path, captured: Sequence[Path], *, replace: bool) -> list[str]:
     """Write it on the flows with which anything went wrong, or on all; what there is to say of it.
 
     Raises `OSError`.
     """
-    from toolstream_core.cli.main import version
     from toolstream_core.cli.report import reported
     from toolstream_core.fixtures import FixtureError
     from toolstream_core.fixtures.atomic import write_atomic
     from toolstream_core.report.markdown import bug_report
     from toolstream_core.sources.saved import UnreadableError
+    from toolstream_core.version import __version__
 
     try:
         answers = reported(captured)
@@ -38,9 +40,9 @@ def write_report(report: Path, captured: Sequence[Path]) -> list[str]:
     shown = [path for path, of in answers.items() if any(answer.is_telling for answer in of)]
     shown = shown or [path for path, of in answers.items() if of]
     if not shown:
-        return ["no answer of an LLM passed, so there is no report"]
+        return ["no report: there was no LLM response"]
     flows = report.with_suffix(".flow")
-    write_atomic(flows, b"".join(path.read_bytes() for path in shown))
-    text = bug_report([answer for path in shown for answer in answers[path]], flows.name, version())
-    write_atomic(report, text.encode())
+    write_atomic(flows, b"".join(path.read_bytes() for path in shown), replace=replace)
+    text = bug_report([answer for path in shown for answer in answers[path]], flows.name, __version__)
+    write_atomic(report, text.encode(), replace=replace)
     return [f"report: {report}, with {flows}"]

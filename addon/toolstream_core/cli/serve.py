@@ -9,8 +9,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from toolstream_core.cli.serving import FLOW_HELP, UsageError, add_options, flow_or_calls, setup_of
-from toolstream_core.proxy.option_table import LEVELS
+from toolstream_core.cli.errors import UsageError
+from toolstream_core.cli.serving import appended, check_files, log_of, setup_of
 from toolstream_core.testing import ProxySession, ProxySessionError
 from toolstream_core.testing.environment import PATHS
 
@@ -33,31 +33,23 @@ _TURN = 0.2
 """Seconds between two looks at whether the proxy still runs."""
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    told = "answer from saved flows on a local port, with no key and no network"
-    parser = subparsers.add_parser("serve", help=told, description=told)
-    parser.add_argument("flows", nargs="+", type=flow_or_calls, metavar="FLOW", help=FLOW_HELP)
-    add_options(parser)
-    parser.add_argument("--log", choices=LEVELS, default="chunks", help="what is printed of each answer")
-    parser.set_defaults(run=run)
-
-
 def run(args: argparse.Namespace) -> int:
-    """Serve until Ctrl-C; 2 where that cannot begin."""
+    """Serve until Ctrl-C. Raises `UsageError` where that cannot begin."""
     with contextlib.suppress(KeyboardInterrupt):
-        try:
-            setup = setup_of(args, network="none", log=args.log)
-            session = ProxySession(setup, port=args.port, log=sys.stdout.fileno(), keep=False)
+        setup = setup_of(args, network="none", log=args.level)
+        check_files(args, *log_of(args))
+        with contextlib.nullcontext(sys.stdout.fileno()) if args.log is None else appended(args.log) as log:
+            session = ProxySession(setup, port=args.port, log=log, keep=False)
             signal.signal(signal.SIGTERM, _interrupt)
+            try:
+                session.start()
+            except ProxySessionError as error:
+                raise UsageError(str(error)) from error
             with session:
                 print(_greeting(session), flush=True)
                 while session.running:
                     time.sleep(_TURN)
-        except (UsageError, ProxySessionError) as error:
-            print(f"toolstream serve: {error}", file=sys.stderr)
-            return 2
-        print("toolstream serve: the proxy ended by itself", file=sys.stderr)
+        print("toolstream: the proxy ended unexpectedly", file=sys.stderr)
         return 1
     return 0
 

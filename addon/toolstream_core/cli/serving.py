@@ -2,72 +2,41 @@
 
 from __future__ import annotations
 
-import argparse
-import math
+import os
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
-from toolstream_core.proxy.option_table import LOG, OPTIONS, PROVIDER
+from toolstream_core.cli.commands import FLAGS
+from toolstream_core.cli.errors import UsageError
+from toolstream_core.cli.output import Output, check_outputs
+from toolstream_core.cli.values import path
+from toolstream_core.proxy.option_table import PROVIDER
+from toolstream_core.report.jsonl import may_append
+from toolstream_core.sources import demo
+from toolstream_core.sources.files import READABLE, STDIN
 from toolstream_core.synthetic.call_specs import PREFIX, CallSpecError, parse_calls
 from toolstream_core.testing import Setup
 
 if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
     from toolstream_core.proxy.option_table import AddonOption
 
-FLAGS: Final = tuple(option for option in OPTIONS if option not in {LOG, PROVIDER})
-"""The addon's options that are flags of both commands; flows are arguments, and each has its own way to log."""
 _OF_SETUP: Final = frozenset(one.name for one in fields(Setup))
 
 
-FLOW_HELP: Final = "a flow file, a folder of such, or calls: for calls of the tools that a request offers"
-
-
-class UsageError(ValueError):
-    """What was asked is not possible; the message says what would be."""
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what both take."""
-    for option in FLAGS:
-        _add_flag(parser, option)
-    parser.add_argument("--port", type=_port, default=0, metavar="N", help="where to listen; any free one without it")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        type=_option,
-        metavar="NAME=VALUE",
-        dest="options",
-        help="another option of toolstream or mitmproxy",
-    )
-
-
-def _add_flag(parser: argparse.ArgumentParser, option: AddonOption) -> None:
-    described = option.help[0].lower() + option.help[1:].removesuffix(".")
-    if isinstance(option.default, bool):
-        parser.add_argument(option.flag, action="store_true", help=described)
-    elif option.many:
-        parser.add_argument(option.flag, action="append", default=[], metavar=option.metavar, help=described)
-    else:
-        kind = _TYPES.get(option.name, type(option.default))
-        default = kind(option.default) if _word(option) in _OF_SETUP else None
-        metavar = option.metavar or None
-        choices = option.choices or None
-        parser.add_argument(option.flag, type=kind, default=default, choices=choices, metavar=metavar, help=described)
-
-
 def setup_of(args: argparse.Namespace, *, network: str, log: str) -> Setup:
-    """What the arguments ask for. Raises `UsageError` for what cannot answer."""
-    flows = [one for one in args.flows if isinstance(one, Path)]
-    calls = tuple(one.removeprefix(PREFIX) for one in args.flows if isinstance(one, str))
-    try:
-        parse_calls(calls)
-    except CallSpecError as error:
-        raise UsageError(str(error)) from error
-    for path in flows:
-        if not path.exists():
-            raise UsageError(f"there is no {path}; give a flow file, a folder of such, or calls:")
+    """What the arguments ask for. Raises `UsageError`."""
+    flows, calls = flows_and_calls(args.flows)
+    for flow in flows:
+        if str(flow) == STDIN:
+            raise UsageError("standard input cannot be served; save it to a file and name that file")
+        if unknown := demo.unknown(flow):
+            raise UsageError(unknown)
+        if not demo.located(flow).exists():
+            raise UsageError(f"no such file or directory: {flow}. Expected {READABLE}, a folder of them, or `calls:`")
     mine: dict[str, Any] = {}
     options: dict[str, list[str]] = {}
     for option in FLAGS:
@@ -78,7 +47,25 @@ def setup_of(args: argparse.Namespace, *, network: str, log: str) -> Setup:
             options[option.name] = value if option.many else [value]
     for name, value in args.options:
         options.setdefault(name, []).append(value)
-    return Setup(flows=tuple(flows), calls=calls or None, network=network, log=log, options=options, **mine)
+    return Setup(flows=flows, calls=calls or None, network=network, log=log, options=options, **mine)
+
+
+def flows_and_calls(given: Sequence[Path | str]) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+    """The paths in the FLOW arguments, and their calls without `calls:`. Raises `UsageError`."""
+    flows = tuple(one for one in given if isinstance(one, Path))
+    calls = tuple(one.removeprefix(PREFIX) for one in given if isinstance(one, str))
+    try:
+        parse_calls(calls)
+    except CallSpecError as error:
+        raise UsageError(str(error)) from error
+    return flows, calls
+
+
+def check_files(args: argparse.Namespace, *outputs: Output) -> None:
+    """Check these outputs, and those of the shared options, against the flows. Raises `UsageError`."""
+    jsonl = [Output(path(args.jsonl), "--jsonl", force=None, is_own=may_append)] if args.jsonl else []
+    providers = [value for name, value in args.options if name == PROVIDER.name]
+    check_outputs([*outputs, *jsonl], map(Path, (*args.flows, *providers)))
 
 
 def _word(option: AddonOption) -> str:
@@ -86,38 +73,32 @@ def _word(option: AddonOption) -> str:
     return option.flag.removeprefix("--").replace("-", "_")
 
 
-def _speed(text: str) -> float:
+_HEAD: Final = 1 << 16
+"""Bytes of an existing file that are read to recognise it."""
+
+
+def log_of(args: argparse.Namespace) -> list[Output]:
+    """The file of `--log`."""
+    return [] if args.log is None else [Output(args.log, "--log", force=None, is_own=_may_append)]
+
+
+def appended(log: Path) -> IO[bytes]:
+    """A log file, readable by its owner only. Raises `UsageError`."""
     try:
-        speed = float(text)
-    except ValueError:
-        speed = -1
-    if not 0 <= speed < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is no speed: 1 is as recorded, 2 twice as fast, 0 at once")
-    return speed
+        return os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
+    except OSError as error:
+        raise UsageError(f"--log: {log} cannot be written: {error.strerror}") from error
 
 
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) > _HIGHEST_PORT:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port: a number from 0 (any free one) to {_HIGHEST_PORT}")
-    return int(text)
+def _may_append(log: Path) -> bool:
+    """Whether a log may be appended to a file: it holds neither saved flows nor a saved response."""
+    from toolstream_core.engine.session import read_body
+    from toolstream_core.model import Exchange
+    from toolstream_core.sources.files import Kind, begun
+    from toolstream_core.sources.saved import UnreadableError
 
-
-def _option(text: str) -> tuple[str, str]:
-    name, given, value = text.partition("=")
-    if not name or not given:
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
-    return name, value
-
-
-def flow_or_calls(text: str) -> Path | str:
-    """A path, or `calls:…` as it is."""
-    return text if text.startswith(PREFIX) else flow_path(text)
-
-
-def flow_path(text: str) -> Path:
-    """A path as the user gave it, with `~` for home."""
-    return Path(text).expanduser()
-
-
-_HIGHEST_PORT: Final = 65535
-_TYPES: Final[dict[str, Any]] = {"toolstream_speed": _speed}
+    try:
+        with begun(str(log)) as file:
+            return file.kind is Kind.BODY and read_body([file.whole().read(_HEAD)], Exchange(source=str(log))) is None
+    except UnreadableError:
+        return False

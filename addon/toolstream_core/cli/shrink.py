@@ -2,179 +2,167 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolstream_core.cli.output import missing_folder
+from toolstream_core.cli.errors import UsageError
+from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.cli.reproduction import reproduction
-from toolstream_core.defects.table import ROWS, UnknownDefectError, named
+from toolstream_core.defects.table import ROWS
 from toolstream_core.report.paint import word
 from toolstream_core.shrinking.candidate import digest, events, size
 from toolstream_core.shrinking.law import Law, RecordCache, shows
 from toolstream_core.shrinking.passes import passes
 from toolstream_core.shrinking.search import Search
 from toolstream_core.shrinking.tried import TriedCandidates
+from toolstream_core.shrinking.verdicts import has_verdict, verdicts, worst
+from toolstream_core.sources.demo import beside
+from toolstream_core.sources.files import STDIN
 from toolstream_core.state_file import StateError
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
+    import argparse
+    from collections.abc import Iterator
 
     from toolstream_core.cli.reproduction import Reproduction
     from toolstream_core.shrinking.candidate import Candidate
     from toolstream_core.shrinking.law import Oracle
     from toolstream_core.shrinking.search import Progress
+    from toolstream_core.verdict import Outcome
 
-DONE, CANNOT = 0, 2
-"""Exit codes."""
+    type Codes = frozenset[str] | None
+    """Of the defects that were named."""
+
 _EVERY = 0.2
 """Seconds between two lines of progress on a terminal."""
 _KIB = 1024
 
 
-_DRIFTED = (
-    "the command passes with the whole answers repaired (--repair safe), and fails with the small ones repaired: they "
-    "may show another failure than the bug; --says TEXT names what the command says when the bug shows"
-)
-
-
-class _UsageError(ValueError):
-    """What was asked cannot be done; the message says what would be right."""
-
-
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    parser = subparsers.add_parser(
-        "shrink",
-        help="cut saved answers down to the fewest and smallest events that still show a bug",
-        usage="toolstream shrink FLOW [options] (--finding NAME | -- CMD…)",
-        description="Cut saved answers down to the fewest and smallest events that still show a bug.",
-        epilog="CMD is run behind a proxy that answers from each candidate; it has to fail (exit code other than 0) "
-        "while the bug shows.",
-    )
-    parser.add_argument("flow", type=Path, metavar="FLOW", help="a flow file, or whatever `toolstream extract` reads")
-    told = "the bug is this finding: a name or code from `toolstream list`"
-    parser.add_argument("--finding", type=_codes, metavar="NAME", help=told)
-    told = "the fixture to write, with its .expect.json beside it (default: FLOW with .min.flow)"
-    parser.add_argument("-o", "--output", type=Path, metavar="OUT", help=told)
-    parser.add_argument("--force", action="store_true", help="overwrite OUT")
-    told = "allow candidates with defects that FLOW does not have, and without the fields that all its events have"
-    parser.add_argument("--any", action="store_true", help=told)
-    told = "remember what was tried in this file, and go on from there when started again"
-    parser.add_argument("--state", type=Path, metavar="FILE", help=told)
-    parser.add_argument("--jobs", type=positive, default=1, metavar="N", help="run N commands at once (default 1)")
-    told = "seconds after which a command is stopped and counts as one that did not fail (default 60)"
-    parser.add_argument("--timeout", type=seconds, default=60.0, metavar="SECONDS", help=told)
-    told = "for flaky commands: the bug has to show in K of K runs (default 1)"
-    parser.add_argument("--repeat", type=positive, default=1, metavar="K", help=told)
-    told = "the command's output has to hold this text too, so that another failure is not taken for the bug"
-    parser.add_argument("--says", default="", metavar="TEXT", help=told)
-    parser.add_argument("--quiet", action="store_true", help="no progress")
-    parser.set_defaults(run=run)
-
-
 def run(args: argparse.Namespace) -> int:
-    """Shrink, write the fixture and say what was gained."""
+    """Shrink, write the fixture and print how small it is. Raises `UsageError`."""
     from toolstream_core.cli.command_oracle import CommandError
     from toolstream_core.fixtures import FixtureError
     from toolstream_core.testing import ProxySessionError
 
     try:
         return _run(args)
-    except (_UsageError, FixtureError, StateError, CommandError, ProxySessionError) as error:
-        print(f"toolstream shrink: {error}", file=sys.stderr)
-        return CANNOT
+    except (FixtureError, StateError, CommandError, ProxySessionError) as error:
+        raise UsageError(str(error)) from error
 
 
 def _run(args: argparse.Namespace) -> int:
     began = time.monotonic()
+    finding = frozenset().union(*args.select) if args.select else None
     output = _output(args)
     reader = RecordCache()
-    saved = reproduction(args.flow, shows(reader, args.finding) if args.finding else None)
+    saved = reproduction(args.flow, shows(reader, finding) if finding else None)
     if saved.note:
-        print(f"toolstream shrink: {saved.note}", file=sys.stderr)
-    law = Law(reader, saved.original, lax=args.any)
-    with _oracle(args, saved, reader) as oracle, _tried(args, saved.original) as tried:
+        print(f"toolstream: {saved.note}", file=sys.stderr)
+    law = Law(reader, saved.original, lax=args.any, for_client=finding is None)
+    with _oracle(args, finding, saved, reader) as oracle, _tried(args, finding, saved.original) as tried:
         show = _Display(quiet=args.quiet)
         search = Search(law, oracle, tried=tried, jobs=args.jobs if args.command_line else 1, progress=show.progress)
         if not (law.allows(saved.original) and search.shows(saved.original)):
-            raise _UsageError(_does_not_show(args))
+            raise UsageError(_does_not_show(args, finding, verdicts(saved.original, reader)))
         try:
             best = search.run(saved.original, passes(saved.original, lax=args.any))
         except KeyboardInterrupt:
             show.end()
-            print(f"toolstream shrink: stopped after {search.tries} tries; {_how_to_go_on(args)}", file=sys.stderr)
+            print(f"toolstream: stopped after {search.tries} tries; {_how_to_go_on(args)}", file=sys.stderr)
             raise
         show.end()
-        saved.write(best, output)
-        if args.command_line and _fails_mended(args, saved, tried, best):
-            print(f"toolstream shrink: {_DRIFTED}", file=sys.stderr)
-    gained = f"{_told(saved.original)} → {_told(best)}"
-    print(f"{gained}; {search.tries} tries, {time.monotonic() - began:.0f} s: {word(str(output))}")
-    return DONE
+    if output is None:
+        sys.stdout.buffer.write(saved.flow_bytes(best))
+    else:
+        saved.write(best, output, replace=args.force)
+    gained = f"{_told(saved.original)} → {_told(best)}; {search.tries} tries, {time.monotonic() - began:.0f} s"
+    where, stream = ("standard output", sys.stderr) if output is None else (word(str(output)), sys.stdout)
+    print(f"{gained}: {where}", file=stream)
+    return 0
 
 
-def _output(args: argparse.Namespace) -> Path:
-    output: Path = args.output or args.flow.with_suffix(".min.flow")
-    if output.exists() and not args.force:
-        raise _UsageError(f"{output} is there already; name another file with -o, or add --force")
-    if (missing := missing_folder(output)) is not None:
-        raise _UsageError(missing)
-    return output
+def _output(args: argparse.Namespace) -> Path | None:
+    """The file to write; `None` for standard output, which gets no expectation."""
+    from toolstream_core.fixtures.expectation import expect_path
+
+    if str(args.flow) == STDIN and args.output is None:
+        raise UsageError("standard input has no name to derive the output's from. Add -o FILE")
+    output: Path = args.output or beside(args.flow).with_suffix(".min.flow")
+    to_stdout = str(output) == STDIN
+    outputs = [] if to_stdout else [Output(path, "-o", args.force) for path in (output, expect_path(output))]
+    if args.resume is not None:
+        outputs.append(Output(args.resume, "--resume", force=None, is_own=Path.is_file))
+    check_outputs(outputs, [args.flow])
+    return None if to_stdout else output
 
 
-def _oracle(args: argparse.Namespace, saved: Reproduction, reader: RecordCache) -> AbstractContextManager[Oracle]:
-    if (args.finding is None) == (not args.command_line):
-        raise _UsageError("say what the bug is: either --finding NAME, or a command behind --")
-    if args.finding is not None:
-        return contextlib.nullcontext(shows(reader, args.finding))
-    from toolstream_core.cli.command_oracle import Tries, command_oracle
+@contextlib.contextmanager
+def _oracle(args: argparse.Namespace, finding: Codes, saved: Reproduction, reader: RecordCache) -> Iterator[Oracle]:
+    if finding and args.command_line:
+        raise UsageError("--select and a command exclude each other. Expected one of them")
+    if not (finding or args.verdict or args.command_line):
+        raise UsageError("no bug to keep. Expected --select DEFECT, --verdict NAME, or a command after `--`")
+    if not args.command_line:
+        yield _saved_bug(args, finding, saved.original, reader)
+        return
+    from toolstream_core.cli.command_oracle import Tries, command_bug
 
-    tries = Tries(args.command_line, args.timeout, args.repeat, args.jobs, args.says)
-    return command_oracle(tries, saved.flow_bytes)
-
-
-def _fails_mended(args: argparse.Namespace, saved: Reproduction, tried: TriedCandidates, best: Candidate) -> bool:
-    """Whether the command fails with the result repaired, but not with all of it repaired: then by something else."""
-    from toolstream_core.cli.command_oracle import Tries, command_oracle
-
-    def fails(candidate: Candidate) -> bool:
-        key = f"{digest(candidate)}-repaired"
-        if (known := tried.get(key)) is None:
-            known = oracle(candidate)
-            tried.add(key, shows=known)
-        return known
-
-    tries = Tries(args.command_line, args.timeout, says=args.says, repair=("safe",))
-    with command_oracle(tries, saved.flow_bytes) as oracle:
-        return fails(best) and not fails(saved.original)
+    tries = Tries(
+        args.command_line,
+        args.timeout,
+        args.repeat,
+        args.jobs,
+        args.says,
+        args.provider_repeats,
+        args.verdict,
+        args.any_failure,
+    )
+    with command_bug(tries, saved.original, saved.flow_bytes) as bug:
+        yield bug.shows
 
 
-def _tried(args: argparse.Namespace, original: Candidate) -> TriedCandidates:
-    if args.state is None:
+def _saved_bug(args: argparse.Namespace, finding: Codes, original: Candidate, reader: RecordCache) -> Oracle:
+    """What a candidate itself has to show: the finding, and the verdict of the saved conversation."""
+    verdict = args.verdict or (None if args.any_failure else worst(verdicts(original, reader)))
+    wanted = [
+        *([shows(reader, finding)] if finding else []),
+        *([has_verdict(reader, verdict)] if verdict else []),
+    ]
+    return lambda candidate: all(oracle(candidate) for oracle in wanted)
+
+
+def _tried(args: argparse.Namespace, finding: Codes, original: Candidate) -> TriedCandidates:
+    if args.resume is None:
         return TriedCandidates()
     about = {
         "flow": digest(original),
-        "finding": sorted(args.finding or ()),
+        "finding": sorted(finding or ()),
         "command": args.command_line,
         "repeat": args.repeat,
         "says": args.says,
+        "verdict": args.verdict,
+        "any_failure": args.any_failure,
+        "provider_repeats": args.provider_repeats,
     }
-    return TriedCandidates.open(args.state, about)
+    return TriedCandidates.open(args.resume, about)
 
 
-def _does_not_show(args: argparse.Namespace) -> str:
+def _does_not_show(args: argparse.Namespace, finding: Codes, found: frozenset[Outcome]) -> str:
     if args.command_line:
-        return f"the command did not fail with {args.flow} as it is (without secrets), so there is nothing to shrink"
-    names = " or ".join(row.name for row in ROWS if row.code in args.finding)
-    return f"{args.flow} does not show {names}; `toolstream inspect` tells what it shows"
+        verdict = f" with the verdict {args.verdict}" if args.verdict else ""
+        return f"the command did not fail{verdict} with {args.flow} (without secrets). Nothing to shrink"
+    names = " or ".join(row.name for row in ROWS if row.code in (finding or ()))
+    if args.verdict and args.verdict not in found:
+        shown = ", ".join(sorted(found)) or "none"
+        return f"no verdict {args.verdict} in {args.flow}. Its verdicts on misread responses: {shown}"
+    return f"no {names} in {args.flow}. See `toolstream inspect {args.flow}`"
 
 
 def _how_to_go_on(args: argparse.Namespace) -> str:
-    return "with --state FILE it could go on" if args.state is None else "the same command goes on from there"
+    return "add --resume FILE to be able to continue" if args.resume is None else "run the same command to continue"
 
 
 def _told(candidate: Candidate) -> str:
@@ -210,28 +198,3 @@ class _Display:
         """Close the line that changes."""
         if self._open:
             print(file=sys.stderr)
-
-
-def _codes(text: str) -> frozenset[str]:
-    try:
-        return named([text])
-    except UnknownDefectError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def positive(text: str) -> int:
-    """A count, as an option's value."""
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
-    return int(text)
-
-
-def seconds(text: str) -> float:
-    """A time, as an option's value."""
-    try:
-        found = float(text)
-    except ValueError:
-        found = 0
-    if not 0 < found < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
-    return found

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.clients.deviations import projects
-from toolstream_core.clients.received import Answer, Received, rewritten
+from toolstream_core.clients.model import STANDARD
+from toolstream_core.clients.received import Answer, Received, repair, rewritten
 from toolstream_core.faults.clients import CLIENTS
+from toolstream_core.model import Severity
+from toolstream_core.model.record import runs_on_client
 from toolstream_core.settings import FOR, Words, settings
 
 if TYPE_CHECKING:
@@ -37,55 +40,72 @@ class Advice(NamedTuple):
         return " ".join(f"--set {name}={value}" for name, value in asked.items() if value)
 
 
-def advise(model: ClientModel, answer: Answer, others: Sequence[ClientModel] = ()) -> list[Advice]:
+def advise(model: ClientModel, answer: Answer, others: Sequence[ClientModel] = ()) -> list[Advice] | None:
     """Options under which the client of `model` reads the calls that `answer` meant, the smallest first.
 
-    `others` are models that the client may be as well: what helps all of them goes before what helps `model` alone,
-    and the repairs of what was found stand behind it where they help that. Clients' sets are tried where neither helps.
-    None where it reads them anyway, and where nothing helps. A call that never came whole is meant to be left alone.
+    `others` are models that the client may be as well: an option has to help all of them, since nothing shows which it
+    is. Clients' sets are tried where no repair or shape helps. An empty list: all were tried, and none helps. `None`:
+    nothing was tried, since the response is too long or the client reads its calls anyway. A call that never came whole
+    is meant to be left alone.
     """
     if len(answer.body) > MAX_BODY:
-        return []
+        return None
     usual = Received(answer)
     if usual.protocol is None or usual.record is None or usual.is_understood(model, usual.meant):
-        return []
+        return None
     direct = _direct(usual.record, usual.protocol)
-    found = _first_that_help(direct, model, others, answer, usual.meant)
-    return found or _first_that_help(_sets(usual.protocol, model), model, others, answer, usual.meant)
+    half = any(runs_on_client(call) and not call.complete for call in usual.record.calls)
+    trial = _Trial(answer, usual.meant, only_break=half and not usual.meant)
+    models = [model, *others]
+    return _first_that_help(direct, models, trial) or _first_that_help(_sets(usual.protocol, model), models, trial)
 
 
-def _first_that_help(
-    steps: Iterable[Iterable[Advice]],
-    model: ClientModel,
-    others: Sequence[ClientModel],
-    answer: Answer,
-    meant: Sequence[Call],
-) -> list[Advice]:
-    """What helps all models, of the first step in which anything does; else what helps `model`, of the first such."""
-    alone: list[Advice] = []
+class _Trial(NamedTuple):
+    """What options are tried on."""
+
+    answer: Answer
+    meant: Sequence[Call]
+    only_break: bool
+    """Whether all calls are incomplete: ending the answer as a break helps, and hiding the calls does not."""
+
+
+def tried_repairs(answer: Answer) -> str:
+    """Safe repairs of errors and warnings, as options: those that change `answer`, which then reads as it was meant.
+
+    For answers on which there is no verdict: no client is known, so the reading that the protocol means is tried.
+    """
+    usual = Received(answer)
+    if len(answer.body) > MAX_BODY or usual.record is None:
+        return ""
+    loud = [one for one in usual.record.findings if one.severity is not Severity.NOTE and one.repair == "safe"]
+    names = list(dict.fromkeys(one.name for one in loud))
+    if not names:
+        return ""
+    repaired = repair(answer, settings(Words(names)))
+    if repaired.answer is None:
+        return Advice(repair=repaired.cut_off).options
+    changed = [name for name in names if name in repaired.changes]
+    helps = changed and Received(repaired.answer).is_understood(STANDARD, usual.meant)
+    return Advice(repair=",".join(changed)).options if helps else ""
+
+
+def _first_that_help(steps: Iterable[Iterable[Advice]], models: Sequence[ClientModel], trial: _Trial) -> list[Advice]:
+    """The options of the first step that has any that help all of the models."""
     for options in steps:
-        mine: list[Advice] = []
-        for_all: list[Advice] = []
-        for one in options:
-            helped = _helped([model, *others], answer, one, meant)
-            mine += [one] if helped[0] else []
-            for_all += [one] if all(helped) else []
-            if len(for_all) == MAX_ADVISED:
-                break
-        if for_all:
-            own = (one for one in alone if not one.shape and one not in for_all)
-            return [*for_all, *own][:MAX_ADVISED]
-        alone = alone or mine[:MAX_ADVISED]
-    return alone
+        if found := [one for one in options if _helps(models, trial, one)]:
+            return found[:MAX_ADVISED]
+    return []
 
 
-def _helped(models: Sequence[ClientModel], answer: Answer, tried: Advice, meant: Sequence[Call]) -> list[bool]:
-    """Which of the models understand the answer under some options."""
-    sent = rewritten(answer, settings(Words([tried.repair], [tried.shape])))
+def _helps(models: Sequence[ClientModel], trial: _Trial, tried: Advice) -> bool:
+    """Whether all of the models understand the answer under some options."""
+    sent = rewritten(trial.answer, settings(Words([tried.repair], [tried.shape])))
     if sent is None:
-        return [not meant] * len(models)
+        return not trial.meant
+    if trial.only_break:
+        return False
     got = Received(sent)
-    return [got.is_understood(model, meant) for model in models]
+    return all(got.is_understood(model, trial.meant) for model in models)
 
 
 def _direct(record: Record, protocol: WireProtocol) -> Iterator[Iterable[Advice]]:

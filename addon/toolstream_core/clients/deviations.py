@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from toolstream_core.clients.model import Deviation
+    from toolstream_core.protocols.protocol import WireProtocol
 
 _GITHUB: Final = "https://github.com/"
 PROJECTS: Final[Mapping[str, str]] = {
@@ -74,97 +75,295 @@ class Row(NamedTuple):
 
     words: str
     """What the client does; a sentence without its subject."""
+    fix: str
+    """What to change in the client, imperative. `{key}`, `{index}`, `{item}`, `{id}` stand for fields of a protocol."""
     projects: tuple[str, ...] = ()
     """In which it was seen, by their names in `PROJECTS`."""
 
 
 ROWS: Final[Mapping[Deviation, Row]] = {
-    Key.CHANGED_ID: Row("takes an id that differs from the open call's for a new call", ("pi-ai", "Qwen-Agent")),
-    Key.PRESENT_ID: Row("takes every present id for a new call", ("Spring AI", "ruby_llm")),
-    Key.GIVEN_ID: Row("takes every id that is not empty for a new call", ("ruby_llm",)),
-    Key.ID: Row("goes by the id alone, and takes what has none for more of the last call", ("ruby_llm",)),
-    Key.INDEX_AND_ID: Row("takes every change of index or id, to no id too, for a new call", ("aichat",)),
-    Key.LONGER_ID: Row("takes a change of index or id for a new call unless the two are shorter", ("aichat",)),
-    Key.NEWEST_OF_INDEX: Row("takes another id at the same index for a new call", ("hermes-agent",)),
+    Key.CHANGED_ID: Row(
+        "starts a new call when the id differs from the open call's",
+        "key fragments by {key}, not by a changed {id}",
+        ("pi-ai", "Qwen-Agent"),
+    ),
+    Key.PRESENT_ID: Row(
+        "starts a new call for every id, also an empty one",
+        "key fragments by {key}, even if {id} is repeated or empty",
+        ("Spring AI", "ruby_llm"),
+    ),
+    Key.GIVEN_ID: Row(
+        "starts a new call for every non-empty id", "key fragments by {key}, even if {id} is repeated", ("ruby_llm",)
+    ),
+    Key.ID: Row(
+        "matches on id only, and adds fragments without an id to the last call",
+        "key fragments by {key}, not by {id}",
+        ("ruby_llm",),
+    ),
+    Key.INDEX_AND_ID: Row(
+        "starts a new call whenever `index` or `id` changes, including when `id` is missing",
+        "key fragments by {key} alone",
+        ("aichat",),
+    ),
+    Key.LONGER_ID: Row(
+        "starts a new call when index or id changes, unless both are shorter",
+        "key fragments by {key} alone, not by the longer {id}",
+        ("aichat",),
+    ),
+    Key.NEWEST_OF_INDEX: Row(
+        "starts a new call for another id at the same index",
+        "key fragments by {key}, even if {id} changes",
+        ("hermes-agent",),
+    ),
     Key.FIRST_OF_INDEX: Row(
-        "takes another id at the same index for a new call, and what has no id for more of the first one",
+        "starts a new call for another id at the same index, and adds fragments without an id to the first one",
+        "key fragments by {key} alone, and add those without {id} to the newest call",
         ("langchain", "anthropic-sdk-python"),
     ),
-    Key.ONLY_OF_INDEX: Row("passes over what has no id where several calls fit it", ("AI SDK",)),
-    Key.CHANGED_INDEX: Row("takes every change of the index for a new call", ("llama-index", "LangChain4j")),
-    Key.POSITION: Row(
-        "takes the index for a position in its list of calls, and appends where there is none", ("openai-python",)
+    Key.ONLY_OF_INDEX: Row(
+        "skips fragments without an id where several calls match",
+        "key fragments by {key}, and skip none that comes without {id}",
+        ("AI SDK",),
     ),
-    Key.PLACE: Row("goes by the entry's place in its event"),
-    Key.ITEM: Row("goes by the item id alone", ("pydantic-ai",)),
+    Key.CHANGED_INDEX: Row(
+        "starts a new call whenever the index changes",
+        "keep open calls in a map by {key}, as fragments of several calls may alternate",
+        ("llama-index", "LangChain4j"),
+    ),
+    Key.POSITION: Row(
+        "treats the index as a position in its list of calls, and appends where the position is missing",
+        "keep open calls in a map by {key}, not in a list",
+        ("openai-python",),
+    ),
+    Key.PLACE: Row(
+        "matches on the position of the entry in its event",
+        "key fragments by {key}, not by their position in the event",
+    ),
+    Key.ITEM: Row("matches on the item id only", "key fragments by {index} if {item} is unknown", ("pydantic-ai",)),
     Key.LAST: Row(
-        "adds every delta to the call that was opened last",
+        "adds every delta to the last opened call",
+        "key fragments by {key}, not by the last opened call",
         ("llama-index", "pi-ai", "agent-framework", "langchain-oracle", "any-llm"),
     ),
-    Key.ENTRY: Row("takes every entry for a call of its own", ("OpenClaw",)),
-    Key.ONE: Row("takes all entries for one call", ("open-interpreter",)),
-    NoIndex.NEW: Row("takes an entry without an index for a new call", ("pi-ai", "AI SDK", "openai-node", "strands")),
-    NoIndex.LAST: Row("takes an entry without an index for more of the last call"),
-    NoIndex.PLACE: Row("takes an entry without an index for the call of its place in the event"),
-    NoIndex.ID: Row("goes by the id where there is no index"),
-    NoIndex.DROPPED: Row("passes over entries without an index", ("Open WebUI",)),
-    Entries.FIRST: Row("reads only the first entry of an event", ("aichat", "llama-index", "open-interpreter")),
-    Adding.WHOLE: Row("closes a call once its arguments are whole, and loses what follows", ("AI SDK",)),
-    Adding.HEADER: Row("takes a name behind whole arguments for a new call", ("AI SDK",)),
-    Adding.NEXT: Row("takes whatever follows whole arguments for a new call", ("google-adk",)),
-    Adding.FINISH: Row("reads nothing behind the finish reason", ("strands", "aichat")),
-    Adding.REPLACE: Row("lets an entry with an id replace what came of its call", ("ruby_llm",)),
-    Source.MESSAGE: Row("reads the calls of the final message too"),
-    Source.DELTAS: Row("reads the deltas alone, and not what says the call as a whole", ("langchain", "pi-ai")),
-    Source.DONE: Row("takes the arguments from the event that says them whole", ("llama-index",)),
-    Source.ITEM: Row("takes the call from the event that closes its item", ("Codex", "AI SDK")),
-    Source.COMPLETED: Row("takes the calls from the event that ends the response", ("openai-agents (Python)",)),
-    Source.START: Row("takes the arguments from the event that opens the call"),
-    Source.START_AND_DELTAS: Row("puts the deltas behind the arguments of the event that opens the call", ("AI SDK",)),
-    Name.LAST: Row("takes the last name of a call", ("agno", "openai-agents (Python)", "openai-node")),
+    Key.ENTRY: Row(
+        "treats every entry as a separate call", "join all fragments with the same {key} into one call", ("OpenClaw",)
+    ),
+    Key.ONE: Row("treats all entries as one call", "keep a separate call for each {key}", ("open-interpreter",)),
+    NoIndex.NEW: Row(
+        "starts a new call for an entry without an index",
+        "add a fragment without {index} to the open call",
+        ("pi-ai", "AI SDK", "openai-node", "strands"),
+    ),
+    NoIndex.LAST: Row(
+        "adds an entry without an index to the last call", "treat a missing {index} as 0, not as that of the last call"
+    ),
+    NoIndex.PLACE: Row(
+        "matches an entry without an index on its position in the event",
+        "treat a missing {index} as 0, not as the position in the event",
+    ),
+    NoIndex.ID: Row(
+        "matches on the id where the index is missing", "treat a missing {index} as 0, even if {id} is new"
+    ),
+    NoIndex.DROPPED: Row("skips entries without an index", "read fragments without {index}", ("Open WebUI",)),
+    Entries.FIRST: Row(
+        "reads only the first entry of an event",
+        "read every entry of an event",
+        ("aichat", "llama-index", "open-interpreter"),
+    ),
+    Adding.WHOLE: Row(
+        "closes a call when its arguments are valid JSON, and drops later fragments",
+        "append fragments until the response ends, even after valid JSON",
+        ("AI SDK",),
+    ),
+    Adding.HEADER: Row(
+        "starts a new call for a name after complete arguments",
+        "start a new call for another {key}, not for a name after complete arguments",
+        ("AI SDK",),
+    ),
+    Adding.NEXT: Row(
+        "starts a new call for anything after complete arguments",
+        "start a new call for another {key}, not for text after complete arguments",
+        ("google-adk",),
+    ),
+    Adding.FINISH: Row(
+        "ignores everything after the finish reason",
+        "read all events until the stream ends, even after the finish reason",
+        ("strands", "aichat"),
+    ),
+    Adding.REPLACE: Row(
+        "replaces a call when an entry repeats its id",
+        "append to a call whose {id} is repeated, and keep what it has",
+        ("ruby_llm",),
+    ),
+    Source.MESSAGE: Row(
+        "also reads the calls of the final message", "read the calls of the final message only if no deltas came"
+    ),
+    Source.DELTAS: Row(
+        "reads only deltas, not events with the complete call",
+        "read the complete call from the events that repeat it",
+        ("langchain", "pi-ai"),
+    ),
+    Source.DONE: Row(
+        "reads the arguments from the event with the complete arguments",
+        "read the argument deltas, and not only the event with the complete arguments",
+        ("llama-index",),
+    ),
+    Source.ITEM: Row(
+        "reads the call from the event that closes its item",
+        "read the deltas, and not only the event that closes the item",
+        ("Codex", "AI SDK"),
+    ),
+    Source.COMPLETED: Row(
+        "reads the calls from the event that ends the response",
+        "read the events of each call, and not only the event that ends the response",
+        ("openai-agents (Python)",),
+    ),
+    Source.START: Row(
+        "reads the arguments from the event that opens the call",
+        "read the argument deltas, and not only the event that opens the call",
+    ),
+    Source.START_AND_DELTAS: Row(
+        "appends the deltas to the arguments of the event that opens the call",
+        "let the deltas replace the arguments of the event that opens the call",
+        ("AI SDK",),
+    ),
+    Name.LAST: Row(
+        "uses the last name of a call",
+        "keep the first name of a call, and ignore later ones",
+        ("agno", "openai-agents (Python)", "openai-node"),
+    ),
     Name.JOINED: Row(
-        "joins the names of a call",
+        "concatenates the names of a call",
+        "keep the first name of a call, and append nothing to it",
         ("autogen", "llama-index", "pydantic-ai", "google-adk", "haystack", "openai-python", "Qwen-Agent"),
     ),
-    Name.OPENING: Row("takes the name from the entry that opens the call, and from no other", ("strands",)),
-    Name.OVERWRITTEN: Row("overwrites the name, with an empty one too", ("semantic-kernel", "dshcode")),
-    Id.LAST: Row("takes the last id of a call", ("agno", "openai-node", "pydantic-ai")),
-    Id.JOINED: Row("joins the ids of a call", ("LangChain4j", "llama-index", "autogen", "openai-python")),
-    Id.OPENING: Row("takes the id from the entry that opens the call, and from no other", ("strands",)),
-    Id.OVERWRITTEN: Row("overwrites the id, with an empty one too", ("langchain",)),
-    Id.ITEM: Row("takes the item id for the call's", ("pydantic-ai",)),
-    Id.OWN: Row("gives calls ids of its own", ("agno", "google-adk")),
-    Id.UNIQUE: Row("gives a call whose id is taken one of its own", ("AI SDK",)),
-    Arguments.FIRST: Row(
-        "reads the first fragment of the arguments alone", ("AI SDK", "strands", "smolagents", "openrouter-ai-sdk")
+    Name.OPENING: Row(
+        "reads the name only from the entry that opens the call",
+        "read the name from any fragment of the call",
+        ("strands",),
     ),
-    Arguments.LAST: Row("reads the last fragment of the arguments alone", ("ruby_llm",)),
-    Arguments.AFTER_OPENING: Row("loses the arguments of the entry that opens the call"),
+    Name.OVERWRITTEN: Row(
+        "overwrites the name, even with an empty one",
+        "keep the name of a call, even if a later one is empty",
+        ("semantic-kernel", "dshcode"),
+    ),
+    Id.LAST: Row(
+        "uses the last id of a call",
+        "keep the first {id} of a call, and ignore later ones",
+        ("agno", "openai-node", "pydantic-ai"),
+    ),
+    Id.JOINED: Row(
+        "concatenates the ids of a call",
+        "keep the first {id} of a call, and append nothing to it",
+        ("LangChain4j", "llama-index", "autogen", "openai-python"),
+    ),
+    Id.OPENING: Row(
+        "reads the id only from the entry that opens the call", "read {id} from any fragment of the call", ("strands",)
+    ),
+    Id.OVERWRITTEN: Row(
+        "overwrites the id, even with an empty one",
+        "keep the {id} of a call, even if a later one is empty",
+        ("langchain",),
+    ),
+    Id.ITEM: Row("uses the item id as the call id", "return {id}, not the id of the item", ("pydantic-ai",)),
+    Id.OWN: Row("generates ids for calls", "return the {id} from the stream", ("agno", "google-adk")),
+    Id.UNIQUE: Row(
+        "generates an id for a call whose id is already used",
+        "return the {id} from the stream, even if it is repeated",
+        ("AI SDK",),
+    ),
+    Arguments.FIRST: Row(
+        "reads only the first fragment of the arguments",
+        "append all argument fragments of a call, not only the first",
+        ("AI SDK", "strands", "smolagents", "openrouter-ai-sdk"),
+    ),
+    Arguments.LAST: Row(
+        "reads only the last fragment of the arguments",
+        "append all argument fragments of a call, not only the last",
+        ("ruby_llm",),
+    ),
+    Arguments.AFTER_OPENING: Row(
+        "drops the arguments of the entry that opens the call", "keep the arguments of the fragment that opens the call"
+    ),
     Objects.OWN_STRING: Row(
-        "makes `[object Object]`, or what its language makes, of arguments that are an object",
+        "converts an arguments object to `[object Object]` or its language's equivalent",
+        "serialize an arguments object as JSON",
         ("openai-node", "openai-agents-js"),
     ),
-    Objects.PASSED_OVER: Row("passes over arguments that are no string, or stand under another key"),
-    Invalid.EMPTY: Row("makes `{}` of arguments that are not valid JSON", ("strands", "AI SDK", "openrouter-ai-sdk")),
+    Objects.PASSED_OVER: Row(
+        "skips arguments that are not a string or have another key",
+        "accept arguments that are an object or have another key",
+    ),
+    Invalid.EMPTY: Row(
+        "replaces arguments that are not valid JSON by `{}`",
+        "reject arguments that are not valid JSON instead of using `{{}}`",
+        ("strands", "AI SDK", "openrouter-ai-sdk"),
+    ),
     Invalid.HEAD: Row(
-        "keeps the valid head of arguments that are not valid JSON", ("AI SDK", "openrouter-ai-sdk", "pi-ai")
+        "keeps the valid beginning of arguments that are not valid JSON",
+        "reject arguments that are not valid JSON instead of using their beginning",
+        ("AI SDK", "openrouter-ai-sdk", "pi-ai"),
     ),
     Invalid.COMPLETED: Row(
-        "repairs arguments that are not valid JSON: closes open strings and brackets, makes a list of several values",
+        "repairs arguments that are not valid JSON: closes open strings and brackets, puts several values into a list",
+        "reject arguments that are not valid JSON instead of completing them",
         ("langchain", "langchainjs", "langgraph", "pi-ai"),
     ),
-    Invalid.SHORTENED: Row("drops the last member of arguments that were cut off, and closes the brackets"),
-    Invalid.WRAPPED: Row("wraps arguments that are not valid JSON into an object or a string", ("pydantic-ai",)),
-    NoObject.INVALID: Row("treats arguments that are a string as not valid", ("AI SDK", "pydantic-ai")),
-    Kept.NAMED: Row("drops calls without a name", ("aichat", "opencode", "cline")),
-    Kept.WITH_ID: Row("drops calls without an id", ("litellm",)),
-    Kept.VALID: Row("drops calls whose arguments are not valid JSON", ("haystack", "smolagents")),
-    Kept.FIRST: Row("keeps the first call only", ("Continue",)),
-    Kept.LAST: Row("keeps the last call only"),
-    Kept.PADDED: Row("fills the places before the first index with empty calls", ("agno", "whip")),
+    Invalid.SHORTENED: Row(
+        "drops the last member of truncated arguments, and closes the brackets",
+        "reject arguments that are not valid JSON instead of shortening them",
+    ),
+    Invalid.WRAPPED: Row(
+        "wraps arguments that are not valid JSON into an object or a string",
+        "reject arguments that are not valid JSON instead of wrapping them",
+        ("pydantic-ai",),
+    ),
+    NoObject.INVALID: Row(
+        "treats arguments that are a string as invalid",
+        "accept arguments that are a JSON string with an object",
+        ("AI SDK", "pydantic-ai"),
+    ),
+    Kept.NAMED: Row(
+        "drops calls without a name",
+        "report a call without a name instead of dropping it",
+        ("aichat", "opencode", "cline"),
+    ),
+    Kept.WITH_ID: Row("drops calls without an id", "keep calls without {id}", ("litellm",)),
+    Kept.VALID: Row(
+        "drops calls whose arguments are not valid JSON",
+        "report a call with invalid arguments instead of dropping it",
+        ("haystack", "smolagents"),
+    ),
+    Kept.FIRST: Row("keeps only the first call", "keep every call of a response, not only the first", ("Continue",)),
+    Kept.LAST: Row("keeps only the last call", "keep every call of a response, not only the last"),
+    Kept.PADDED: Row(
+        "fills the positions before the first index with empty calls",
+        "keep open calls in a map by {key}, and add no empty calls",
+        ("agno", "whip"),
+    ),
 }
 """Every deviation. Those of equal effect are told apart by how many projects they were seen in."""
-BY_THE_LETTER: Final = "reads the stream as the protocol says; the stream says the calls otherwise than they were meant"
+_CHAT_KEYS: Final = ("index",)
+BY_THE_LETTER: Final = "followed the protocol, but the stream is malformed"
+
+
+def fix(deviations: tuple[Deviation, ...], protocol: WireProtocol | None = None) -> str:
+    """What to change: in the client, or in the stream of a client without deviations.
+
+    `protocol` names the fields; by default those of Chat Completions.
+    """
+    if not deviations:
+        return "the provider has to send a valid stream"
+    return f"fix the client: {'; '.join(_fix(one, protocol) for one in deviations)}"
+
+
+def _fix(deviation: Deviation, protocol: WireProtocol | None) -> str:
+    keys = _CHAT_KEYS if protocol is None else protocol.call_keys
+    if isinstance(deviation, Key) and not keys:
+        return "treat each entry as a complete call"
+    fields = [f"`{one}`" for one in keys or _CHAT_KEYS]
+    id_key = "id" if protocol is None else protocol.id_key
+    return ROWS[deviation].fix.format(key=" or ".join(fields), index=fields[-1], item=fields[0], id=f"`{id_key}`")
 
 
 def names(deviations: tuple[Deviation, ...]) -> list[str]:

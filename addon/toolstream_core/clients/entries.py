@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.model import ABSENT, Kind, Phase
+from toolstream_core.model import Kind, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.model import EventContent, Fragment
 
-MAX_ENTRIES: Final = 600
-"""Entries of an answer that are looked at one by one; the middles of longer runs of bare fragments are joined."""
+_KEPT: Final = 2
+"""Entries at each end of a run that stay as they are; the middle is joined."""
 
 
 class ReceivedEvent(NamedTuple):
@@ -36,52 +36,73 @@ class Entry(NamedTuple):
     """Whether it stands in the final `message` of a stream of deltas, which says calls that were streamed again."""
     finished: bool
     """Whether an earlier event said the finish reason."""
+    at: int
+    """Its place among all fragments of its event, those of calls that the provider runs included."""
+    times: int = 1
+    """How many entries of a run it stands for."""
+
+
+class EntryReader:
+    """Reads the tool-call entries of a response, event by event."""
+
+    def __init__(self) -> None:
+        """No event has come."""
+        self._finished = self._ended = False
+
+    def take(self, event: ReceivedEvent) -> list[Entry]:
+        """The entries of the next event; none after the event that ends the response."""
+        number, content = event
+        if self._ended:
+            return []
+        ours = [(at, one) for at, one in enumerate(content.fragments) if one.kind is not Kind.SERVER]
+        alone = len(ours) == 1
+        found = [
+            Entry(number, place, alone, one, one.phase is Phase.WHOLE and not content.end, self._finished, at)
+            for place, (at, one) in enumerate(ours)
+        ]
+        self._finished = self._finished or any(one.reason for one in content.finishes)
+        self._ended = content.end
+        return found
 
 
 def entries_of(events: Iterable[ReceivedEvent]) -> list[Entry]:
-    """The entries of the calls that the client runs, up to the event that ends the answer."""
+    """The entries of the calls that the client runs, up to the event that ends the response."""
+    reader = EntryReader()
+    return [entry for event in events for entry in reader.take(event)]
+
+
+def shortened(entries: Iterable[Entry]) -> list[Entry]:
+    """The entries with the middles of runs joined; a run is alike but for its argument text.
+
+    What tells readings apart stands at the ends of runs, but for clients that open a call for each entry of a run.
+    """
     found: list[Entry] = []
-    finished = False
-    for number, content in events:
-        ours = [one for one in content.fragments if one.kind is not Kind.SERVER]
-        found += [
-            Entry(number, place, len(ours) == 1, one, one.phase is Phase.WHOLE and not content.end, finished)
-            for place, one in enumerate(ours)
-        ]
-        finished = finished or any(one.reason for one in content.finishes)
-        if content.end:
-            break
-    return found if len(found) <= MAX_ENTRIES else _shortened(found)
-
-
-def _shortened(entries: Sequence[Entry]) -> list[Entry]:
-    """The entries with the middles of runs joined: what tells readings apart stands at the ends of runs."""
-    runs: list[list[Entry]] = []
+    run: list[Entry] = []
     for one in entries:
-        if runs and _bare(one) and _bare(runs[-1][-1]) and _alike(one, runs[-1][-1]):
-            runs[-1].append(one)
-        else:
-            runs.append([one])
-    return [one for run in runs for one in _joined(run)]
+        bare = _bare(one)
+        if run and not (bare and _alike(one, run[-1])):
+            found += _joined(run)
+            run = []
+        (run if bare else found).append(one)
+    return [*found, *_joined(run)]
 
 
 def _bare(entry: Entry) -> bool:
-    fragment = entry.fragment
-    unnamed = not isinstance(fragment.id, str) and not isinstance(fragment.name, str)
-    return entry.alone and unnamed and fragment.phase is Phase.MORE
+    """Whether an entry only adds argument text that completes no object."""
+    fragment, text = entry.fragment, entry.fragment.arguments
+    alone = entry.alone and fragment.phase is Phase.MORE and fragment.well_formed
+    return alone and isinstance(text, str) and bool(text) and not text.rstrip().endswith("}")
 
 
 def _alike(one: Entry, other: Entry) -> bool:
-    return one.finished == other.finished and one.fragment._replace(arguments=ABSENT) == other.fragment._replace(
-        arguments=ABSENT
-    )
+    return one.finished == other.finished and one.fragment == other.fragment._replace(arguments=one.fragment.arguments)
 
 
-def _joined(run: Sequence[Entry]) -> Iterable[Entry]:
+def _joined(run: Sequence[Entry]) -> Sequence[Entry]:
     """The first two and the last two of a run, and between them one with the rest's text."""
-    first, middle, last = run[:2], run[2:-2], run[max(2, len(run) - 2) :]
-    yield from first
-    if middle:
-        text = "".join(one.fragment.arguments for one in middle if isinstance(one.fragment.arguments, str))
-        yield middle[0]._replace(fragment=middle[0].fragment._replace(arguments=text))
-    yield from last
+    middle = run[_KEPT:-_KEPT]
+    if not middle:
+        return run
+    text = "".join(one.fragment.arguments for one in middle if isinstance(one.fragment.arguments, str))
+    joined = middle[0]._replace(fragment=middle[0].fragment._replace(arguments=text), times=len(middle))
+    return [*run[:_KEPT], joined, *run[-_KEPT:]]

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.clients.deviations import BY_THE_LETTER, ROWS, projects
+from toolstream_core.clients.deviations import BY_THE_LETTER, ROWS, fix, projects
 from toolstream_core.clients.entries import entries_of
-from toolstream_core.clients.fit import fitting, gives
-from toolstream_core.clients.model import AXES, STANDARD, Arguments, Kept, Key
+from toolstream_core.clients.fit import fitting, gives, giving
+from toolstream_core.clients.model import AXES, STANDARD, Arguments, ClientModel, Kept, Key, axis_of
 from toolstream_core.clients.parting import parting
 from toolstream_core.clients.received import Received
+from toolstream_core.clients.space import KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from toolstream_core.clients.entries import Entry, ReceivedEvent
-    from toolstream_core.clients.model import ClientModel, Deviation
+    from toolstream_core.clients.model import Deviation
     from toolstream_core.clients.received import Answer
+    from toolstream_core.clients.stepping import Change
     from toolstream_core.protocols.call_form import CallForm
+    from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.protocols.requests.conversation import EchoedCall
 
 MAX_CLIENTS: Final = 256
@@ -38,6 +43,17 @@ class Explanation:
     """What the client went by in that event, where that is one value."""
     others: tuple[ClientModel, ...] = ()
     """The other models of as few deviations that give the same."""
+    common: tuple[ClientModel, ...] = ()
+    """Models of common clients with more deviations that give the same too: advice has to help them."""
+    wrong: tuple[Deviation, ...] = ()
+    """The fewest deviations without which the client would read the intended calls; else all of them."""
+    shows: Deviation | None = None
+    """The deviation that shows in that event."""
+    change: Change | None = None
+    """What that event does to the client's calls, where it belongs to another call than by the protocol."""
+    choice: int = 0
+    """The choice that the client went on with."""
+    protocol: WireProtocol | None = None
 
     @property
     def names(self) -> list[str]:
@@ -50,17 +66,21 @@ class Explanation:
         return projects(self.model.deviations)
 
     @property
+    def fix(self) -> str:
+        """What to change in the client, or in the stream."""
+        return fix(self.wrong or self.model.deviations, self.protocol)
+
+    @property
     def text(self) -> str:
-        """What the client does, and where it shows first."""
-        words = "; ".join(ROWS[one].words for one in self.model.deviations) or BY_THE_LETTER
-        where = (
-            ""
-            if self.event is None
-            else f": {self.seen} at event {self.event}"
-            if self.seen
-            else f": event {self.event}"
-        )
-        return f"{words}{where}"
+        """What the client does, to be read after its name."""
+        return ", and ".join(ROWS[one].words for one in self.model.deviations) or BY_THE_LETTER
+
+    @property
+    def where(self) -> str:
+        """Where it shows first."""
+        if self.event is None:
+            return ""
+        return f"first misreads event {self.event}{f': {self.seen}' if self.seen else ''}"
 
 
 class Explainer:
@@ -88,14 +108,25 @@ class Explainer:
         model = min(models, key=lambda one: _unlikely(one, known))
         if client:
             self._remember(client, model)
+        others = tuple(one for one in models if one is not model)
+        common = tuple(_common(form, entries, echoed)) if model.deviations else ()
+        found_too = tuple(one for one in common if one not in models)
+        choice = entries[0].fragment.choice if entries else 0
         parted = parting(model, form, entries)
-        event, seen = parted if parted is not None else (None, "")
-        return Explanation(model, event, seen, tuple(one for one in models if one is not model))
+        if parted is None:
+            return Explanation(model, others=others, common=found_too, choice=choice)
+        shows = next((one for one in model.deviations if axis_of(one) in parted.axes), model.deviations[0])
+        return Explanation(
+            model, parted.event, parted.seen, others, found_too, shows=shows, change=parted.change, choice=choice
+        )
 
     def explain_answer(self, answer: Answer, echoed: Sequence[EchoedCall], client: str = "") -> Explanation | None:
         """As `explain`, of an answer's bytes as the client got them; `None` too where they are no LLM's."""
         got = Received(answer)
-        return None if got.protocol is None else self.explain(got.protocol.call_form, got.events, echoed, client)
+        if got.protocol is None:
+            return None
+        found = self.explain(got.protocol.call_form, got.events, echoed, client)
+        return found and replace(found, protocol=got.protocol, wrong=_wrong(found.model, got))
 
     def known(self, client: str) -> ClientModel:
         """What was learned of a client: all deviations that explained it so far, together."""
@@ -123,6 +154,12 @@ def _fitting(
     return fitting(form, entries, echoed)
 
 
+def _common(form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall]) -> Iterator[ClientModel]:
+    """Clients with a known key, which may drop calls without a name, if they give what came back."""
+    models = (STANDARD.having([key, kept]) for key in KEYS[form] for kept in (Kept.ALL, Kept.NAMED))
+    return giving(models, form, entries, echoed)
+
+
 def _alternatives(entries: Sequence[Entry]) -> list[list[Entry]]:
     """The entries of each choice: a client goes on with one of them."""
     choices = dict.fromkeys(one.fragment.choice for one in entries) or {0: None}
@@ -136,6 +173,16 @@ def _needed(model: ClientModel, form: CallForm, entries: Sequence[Entry], echoed
         if gives(without, form, entries, echoed):
             model = without
     return model
+
+
+def _wrong(model: ClientModel, got: Received) -> tuple[Deviation, ...]:
+    """The fewest deviations without which the client would read the intended calls; else all of them."""
+    every = model.deviations
+    for count in range(1, len(every)):
+        for some in combinations(every, count):
+            if got.is_understood(reduce(ClientModel.without, some, model), got.meant):
+                return some
+    return every
 
 
 _BLUNT: Final[Mapping[Deviation, int]] = {

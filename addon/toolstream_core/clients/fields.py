@@ -7,110 +7,129 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.open_call import nonblank
 from toolstream_core.clients.model import Arguments, Id, Name, Objects, Source
+from toolstream_core.clients.value import Value
 from toolstream_core.model import Kind, Phase
 from toolstream_core.protocols.call_form import CallForm
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from toolstream_core.clients.entries import Entry
+    from toolstream_core.clients.model import ClientModel
     from toolstream_core.clients.opened import Group
+    from toolstream_core.clients.value import Edit
     from toolstream_core.model import Fragment, Seen
 
 OWN_STRING: Final = "[object Object]"
 """What JavaScript makes of an object where it wants a string."""
-_SAID_AGAIN: Final = {Source.DONE: Phase.ARGUMENTS, Source.ITEM: Phase.CLOSE, Source.COMPLETED: Phase.WHOLE}
+ALONE: Final = {Source.ITEM: Phase.CLOSE, Source.COMPLETED: Phase.WHOLE}
+"""The phase of the events from which a client takes the name and the id too."""
+MADE_UP: Final = frozenset({Id.OWN, Id.UNIQUE})
+"""Ids that the client generates."""
 _DELTAS: Final = frozenset({Phase.OPEN, Phase.MORE})
+_START, _DELTA, _DONE, _CLOSED, _COMPLETED = range(5)
+_OF_DELTAS: Final = dict.fromkeys((Phase.OPEN, Phase.MORE, Phase.WHOLE), _START)
+_ANNOUNCED: Final[Mapping[Source, Mapping[Phase, int]]] = {
+    Source.PROTOCOL: {
+        Phase.OPEN: _START,
+        Phase.MORE: _DELTA,
+        Phase.ARGUMENTS: _DONE,
+        Phase.CLOSE: _CLOSED,
+        Phase.WHOLE: _COMPLETED,
+    },
+    Source.MESSAGE: {Phase.OPEN: _START, Phase.MORE: _DELTA},
+    Source.DELTAS: {Phase.OPEN: _START, Phase.MORE: _DELTA},
+    Source.DONE: {Phase.ARGUMENTS: _DONE},
+    Source.ITEM: {Phase.CLOSE: _CLOSED},
+    Source.COMPLETED: {Phase.WHOLE: _COMPLETED},
+    Source.START: {Phase.OPEN: _START},
+    Source.START_AND_DELTAS: {Phase.OPEN: _START, Phase.MORE: _START},
+}
+"""The events from which a client takes arguments, with their ranks: what is said once more counts before deltas."""
 
 
 def readable(group: Group, source: Source) -> bool:
     """Whether a client that reads `source` gets to know the call at all."""
-    if source in (Source.ITEM, Source.COMPLETED):
-        return any(one.fragment.phase is _SAID_AGAIN[source] for one in group.entries)
+    if source in ALONE:
+        return any(one.fragment.phase is ALONE[source] for one in group.entries)
     return source is not Source.DELTAS or any(one.fragment.phase in _DELTAS for one in group.entries)
+
+
+class CallValues:
+    """Id, name and arguments of one call as the client of a model reads them, entry by entry."""
+
+    def __init__(self, model: ClientModel, form: CallForm) -> None:
+        """Nothing has come."""
+        self._model, self._form = model, form
+        self.all = (Value(model.id), Value(model.name), Value(model.arguments))
+        """Id, name, arguments."""
+        self.id, self.name, self.arguments = self.all
+
+    def take(self, group: Group, entry: Entry) -> tuple[Edit | None, Edit | None, Edit | None]:
+        """What an entry changes in id, name and arguments; it is one of `group` by now."""
+        model = self._model
+        return (
+            _take_id(self.id, group, entry, model.id),
+            _take_name(self.name, group, entry, model.name),
+            _take_arguments(self.arguments, entry.fragment, self._form, model.source, model.objects),
+        )
 
 
 def name_of(group: Group, rule: Name) -> str:
     """The name that the client gives the call."""
-    return _one([one.fragment.name for one in _saying(group, joined=rule is Name.JOINED)], rule.name)
+    value = Value(rule)
+    for one in group.entries:
+        _take_name(value, group, one, rule)
+    return value.text()
 
 
 def id_of(group: Group, rule: Id) -> str:
     """The id that the client gives the call."""
-    if rule is Id.ITEM:
-        return group.item_id
-    return _one([one.fragment.id for one in _saying(group, joined=rule is Id.JOINED)], rule.name)
-
-
-def _saying(group: Group, *, joined: bool) -> list[Entry]:
-    """The entries whose identity counts: nobody joins to the deltas what says the call once more."""
-    deltas = [one for one in group.entries if joined and one.fragment.phase in _DELTAS]
-    return deltas or group.entries
-
-
-def _one(seen: Sequence[Seen[str]], rule: str) -> str:
-    """The value of several that a rule, by its name in `Name` and `Id`, takes."""
-    present = [one for one in seen if isinstance(one, str)]
-    given = [one for one in present if one]
-    match rule:
-        case "OPENING":
-            return seen[0] if seen and isinstance(seen[0], str) else ""
-        case "OVERWRITTEN":
-            return present[-1] if present else ""
-        case "LAST":
-            return given[-1] if given else ""
-        case "JOINED":
-            return "".join(given)
-    return given[0] if given else ""
+    value = Value(rule)
+    for one in group.entries:
+        _take_id(value, group, one, rule)
+    return value.text()
 
 
 def arguments_of(group: Group, form: CallForm, source: Source, rule: Arguments, objects: Objects) -> str:
     """The text that the client takes for the call's arguments, before it looks whether that is JSON."""
-    entries: Sequence[Entry] = group.entries
+    value = Value(rule)
+    for one in group.entries:
+        _take_arguments(value, one.fragment, form, source, objects)
+    return value.text()
+
+
+def _take_name(value: Value, group: Group, entry: Entry, rule: Name) -> Edit | None:
+    return _take_identity(value, group, entry, entry.fragment.name, joined=rule is Name.JOINED)
+
+
+def _take_id(value: Value, group: Group, entry: Entry, rule: Id) -> Edit | None:
+    if rule is Id.ITEM:
+        return value.take(group.item_id)
+    return _take_identity(value, group, entry, entry.fragment.id, joined=rule is Id.JOINED)
+
+
+def _take_identity(value: Value, group: Group, entry: Entry, seen: Seen[str], *, joined: bool) -> Edit | None:
+    if joined and isinstance(seen, str):
+        seen *= entry.times
+    return value.take(seen, _rank(group, entry.fragment, joined=joined))
+
+
+def _rank(group: Group, fragment: Fragment, *, joined: bool) -> int:
+    """How much an entry's identity counts: nobody joins to the deltas what says the call once more."""
+    if fragment.phase is group.alone and isinstance(fragment.name, str):
+        return 2
+    return 1 if joined and fragment.phase in _DELTAS else 0
+
+
+def _take_arguments(value: Value, fragment: Fragment, form: CallForm, source: Source, objects: Objects) -> Edit | None:
     if form is CallForm.ANNOUNCED:
-        again = _said_again(entries, source)
-        if again is not None:
-            return _text(again, objects)
-    entries = [one for one in entries if form is CallForm.WHOLE or one.fragment.phase in (*_DELTAS, Phase.WHOLE)]
-    if form is CallForm.ANNOUNCED:
-        entries = _announced(entries, source)
-    return _put_together(entries, rule, objects)
-
-
-def _said_again(entries: Sequence[Entry], source: Source) -> Fragment | None:
-    """The fragment that says the arguments as a whole, where the client goes by it."""
-    phases = (Phase.WHOLE, Phase.CLOSE, Phase.ARGUMENTS) if source is Source.PROTOCOL else (_SAID_AGAIN.get(source),)
-    for phase in phases:
-        said = [one.fragment for one in entries if one.fragment.phase is phase and one.fragment.arguments]
-        if said:
-            return said[-1]
-    return None
-
-
-def _announced(entries: Sequence[Entry], source: Source) -> Sequence[Entry]:
-    """The start's arguments count where no deltas follow."""
-    start = [one for one in entries if one.fragment.phase is Phase.OPEN]
-    deltas = [one for one in entries if one.fragment.phase is Phase.MORE and one.fragment.arguments]
-    match source:
-        case Source.START:
-            return start
-        case Source.START_AND_DELTAS:
-            return [*start, *deltas]
-        case Source.DONE | Source.ITEM | Source.COMPLETED:
-            return []
-    return deltas or start
-
-
-def _put_together(entries: Sequence[Entry], rule: Arguments, objects: Objects) -> str:
-    if rule is Arguments.AFTER_OPENING:
-        entries = entries[1:]
-    texts = [text for one in entries if (text := _text(one.fragment, objects))]
-    match rule:
-        case Arguments.FIRST:
-            return texts[0] if texts else ""
-        case Arguments.LAST:
-            return texts[-1] if texts else ""
-    return "".join(texts)
+        rank = _ANNOUNCED[source].get(fragment.phase)
+    else:
+        rank = 0 if form is CallForm.WHOLE else _OF_DELTAS.get(fragment.phase)
+    if rank is None or (rank and not fragment.arguments):
+        return None
+    return value.take(_text(fragment, objects), rank, complete=rank > _DELTA)
 
 
 def _text(fragment: Fragment, objects: Objects) -> str:

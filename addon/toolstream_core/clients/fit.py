@@ -6,15 +6,15 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from toolstream_core.clients.entries import shortened
 from toolstream_core.clients.fields import arguments_of, id_of, name_of
-from toolstream_core.clients.grouping import grouped
+from toolstream_core.clients.grouping import grouped, splits
 from toolstream_core.clients.model import STANDARD, Arguments, ClientModel, Id, Invalid, Kept, Name, NoObject, Objects
-from toolstream_core.clients.outcome import fits, kept_arguments
-from toolstream_core.clients.reading import kept
+from toolstream_core.clients.outcome import fits, kept, kept_arguments
 from toolstream_core.clients.space import groupings, objects
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from toolstream_core.clients.entries import Entry
     from toolstream_core.clients.opened import Group
@@ -26,8 +26,6 @@ MAX_OF_GROUPING: Final = 2
 """Deviations, at most, that concern which entries make a call."""
 MANY: Final = 2000
 """From so many entries on, one at most."""
-
-
 MAX_REORDERED: Final = 100
 """Calls that are looked for in another order, at most."""
 
@@ -48,31 +46,59 @@ _STANDARD: Final = _Fields(*(getattr(STANDARD, one) for one in _Fields._fields))
 
 
 def fitting(form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall]) -> list[ClientModel]:
-    """The models of fewest deviations that make `echoed` of `entries`; none where no small set does."""
+    """The models of fewest deviations that make `echoed` of `entries`; none where no small set does.
+
+    They are looked for in the shortened entries, and confirmed with all of them.
+    """
+    short = shortened(entries)
+    found = _found(form, entries, short, echoed)
+    confirmed = found if len(short) == len(entries) else [one for one in found if gives(one, form, entries, echoed)]
+    return confirmed if confirmed or not found else _found(form, entries, entries, echoed)
+
+
+def _found(
+    form: CallForm, entries: Sequence[Entry], short: Sequence[Entry], echoed: Sequence[EchoedCall]
+) -> list[ClientModel]:
+    """As `fitting`, with the entries that are read by models which treat the entries of a run alike."""
     best = MAX_DEVIATIONS
     found: list[ClientModel] = []
     seen: dict[object, int] = {}
     search = _Search(form, echoed, objects(entries))
-    for model in groupings(form, entries, 1 if len(entries) > MANY else MAX_OF_GROUPING):
+    for model in groupings(form, entries, 1 if len(short) > MANY else MAX_OF_GROUPING):
         cost = len(model.deviations)
         if cost > best:
             break
-        groups = grouped(model, form, entries)
+        if cost > 1 and len(entries) > MANY and splits(model, form, short):
+            continue
+        groups = grouped(model, form, entries, short)
         partition = (model.source, tuple(tuple(map(id, one.entries)) for one in groups))
         if seen.setdefault(partition, cost) < cost:
             continue
-        for read in search.fields(model, groups, best - cost):
-            least = cost + _cost(read)
+        for fields in search.fields(model, groups, best - cost):
+            least = cost + _cost(fields)
             if least < best:
                 best, found = least, []
             if least == best:
-                found.append(replace(model, **read._asdict()))
+                found.append(replace(model, **fields._asdict()))
     return found
+
+
+def giving(
+    models: Iterable[ClientModel], form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall]
+) -> Iterator[ClientModel]:
+    """Those of the models that make `echoed` of `entries`, tried on the shortened entries first."""
+    short = shortened(entries)
+    tried = (one for one in models if _gives(one, grouped(one, form, entries, short), form, echoed))
+    return (one for one in tried if gives(one, form, entries, echoed))
 
 
 def gives(model: ClientModel, form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall]) -> bool:
     """Whether the client of `model` makes `echoed` of `entries`."""
-    calls = kept(grouped(model, form, entries), form, model)
+    return _gives(model, grouped(model, form, entries), form, echoed)
+
+
+def _gives(model: ClientModel, groups: Sequence[Group], form: CallForm, echoed: Sequence[EchoedCall]) -> bool:
+    calls = kept(groups, form, model)
     if len(calls) != len(echoed):
         return False
     texts = [arguments_of(one, form, model.source, model.arguments, model.objects) for one in calls]
@@ -102,11 +128,16 @@ class _Search:
     def fields(self, model: ClientModel, groups: Sequence[Group], most: int) -> Iterator[_Fields]:
         """Those with `most` deviations at most, for the calls that `model` makes."""
         tried: set[object] = set()
+        kept_by: dict[Kept, Sequence[Group]] = {}
         for put, odd, keeping in product(Arguments, self._odd, Kept):
             start = _STANDARD._replace(arguments=put, objects=odd, kept=keeping)
             if _cost(start) > most:
                 continue
-            calls = kept(groups, self._form, replace(model, arguments=put, objects=odd, kept=keeping))
+            calls = kept_by.get(keeping)
+            if calls is None:
+                calls = kept(groups, self._form, replace(model, arguments=put, objects=odd, kept=keeping))
+                if keeping is not Kept.VALID:
+                    kept_by[keeping] = calls
             if len(calls) != len(self._echoed):
                 continue
             texts = [arguments_of(one, self._form, model.source, put, odd) for one in calls]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.open_call import nonblank
+from toolstream_core.clients.fields import ALONE
 from toolstream_core.clients.keys import LOOKUPS, stated_again
 from toolstream_core.clients.model import Adding, Entries, Key, NoIndex, Source
 from toolstream_core.clients.opened import Calls, Group
@@ -13,20 +13,79 @@ from toolstream_core.model import Phase
 from toolstream_core.protocols.call_form import CallForm
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from toolstream_core.clients.entries import Entry
     from toolstream_core.clients.model import ClientModel
 
+_UNTIL_WHOLE: Final = frozenset({Adding.WHOLE, Adding.HEADER, Adding.NEXT})
+"""What depends on whether the arguments so far are a complete object."""
 
-def grouped(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> list[Group]:
-    """The calls that the client of `model` makes of `entries`, in the order in which it opens them."""
-    calls = Calls(form, model.no_index)
-    first = entries[0].fragment.choice if entries else 0
+
+class Grouping:
+    """Puts the entries of a response into calls, one entry at a time, as the client of a model does."""
+
+    def __init__(self, model: ClientModel, form: CallForm, choice: int | None = None) -> None:
+        """`choice`: the only one that the client reads; by default that of the first entry."""
+        self._model, self._choice = model, choice
+        self._calls = Calls(form, model.no_index)
+        self._alone = ALONE.get(model.source)
+        self.splits = False
+        """Whether the client opened a call for an entry that stands for several: it would open more for all of them."""
+
+    @property
+    def groups(self) -> Sequence[Group]:
+        """The calls so far, in the order in which the client opened them."""
+        return self._calls.groups
+
+    def take(self, entry: Entry) -> Group | None:
+        """The call to which the client adds `entry`; `None` if it skips the entry."""
+        if self._choice is None:
+            self._choice = entry.fragment.choice
+        if entry.fragment.choice != self._choice or not _is_read(self._model, entry):
+            return None
+        before = len(self.groups)
+        group = _group(self._model, self._calls, entry)
+        self.splits = self.splits or (entry.times > 1 and len(self.groups) > before)
+        if group is None or (self._model.adding is Adding.WHOLE and group.whole):
+            return None
+        self._add(group, entry)
+        return group
+
+    def _add(self, group: Group, entry: Entry) -> None:
+        adding, fragment = self._model.adding, entry.fragment
+        group.alone = self._alone
+        if adding is Adding.REPLACE and _identified(entry):
+            group.entries.clear()
+        group.entries.append(entry)
+        self._calls.touched(group, entry)
+        if adding in _UNTIL_WHOLE and not group.whole and isinstance(fragment.arguments, str):
+            group.whole = group.object.closed_by(fragment.arguments)
+
+
+def grouped(
+    model: ClientModel, form: CallForm, entries: Iterable[Entry], short: Iterable[Entry] | None = None
+) -> Sequence[Group]:
+    """The calls that the client of `model` makes of `entries`, in the order in which it opens them.
+
+    `short`: the entries shortened, which are taken for them where that does not mislead.
+    """
+    if short is None:
+        return _run(model, form, entries).groups
+    grouping = _run(model, form, short)
+    return grouped(model, form, entries) if grouping.splits else grouping.groups
+
+
+def splits(model: ClientModel, form: CallForm, short: Iterable[Entry]) -> bool:
+    """Whether the client opens a call for each entry of a run, so that shortened entries mislead."""
+    return _run(model, form, short).splits
+
+
+def _run(model: ClientModel, form: CallForm, entries: Iterable[Entry]) -> Grouping:
+    grouping = Grouping(model, form)
     for entry in entries:
-        if entry.fragment.choice == first and _is_read(model, entry):
-            _take(model, calls, entry)
-    return calls.groups
+        grouping.take(entry)
+    return grouping
 
 
 def _is_read(model: ClientModel, entry: Entry) -> bool:
@@ -37,21 +96,6 @@ def _is_read(model: ClientModel, entry: Entry) -> bool:
     if model.no_index is NoIndex.DROPPED and not isinstance(entry.fragment.index, int):
         return False
     return model.entries is Entries.ALL or entry.place == 0
-
-
-def _take(model: ClientModel, calls: Calls, entry: Entry) -> None:
-    group = _group(model, calls, entry)
-    if group is None:
-        return
-    if model.adding is Adding.WHOLE and group.whole:
-        return
-    if model.adding is Adding.REPLACE and _identified(entry):
-        group.entries.clear()
-    group.entries.append(entry)
-    calls.touched(group, entry)
-    if model.adding in (Adding.WHOLE, Adding.HEADER, Adding.NEXT) and not group.whole:
-        group.text += entry.fragment.arguments if isinstance(entry.fragment.arguments, str) else ""
-        group.whole = group.text.rstrip().endswith("}") and is_object(group.text)
 
 
 def _group(model: ClientModel, calls: Calls, entry: Entry) -> Group | None:

@@ -44,7 +44,7 @@ def stated_again(calls: Calls, key: Key, entry: Entry) -> Group | None:
 
 def _stated(calls: Calls, entry: Entry) -> Group | None:
     fragment = entry.fragment
-    here = calls.by_index.get(fragment.index, []) if isinstance(fragment.index, int) else []
+    here = calls.at(fragment.index).groups
     said = nonblank(fragment.id)
     if said and said in calls.by_id and (fragment.phase is Phase.WHOLE or not here):
         return calls.by_id[said]
@@ -54,12 +54,11 @@ def _stated(calls: Calls, entry: Entry) -> Group | None:
 
 
 def _of_item(calls: Calls, entry: Entry) -> Group | None:
-    item = nonblank(entry.fragment.item_id)
-    return next((group for group in reversed(calls.groups) if item and group.item_id == item), None)
+    return calls.by_item.get(nonblank(entry.fragment.item_id))
 
 
 def _by_index(calls: Calls, entry: Entry) -> Found:
-    here = calls.of_index(entry)
+    here = calls.of_index(entry).groups
     if here:
         return here[-1]
     if calls.form is CallForm.DELTAS or nonblank(entry.fragment.name):
@@ -107,42 +106,29 @@ def _by_longer_id(calls: Calls, entry: Entry) -> Found:
     return NEW if said != opened and len(said) >= len(opened) else calls.last
 
 
-def _same_id(calls: Calls, entry: Entry) -> Group | None:
-    said = nonblank(entry.fragment.id)
-    return next((group for group in reversed(calls.of_index(entry)) if not group.id or group.id == said), None)
-
-
 def _newest_of_index(calls: Calls, entry: Entry) -> Found:
-    if nonblank(entry.fragment.id):
-        return _same_id(calls, entry) or NEW
     here = calls.of_index(entry)
-    return here[-1] if here else NEW
+    if said := nonblank(entry.fragment.id):
+        return here.same_id(said) or NEW
+    return here.groups[-1] if here.groups else NEW
 
 
 def _first_of_index(calls: Calls, entry: Entry) -> Found:
-    if nonblank(entry.fragment.id):
-        return _same_id(calls, entry) or NEW
     here = calls.of_index(entry)
-    return here[0] if here else NEW
+    if said := nonblank(entry.fragment.id):
+        return here.same_id(said) or NEW
+    return here.groups[0] if here.groups else NEW
 
 
 def _only_of_index(calls: Calls, entry: Entry) -> Found:
     """By id; without one the only call of the index, or the only one where there is no index; else passed over."""
-    said = nonblank(entry.fragment.id)
-    if said:
-        return calls.by_id.get(said) or _unnamed(calls, entry) or NEW
     index = entry.fragment.index
-    here = calls.by_index.get(index, []) if isinstance(index, int) else calls.groups
+    if said := nonblank(entry.fragment.id):
+        return calls.by_id.get(said) or next(iter(calls.at(index).unnamed.values()), NEW)
     if not isinstance(index, int) and nonblank(entry.fragment.name):
         return NEW
+    here = calls.at(index).groups if isinstance(index, int) else calls.groups
     return NEW if not here else here[0] if len(here) == 1 else None
-
-
-def _unnamed(calls: Calls, entry: Entry) -> Group | None:
-    """The call of the entry's index that is still without an id."""
-    index = entry.fragment.index
-    here = calls.by_index.get(index, []) if isinstance(index, int) else []
-    return next((group for group in here if not group.id), None)
 
 
 def _by_changed_index(calls: Calls, entry: Entry) -> Found:

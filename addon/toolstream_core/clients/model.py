@@ -194,3 +194,8 @@ AXES: Final[dict[str, tuple[Deviation, ...]]] = {
 _FIELDS: Final[dict[type[Deviation], str]] = {type(values[0]): axis for axis, values in AXES.items()}
 STANDARD: Final = ClientModel()
 """The reading that the protocols mean."""
+
+
+def axis_of(deviation: Deviation) -> str:
+    """The axis of `ClientModel` that it is a value of."""
+    return _FIELDS[type(deviation)]

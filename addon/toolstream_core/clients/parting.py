@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.clients.fields import arguments_of, id_of, name_of
-from toolstream_core.clients.grouping import grouped
+from toolstream_core.clients.entries import shortened
+from toolstream_core.clients.fields import CallValues
+from toolstream_core.clients.grouping import grouped, splits
 from toolstream_core.clients.model import STANDARD, Adding, Key, NoIndex
-from toolstream_core.clients.outcome import kept_arguments
-from toolstream_core.clients.reading import kept
+from toolstream_core.clients.outcome import kept, kept_arguments
+from toolstream_core.clients.stepping import Stepper
 from toolstream_core.model import ABSENT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from toolstream_core.clients.entries import Entry
     from toolstream_core.clients.model import ClientModel
-    from toolstream_core.clients.opened import Group
+    from toolstream_core.clients.stepping import Change
     from toolstream_core.model import Json
     from toolstream_core.protocols.call_form import CallForm
 
 _BY_ID = frozenset({Key.CHANGED_ID, Key.PRESENT_ID, Key.GIVEN_ID, Key.ID, Key.NEWEST_OF_INDEX, Key.FIRST_OF_INDEX})
 _BY_BOTH = frozenset({Key.INDEX_AND_ID, Key.LONGER_ID, Key.ONLY_OF_INDEX})
+_GROUPING = ("key", "no_index", "entries", "adding", "source")
+_VALUES = (("id",), ("name",), ("arguments", "objects", "source"))
+"""The axes that decide on id, name and arguments."""
+_END = ("invalid", "no_object", "kept", "source")
 SHOWN = 24
 """Characters of an id that are shown."""
 
@@ -32,14 +36,20 @@ class Parting(NamedTuple):
 
     event: int
     seen: str
-    """What the client went by there, as text; `""` where that is no single value."""
+    """What the client went by there, with its key, as text; `""` where that is no single value."""
+    axes: tuple[str, ...] = ()
+    """The axes of `ClientModel` one of which shows there; none: nothing shows in an entry."""
+    change: Change | None = None
+    """What the entry does to the client's calls, where it belongs to another call than by the protocol."""
 
 
 def parting(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> Parting | None:
     """Where `model` first reads `entries` otherwise than the protocols mean; `None` where it never does."""
     if model == STANDARD or not entries:
         return None
-    found = [*_of_groups(model, form, entries), *_of_fields(model, form, entries)]
+    short = shortened(entries)
+    read = entries if any(splits(one, form, short) for one in (model, STANDARD)) else short
+    found = [*_of_groups(model, form, read), *_of_values(model, form, read)]
     # Made-up ids and calls show in no entry: they are there from the first one on.
     return min(found, default=Parting(entries[0].event, ""), key=lambda one: one.event)
 
@@ -47,9 +57,11 @@ def parting(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> Par
 def _of_groups(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> Iterator[Parting]:
     """The first entry that belongs to another call, or to none."""
     usual, theirs = _openers(STANDARD, form, entries), _openers(model, form, entries)
+    stepper = Stepper(model, form)
     for entry in entries:
+        change = stepper.take(entry)[0]
         if usual.get(id(entry)) != theirs.get(id(entry)):
-            yield Parting(entry.event, _went_by(model, entry))
+            yield Parting(entry.event, _went_by(model, entry), _GROUPING, change)
             return
 
 
@@ -63,12 +75,13 @@ def _went_by(model: ClientModel, entry: Entry) -> str:
     fragment = entry.fragment
     said, index = _shown(fragment.id), _shown(fragment.index)
     if model.key in _BY_ID or (model.key is Key.PROTOCOL and model.adding is Adding.REPLACE):
-        return said if fragment.id is not ABSENT or fragment.item_id is ABSENT else _shown(fragment.item_id)
+        by_item = fragment.id is ABSENT and fragment.item_id is not ABSENT
+        return f"item_id {_shown(fragment.item_id)}" if by_item else f"id {said}"
     if model.key in _BY_BOTH:
         return f"index {index}, id {said}"
     if model.key is Key.CHANGED_INDEX or (model.key is Key.PROTOCOL and model.no_index is not NoIndex.ZERO):
         return f"index {index}"
-    return _shown(fragment.item_id) if model.key is Key.ITEM else ""
+    return f"item_id {_shown(fragment.item_id)}" if model.key is Key.ITEM else ""
 
 
 def _shown(value: Json) -> str:
@@ -80,32 +93,23 @@ def _shown(value: Json) -> str:
     return f'"{short}"'
 
 
-def _of_fields(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> Iterator[Parting]:
-    """The first entry of each call whose name, id or arguments are read otherwise."""
+def _of_values(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> Iterator[Parting]:
+    """The first entry of each call from which on its id, name or arguments are read otherwise, to the end."""
     groups = grouped(model, form, entries)
     left = set(map(id, groups)) - set(map(id, kept(groups, form, model)))
     for group in groups:
-        yield from _first(group, lambda part: (name_of(part, STANDARD.name), name_of(part, model.name)))
-        yield from _first(group, lambda part: (id_of(part, STANDARD.id), id_of(part, model.id)))
-        yield from _first(group, lambda part: (_put(STANDARD, form, part), _put(model, form, part)))
-        text = _put(model, form, group)
+        usual, theirs = CallValues(STANDARD, form), CallValues(model, form)
+        since: list[Entry | None] = [None] * len(usual.all)
+        for entry in group.entries:
+            edits = zip(usual.take(group, entry), theirs.take(group, entry), strict=True)
+            for at, (one, other) in enumerate(edits):
+                if (since[at] is None and one == other) or usual.all[at].same_as(theirs.all[at]):
+                    since[at] = None
+                else:
+                    since[at] = since[at] or entry
+        for entry_since, axes in zip(since, _VALUES, strict=True):
+            if entry_since is not None:
+                yield Parting(entry_since.event, "", axes)
+        text = theirs.arguments.text()
         if id(group) in left or kept_arguments(text, model.invalid, model.no_object) != text:
-            yield Parting(group.entries[-1].event, "")
-
-
-def _put(model: ClientModel, form: CallForm, group: Group) -> str:
-    return arguments_of(group, form, model.source, model.arguments, model.objects)
-
-
-def _first(group: Group, both: Callable[[Group], tuple[str, str]]) -> Iterator[Parting]:
-    """Where the two values part for good: the first entry from which on they differ to the end."""
-    usual, theirs = both(group)
-    if usual == theirs:
-        return
-    begin, end = 0, len(group.entries)
-    while end - begin > 1:
-        middle = (begin + end) // 2
-        part = replace(group, entries=group.entries[:middle])
-        usual, theirs = both(part)
-        begin, end = (begin, middle) if usual != theirs else (middle, end)
-    yield Parting(group.entries[end - 1].event, "")
+            yield Parting(group.entries[-1].event, "", _END)

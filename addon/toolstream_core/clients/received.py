@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, override
+from typing import TYPE_CHECKING, NamedTuple, override
 
 from toolstream_core.clients.entries import ReceivedEvent, entries_of
 from toolstream_core.clients.model import Id
-from toolstream_core.clients.reading import read_entries
+from toolstream_core.clients.stepping import reads
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model.record import runs_on_client
@@ -15,11 +15,11 @@ from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.verdict.compare import same
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.clients.model import ClientModel
-    from toolstream_core.clients.reading import ReadCall
+    from toolstream_core.clients.stepping import SteppedCall
     from toolstream_core.model import Call, Event, EventContent, Exchange
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.settings import Settings
@@ -35,16 +35,33 @@ class Answer:
     """How the connection broke, where it did."""
 
 
+class Repaired(NamedTuple):
+    """What an answer becomes under some settings."""
+
+    answer: Answer | None
+    """`None` where it ends as a break, so that no call of it is run."""
+    changes: Collection[str]
+    """The names of the repairs and shapes that changed it."""
+    cut_off: str = ""
+    """The name of the defect for which it ends as a break."""
+
+
 def rewritten(answer: Answer, tried: Settings) -> Answer | None:
     """What an answer becomes under some settings; `None` where it ends as a break, so that no call of it is run."""
+    return repair(answer, tried).answer
+
+
+def repair(answer: Answer, tried: Settings) -> Repaired:
+    """As `rewritten`, with what changed it."""
     session = Session(answer.exchange, tried)
     sent = [*session.feed(answer.body), *session.end(broken=answer.broken)] if answer.body else []
     record = session.record(broken=answer.broken)
-    if record is not None and session.cut_off(record) is not None:
-        return None
+    changes = () if record is None else record.changes
+    if record is not None and (cut_off := session.cut_off(record)) is not None:
+        return Repaired(None, changes, cut_off.name)
     # What is rewritten goes on without its content coding.
     exchange = replace(answer.exchange, content_encoding="") if tried.rewrites else answer.exchange
-    return Answer(exchange, b"".join(sent), answer.broken)
+    return Repaired(Answer(exchange, b"".join(sent), answer.broken), changes)
 
 
 class Received:
@@ -79,7 +96,7 @@ class Received:
         """Whether the client of `model` reads the calls `meant`, and no other."""
         if self.protocol is None or self.record is None:
             return False
-        read = read_entries(model, self.protocol.call_form, self.entries)
+        read = reads(model, self.protocol.call_form, self.entries)
         ids = [one.id for one in read if one.id]
         wanted = len(read) if self._ids_matter(model) else len(ids)
         if len(read) != len(meant) or len(set(ids)) < wanted:
@@ -94,7 +111,7 @@ class Received:
         return self.protocol is not None and self.protocol.call_form is not CallForm.WHOLE and not makes_up
 
 
-def _is_read(call: Call, read: ReadCall) -> bool:
+def _is_read(call: Call, read: SteppedCall) -> bool:
     if call.kind == "custom":
         return (read.name, read.arguments) == (call.name, call.arguments)
     return read.name == call.name and same(read.arguments, call.arguments)

@@ -4,6 +4,7 @@ from typing import Final
 
 from toolstream_core.defects.row import (
     ANTHROPIC,
+    ARGUMENT_KEYS,
     BEDROCK,
     CHAT,
     COHERE,
@@ -20,43 +21,49 @@ from toolstream_core.defects.row import (
 )
 
 _STREAMED = (CHAT, REALTIME, RESPONSES, ANTHROPIC, COHERE)
-_NOT_RUN = "does not run the call, and tells the model what was wrong"
-_AS_MEANT = "runs the call once, with the arguments that were meant, or reports them as invalid"
+_NOT_RUN = "does not run the call, and reports the error to the model"
+_AS_MEANT = "runs the call once with the intended arguments, or reports invalid arguments"
 
 EMPTY_ARGUMENTS: Final = Row(
     "TS201", "empty-arguments", "arguments", NOTE, SAFE, (CHAT,),
-    "the arguments of a call without any are nothing instead of {}",
-    "takes them for {}",
+    "the arguments of a call without parameters are empty instead of {}",
+    "treats them as {}",
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 LOST_ARGUMENTS: Final = Row(
     "TS202", "lost-arguments", "arguments", ERROR, None, (*_STREAMED, BEDROCK),
     "a tool with required parameters is called without arguments",
     _NOT_RUN,
     lossy=True,
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 NULL_ARGUMENTS: Final = Row(
     "TS203", "null-arguments", "arguments", NOTE, SAFE, (CHAT, COHERE, BEDROCK),
     "arguments are null",
-    'takes null for ""',
+    'treats null as ""',
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 OBJECT_ARGUMENTS: Final = Row(
     "TS204", "object-arguments", "arguments", ERROR, SAFE, (*_STREAMED, BEDROCK),
-    "arguments are a JSON object where JSON text belongs",
+    "arguments are a JSON object instead of a JSON string",
     _AS_MEANT,
     may_refuse=True,
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 CUMULATIVE_ARGUMENTS: Final = Row(
     "TS205", "cumulative-arguments", "arguments", ERROR, SAFE, (*_STREAMED, BEDROCK),
-    "each delta carries all arguments so far",
+    "each delta repeats all arguments sent so far",
     _AS_MEANT,
     may_refuse=True,
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 REPLAYED_ARGUMENTS: Final = Row(
     "TS206", "replayed-arguments", "arguments", ERROR, SAFE, (*_STREAMED, BEDROCK),
-    "whole arguments are sent again",
+    "complete arguments are sent a second time",
     _AS_MEANT,
     also=("repeated-id", "repeated-name", "repeated-index"),
     may_refuse=True,
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 PLACEHOLDER_ARGUMENTS: Final = Row(
     "TS207", "placeholder-arguments", "arguments", ERROR, SAFE, (*_STREAMED, GEMINI, BEDROCK),
@@ -64,24 +71,28 @@ PLACEHOLDER_ARGUMENTS: Final = Row(
     _AS_MEANT,
     also=("repeated-index",),
     may_refuse=True,
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 DOUBLE_ENCODED_ARGUMENTS: Final = Row(
     "TS208", "double-encoded-arguments", "arguments", ERROR, SAFE, JUDGED_DIALECTS,
-    "arguments are JSON text within a JSON string",
+    "arguments are encoded as JSON twice",
     _AS_MEANT,
     may_refuse=True,
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 MERGED_CALLS: Final = Row(
     "TS209", "merged-calls", "arguments", ERROR, None, (*_STREAMED, BEDROCK),
-    "two calls are glued together in one call's arguments",
+    "the arguments of two calls are concatenated in one call",
     _NOT_RUN,
     lossy=True,
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 INVALID_ARGUMENTS: Final = Row(
     "TS210", "invalid-arguments", "arguments", ERROR, UNSAFE, (*_STREAMED, BEDROCK),
-    "arguments are finished and still no JSON",
+    "the finished arguments are not valid JSON",
     _NOT_RUN,
     lossy=True,
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 TRAILING_GARBAGE: Final = Row(
     "TS211", "trailing-garbage", "arguments", ERROR, SAFE, (*_STREAMED, BEDROCK),
@@ -89,37 +100,44 @@ TRAILING_GARBAGE: Final = Row(
     _AS_MEANT,
     also=("repeated-index",),
     may_refuse=True,
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 MISNAMED_ARGUMENTS: Final = Row(
     "TS212", "misnamed-arguments", "arguments", WARNING, SAFE, (CHAT, COHERE),
-    "arguments come under another key",
+    "arguments are sent under a wrong key",
     _AS_MEANT,
     may_refuse=True,
+    keys=("parameters", "args", *ARGUMENT_KEYS),
 )  # fmt: skip
 SPLIT_SURROGATE: Final = Row(
     "TS213", "split-surrogate", "arguments", NOTE, SAFE, (*_STREAMED, BEDROCK),
-    "a character outside the basic plane is cut in two by a delta's end",
-    "joins the deltas before it encodes them",
+    "a delta ends between the two halves of a surrogate pair",
+    "joins the deltas before it decodes the character",
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 PREFILLED_ARGUMENTS: Final = Row(
     "TS214", "prefilled-arguments", "arguments", NOTE, SAFE, (REALTIME, RESPONSES, ANTHROPIC, COHERE, BEDROCK),
-    "the event that opens the call carries its arguments already",
-    "takes them once",
+    "the event that opens the call already carries its arguments",
+    "uses them once",
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 MISSING_DELTAS: Final = Row(
     "TS215", "missing-deltas", "arguments", NOTE, SAFE, (REALTIME, RESPONSES, COHERE),
-    "arguments come only with the event that closes the call",
-    "takes them from there",
+    "arguments are sent only in the event that closes the call",
+    "reads them from that event",
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 SHORT_DELTAS: Final = Row(
     "TS216", "short-deltas", "arguments", ERROR, SAFE, (REALTIME, RESPONSES),
-    "the deltas lack an end that the closing event has",
-    "takes the arguments of the closing event",
+    "the deltas end before the arguments of the closing event do",
+    "uses the arguments of the closing event",
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 SHORT_CLOSING: Final = Row(
     "TS217", "short-closing", "arguments", WARNING, SAFE, (REALTIME, RESPONSES),
-    "an event that says arguments whole lacks what the deltas before it said",
-    "takes the arguments of the deltas",
+    "an event with the complete arguments lacks a part that the deltas sent",
+    "uses the arguments of the deltas",
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 
 ARGUMENTS: Final = (

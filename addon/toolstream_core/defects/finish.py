@@ -5,10 +5,13 @@ from typing import Final
 from toolstream_core.defects.row import (
     ALL_DIALECTS,
     ANTHROPIC,
+    ARGUMENT_KEYS,
     BEDROCK,
     CHAT,
     COHERE,
     ERROR,
+    FINISH_KEYS,
+    INDEX_KEYS,
     JUDGED_DIALECTS,
     NOTE,
     OLLAMA,
@@ -21,110 +24,126 @@ from toolstream_core.defects.row import (
 )
 
 _STREAMED = (CHAT, REALTIME, RESPONSES, ANTHROPIC, COHERE)
-_RUNS = "runs the calls that came"
+_RUNS = "runs the received calls"
 
 TRUNCATED_STREAM: Final = Row(
     "TS301", "truncated-stream", "ending", ERROR, None, ALL_DIALECTS,
-    "the body ended before the answer did",
-    "reports a broken stream; runs nothing that is not whole",
+    "the body ends before the response is complete",
+    "reports a truncated response; runs no incomplete call",
     also=("cut-off-call",),
     lossy=True,
 )  # fmt: skip
 CUT_OFF_CALL: Final = Row(
     "TS302", "cut-off-call", "ending", ERROR, SAFE, ALL_DIALECTS,
-    "a call's arguments are not whole",
+    "the arguments of a call are incomplete",
     "does not run the call",
     lossy=True,
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 UNTERMINATED_BODY: Final = Row(
     "TS303", "unterminated-body", "ending", ERROR, SAFE, ALL_DIALECTS,
-    "the connection broke after everything was said",
-    "takes the answer, which is whole",
+    "the connection breaks after the last event",
+    "accepts the response, which is complete",
 )  # fmt: skip
 MISSING_DONE: Final = Row(
     "TS304", "missing-done", "ending", NOTE, SAFE, (CHAT, ANTHROPIC, COHERE),
     "the event that ends the stream is missing ([DONE], message_stop)",
-    "takes the finish reason for the end",
+    "treats the finish reason as the end",
 )  # fmt: skip
 MISSING_FINISH: Final = Row(
     "TS305", "missing-finish", "ending", WARNING, SAFE, (*_STREAMED, BEDROCK),
-    "the answer is whole and no event says how it finished",
-    "runs calls that are whole, or reports a broken stream",
+    "the response is complete, but no event has a finish reason",
+    "runs complete calls, or reports a truncated response",
     may_refuse=True,
+    keys=FINISH_KEYS,
 )  # fmt: skip
 WRONG_FINISH: Final = Row(
     "TS306", "wrong-finish", "ending", NOTE, SAFE, (CHAT, ANTHROPIC, COHERE, BEDROCK),
-    "the finish reason says that the turn is over although calls were made",
+    "the finish reason marks the end of the turn although there are tool calls",
     _RUNS,
+    keys=FINISH_KEYS,
 )  # fmt: skip
 MISSING_CALLS: Final = Row(
     "TS307", "missing-calls", "ending", ERROR, UNSAFE, (CHAT, ANTHROPIC, COHERE, BEDROCK),
-    "the finish reason says tool calls and none came",
-    "says so or asks again; never waits for a result of nothing",
+    "the finish reason announces tool calls, but there are none",
+    "reports it or retries; never waits for a tool result",
+    keys=FINISH_KEYS,
 )  # fmt: skip
 UNSTREAMED_CALLS: Final = Row(
     "TS308", "unstreamed-calls", "ending", WARNING, SAFE, (CHAT, REALTIME, RESPONSES),
-    "calls come only in the final message or response, not in deltas",
-    "takes them from there",
+    "calls are sent only in the final message or response, not in deltas",
+    "reads them from that event",
+    keys=("message", "response"),
 )  # fmt: skip
 EARLY_FINISH: Final = Row(
     "TS309", "early-finish", "ending", NOTE, UNSAFE, (CHAT, COHERE, BEDROCK),
-    "more of the answer follows a finish reason",
+    "parts of the response follow a finish reason",
     "reads to the end of the stream",
     also=("repeated-finish",),
+    keys=FINISH_KEYS,
 )  # fmt: skip
 REPEATED_FINISH: Final = Row(
     "TS310", "repeated-finish", "ending", NOTE, SAFE, (CHAT, COHERE),
-    "the finish reason is said more than once",
+    "the finish reason is sent more than once",
     f"{_RUNS}, once",
+    keys=FINISH_KEYS,
 )  # fmt: skip
 EMPTY_FINISH: Final = Row(
     "TS311", "empty-finish", "ending", WARNING, SAFE, (CHAT,),
-    'the finish reason of an unfinished turn is "" instead of null',
+    'the finish reason of unfinished events is "" instead of null',
     "reads on",
+    keys=FINISH_KEYS,
 )  # fmt: skip
 FOREIGN_FINISH: Final = Row(
     "TS312", "foreign-finish", "ending", WARNING, SAFE, (CHAT, REALTIME, RESPONSES, ANTHROPIC, COHERE, BEDROCK),
     "the finish reason is another protocol's word",
     _RUNS,
+    keys=FINISH_KEYS,
 )  # fmt: skip
 IN_BAND_ERROR: Final = Row(
     "TS313", "in-band-error", "ending", ERROR, None, JUDGED_DIALECTS,
-    "the provider reports an error within the stream",
-    "reports the error, and runs nothing that is not whole",
+    "the provider reports an error inside the stream",
+    "reports the error, and runs no incomplete call",
     also=("cut-off-call",),
     lossy=True,
+    keys=("error",),
 )  # fmt: skip
 UNCLOSED_CALL: Final = Row(
     "TS314", "unclosed-call", "ending", WARNING, SAFE, (REALTIME, RESPONSES, ANTHROPIC, COHERE, BEDROCK),
     "the event that closes a call is missing",
-    "takes the end of the answer for the end of the call",
+    "treats the end of the response as the end of the call",
     also=("overlapping-blocks",),
+    keys=("type", *INDEX_KEYS),
 )  # fmt: skip
 REPEATED_STOP: Final = Row(
     "TS315", "repeated-stop", "ending", WARNING, SAFE, (REALTIME, RESPONSES, ANTHROPIC, COHERE, BEDROCK),
-    "the answer, a content block or an output item is stopped twice",
+    "the response, a content block or an output item is stopped twice",
     "runs the call once",
+    keys=("type", *INDEX_KEYS),
 )  # fmt: skip
 REPEATED_START: Final = Row(
     "TS316", "repeated-start", "ending", WARNING, SAFE, (REALTIME, RESPONSES, ANTHROPIC, COHERE, BEDROCK),
-    "the answer, a content block or an output item is started twice",
-    "goes on with the call that is open",
+    "the response, a content block or an output item is started twice",
+    "continues the open call",
+    keys=("type", *INDEX_KEYS),
 )  # fmt: skip
 OVERLAPPING_BLOCKS: Final = Row(
     "TS317", "overlapping-blocks", "ending", NOTE, SAFE, (ANTHROPIC, COHERE, BEDROCK),
-    "a content block starts before the one before it has stopped",
-    "goes by the index of each delta",
+    "a content block starts before the previous one has stopped",
+    "matches deltas on their index",
+    keys=("type", *INDEX_KEYS),
 )  # fmt: skip
 EMPTY_OUTPUT: Final = Row(
     "TS318", "empty-output", "ending", WARNING, SAFE, (REALTIME, RESPONSES),
     "the completed response lacks calls that were streamed",
-    "takes the calls from the stream's items",
+    "reads the calls from the stream's items",
+    keys=("response",),
 )  # fmt: skip
 CALLS_IN_DONE: Final = Row(
     "TS319", "calls-in-done", "ending", NOTE, SAFE, (OLLAMA,),
-    "calls come in the line that says done",
+    "calls are sent in the line with done: true",
     "reads the calls before it stops",
+    keys=("done", "tool_calls"),
 )  # fmt: skip
 
 ENDING: Final = (

@@ -5,6 +5,7 @@ from typing import Final
 from toolstream_core.defects.row import (
     ALL_DIALECTS,
     ANTHROPIC,
+    ARGUMENT_KEYS,
     BEDROCK,
     CHAT,
     COHERE,
@@ -15,6 +16,7 @@ from toolstream_core.defects.row import (
     REALTIME,
     RESPONSES,
     SAFE,
+    TYPE_KEYS,
     UNSAFE,
     WARNING,
     Row,
@@ -26,14 +28,14 @@ _READ_THE_REST = "reads the same calls as without it"
 
 OVERSIZE_FRAME: Final = Row(
     "TS001", "oversize-frame", "framing", WARNING, None, ALL_DIALECTS,
-    "one event is larger than anybody reads",
-    "refuses the answer with an error, and runs nothing of it",
+    "one event is larger than clients accept",
+    "rejects the response with an error, and runs none of its calls",
     lossy=True,
 )  # fmt: skip
 UNPARSABLE_DATA: Final = Row(
     "TS002", "unparsable-data", "framing", WARNING, None, ALL_DIALECTS,
-    "an event's data is no JSON",
-    "reports a broken stream; a call that may lack a part is not run",
+    "an event's data is not valid JSON",
+    "reports a broken stream; does not run a call that may lack a part",
     also=(
         "missing-id", "missing-name", "missing-type", "missing-calls", "missing-deltas",
         "short-deltas", "offset-index", "reused-index", "lost-arguments", "trailing-garbage",
@@ -43,14 +45,14 @@ UNPARSABLE_DATA: Final = Row(
 )  # fmt: skip
 UNTERMINATED_EVENT: Final = Row(
     "TS003", "unterminated-event", "framing", NOTE, SAFE, (*_BLOCKS, OLLAMA),
-    "the last event lacks the blank line that ends it",
-    "takes the event all the same, or reports a broken stream",
+    "the last event lacks its closing blank line",
+    "accepts the event anyway, or reports a truncated response",
     may_refuse=True,
 )  # fmt: skip
 UNREADABLE_BODY: Final = Row(
     "TS004", "unreadable-body", "framing", ERROR, None, ALL_DIALECTS,
-    "the body could not be read to its end",
-    "reports a broken stream, and runs no call that was still open",
+    "the body cannot be decoded to its end",
+    "reports a broken stream, and runs no open call",
     lossy=True,
 )  # fmt: skip
 COMMENT_AS_DATA: Final = Row(
@@ -65,84 +67,108 @@ EMPTY_DATA: Final = Row(
 )  # fmt: skip
 MISSING_EVENT_NAME: Final = Row(
     "TS007", "missing-event-name", "framing", NOTE, SAFE, (ANTHROPIC, COHERE),
-    "events have no event line, by which many readers go",
-    "goes by the type in the data",
+    "events have no event line, which many clients require",
+    "uses the type in the data",
 )  # fmt: skip
 DATA_AFTER_END: Final = Row(
     "TS008", "data-after-end", "framing", WARNING, SAFE, (CHAT, COHERE),
-    "events follow the one that ends the stream",
-    "takes nothing after the end",
+    "events follow the end of the stream",
+    "ignores everything after the end",
 )  # fmt: skip
 BODY_NOT_STREAM: Final = Row(
     "TS009", "body-not-stream", "framing", WARNING, None, (*_STREAMED, BEDROCK),
-    "a stream was asked for and a whole JSON body came",
-    "reads the whole body, or reports an error",
+    "a stream was requested, but the response is one JSON body",
+    "reads the JSON body, or reports an error",
     may_refuse=True,
 )  # fmt: skip
 MISSING_DELTA: Final = Row(
     "TS010", "missing-delta", "framing", NOTE, SAFE, (CHAT,),
     "a choice has no delta object",
     _READ_THE_REST,
+    keys=("delta",),
 )  # fmt: skip
 CHANGING_STREAM_ID: Final = Row(
     "TS011", "changing-stream-id", "framing", NOTE, SAFE, (CHAT,),
-    "chunks of one answer have different ids",
+    "chunks of one response have different ids",
     _READ_THE_REST,
+    keys=("id",),
 )  # fmt: skip
 BARE_RESPONSE: Final = Row(
     "TS012", "bare-response", "framing", WARNING, SAFE, (REALTIME, RESPONSES),
-    "the terminal event holds the response's fields without their envelope",
+    "the terminal event has the fields of the response without the enclosing response object",
     _READ_THE_REST,
+    keys=("response",),
 )  # fmt: skip
 SEQUENCE_NUMBERS: Final = Row(
     "TS013", "sequence-numbers", "framing", NOTE, SAFE, (RESPONSES,),
-    "sequence numbers stand still or go back",
-    "goes by the order of the events",
+    "sequence numbers repeat or decrease",
+    "uses the order of the events",
+    keys=("sequence_number",),
 )  # fmt: skip
 NULL_USAGE: Final = Row(
     "TS014", "null-usage", "framing", NOTE, SAFE, (ANTHROPIC, COHERE, BEDROCK),
-    "usage is null or missing where readers count on its numbers",
+    "usage is null or missing where clients expect numbers",
     _READ_THE_REST,
+    keys=("usage",),
 )  # fmt: skip
 MISSING_INPUT: Final = Row(
     "TS015", "missing-input", "framing", NOTE, SAFE, (ANTHROPIC,),
     "a tool_use block starts without an input object",
     _READ_THE_REST,
+    keys=ARGUMENT_KEYS,
 )  # fmt: skip
 FOREIGN_DELTA: Final = Row(
     "TS016", "foreign-delta", "framing", WARNING, SAFE, (ANTHROPIC, BEDROCK),
-    "a delta of another type than its content block",
-    "keeps the call's arguments free of it",
+    "a delta has another type than its content block",
+    "does not add it to the arguments of the call",
+    keys=TYPE_KEYS,
 )  # fmt: skip
 RESTARTED_STREAM: Final = Row(
     "TS017", "restarted-stream", "framing", ERROR, None, (REALTIME, RESPONSES, ANTHROPIC, COHERE, BEDROCK),
-    "the answer begins again within one stream",
+    "the response starts again inside one stream",
     "reports a broken stream; runs no call twice",
     lossy=True,
 )  # fmt: skip
 TOOL_CALLS_OBJECT: Final = Row(
     "TS018", "tool-calls-object", "framing", ERROR, SAFE, (CHAT, COHERE),
     "tool_calls is an object instead of a list, or a list instead of an object",
-    "reads the entries all the same, or reports an error",
+    "reads the entries anyway, or reports an error",
     may_refuse=True,
+    keys=("tool_calls",),
 )  # fmt: skip
 LEGACY_FUNCTION_CALL: Final = Row(
     "TS019", "legacy-function-call", "framing", WARNING, SAFE, (CHAT,),
-    "the call comes as function_call although tools were offered",
-    "runs the call, or reports that it cannot",
+    "the call is sent as function_call although tools were offered",
+    "runs the call, or reports that it is unsupported",
     also=("missing-index", "missing-id", "missing-type", "foreign-finish"),
     may_refuse=True,
+    keys=("function_call",),
 )  # fmt: skip
 SPLIT_CHOICES: Final = Row(
     "TS020", "split-choices", "framing", WARNING, UNSAFE, (CHAT,),
-    "one answer is spread over two choices, text in one and calls in the other",
+    "one response is spread over two choices, text in one and calls in the other",
     "looks for calls in every choice, or reports that the first has none",
     may_refuse=True,
+    keys=("choices",),
 )  # fmt: skip
 MISSING_HEAD: Final = Row(
     "TS021", "missing-head", "framing", NOTE, SAFE, (RESPONSES,),
-    "the answer does not begin with response.created",
+    "the response does not begin with response.created",
     _READ_THE_REST,
+)  # fmt: skip
+JOINED_EVENTS: Final = Row(
+    "TS022", "joined-events", "framing", ERROR, None, _BLOCKS,
+    "several events share one block: blank lines are missing, or one data line holds two JSON texts",
+    "reports a broken stream, or reads each event by itself",
+    also=UNPARSABLE_DATA.also,
+    lossy=True,
+    may_refuse=True,
+)  # fmt: skip
+WRONG_CONTENT_TYPE: Final = Row(
+    "TS023", "wrong-content-type", "framing", WARNING, None, ALL_DIALECTS,
+    "the content-type header names another format than the body has",
+    "reads the stream all the same, or reports an error",
+    may_refuse=True,
 )  # fmt: skip
 
 FRAMING: Final = (
@@ -167,4 +193,6 @@ FRAMING: Final = (
     LEGACY_FUNCTION_CALL,
     SPLIT_CHOICES,
     MISSING_HEAD,
+    JOINED_EVENTS,
+    WRONG_CONTENT_TYPE,
 )

@@ -9,174 +9,208 @@ from toolstream_core.defects.row import (
     COHERE,
     ERROR,
     GEMINI,
+    ID_KEYS,
+    INDEX_KEYS,
+    ITEM_KEYS,
     JUDGED_DIALECTS,
+    NAME_KEYS,
     NOTE,
     REALTIME,
     RESPONSES,
     SAFE,
+    TYPE_KEYS,
     UNSAFE,
     WARNING,
     Row,
 )
 
 _STREAMED = (CHAT, REALTIME, RESPONSES, ANTHROPIC, COHERE)
-_ONE_CALL = "puts the fragments into one call"
+_ONE_CALL = "joins the fragments into one call"
 _EACH_CALL = "keeps the calls apart and runs each once"
 
 MISSING_ID: Final = Row(
     "TS101", "missing-id", "identity", WARNING, SAFE, (*_STREAMED, BEDROCK),
     "a call opens without an id",
-    "gives the call an id of its own and answers under it",
+    "generates an id for the call and uses it for the result",
+    keys=ID_KEYS,
 )  # fmt: skip
 EMPTY_ID: Final = Row(
     "TS102", "empty-id", "identity", NOTE, SAFE, (CHAT,),
-    'a continuation carries id "" instead of none',
+    'later fragments of a call carry id "" instead of no id',
     _ONE_CALL,
+    keys=ID_KEYS,
 )  # fmt: skip
 NULL_IDENTITY: Final = Row(
     "TS103", "null-identity", "identity", NOTE, SAFE, (CHAT,),
-    "a continuation carries null as id, name or type",
+    "later fragments of a call carry null as id, name or type",
     _ONE_CALL,
+    keys=(*ID_KEYS, *NAME_KEYS, *TYPE_KEYS),
 )  # fmt: skip
 REPEATED_ID: Final = Row(
     "TS104", "repeated-id", "identity", NOTE, SAFE, (CHAT, COHERE),
-    "a continuation carries the call's id again",
+    "later fragments of a call repeat its id",
     _ONE_CALL,
+    keys=ID_KEYS,
 )  # fmt: skip
 CHANGING_ID: Final = Row(
     "TS105", "changing-id", "identity", WARNING, SAFE, (CHAT, COHERE),
-    "the id changes within one call",
+    "the id changes inside one call",
     f"{_ONE_CALL}, under the first id",
+    keys=ID_KEYS,
 )  # fmt: skip
 ROTATING_ITEM_ID: Final = Row(
     "TS106", "rotating-item-id", "identity", NOTE, SAFE, (REALTIME, RESPONSES),
     "events of one output item carry different item ids",
-    f"goes by output_index and call_id, and {_ONE_CALL}",
+    f"matches events on output_index and call_id, and {_ONE_CALL}",
+    keys=ITEM_KEYS,
 )  # fmt: skip
 DUPLICATE_ID: Final = Row(
     "TS107", "duplicate-id", "identity", WARNING, SAFE, (*_STREAMED, GEMINI, BEDROCK),
     "two different calls share one id",
     _EACH_CALL,
+    keys=ID_KEYS,
 )  # fmt: skip
 LATE_ID: Final = Row(
     "TS108", "late-id", "identity", NOTE, SAFE, (CHAT, COHERE),
-    "the id comes after the call's first fragment",
+    "the id arrives after the call's first fragment",
     f"{_ONE_CALL}, under that id",
     also=("repeated-index",),
+    keys=ID_KEYS,
 )  # fmt: skip
 LATE_NAME: Final = Row(
     "TS109", "late-name", "identity", NOTE, SAFE, (CHAT, REALTIME, RESPONSES, COHERE),
-    "the name comes after the call's first fragment",
+    "the name arrives after the call's first fragment",
     f"{_ONE_CALL} and waits for its name",
     also=("repeated-index",),
+    keys=NAME_KEYS,
 )  # fmt: skip
 SPLIT_NAME: Final = Row(
     "TS110", "split-name", "identity", NOTE, SAFE, (CHAT,),
-    "the name is spread over several fragments",
+    "the name is split over several fragments",
     "joins the parts of the name",
     also=("repeated-index",),
+    keys=NAME_KEYS,
 )  # fmt: skip
 REPEATED_NAME: Final = Row(
     "TS111", "repeated-name", "identity", NOTE, SAFE, (CHAT, COHERE),
-    "a continuation carries the call's name again",
+    "later fragments of a call repeat its name",
     _ONE_CALL,
+    keys=NAME_KEYS,
 )  # fmt: skip
 EMPTY_NAME: Final = Row(
     "TS112", "empty-name", "identity", NOTE, SAFE, (CHAT, REALTIME, RESPONSES),
     'a later fragment of the call carries name ""',
-    "keeps the name that the call has",
+    "keeps the call's first name",
+    keys=NAME_KEYS,
 )  # fmt: skip
 DECORATED_NAME: Final = Row(
     "TS113", "decorated-name", "identity", WARNING, SAFE, JUDGED_DIALECTS,
-    "the name is an offered tool's with something around it",
+    "the name of an offered tool has a prefix or suffix",
     "runs the offered tool, or reports an unknown one",
     may_refuse=True,
+    keys=NAME_KEYS,
 )  # fmt: skip
 MISSING_TYPE: Final = Row(
     "TS114", "missing-type", "identity", NOTE, SAFE, (CHAT, COHERE),
     "a call opens without its type",
-    "takes it for a function",
+    "treats it as a function",
+    keys=TYPE_KEYS,
 )  # fmt: skip
 MISSING_INDEX: Final = Row(
     "TS115", "missing-index", "identity", WARNING, SAFE, (CHAT, REALTIME, RESPONSES, COHERE, BEDROCK),
     "fragments have no index",
     _EACH_CALL,
+    keys=INDEX_KEYS,
 )  # fmt: skip
 REUSED_INDEX: Final = Row(
     "TS116", "reused-index", "identity", WARNING, SAFE, (*_STREAMED, BEDROCK),
     "one index is used for several calls",
     _EACH_CALL,
+    keys=INDEX_KEYS,
 )  # fmt: skip
 OFFSET_INDEX: Final = Row(
     "TS117", "offset-index", "identity", NOTE, SAFE, (CHAT, ANTHROPIC, COHERE),
-    "indexes do not count from 0 upwards by one",
-    "takes an index for a key, not for a place",
+    "indexes do not count up from 0 by one",
+    "treats an index as a key, not as a position",
+    keys=INDEX_KEYS,
 )  # fmt: skip
 ODD_INDEX: Final = Row(
     "TS118", "odd-index", "identity", WARNING, SAFE, (CHAT, COHERE, BEDROCK),
-    "an index is negative or no whole number",
+    "an index is negative or not an integer",
     _EACH_CALL,
+    keys=INDEX_KEYS,
 )  # fmt: skip
 REPEATED_INDEX: Final = Row(
     "TS119", "repeated-index", "identity", NOTE, SAFE, (CHAT,),
     "one event has two entries for the same call",
     _ONE_CALL,
+    keys=INDEX_KEYS,
 )  # fmt: skip
 CHANGING_INDEX: Final = Row(
     "TS120", "changing-index", "identity", WARNING, SAFE, (CHAT, COHERE),
-    "the index changes within one call",
+    "the index changes inside one call",
     _ONE_CALL,
     also=("repeated-id",),
+    keys=INDEX_KEYS,
 )  # fmt: skip
 DOUBLED_CALL: Final = Row(
     "TS121", "doubled-call", "identity", ERROR, SAFE, (*_STREAMED, GEMINI, BEDROCK),
-    "one call is said twice, at two indexes",
+    "one call is sent twice, at two indexes",
     "runs the call once",
     also=("offset-index",),
+    keys=(*ID_KEYS, *INDEX_KEYS),
 )  # fmt: skip
 UNKNOWN_BLOCK: Final = Row(
     "TS122", "unknown-block", "identity", ERROR, SAFE, (ANTHROPIC, COHERE, BEDROCK),
     "a delta or stop names a content block that was never started",
-    "reports a broken stream, or gives the delta to the only open call",
+    "reports a broken stream, or adds the delta to the only open call",
     may_refuse=True,
+    keys=INDEX_KEYS,
 )  # fmt: skip
 CHANGING_CALL_ID: Final = Row(
     "TS123", "changing-call-id", "identity", WARNING, SAFE, (REALTIME, RESPONSES),
-    "later events give the call another call_id than the first",
-    "answers under the first one",
+    "later events of the call have another call_id than the first",
+    "uses the first one for the result",
+    keys=ID_KEYS,
 )  # fmt: skip
 ITEM_PER_FRAGMENT: Final = Row(
     "TS124", "item-per-fragment", "identity", ERROR, SAFE, (REALTIME, RESPONSES),
-    "each fragment of one call comes as an output item of its own",
+    "each fragment of one call is sent as a separate output item",
     _ONE_CALL,
     also=("rotating-item-id",),
+    keys=ITEM_KEYS,
 )  # fmt: skip
 REUSED_ID: Final = Row(
     "TS125", "reused-id", "identity", NOTE, None, JUDGED_DIALECTS,
-    "the id was that of a call of an earlier turn",
-    "pairs results with the calls of their own turn",
+    "the id was already used in an earlier turn",
+    "matches results with calls of the same turn",
+    keys=ID_KEYS,
 )  # fmt: skip
 ODD_ID: Final = Row(
     "TS126", "odd-id", "identity", NOTE, None, JUDGED_DIALECTS,
-    "the id has a form that other APIs refuse",
-    "sends the id back as it came",
+    "the id has a format that other APIs reject",
+    "returns the id unchanged",
+    keys=ID_KEYS,
 )  # fmt: skip
 MISSING_NAME: Final = Row(
     "TS127", "missing-name", "identity", ERROR, None, JUDGED_DIALECTS,
-    "a call never gets a name",
-    "runs nothing for it and says so",
+    "a call has no name",
+    "does not run the call, and reports it",
     lossy=True,
+    keys=NAME_KEYS,
 )  # fmt: skip
 MISSING_START: Final = Row(
     "TS128", "missing-start", "identity", WARNING, SAFE, (REALTIME, RESPONSES),
-    "fragments come for an output item that was not added before",
-    "takes the call from the events that close it",
+    "fragments refer to an output item that was not added",
+    "reads the call from the events that close it",
+    keys=ITEM_KEYS,
 )  # fmt: skip
 CUSTOM_AS_FUNCTION: Final = Row(
     "TS129", "custom-as-function", "identity", ERROR, UNSAFE, (RESPONSES,),
-    "a custom tool's call comes as a function call, with its text in JSON",
-    "takes the text out of the JSON, or reports a call that it cannot run",
+    "a call of a custom tool is sent as a function call with its text in JSON",
+    "extracts the text from the JSON, or reports an unsupported call",
     may_refuse=True,
+    keys=TYPE_KEYS,
 )  # fmt: skip
 
 IDENTITY: Final = (

@@ -2,31 +2,39 @@
 
 from typing import Final
 
-from toolstream_core.defects.row import ALL_DIALECTS, NOTE, UNSAFE, WARNING, Row
+from toolstream_core.defects.row import (
+    ALL_DIALECTS,
+    NOTE,
+    TEXT_KEYS,
+    UNSAFE,
+    WARNING,
+    Row,
+)
 
-_MUST = "runs nothing that is only text, or says that a call was lost"
+_MUST = "runs no call from text, and may report a lost call"
 
 
 def _row(code: str, name: str, meaning: str) -> Row:
-    return Row(code, name, "leak", WARNING, UNSAFE, ALL_DIALECTS, meaning, _MUST)
+    return Row(code, name, "leak", WARNING, UNSAFE, ALL_DIALECTS, meaning, _MUST, keys=TEXT_KEYS)
 
 
-LEAKED_HERMES: Final = _row("TS401", "leaked-hermes", "a call is text: <tool_call>{…}</tool_call>")
-LEAKED_DEEPSEEK: Final = _row("TS402", "leaked-deepseek", "a call is text in DeepSeek's special tokens or DSML")
-LEAKED_INVOKE: Final = _row("TS403", "leaked-invoke", 'a call is text: <invoke name="…">')
-LEAKED_KIMI: Final = _row("TS404", "leaked-kimi", "a call is text in Kimi's special tokens")
-LEAKED_FUNCTION: Final = _row("TS405", "leaked-function", "a call is text: <function=…><parameter=…>")
-LEAKED_HARMONY: Final = _row("TS406", "leaked-harmony", "a call is text in gpt-oss's harmony channels")
-LEAKED_JSON: Final = _row("TS407", "leaked-json", "a call is text: the whole content is its JSON")
-LEAKED_CODE: Final = _row("TS408", "leaked-code", "a call is text: Python code that calls the tool")
-LEAKED_GLM: Final = _row("TS409", "leaked-glm", "a call is text: <arg_key>…</arg_key><arg_value>…")
-LEAKED_XML: Final = _row("TS410", "leaked-xml", "a call is text: an element with the tool's name")
-LEAKED_MISTRAL: Final = _row("TS411", "leaked-mistral", "a call is text: [TOOL_CALLS]…")
+LEAKED_HERMES: Final = _row("TS401", "leaked-hermes", "a call is sent as text: <tool_call>{…}</tool_call>")
+LEAKED_DEEPSEEK: Final = _row("TS402", "leaked-deepseek", "a call is sent as text in DeepSeek's special tokens or DSML")
+LEAKED_INVOKE: Final = _row("TS403", "leaked-invoke", 'a call is sent as text: <invoke name="…">')
+LEAKED_KIMI: Final = _row("TS404", "leaked-kimi", "a call is sent as text in Kimi's special tokens")
+LEAKED_FUNCTION: Final = _row("TS405", "leaked-function", "a call is sent as text: <function=…><parameter=…>")
+LEAKED_HARMONY: Final = _row("TS406", "leaked-harmony", "a call is sent as text in gpt-oss's harmony channels")
+LEAKED_JSON: Final = _row("TS407", "leaked-json", "a call is sent as text: the entire content is its JSON")
+LEAKED_CODE: Final = _row("TS408", "leaked-code", "a call is sent as text: Python code that calls the tool")
+LEAKED_GLM: Final = _row("TS409", "leaked-glm", "a call is sent as text: <arg_key>…</arg_key><arg_value>…")
+LEAKED_XML: Final = _row("TS410", "leaked-xml", "a call is sent as text: an element with the tool's name")
+LEAKED_MISTRAL: Final = _row("TS411", "leaked-mistral", "a call is sent as text: [TOOL_CALLS]…")
 LEAKED_TWICE: Final = Row(
     "TS412", "leaked-twice", "leak", NOTE, None, ALL_DIALECTS,
-    "a call is text and is also made",
-    "runs the call that was made, once",
+    "a call is sent both as text and as a tool call",
+    "runs the tool call once, and ignores the text",
     also=("leaked-hermes",),
+    keys=TEXT_KEYS,
 )  # fmt: skip
 
 LEAK: Final = (

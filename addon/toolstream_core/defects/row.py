@@ -34,6 +34,15 @@ class Safety(enum.StrEnum):
 
 SAFE, UNSAFE = Safety.SAFE, Safety.UNSAFE
 
+ID_KEYS: Final = ("id", "call_id", "tool_call_id", "toolUseId")
+ITEM_KEYS: Final = ("item_id",)
+NAME_KEYS: Final = ("name",)
+TYPE_KEYS: Final = ("type",)
+INDEX_KEYS: Final = ("index", "output_index", "contentBlockIndex")
+ARGUMENT_KEYS: Final = ("arguments", "partial_json", "input", "args", "delta")
+FINISH_KEYS: Final = ("finish_reason", "stop_reason", "stopReason", "status")
+TEXT_KEYS: Final = ("content", "text", "delta")
+"""Keys of events that findings are about, in all protocols."""
 
 LIVE: Final = frozenset({"TS302", "TS303", "TS307"})
 """Codes of the rows whose repair takes the connection itself, or another request: only the proxy can do that."""
@@ -59,6 +68,8 @@ class Row(NamedTuple):
     """Whether something of the answer is lost, so that a client which does not run the call does the right thing."""
     may_refuse: bool = False
     """Whether a client may also report it, instead of running the call."""
+    keys: tuple[str, ...] = ()
+    """Keys of the event that it is about; none where it is about the event, the body or the connection."""
 
     def found(self, event: int, message: str, call: int | None = None, *, severity: Severity | None = None) -> Finding:
         """This defect, seen at an event and perhaps in a call."""

@@ -10,6 +10,7 @@ from toolstream_core.defects.framing import FRAMING
 from toolstream_core.defects.identity import IDENTITY
 from toolstream_core.defects.leak import LEAK
 from toolstream_core.defects.row import Row, Safety
+from toolstream_core.suggest import unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,10 +41,10 @@ def repairs(words: Iterable[str]) -> frozenset[Row]:
         meant = single or [
             row for row in ROWS if row.repair is Safety.SAFE and bare in {row.family, ALL, Safety.SAFE.value}
         ]
-        if not meant:
-            raise UnknownDefectError(f"{bare!r} names no defect that can be repaired; {_repairable()}")
-        if single and single[0].repair is None:
-            raise UnknownDefectError(f"{bare} cannot be repaired; {_repairable()}")
+        if not meant and bare not in _known():
+            raise UnknownDefectError(unknown("defect", bare, [*_known(), Safety.SAFE.value]))
+        if not meant or (single and single[0].repair is None):
+            raise UnknownDefectError(f"{bare} cannot be repaired. See `toolstream list` for the defects that can")
         if word.startswith("-"):
             chosen.difference_update(meant)
         else:
@@ -57,17 +58,11 @@ def _named(words: Iterable[str], rows: Iterable[Row]) -> set[Row]:
         bare = word.removeprefix("-")
         meant = {row for row in rows if bare in {row.code, row.name, row.family, ALL}}
         if not meant:
-            raise UnknownDefectError(f"{bare!r} names no defect; known are {_known()}")
+            raise UnknownDefectError(unknown("defect", bare, _known()))
         chosen = chosen - meant if word.startswith("-") else chosen | meant
     return chosen
 
 
-def _known() -> str:
-    families = sorted({row.family for row in ROWS})
-    return ", ".join([*(f"{row.code} {row.name}" for row in ROWS), *families, ALL])
-
-
-def _repairable() -> str:
-    families = sorted({row.family for row in ROWS if row.repair is Safety.SAFE})
-    names = [row.name for row in ROWS if row.repair]
-    return "those that can are " + ", ".join([*names, *families, Safety.SAFE.value, ALL])
+def _known() -> list[str]:
+    """What an unknown word may have meant: a code never, since all codes look alike."""
+    return [*(row.name for row in ROWS), *sorted({row.family for row in ROWS}), ALL]

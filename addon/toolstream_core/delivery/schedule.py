@@ -71,6 +71,13 @@ class Schedule:
         self._calls: dict[int, OpenCall] = {}
         self._bytes = 0
         self._out: list[Action] = []
+        self.rest = bytearray()
+        """Bytes that came and were not passed to the faults: mostly an incomplete event.
+
+        Who calls `release` adds each chunk before it is fed.
+        """
+        self._passing: tuple[int, list[Action]] = (0, [])
+        """The number of the fault that acts now, and the actions that it takes."""
         self.over = False
         """Whether a fault has ended the stream."""
 
@@ -83,12 +90,24 @@ class Schedule:
         if self._reading and not self.over:
             self._look(chunk)
         elif chunk:
-            self._through([Send(chunk, self._place(chunk))], 0)
+            self._pass(Send(chunk, self._place(chunk)), chunk)
         if not chunk and not self.over:
             for at, stage in enumerate(self._stages):
                 self._through(stage.end(), at + 1)
         out, self._out = self._out, []
         return out
+
+    def release(self) -> list[Action]:
+        """After an internal error: the actions that are left, and all bytes that came and have not gone."""
+        out, self._out = self._out, []
+        if self.over:
+            return out
+        number, passing = self._passing
+        for at in reversed(range(len(self._stages))):  # the last fault holds the oldest bytes
+            held = self._stages[at].held
+            out += [*held, *(one for one in passing if at == number and one not in held)]
+        rest = bytes(self.rest)
+        return [*out, Send(rest, EventPlace(0, 0, has_data=False))] if rest else out
 
     def _look(self, chunk: bytes) -> None:
         """Take the next bytes as they came; `b""` is the end."""
@@ -118,7 +137,7 @@ class Schedule:
         self._reading = False
         head, self._framing.head = self._framing.head, b""
         if head:
-            self._through([Send(head, self._place(head))], 0)
+            self._pass(Send(head, self._place(head)), head)
 
     def _frame(self, frame: Frame) -> None:
         if self._dialect is None and frame.data is not None:
@@ -126,9 +145,9 @@ class Schedule:
         place, event = self._place(frame.raw, frame), self._event
         if self._asks and event is not None and event.frame is frame and self._lacks_calls(event):
             self._asks = False
-            self._through([self._ask(event)], 0)
+            self._pass(self._ask(event), frame.raw)
         else:
-            self._through([Send(frame.raw, place)], 0)
+            self._pass(Send(frame.raw, place), frame.raw)
 
     def _ask(self, event: Event) -> Ask:
         """Ask again before this event."""
@@ -183,11 +202,19 @@ class Schedule:
             is_terminal=event.content.end or (finished and self._dialect.ends_with_finish),
         )
 
+    def _pass(self, action: Action, raw: bytes) -> None:
+        """Let an action that stands for the next bytes go through the faults."""
+        del self.rest[: len(raw)]
+        self._through([action], 0)
+
     def _through(self, actions: Iterable[Action], at: int) -> None:
         """Let actions go through the faults from number `at` on."""
-        for stage in self._stages[at:]:
-            actions = [after for action in actions for after in stage.take(action)]
-        for action in actions:
+        passing = [*actions]
+        for number, stage in enumerate(self._stages[at:], at):
+            self._passing = (number, passing)
+            passing = [after for action in passing for after in stage.take(action)]
+        self._passing = (0, [])
+        for action in passing:
             if self.over:
                 return
             self._out.append(action)

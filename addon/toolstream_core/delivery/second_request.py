@@ -38,9 +38,9 @@ class NothingRecoveredError(ValueError):
 def recovered(ask: Ask, exchange: Exchange, protocol: WireProtocol, answer: bytes, ids: AnswerIds) -> Recovered:
     """The stream's finish with the calls of a whole answer before it. Raises `NothingRecoveredError`."""
     if not 200 <= exchange.status < 300:  # noqa: PLR2004 - HTTP's range for what succeeded
-        raise NothingRecoveredError(f"the answer has status {exchange.status}")
+        raise NothingRecoveredError(f"the response has status {exchange.status}")
     if parse(answer) is ABSENT:
-        raise NothingRecoveredError("the answer is not JSON")
+        raise NothingRecoveredError("the response is not JSON")
     record = read_body([answer], exchange)
     calls = [] if record is None else [call for call in record.calls if call.complete and call.name]
     if not calls:
@@ -64,5 +64,5 @@ def _told_apart(calls: Iterable[Call], prefix: str, ids: AnswerIds) -> Iterator[
 
 def _lack(record: Record | None) -> str:
     if record is None:
-        return "no answer of an LLM came"
-    return f"the answer is an error: {record.error}" if record.error else "the answer has no calls"
+        return "the response is not from an LLM"
+    return f"the response is an error: {record.error}" if record.error else "the response has no calls"

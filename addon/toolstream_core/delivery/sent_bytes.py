@@ -81,8 +81,8 @@ def response_id(pieces: Sequence[bytes], exchange: Exchange) -> str:
     decoder = BodyDecoder(exchange.content_encoding)
     head = bytearray()
     for piece in pieces:
-        head += decoder.decode(piece)
-        if len(head) > _HEAD:
+        head += decoder.decode(piece[:MAX_BYTES])
+        if len(head) > _HEAD or len(piece) > MAX_BYTES:
             break
     else:
         head += decoder.decode(b"")

@@ -80,6 +80,10 @@ class Pipeline:
             output.flush()
         return output.let_out(chunk)
 
+    def fail(self, error: Exception) -> None:
+        """Read no more, because of an internal error elsewhere; what is held goes with the next bytes."""
+        self._frames.fail(error)
+
     def feed_fast(self, chunk: bytes) -> bytes | None:
         """What goes on for a chunk, perhaps nothing, where that is seen at once; `None` where it has to be fed."""
         fast, output = self._frames.fast, self._output

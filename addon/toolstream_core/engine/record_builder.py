@@ -119,6 +119,8 @@ class RecordBuilder:
         self.changes = []
         if frame.data is None:
             self._framing.without_data(frame)
+            for sink in self._live:
+                sink.without_data(frame)
             return
         content = event.content
         record.events += 1

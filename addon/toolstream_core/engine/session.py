@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.finish import CUT_OFF_CALL
-from toolstream_core.defects.framing import BODY_NOT_STREAM
+from toolstream_core.defects.framing import BODY_NOT_STREAM, WRONG_CONTENT_TYPE
 from toolstream_core.engine.chain_factory import ChainFactory
 from toolstream_core.engine.output import Collected, PassThrough
 from toolstream_core.engine.pipeline import Pipeline
@@ -16,7 +16,8 @@ from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.protocols.requests import asked
 from toolstream_core.settings import NOTHING, Settings
 from toolstream_core.stages.answer_ids import AnswerIds
-from toolstream_core.wire.form import Form
+from toolstream_core.wire.form import CONTENT_TYPES, Form
+from toolstream_core.wire.sse import SseFramer
 from toolstream_core.wire.write import writer_for
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Framer
 
 
+_EVENTS: Final = CONTENT_TYPES[Form.EVENTS]
 _FAILED: Final = 400
 """From this status on an answer is an error, and whole by right."""
 
@@ -140,8 +142,12 @@ class Session:
         if writer is None:
             wanted = self.exchange.path and asked.wants_stream(self.exchange.path, self.exchange.request)
             if wanted and self.exchange.status < _FAILED:
-                reader.found(BODY_NOT_STREAM.found(0, "a stream was asked for, and a whole JSON body came"))
+                reader.found(BODY_NOT_STREAM.found(0, "a stream was requested, but the response is one JSON body"))
             return StageSet([reader])
+        kind = self.exchange.content_type
+        if self.exchange.path and kind and isinstance(framer, SseFramer) and _EVENTS not in kind.lower():
+            message = f"an event stream was sent as {kind.partition(';')[0].strip()} instead of {_EVENTS}"
+            reader.found(WRONG_CONTENT_TYPE.found(0, message))
         chains = ChainFactory(self.exchange, self.settings, dialect, writer, reader, self.ids, self.number)
         stages = chains.stages()
         reader.faults = [*chains.pickers, *self.transit]

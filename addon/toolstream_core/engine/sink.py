@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Change, Event, EventContent, Finding, Record
+    from toolstream_core.wire.frame import Frame
 
 
 class Sink:
@@ -24,6 +25,9 @@ class Sink:
 
     def quiet(self, first: int, frames: int, size: int) -> None:
         """So many frames from number `first` on, of `size` bytes, without anything that concerns tool calls."""
+
+    def without_data(self, frame: Frame) -> None:
+        """A comment, a blank frame, or bytes that are not read."""
 
     def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
         """An event that says something, with its fragments resolved."""

@@ -24,11 +24,11 @@ CLIENTS: Final[tuple[ClientSet, ...]] = (
     ClientSet(
         "aichat",
         "aichat",
-        "0.30.0 and the states before its fix",
+        "0.30.0 and earlier",
         ("whole-calls", "one-call-per-event", "even-ids"),
         ("safe", "early-finish"),
-        "keys calls by id and index of each delta, passes over shorter keys and an event's further entries, "
-        "reads no call behind a finish reason, and needs [DONE]",
+        "matches calls on id and index of each delta, skips shorter keys and all but the first entry of an event, "
+        "ignores calls after a finish reason, and requires [DONE]",
         "https://github.com/sigoden/aichat",
     ),
     ClientSet(
@@ -37,7 +37,7 @@ CLIENTS: Final[tuple[ClientSet, ...]] = (
         "1.9.2",
         ("sequential", "one-call-per-event", "self-contained-deltas"),
         ("safe",),
-        "takes every id on a delta for a new call; in Responses it parses each delta alone, under its own name",
+        "treats every id on a delta as a new call; in Responses it parses each delta separately, under its own name",
         "https://github.com/crmne/ruby_llm",
     ),
     ClientSet(
@@ -46,16 +46,16 @@ CLIENTS: Final[tuple[ClientSet, ...]] = (
         "2.0.0-RC1, 2.0.1",
         ("whole-calls", "one-call-per-event"),
         ("safe",),
-        "RC1 takes every id that is present, also an empty one, for a new call; 2.0.1 needs an index on every entry",
+        "RC1 treats every id, even an empty one, as a new call; 2.0.1 requires an index on every entry",
         "https://github.com/spring-projects/spring-ai/issues/5806",
     ),
     ClientSet(
         "openclaw",
         "OpenClaw assistant",
-        "before its aggregator",
+        "before the aggregator was added",
         ("whole-calls", "one-call-per-event"),
         ("safe",),
-        "takes every delta for a call of its own",
+        "treats every delta as a separate call",
         "https://github.com/openclaw/openclaw",
     ),
     ClientSet(
@@ -64,9 +64,9 @@ CLIENTS: Final[tuple[ClientSet, ...]] = (
         "0.51.1",
         ("sequential",),
         ("safe",),
-        "reads deltas only, so calls of the final message are streamed before the finish; "
-        "takes a delta without an id for more of the last call; "
-        "an answer without calls needs the repair missing-calls beside it, which costs a request",
+        "reads only deltas, so calls of the final message are streamed before the finish; "
+        "adds a delta without an id to the last call; "
+        "a response without calls also needs the repair missing-calls, which costs a request",
         "https://github.com/earendil-works/pi",
     ),
     ClientSet(
@@ -75,16 +75,17 @@ CLIENTS: Final[tuple[ClientSet, ...]] = (
         "1.19.0",
         ("sequential",),
         ("safe",),
-        "takes a call for whole when a fragment of another comes, and what follows of it for a call without a name",
+        "treats a call as complete when a fragment of another call arrives, "
+        "and its later fragments as a call without a name",
         "https://github.com/langchain4j/langchain4j/issues/4937",
     ),
     ClientSet(
         "openai-stream",
-        "OpenAI's stream helpers, and what reads as they do (LlamaIndex)",
+        "OpenAI's stream helpers, and clients that use them (LlamaIndex)",
         "Python `chat.completions.stream`, JavaScript `chat.completions.stream` and `runTools`",
         ("sequential",),
         ("safe",),
-        "take a call for done, and parse it, when an entry of another one comes",
+        "treat a call as complete, and parse it, when an entry of another call arrives",
         "https://github.com/openai/openai-python/blob/main/src/openai/lib/streaming/chat/_completions.py",
     ),
 )

@@ -19,7 +19,7 @@ class Preset(NamedTuple):
 PRESETS: Final[tuple[Preset, ...]] = (
     Preset(
         "glm-5",
-        "GLM-5 on OpenRouter: header, an empty fragment without id, then the arguments in few pieces",
+        "GLM-5 on OpenRouter: header, an empty fragment without id, then the arguments in a few fragments",
         ("sequential", "split-header", "empty-fragment", "late-brace"),
         "https://github.com/sigoden/aichat",
     ),
@@ -37,7 +37,7 @@ PRESETS: Final[tuple[Preset, ...]] = (
     ),
     Preset(
         "openrouter-no-deltas",
-        "the finish reason says tool calls and no event carries one",
+        "the finish reason announces tool calls, but no event carries one",
         ("missing-calls",),
         "https://github.com/OpenRouterTeam/ai-sdk-provider/issues/166",
     ),
@@ -49,13 +49,13 @@ PRESETS: Final[tuple[Preset, ...]] = (
     ),
     Preset(
         "kimi",
-        "Kimi behind new-api: the name again on every continuation",
+        "Kimi through new-api: every continuation repeats the name",
         ("split-header", "repeated-name"),
         "https://github.com/QuantumNous/new-api/issues/4203",
     ),
     Preset(
         "qwen",
-        'Qwen and whatever DashScope hosts: id "" on continuations',
+        'Qwen and other models on DashScope: id "" on continuations',
         ("split-header", "empty-id"),
         "https://github.com/anomalyco/opencode/pull/40969",
     ),
@@ -67,31 +67,31 @@ PRESETS: Final[tuple[Preset, ...]] = (
     ),
     Preset(
         "gemini-openai",
-        'Gemini in Chat Completions form: whole calls, no index, id "", finish reason stop',
+        'Gemini as Chat Completions: complete calls, no index, id "", finish reason stop',
         ("whole-calls", "missing-index", "missing-id", "wrong-finish"),
         "https://github.com/googleapis/python-genai/issues/2868",
     ),
     Preset(
         "mistral",
-        "Mistral: whole calls in one event, no index, no type",
+        "Mistral: complete calls in one event, no index, no type",
         ("whole-calls", "missing-index", "missing-type"),
         "https://github.com/vercel/ai/pull/12901",
     ),
     Preset(
         "grok",
-        "xAI: each call whole in one event",
+        "xAI: each call complete in one event",
         ("whole-calls",),
         "https://github.com/vercel/ai/pull/1653",
     ),
     Preset(
         "ollama-openai",
-        "Ollama in Chat Completions form: whole calls at index 0, finish reason stop",
+        "Ollama as Chat Completions: complete calls at index 0, finish reason stop",
         ("whole-calls", "reused-index", "wrong-finish"),
         "https://github.com/ollama/ollama/pull/7963",
     ),
     Preset(
         "litellm-bedrock",
-        "LiteLLM and others from Anthropic blocks: indexes begin at 1",
+        "LiteLLM and other converters of Anthropic blocks: indexes begin at 1",
         ("split-header", "offset-index"),
         "https://github.com/BerriAI/litellm/issues/11407",
     ),
@@ -109,13 +109,13 @@ PRESETS: Final[tuple[Preset, ...]] = (
     ),
     Preset(
         "qianfan",
-        "Baidu Qianfan and other cumulative streams: each delta carries all arguments so far",
+        "Baidu Qianfan and other cumulative streams: each delta repeats all arguments sent so far",
         ("split-header", "cumulative-arguments"),
         "https://github.com/NousResearch/hermes-agent/pull/35718",
     ),
     Preset(
         "eliza",
-        "proxies that send the whole call once more after its fragments",
+        "proxies that send the complete call again after its fragments",
         ("replayed-arguments",),
         "https://github.com/elizaOS/eliza/pull/16973",
     ),
@@ -127,7 +127,7 @@ PRESETS: Final[tuple[Preset, ...]] = (
     ),
     Preset(
         "bifrost",
-        "Bifrost, Anthropic: end_turn although tools are used",
+        "Bifrost, Anthropic: end_turn although the response has tool calls",
         ("wrong-finish",),
         "https://github.com/maximhq/bifrost/issues/3638",
     ),

@@ -75,3 +75,5 @@ class Call:
     guessed: bool = False
     """Whether a boundary rests on a guess; no repair may act on this call then."""
     events: Runs = field(default_factory=Runs)
+    truncated: bool = False
+    """Whether its arguments were too long to keep: only their begin is here."""

@@ -16,7 +16,7 @@ class Note(NamedTuple):
     """What was done to an answer beside its events, or could not be done."""
 
     name: str
-    """Of the defect or the shape that it was done for."""
+    """Of the defect or the shape that it was done for, or of what was removed."""
     message: str
 
 
@@ -60,6 +60,8 @@ class Record:
     notes: list[Note] = field(default_factory=list)
     faults: list[Injected] = field(default_factory=list)
     """What was done to break it on purpose."""
+    unwrapped: list[Note] = field(default_factory=list)
+    """What stood around it in a file, and was removed to read it."""
 
 
 def runs_on_client(call: Call) -> bool:

@@ -91,9 +91,9 @@ class Asker:
                 break
             wait = _wait(answer.header("retry-after"), attempt)
             if wait > _MOST_WAIT:
-                self._say(f"HTTP {answer.status}; it asks to wait {wait:.0f} s, which is too long")
+                self._say(f"HTTP {answer.status}; its Retry-After of {wait:.0f} s is too long")
                 break
-            self._say(f"HTTP {answer.status}; asking again in {wait:.0f} s")
+            self._say(f"HTTP {answer.status}; retrying in {wait:.0f} s")
             self._sleep(wait)
             answer = self._once(url, request)
         return answer
@@ -141,21 +141,21 @@ class Asker:
                 if size > MAX_BYTES:
                     return chunks, f"longer than {MAX_BYTES} bytes"
                 if now - begun > self._timeout * _TIMES_TIMEOUT:
-                    return chunks, f"still coming after {self._timeout * _TIMES_TIMEOUT:g} s"
+                    return chunks, f"unfinished after {self._timeout * _TIMES_TIMEOUT:g} s"
         except (OSError, http.client.HTTPException, CodingError, ValueError) as error:
             return chunks, _why(error, self._timeout)
         announced = response.headers.get("content-length", "")
         if announced.isdecimal() and came < int(announced):  # which Python does not tell of reads piece by piece
-            return chunks, f"the connection broke after {came} of {announced} bytes"
+            return chunks, f"the connection closed after {came} of {announced} bytes"
         return chunks, None
 
 
 def _why(error: Exception, timeout: float) -> str:
     cause = error.reason if isinstance(error, urllib.error.URLError) else error
     if isinstance(cause, TimeoutError):
-        return f"nothing came for {timeout:g} s"
+        return f"no data for {timeout:g} s"
     if isinstance(cause, http.client.IncompleteRead):
-        return "the connection broke"
+        return "the connection closed early"
     return str(cause) or type(cause).__name__
 
 

@@ -35,13 +35,13 @@ _NOTE: Final = Tool(
         place=_object(name=_TEXT, at=_object(lat={"type": "number"}, lon={"type": "number"})),
     ),
 )
-_EXACTLY: Final = "Do nothing else, and answer with tool calls only."
+_EXACTLY: Final = "Do nothing else, and respond with tool calls only."
 
 CASES: Final = (
     Case("single call", f"Call get_weather with the city Oslo. {_EXACTLY}", (_WEATHER,)),
     Case(
         "parallel calls",
-        "Call get_weather twice in the same answer, side by side: first with the city Oslo, then with the city Lima. "
+        "Call get_weather twice in the same response, side by side: first with the city Oslo, then with the city Lima. "
         + _EXACTLY,
         (_WEATHER,),
     ),

@@ -52,7 +52,7 @@ def probe(target: Target, cases: Sequence[Case], times: int, asker: Asker, say: 
             for streamed in (True, False):
                 one = _ask(target, case, asker, streamed=streamed)
                 answers[streamed].append(one)
-                say(f"{case.name}, {'streamed' if streamed else 'whole'} {number} of {times}: {_told(one)}")
+                say(f"{case.name}, {'streamed' if streamed else 'not streamed'} {number} of {times}: {_told(one)}")
                 if one.answer.status in _NO_USE:
                     return Probe(target, times, [*verdicts, verdict(case.name, answers[True], answers[False])])
         verdicts.append(verdict(case.name, answers[True], answers[False]))

@@ -60,7 +60,7 @@ def _text(probe: Probe, hide: Callable[[str], str]) -> Iterator[str]:
         for seen in one.defects:
             yield f"  {printable(_defect(seen, one, hide))}"
         for failure in one.failures:
-            yield f"  could not ask, {printable(hide(failure))}"
+            yield f"  request failed, {printable(hide(failure))}"
     yield _result(probe)
 
 
@@ -69,13 +69,13 @@ def _markdown(probe: Probe, hide: Callable[[str], str]) -> Iterator[str]:
     yield "| | |\n|---|---|"
     yield f"| endpoint | {code(hide(probe.target.url(streamed=True)))} |"
     yield f"| model | {code(probe.target.model or '')} |"
-    yield f"| asked | {len(probe.verdicts)} prompts, {probe.times} times each, streamed and not streamed |\n"
+    yield f"| requests | {len(probe.verdicts)} prompts, {probe.times} times each, streamed and not streamed |\n"
     for one in probe.verdicts:
         yield f"## {one.case}\n"
         yield f"{_sum(one).capitalize()}.\n"
-        yield from (f"- streamed answer {diff.streamed + 1}: {escaped(hide(diff.what))}" for diff in one.differences)
+        yield from (f"- streamed response {diff.streamed + 1}: {escaped(hide(diff.what))}" for diff in one.differences)
         yield from (f"- {escaped(_defect(seen, one, hide))}" for seen in one.defects)
-        yield from (f"- could not ask, {escaped(hide(failure))}" for failure in one.failures)
+        yield from (f"- request failed, {escaped(hide(failure))}" for failure in one.failures)
         if one.differences or one.defects or one.failures:
             yield ""
     yield f"{_result(probe).capitalize()}."
@@ -86,13 +86,13 @@ def _sum(one: Verdict) -> str:
     right = compared - len({diff.streamed for diff in one.differences})
     if not compared or all(resolved.failure for resolved in one.whole):
         return "nothing to compare"
-    told = f"{right} of {compared} streamed answers have the calls of the whole ones"
-    return f"{told}, which differ among themselves" if one.varying else told
+    told = f"{right} of {compared} streamed responses have the calls of the unstreamed ones"
+    return f"{told}; the unstreamed ones differ from each other" if one.varying else told
 
 
 def _defect(seen: Seen, one: Verdict, hide: Callable[[str], str]) -> str:
     finding = seen.finding
-    where = f"in {seen.answers} of {len(one.streamed)} streamed answers"
+    where = f"in {seen.answers} of {len(one.streamed)} streamed responses"
     return f"{finding.severity} {finding.code} {finding.name} {where}: {hide(finding.message)}"
 
 
@@ -104,7 +104,7 @@ def _result(probe: Probe) -> str:
             codes[seen.finding.severity].add(seen.finding.code)
     counts = [f"{_plural(len(codes.get(severity, ())), f'{severity}')}" for severity in Severity]
     failures = sum(len(one.failures) for one in probe.verdicts)
-    tail = f", {_plural(failures, 'answer')} could not be had" if failures else ""
+    tail = f", {_plural(failures, 'request')} failed" if failures else ""
     return f"{_plural(differences, 'difference')}; {', '.join(counts)} in the streams{tail}"
 
 

@@ -47,7 +47,7 @@ def target(url: str, protocol: str | None, model: str | None) -> Target:
     if split.scheme not in {"http", "https"} or not split.hostname:
         raise TargetError(f"{url!r} is not an http or https URL, as in https://api.openai.com/v1")
     if "@" in split.netloc:
-        raise TargetError(f"the URL holds credentials; give the key in the variable {OWN_KEY}")
+        raise TargetError(f"the URL contains credentials; set the key in the variable {OWN_KEY}")
     path = split.path.rstrip("/")
     name = protocol or _protocol(path, split.hostname, split.port)
     if name is None:
@@ -66,9 +66,9 @@ def key_of(asked: Target, environment: Mapping[str, str]) -> str | None:
     names = (OWN_KEY, *named(asked.protocol).api.key_variables)
     key = next((value for name in names if (value := environment.get(name, "").strip())), None)
     if key is not None and not (key.isascii() and key.isprintable()):
-        raise TargetError("the key in the environment has characters that no HTTP header can hold")
+        raise TargetError("the key in the environment has characters that an HTTP header cannot contain")
     if key is not None and not asked.base.startswith("https:") and not _is_local(asked.base):
-        raise TargetError(f"a key is not sent to {asked.host} without encryption; use https")
+        raise TargetError(f"refusing to send a key to {asked.host} without encryption; use https")
     return key
 
 

@@ -78,7 +78,7 @@ class Verdict(NamedTuple):
     @property
     def failures(self) -> list[str]:
         """What could not be asked."""
-        told = [("streamed", self.streamed), ("whole", self.whole)]
+        told = [("streamed", self.streamed), ("unstreamed", self.whole)]
         return [
             f"{kind} {number}: {one.failure}"
             for kind, answers in told
@@ -157,9 +157,9 @@ def _between(calls: list[_Made], right: list[_Made]) -> list[tuple[str, bool]]:
         found.append((f"{_count(calls)} instead of {_count(right)}", False))
     for number, (one, other) in enumerate(zip(calls, right, strict=False)):
         if one.name != other.name:
-            found.append((f"call {number} is of {one.name or '(no name)'} instead of {other.name}", False))
+            found.append((f"call {number} is {one.name or '(no name)'} instead of {other.name}", False))
         elif one.arguments is ABSENT:
-            found.append((f"call {number} {one.name}: its arguments are not whole JSON: {one.text[:200]}", False))
+            found.append((f"call {number} {one.name}: its arguments are not valid JSON: {one.text[:200]}", False))
         elif one.arguments != other.arguments:
             told = f"call {number} {one.name}: {_text(one)} instead of {_text(other)}"
             found.append((told, _keys(one.arguments) == _keys(other.arguments)))

@@ -56,10 +56,16 @@ class WireProtocol:
     It may say no too often, never yes too often: a quiet frame is counted, not parsed.
     """
     requests: Requests = field(default_factory=Requests)
+    pointers: tuple[str, ...]
+    """JSON pointers to what an event says of calls, text, finish and errors; `*` stands for any one key."""
     form: Form = Form.EVENTS
     """How a streamed answer is framed, where the request does not decide it."""
     call_form: CallForm = CallForm.ANNOUNCED
     """How its streams bring a call."""
+    call_keys: tuple[str, ...] = ("index",)
+    """The fields that say which call a fragment belongs to, the place last; none where each entry is a call."""
+    id_key: str = "id"
+    """The field with a call's id."""
     ends_with_finish: bool = False
     """Whether the event that says the finish reason is the last one."""
     id_prefix: str = "call_"

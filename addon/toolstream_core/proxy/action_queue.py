@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.proxy.callables import pieces
 from toolstream_core.sockets.saved import close_code
-from toolstream_core.transit import BreakKind, Cut, EventPlace, Hold, Send, repair_cut
+from toolstream_core.transit import Ask, BreakKind, Cut, EventPlace, Hold, Send, repair_cut
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from toolstream_core.delivery.schedule import Schedule
     from toolstream_core.proxy.watch import Watch
     from toolstream_core.transit import Action
@@ -19,6 +21,8 @@ NOWHERE = EventPlace(0, 0, has_data=False)
 """The place of bytes that are no event of the stream."""
 HEARTBEAT = Send(b": keep-alive\n\n", NOWHERE)
 """A comment, which clients skip."""
+_ACTION: Final = 256
+"""Bytes that an action takes beside its data, about."""
 
 
 class ActionQueue:
@@ -29,6 +33,8 @@ class ActionQueue:
         self._watch = watch
         self._schedule = schedule
         self._actions: deque[Action] = deque()
+        self.waiting = 0
+        """Bytes that the actions take."""
 
     def __bool__(self) -> bool:
         """Whether an action is left."""
@@ -36,19 +42,32 @@ class ActionQueue:
 
     def pop(self) -> Action:
         """The next action."""
-        return self._actions.popleft()
+        action = self._actions.popleft()
+        self.waiting -= _size(action)
+        return action
 
     def add(self, *actions: Action) -> None:
         """Take actions behind all others."""
         self._actions.extend(actions)
+        self.waiting += sum(map(_size, actions))
 
     def add_first(self, action: Action) -> None:
         """Take an action before all others."""
         self._actions.appendleft(action)
+        self.waiting += _size(action)
+
+    def take_bytes(self) -> list[bytes]:
+        """What is still to be sent, without the faults, which are over."""
+        held = () if self._schedule is None else self._schedule.release()
+        left = [one for one in (*self._actions, *held) if isinstance(one, Send | Ask)]
+        self._schedule = None
+        self.clear()
+        return [one.raw if isinstance(one, Send) else one.event.frame.raw for one in left]
 
     def clear(self) -> None:
         """Nothing is to be done any more."""
         self._actions.clear()
+        self.waiting = 0
 
     def hold(self, hold: Hold) -> float | None:
         """Put what comes behind the next wait of `hold` in front; that wait in seconds, `None` where it is over."""
@@ -64,7 +83,7 @@ class ActionQueue:
     def begin(self) -> None:
         """The headers are about to go."""
         if self._schedule is not None:
-            self._actions.extend(self._schedule.begin())
+            self._add_scheduled(self._schedule, self._schedule.begin)
 
     def read(self, data: bytes) -> None:
         """Let bytes of a saved answer be read, and send what they become; `b""` is the end."""
@@ -73,16 +92,21 @@ class ActionQueue:
 
     def send(self, piece: bytes) -> None:
         """Send a piece, by way of the faults; `b""` is the end."""
-        if self._schedule is not None:
-            try:
-                self._actions.extend(self._schedule.feed(piece))
-            except Exception as error:  # noqa: BLE001 - mitmproxy would drop the connection
-                self._schedule = None
-                self._watch.failed(error)
-            else:
-                return
-        if piece:
+        schedule = self._schedule
+        if schedule is not None:
+            schedule.rest += piece
+            self._add_scheduled(schedule, lambda: schedule.feed(piece))
+        elif piece:
             self.add(Send(piece, NOWHERE))
+
+    def _add_scheduled(self, schedule: Schedule, actions: Callable[[], Iterable[Action]]) -> None:
+        """Take the schedule's actions. One that fails is used no more, and what it has taken goes on unchanged."""
+        try:
+            self.add(*actions())
+        except Exception as error:  # noqa: BLE001 - mitmproxy would drop the connection
+            self._schedule = None
+            self.add(*schedule.release())
+            self._watch.failed(error)
 
     def end(self) -> None:
         """End the body in order, or as a break where it stops in the middle of a call."""
@@ -99,3 +123,7 @@ class ActionQueue:
         else:
             how = BreakKind.RESET if self._watch.flow.request.is_http2 else BreakKind.CLOSE
             self.add(Cut(how, broken, close_code(broken)))
+
+
+def _size(action: Action) -> int:
+    return _ACTION + (len(action.raw) if isinstance(action, Send) else 0)

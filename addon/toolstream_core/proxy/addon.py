@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from functools import partial, wraps
 from typing import TYPE_CHECKING
 
 from mitmproxy import ctx, exceptions, flowfilter, http
 
+from toolstream_core.fixtures import content_of
 from toolstream_core.protocols.registry import claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
 from toolstream_core.proxy.answers import Answers
 from toolstream_core.proxy.callables import pieces, through
 from toolstream_core.proxy.capture import Capture
 from toolstream_core.proxy.changes import relabel
-from toolstream_core.proxy.option_table import LEVELS, SOCKET_MODES
+from toolstream_core.proxy.exchange import is_stream
 from toolstream_core.proxy.options import (
     ANSWERS,
     CAPTURE,
     CHANGES,
     changes_of,
+    check_choices,
     declare,
     filter_of,
     malformed,
@@ -33,18 +37,53 @@ from toolstream_core.proxy.request_ids import is_signed, restore
 from toolstream_core.proxy.resend import RESENT
 from toolstream_core.proxy.sockets import REFUSED, SocketProvider, Sockets
 from toolstream_core.proxy.timing import Timing
+from toolstream_core.proxy.ui import Interface
 from toolstream_core.proxy.verdicts import Verdicts
 from toolstream_core.stages.answer_ids import Ids
-from toolstream_core.wire.event_stream import MESSAGES
+from toolstream_core.wire.frame import parse, read_ahead
+from toolstream_core.wire.long_json import LONG
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
     from mitmproxy.addonmanager import Loader
 
+    from toolstream_core.proxy.live.serving import ServedView
     from toolstream_core.proxy.reporters import Listeners, VerdictListener
 
 logger = logging.getLogger(__name__)
 
-_STREAMED = ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl", MESSAGES)
+_EXPANDS = 16
+"""How many times as long as its coded form JSON usually is at most."""
+
+
+def _guarded[R](
+    hook: Callable[[ToolstreamAddon, http.HTTPFlow], R],
+) -> Callable[[ToolstreamAddon, http.HTTPFlow], R | None]:
+    """A hook that raises nothing, since mitmproxy would log a traceback. After an internal error the flow passes."""
+
+    @wraps(hook)
+    def run(addon: ToolstreamAddon, flow: http.HTTPFlow) -> R | None:
+        try:
+            return hook(addon, flow)
+        except Exception as error:  # noqa: BLE001 - the flow goes on, whatever it is
+            addon.failed(flow, error)
+            return None
+
+    return run
+
+
+def _is_long(message: http.Message) -> bool:
+    """Whether a body may be long JSON, also once its coding is undone."""
+    coded = message.headers.get("content-encoding", "identity") != "identity"
+    return len(message.raw_content or b"") > (LONG // _EXPANDS if coded else LONG)
+
+
+async def _after_reading(content: Callable[[], bytes], then: Callable[[], None]) -> None:
+    """Do `then` with the JSON of long content read before, in a thread."""
+    data = await asyncio.to_thread(content)
+    with read_ahead(data, await asyncio.to_thread(parse, data)):
+        then()
 
 
 class ToolstreamAddon:
@@ -55,25 +94,31 @@ class ToolstreamAddon:
         listeners: Listeners | None = None,
         judged: VerdictListener | None = None,
         *,
+        syntax: Callable[[str], str] = str,
         ids_kept: bool = False,
         gated: bool = False,
     ) -> None:
         """Nothing is on until mitmproxy has read the options.
 
         `listeners` gives further sinks for each answer; every LLM's answer is watched then. `judged` is told of each
-        verdict. With `ids_kept`, clients have to say the ids again that they got, and verdicts come at once. With
-        `gated`, a change of options also reaches the connections that are open already.
+        verdict. `syntax` writes options in the log as the command in use takes them. With `ids_kept`, clients have to
+        say the ids again that they got, and verdicts come at once. With `gated`, a change of options also reaches the
+        connections that are open already.
         """
         self._filter: flowfilter.TFilter | None = None
-        self._reporters = Reporters(listeners, judged)
+        self.interface = Interface()
+        self._reporters = Reporters(self.interface, listeners, judged, syntax)
         self.verdicts = Verdicts(
             self._reporters.judged, self._reporters.unjudged, self._reporters.delivered, ids_kept=ids_kept
         )
         self._provider: AnyProvider | None = None
         self.capture = Capture()
+        self.served: ServedView | None = None
+        """The live view, where it is on."""
+        self._announces = not gated
         self._ids = Ids()
         self._answers = Answers(self._reporters, self.verdicts, self.capture, self._ids)
-        self._timing = Timing(self._closed, always=gated)
+        self._timing = Timing(self._closed, self._answers.request_of, always=gated)
         self._sockets = Sockets(self._answers, self._ids, self._timing.orders, self._replayed)
 
     def load(self, loader: Loader) -> None:
@@ -92,24 +137,21 @@ class ToolstreamAddon:
         except exceptions.OptionsError as error:
             if self._reporters.running or ctx.master.addons.get("errorcheck") is None:
                 raise
-            logger.error("Addon error: %s", error)  # noqa: TRY400 - one line, in mitmproxy's words
+            logger.error("Addon error: %s", error)
 
     def _configure(self, updated: set[str]) -> None:
         refuse_misspelt(ctx.options.deferred)
-        if "toolstream_log" in updated and ctx.options.toolstream_log not in LEVELS:
-            message = f"toolstream_log: {ctx.options.toolstream_log!r} is none of {', '.join(LEVELS)}"
-            raise exceptions.OptionsError(message)
+        check_choices(ctx.options, updated)
         if "toolstream_websocket" in updated:
-            if ctx.options.toolstream_websocket not in SOCKET_MODES:
-                message = (
-                    f"toolstream_websocket: {ctx.options.toolstream_websocket!r} is none of {', '.join(SOCKET_MODES)}"
-                )
-                raise exceptions.OptionsError(message)
             self._sockets.mode = ctx.options.toolstream_websocket
         if "toolstream_filter" in updated:
             self._filter = filter_of(ctx.options.toolstream_filter)
         if "toolstream_jsonl" in updated:
             self._reporters.write_jsonl(ctx.options.toolstream_jsonl)
+        if "toolstream_view" in updated:
+            self._configure_view(ctx.options.toolstream_view)
+        if "toolstream_keep_bodies" in updated:
+            self.interface.configure()
         if updated & ANSWERS:
             self._configure_provider()
         if updated & CAPTURE:
@@ -122,17 +164,50 @@ class ToolstreamAddon:
             self._timing.configure(self._answers.settings, speed if self._provider is not None else None)
 
     def running(self) -> None:
-        """Find out where lines go, once mitmproxy's own addons are there."""
+        """Find out where lines go and who shows flows, once mitmproxy's own addons are there."""
+        self.interface.run()
         self._reporters.run()
         self._timing.run()
+        if self.served is not None and self._announces:
+            self.served.announce()
 
-    def request(self, flow: http.HTTPFlow) -> None:
-        """Answer from saved flows, where a provider is set; prepare for what is to be rewritten."""
+    @_guarded
+    def request(self, flow: http.HTTPFlow) -> Coroutine[None, None, None] | None:
+        """Respond from saved flows, where a provider is set; prepare for what is to be rewritten.
+
+        A long request is read in a thread; mitmproxy waits for what is returned, and other streams go on.
+        """
+        if _is_long(flow.request) and RESENT not in flow.metadata and self._watched(flow):
+            return self._long_request(flow)
+        self._asked(flow)
+        self._prepared(flow)
+        self._respond(flow)
+        return None
+
+    async def _long_request(self, flow: http.HTTPFlow) -> None:
+        await asyncio.to_thread(self._read, flow)
+        self._asked(flow)
+        await asyncio.to_thread(self._prepared, flow)
+        await asyncio.to_thread(self._read, flow)  # ids may have changed
+        self._respond(flow)
+
+    @_guarded
+    def _read(self, flow: http.HTTPFlow) -> None:
+        self._answers.request_of(flow)
+
+    @_guarded
+    def _asked(self, flow: http.HTTPFlow) -> None:
+        if RESENT not in flow.metadata and self._filtered(flow):
+            self._answers.asked(flow)
+
+    @_guarded
+    def _prepared(self, flow: http.HTTPFlow) -> None:
+        if RESENT not in flow.metadata and (self._answers.settings.rewrites or self._ids):
+            self._prepare(flow)
+
+    @_guarded
+    def _respond(self, flow: http.HTTPFlow) -> None:
         if RESENT not in flow.metadata:
-            if self._filtered(flow):
-                self._answers.asked(flow)
-            if self._answers.settings.rewrites or self._ids:
-                self._prepare(flow)
             if flow.response is None and self._filtered(flow) and self._sockets.refuses(flow):
                 return
             if flow.response is None and self._filtered(flow) and self._timing.refuses(flow):
@@ -145,12 +220,13 @@ class ToolstreamAddon:
             self._provider.answer(flow)
             self._replayed(flow)
 
+    @_guarded
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Let a streamed answer through as it comes, and look at what may be an LLM's."""
         assert flow.response is not None
         if RESENT in flow.metadata or REFUSED in flow.metadata:
             return  # wanted whole; no answer
-        streamed = flow.response.headers.get("content-type", "").lower().startswith(_STREAMED)
+        streamed = is_stream(flow.response)
         claimed = claiming(flow.request.path) is not None
         if streamed and not flow.response.stream:
             flow.response.stream = True
@@ -166,8 +242,16 @@ class ToolstreamAddon:
                 relabel(flow)
             flow.response.stream = through(watch, flow.response.stream)
 
-    def response(self, flow: http.HTTPFlow) -> None:
-        """Read an answer that was not streamed through us: `stream: false`, or one that an addon made."""
+    @_guarded
+    def response(self, flow: http.HTTPFlow) -> Coroutine[None, None, None] | None:
+        """Read a response that was not streamed through us: `stream: false`, or one that an addon made."""
+        if flow.response is not None and self._answers.reads(flow.id) and _is_long(flow.response):
+            return _after_reading(partial(content_of, flow.response), partial(self._responded, flow))
+        self._responded(flow)
+        return None
+
+    @_guarded
+    def _responded(self, flow: http.HTTPFlow) -> None:
         if self._timing.provides(flow):
             return
         watch = self._answers.take(flow.id)
@@ -179,6 +263,8 @@ class ToolstreamAddon:
         out: list[bytes] = []
         if flow.response.raw_content:
             out += pieces(watch.stream(flow.response.raw_content))
+        if flow.error is not None and not flow.live:  # a saved flow; mitmproxy calls the hook for its error last
+            watch.finish(broken=flow.error.msg)
         out += pieces(watch.stream(b""))
         self._answers.close(flow, watch)
         if watch.rewrites:
@@ -186,6 +272,7 @@ class ToolstreamAddon:
             flow.response.headers.pop("transfer-encoding", None)
             flow.response.headers["content-length"] = str(len(flow.response.raw_content))
 
+    @_guarded
     def error(self, flow: http.HTTPFlow) -> None:
         """Tell an answer that broke off: the final, empty chunk never comes then."""
         watch = self._answers.take(flow.id)
@@ -196,22 +283,40 @@ class ToolstreamAddon:
             self.capture.unanswered(flow)
         self._answers.close(flow, watch)
 
+    @_guarded
     def websocket_start(self, flow: http.HTTPFlow) -> None:
         """Look at what may be the socket of an LLM."""
         if self._sockets.served(flow) or self._watched(flow):
             self._sockets.start(flow)
 
-    def websocket_message(self, flow: http.HTTPFlow) -> None:
-        """Read a message of a socket that is looked at."""
+    @_guarded
+    def websocket_message(self, flow: http.HTTPFlow) -> Coroutine[None, None, None] | None:
+        """Read a message of a WebSocket of an LLM."""
+        content = flow.websocket.messages[-1].content if flow.websocket and self._sockets.reads(flow) else b""
+        if len(content) > LONG:
+            return _after_reading(lambda: content, partial(self._message, flow))
+        self._message(flow)
+        return None
+
+    @_guarded
+    def _message(self, flow: http.HTTPFlow) -> None:
         self._sockets.message(flow)
 
+    @_guarded
     def websocket_end(self, flow: http.HTTPFlow) -> None:
         """Tell the answers that a socket's end broke off."""
         self._sockets.end(flow)
 
+    def failed(self, flow: http.HTTPFlow, error: Exception) -> None:
+        """After an internal error in a hook: report it, and let the flow alone."""
+        self._reporters.broke(flow, error)
+        self._answers.take(flow.id)
+        self._timing.forget(flow)
+
     def done(self) -> None:
         """Tell what is left."""
         self._answers.stop()
+        self.interface.close()
         self.capture.close()
         self.verdicts.close()
         self._reporters.close()
@@ -240,6 +345,17 @@ class ToolstreamAddon:
         restore(flow, self._ids)
         if self._answers.settings.rewrites and looks_like_llm(flow.request.path, self._answers.request_of(flow)):
             flow.request.headers["accept-encoding"] = "identity"
+
+    def _configure_view(self, text: str) -> None:
+        """Start the live view, or stop it. Raises `OptionsError`."""
+        if self.served is not None:
+            self.served.server.stop()
+            self.served = self._reporters.view = None
+        if text:
+            from toolstream_core.proxy.live.serving import ServedView  # noqa: PLC0415 - tornado takes time to import
+
+            self.served = ServedView(text)
+            self._reporters.view = self.served.view
 
     def _configure_provider(self) -> None:
         self._provider = provider_of(ctx.options)

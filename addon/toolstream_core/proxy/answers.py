@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from toolstream_core.delivery.schedule import drawn
@@ -10,6 +11,7 @@ from toolstream_core.proxy.captured import CapturedWatch
 from toolstream_core.proxy.codings import Codings
 from toolstream_core.proxy.exchange import exchange_of, request_json
 from toolstream_core.proxy.kept import KeptWatch
+from toolstream_core.proxy.live.recording import Both
 from toolstream_core.proxy.request_ids import answer_ids
 from toolstream_core.settings import NOTHING
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from toolstream_core.delivery.schedule import Drawn
     from toolstream_core.model import Json
     from toolstream_core.proxy.capture import Capture
+    from toolstream_core.proxy.live.recording import Recorder
     from toolstream_core.proxy.reporters import Reporters
     from toolstream_core.proxy.verdicts import Verdicts
     from toolstream_core.settings import Settings
@@ -73,17 +76,33 @@ class Answers:
         ids = answer_ids(flow, self._ids)
         reporters = self._reporters
         watched = (flow, request, reporters.sinks, reporters.failed, settings, ids, self._begun, picks)
-        recording = self._capture.begin(flow)
+        recording = self._recorder(flow, request, delivering=delivering)
         watch = KeptWatch(*watched) if recording is None else CapturedWatch(recording, *watched)
         self._watches[flow.id] = watch
         if reporters.on:
             watch.keep_sent()
+        reporters.interface.watched(flow, watch)
         return watch, faults
+
+    def _recorder(self, flow: http.HTTPFlow, request: Json, *, delivering: bool) -> Recorder | None:
+        """What takes the bytes of a response, if anything does."""
+        view = self._reporters.view
+        taking: list[Recorder | None] = [
+            self._capture.begin(flow),
+            None if view is None else view.begin(flow, request),
+            self._reporters.interface.begin(flow, request) if delivering else None,
+        ]
+        found = [one for one in taking if one is not None]
+        return reduce(Both, found) if found else None
 
     def strayed(self, flow: http.HTTPFlow, dialect: str, error: str) -> None:
         """A socket's message says an error that belongs to no answer."""
         if self._reporters.on:
             self._reporters.strayed(flow, dialect, error)
+
+    def reads(self, flow_id: str) -> bool:
+        """Whether a response is watched that has not been read so far."""
+        return flow_id in self._watches and not self._watches[flow_id].over
 
     def take(self, flow_id: str) -> KeptWatch | None:
         """What watches a flow, which is about to end."""
@@ -96,6 +115,7 @@ class Answers:
             self._verdicts.unanswered(flow)
         else:
             watch.close()
+            self._reporters.closed(flow, watch)
             self._verdicts.answered(flow, watch)
 
     def stop(self) -> None:

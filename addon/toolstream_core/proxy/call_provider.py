@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from mitmproxy import http
-
-from toolstream_core.fixtures import Chunk, content_of
+from toolstream_core.fixtures import content_of
 from toolstream_core.model import ABSENT
-from toolstream_core.proxy.provided import note
-from toolstream_core.proxy.provider import ProviderError, framed, json_response
+from toolstream_core.proxy.provider import ProviderError, json_response, respond
 from toolstream_core.proxy.replies import models_named
 from toolstream_core.synthetic.answers import MODEL, SyntheticProvider
 from toolstream_core.synthetic.call_specs import CallSpecError, parse_calls
-from toolstream_core.wire.form import CONTENT_TYPES
-from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    from mitmproxy import http
 
     from toolstream_core.model import Json
-    from toolstream_core.synthetic.answers import Written
 
 logger = logging.getLogger(__name__)
-_EACH_MS: Final = 20
-"""Milliseconds between two events, at speed 1."""
 
 
 class CallProvider:
@@ -70,25 +64,21 @@ class CallProvider:
         if written.wanted.model:
             self._models.add(written.wanted.model)
         flow.comment = f"answered with {_counted(len(written.calls))}"
-        if written.not_offered and written.not_offered not in self._told:
-            self._told.add(written.not_offered)
-            logger.warning("toolstream answered with %s: %s", _counted(len(written.calls)), written.not_offered)
-        if written.events:
-            _stream(flow, written)
-        else:
-            flow.response = json_response(200, written.whole)
+        for why in filter(None, (written.not_offered, _withheld(written.withheld))):
+            if why not in self._told:
+                self._told.add(why)
+                logger.warning("toolstream answered with %s: %s", _counted(len(written.calls)), why)
+        respond(flow, written)
         return True
 
 
-def _stream(flow: http.HTTPFlow, written: Written) -> None:
-    form = written.wanted.form
-    events = written.events
-    if form is not written.protocol.form:
-        events = tuple(framed([parse(event.partition(b"data: ")[2]) for event in events], form))
-    chunks = [Chunk(_EACH_MS * at, event) for at, event in enumerate(events)]
-    flow.response = http.Response.make(200, b"".join(events), {"content-type": CONTENT_TYPES[form]})
-    note(flow, chunks, None)
+def _withheld(tools: Sequence[str]) -> str:
+    """Why no tool is called, and how to call one."""
+    if not tools:
+        return ""
+    listed = ", ".join(tools)
+    return f"none of the offered tools is known to be harmless ({listed}); name one to call it, as in calls:{tools[0]}"
 
 
 def _counted(count: int) -> str:
-    return "a text" if not count else "1 made call" if count == 1 else f"{count} made calls"
+    return "a text" if not count else "1 generated call" if count == 1 else f"{count} generated calls"

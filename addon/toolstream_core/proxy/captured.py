@@ -1,4 +1,4 @@
-"""A watched answer that is captured too. Knows mitmproxy's flow."""
+"""A watched response that is captured, or shown live. Knows mitmproxy's flow."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
     from toolstream_core.model import Record
-    from toolstream_core.proxy.capture.recording import Recording
+    from toolstream_core.proxy.live.recording import Recorder
 
 
 class CapturedWatch(KeptWatch):
     """Hands what comes, and what goes where that may be something else, to a recording."""
 
-    def __init__(self, recording: Recording, *watched: Any) -> None:
+    def __init__(self, recording: Recorder, *watched: Any) -> None:
         """`watched` are the arguments of `Watch`."""
         super().__init__(*watched)
         self._recording = recording

@@ -28,6 +28,6 @@ class Codings:
             why = str(error)
             if why not in self._told:
                 self._told.add(why)
-                logger.warning("toolstream passes such answers on unread: %s", why)
+                logger.warning("toolstream forwards responses with this coding unread: %s", why)
             return False
         return True

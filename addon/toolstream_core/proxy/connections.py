@@ -1,4 +1,4 @@
-"""The client's own connection, below what mitmproxy offers. Knows the inside of its proxy server."""
+"""The connections of a flow, below what mitmproxy offers. Knows the inside of its proxy server."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from mitmproxy import ctx
 
 if TYPE_CHECKING:
     from mitmproxy import http
+    from mitmproxy.connection import Connection
 
 
 def reset_soon(flow: http.HTTPFlow) -> None:
@@ -31,9 +32,20 @@ def close_surely(flow: http.HTTPFlow) -> None:
         writer.close()
 
 
+def read_upstream(flow: http.HTTPFlow, *, on: bool) -> None:
+    """Pause or resume reading from the flow's upstream. asyncio may resume by itself: pause again with each event."""
+    writer = _writer(flow, flow.server_conn)
+    if writer is not None and not writer.transport.is_closing():
+        (writer.transport.resume_reading if on else writer.transport.pause_reading)()
+
+
 def client_writer(flow: http.HTTPFlow) -> Any:
     """What writes to the flow's client, `None` where it is not to be found."""
+    return _writer(flow, flow.client_conn)
+
+
+def _writer(flow: http.HTTPFlow, connection: Connection) -> Any:
     for handler in ctx.master.addons.get("proxyserver").connections.values():
-        if handler.client is flow.client_conn and flow.client_conn in handler.transports:
-            return handler.transports[flow.client_conn].writer
+        if handler.client is flow.client_conn and connection in handler.transports:
+            return handler.transports[connection].writer
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 from typing import TYPE_CHECKING, override
 
@@ -10,7 +11,7 @@ from toolstream_core.proxy.action_queue import HEARTBEAT, NOWHERE, ActionQueue
 from toolstream_core.proxy.provided import Provided
 from toolstream_core.proxy.saved_chunks import SavedChunks
 from toolstream_core.proxy.steps import Break, Delivery, End
-from toolstream_core.transit import Ask, Cut, Finish, Hold, Send, Wait
+from toolstream_core.transit import Ask, BreakKind, Cut, Finish, Hold, Send, Wait
 from toolstream_core.wire.form import CONTENT_TYPES, Form
 
 if TYPE_CHECKING:
@@ -23,10 +24,13 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.watch import Watch
     from toolstream_core.transit import Action
 
+logger = logging.getLogger(__name__)
+
 ASKING = 60.0
 """Seconds after which the client gets the stream as it was."""
 FETCHING = 600.0
 """Seconds after which an answer that is fetched whole counts as never coming."""
+OVERFLOW = "more than 16 MiB arrived while a fault delayed the response; use a shorter ms=, or HTTP/1.1"
 BEAT = 5.0
 """Seconds between comments while the client waits for a second answer."""
 
@@ -74,7 +78,7 @@ class WatchedDelivery(Delivery):
         self._gone = asyncio.Event()
         self._wake = asyncio.Event()
         """Set when there is no more reason to wait, or something has come that was waited for."""
-        self._waited = self._last = False
+        self._waited = self._last = self._overflown = False
 
     @override
     def offer_headers(self) -> None:
@@ -94,6 +98,17 @@ class WatchedDelivery(Delivery):
         elif not self.provided:
             self._queue.send(piece)
 
+    @property
+    def waiting(self) -> int:
+        """Bytes that wait to be sent."""
+        return self._queue.waiting
+
+    def take_waiting(self) -> list[bytes]:
+        """What waits to be sent; no fault acts on it any more."""
+        step = [self.step] if isinstance(self.step, bytes) else []
+        self.step = None
+        return step + self._queue.take_bytes()
+
     def cut_short(self, last: bytes) -> None:
         """Let this be the end of an answer that is provided, in the place of all that is still to come."""
         self._queue.clear()
@@ -104,13 +119,21 @@ class WatchedDelivery(Delivery):
 
     @override
     def advance(self) -> bool:
-        ready = self._advance()
-        if self._told is not None and ready and isinstance(self.step, bytes) and self.step:
-            self._told(self.step)
+        self.step = None
+        try:
+            ready = self._advance()
+            self._tell(self.step)
+        except Exception as error:  # noqa: BLE001 - raised inside mitmproxy's layer, it would leave the client waiting
+            self._give_up(error)
+            return True
         return ready
 
+    def _tell(self, step: Step) -> None:
+        """Report what goes to the client."""
+        if self._told is not None and isinstance(step, bytes) and step:
+            self._told(step)
+
     def _advance(self) -> bool:
-        self.step = None
         if self._gone.is_set():
             self._queue.clear()
             self._saved.clear()
@@ -149,6 +172,15 @@ class WatchedDelivery(Delivery):
             self._wake.clear()
             self._due = None
 
+    def _give_up(self, error: Exception) -> None:
+        """After an internal error: send what waits at once; a response that is made here breaks off."""
+        self._watch.failed(error)
+        self._told = self._due = None
+        self.step = b"".join(self.take_waiting()) or None
+        if self.provided:
+            how = BreakKind.RESET if self._watch.flow.request.is_http2 else BreakKind.CLOSE
+            self.step = Break(how, "internal error of toolstream")
+
     @override
     def left(self) -> None:
         self._gone.set()
@@ -156,6 +188,17 @@ class WatchedDelivery(Delivery):
         for task in (self._asked, self._fetching):
             if task is not None:
                 task.cancel()
+
+    @override
+    def overflow(self) -> None:
+        if self._overflown:
+            return
+        self._overflown = True
+        logger.error("toolstream: flow %s ends with an error: %s", self._watch.flow.id, OVERFLOW)
+        self._queue.clear()
+        self._queue.add(Cut(BreakKind.RESET, OVERFLOW))
+        self._due = None
+        self._wake.set()
 
     @override
     def forgives(self, message: str) -> bool:

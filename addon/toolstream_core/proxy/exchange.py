@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import ABSENT, Exchange
+from toolstream_core.protocols.requests.asked import may_be_llm
 from toolstream_core.redact import request_secrets
+from toolstream_core.wire.event_stream import MESSAGES
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
     from mitmproxy import http
 
     from toolstream_core.model import Json
+
+_STREAMED: Final = ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl", MESSAGES)
 
 
 def exchange_of(flow: http.HTTPFlow, request: Json) -> Exchange:
@@ -29,14 +33,29 @@ def exchange_of(flow: http.HTTPFlow, request: Json) -> Exchange:
     )
 
 
+def is_stream(response: http.Response) -> bool:
+    """Whether the headers of a response announce a stream."""
+    kind: str = response.headers.get("content-type", "")
+    return kind.lower().startswith(_STREAMED)
+
+
+def place_of(flow: http.HTTPFlow) -> str:
+    """The server as the log names it: with its port, unless that is the usual one or the proxy's own."""
+    request = flow.request
+    if request.port in {80 if request.scheme == "http" else 443, flow.client_conn.sockname[1]}:
+        return request.pretty_host
+    return f"{request.pretty_host}:{request.port}"
+
+
 def request_json(request: http.Request) -> Json:
-    """The request's body as JSON, or `ABSENT`."""
+    """The request's body as JSON, or `ABSENT`; also where it is long and none to an LLM."""
     if request.method != "POST" or "json" not in request.headers.get("content-type", "json"):
         return ABSENT
     try:
-        return parse(request.content)
+        body = request.content
     except ValueError:
         return ABSENT
+    return parse(body) if body and may_be_llm(request.path, body) else ABSENT
 
 
 def opens_socket(request: http.Request) -> bool:

@@ -20,7 +20,7 @@ from toolstream_core.sources.saved import Saved, UnreadableError, was_llm
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from toolstream_core.fixtures.sockets import SocketFlow
     from toolstream_core.model import Json
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # mitmproxy keeps no body of a stream unless told to, and none at all of one that broke off.
 _UNSAVED = "its body was not saved; record streams with --set store_streamed_bodies=true"
-_BROKEN = "its body was not saved, because the connection broke: {}"
+_BROKEN = "its body was not saved, because the connection closed early: {}"
 _EMPTY = "its body is empty"
 _PIECE = 64 * 1024
 
@@ -40,10 +40,11 @@ def answers(stream: BinaryIO, source: str) -> Iterator[Saved]:
         if isinstance(one, http.HTTPFlow) and one.response is not None:
             found = socket_flows(one)
             if found is None:
-                yield _answer(one, f"{source}#{number}")
-                continue
-            for at, (answer, answered) in enumerate(found, 1):
-                yield _answer(answered, f"{source}#{number}.{at}", answer.lane)
+                yield saved_response(one, f"{source}#{number}")
+            else:
+                for at, (answer, answered) in enumerate(found, 1):
+                    yield saved_response(answered, f"{source}#{number}.{at}", answer.lane)
+        del one  # the next flow is read before this name is bound again
 
 
 def rewritten(stream: BinaryIO, source: str, change: Callable[[Saved], NewBody]) -> bytes:
@@ -54,7 +55,7 @@ def rewritten(stream: BinaryIO, source: str, change: Callable[[Saved], NewBody])
         if isinstance(one, http.HTTPFlow) and (answers := socket_flows(one)) is not None:
             _put_messages(one, answers, f"{source}#{number}", change)
         elif isinstance(one, http.HTTPFlow) and one.response is not None and one.response.raw_content:
-            _put(one, _answer(one, f"{source}#{number}"), change)
+            _put(one, saved_response(one, f"{source}#{number}"), change)
         writer.add(one)
     return out.getvalue()
 
@@ -66,7 +67,7 @@ def _put_messages(
     assert one.websocket is not None
     became: dict[int, list[bytes]] = {}
     for number, (answer, answered) in enumerate(answers, 1):
-        pieces = change(_answer(answered, f"{source}.{number}", answer.lane)).pieces
+        pieces = change(saved_response(answered, f"{source}.{number}", answer.lane)).pieces
         places = [message.place for message in answer.messages]
         became.update(zip(places, answer.become(pieces), strict=True))
     messages = one.websocket.messages
@@ -98,27 +99,28 @@ def _put(one: http.HTTPFlow, saved: Saved, change: Callable[[Saved], NewBody]) -
 
 
 def _flows(stream: BinaryIO) -> Iterator[flow.Flow]:
-    read = FlowReader(stream).stream()
     count = 0
     try:
-        for one in read:
+        for one in FlowReader(stream).stream():
             yield one
             count += 1
+            del one  # as in `answers`
     except OSError:
         raise
     except Exception as error:  # on foreign bytes mitmproxy raises more than its own exceptions
         raise UnreadableError(not_whole(count, error)) from error
 
 
-def _answer(one: http.HTTPFlow, source: str, socket: SocketLane | None = None) -> Saved:
+def saved_response(one: http.HTTPFlow, source: str, socket: SocketLane | None = None) -> Saved:
+    """The response of a flow; `socket` says where on a WebSocket it came, where it did."""
     assert one.response is not None
     exchange = replace(exchange_of(one, request_json(one.request)), source=source)
     body = one.response.raw_content
-    pieces = _pieces(body or b"", json_access.get(one.metadata, "toolstream", "chunks"))
+    chunks, times = _pieces(body or b"", json_access.get(one.metadata, "toolstream", "chunks"))
     return Saved(
         exchange=exchange,
-        chunks=[piece for _, piece in pieces],
-        times=[when for when, _ in pieces if when is not None],
+        chunks=chunks,
+        times=times,
         broken=one.error.msg if one.error else None,
         secrets=secrets_of(one.request),
         sent=sent_in(one),
@@ -138,19 +140,28 @@ def _why(one: http.HTTPFlow) -> str:
     return _BROKEN.format(one.error.msg) if one.error else _UNSAVED
 
 
-def _pieces(body: bytes, noted: Json) -> list[tuple[int | None, bytes]]:
+class Cut:
+    """A body in pieces, each copied only while it is read."""
+
+    def __init__(self, body: bytes, sizes: Sequence[int]) -> None:
+        """`sizes` are those of the pieces."""
+        self._body, self._sizes = body, sizes
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Each piece."""
+        at = 0
+        for size in self._sizes:
+            yield self._body[at : at + size]
+            at += size
+
+
+def _pieces(body: bytes, noted: Json) -> tuple[Iterable[bytes], list[int]]:
     """The body as it was cut on the wire and when each piece came, where the flow has that and it fits."""
     cuts = [
         (json_access.integer(json_access.get(cut, 0)), json_access.integer(json_access.get(cut, 1)))
         for cut in json_access.items(noted)
     ]
-    pieces: list[tuple[int | None, bytes]] = []
-    at = 0
-    for when, length in cuts:
-        if not isinstance(when, int) or not isinstance(length, int) or length < 0:
-            break
-        pieces.append((when, body[at : at + length]))
-        at += length
-    if cuts and len(pieces) == len(cuts) and at == len(body):
-        return pieces
-    return [(None, body[start : start + _PIECE]) for start in range(0, len(body), _PIECE)]
+    known = [(when, size) for when, size in cuts if isinstance(when, int) and isinstance(size, int) and size >= 0]
+    if cuts and len(known) == len(cuts) and sum(size for _, size in known) == len(body):
+        return Cut(body, [size for _, size in known]), [when for when, _ in known]
+    return Cut(body, [_PIECE] * -(-len(body) // _PIECE)), []

@@ -7,7 +7,7 @@ version lacks of what is used here.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import WeakSet
 
 from mitmproxy import ctx, flow, http
@@ -15,7 +15,7 @@ from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.layers.http import DropStream, HttpLayer, HttpStream, SendHttp, _events
 from mitmproxy.proxy.layers.http._hooks import HttpErrorHook, HttpResponseHook
 
-from toolstream_core.proxy.connections import close_surely, reset_soon
+from toolstream_core.proxy.connections import close_surely, read_upstream, reset_soon
 from toolstream_core.proxy.steps import Break
 from toolstream_core.transit import BreakKind
 
@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 # that yields a hook of its own wherever the delivery wants to wait.
 
 
+MOST_WAITING: Final = 1024 * 1024
+"""Bytes of a response that wait in the proxy, from which on upstream is not read: its connection waits."""
+MOST_SHARED: Final = 16 * MOST_WAITING
+"""The same where other streams share upstream's connection, which is read on: the response ends with an error then."""
+_EVENT: Final = 256
+"""Bytes that an event takes beside its data, about."""
 SHORT = 0.2
 """Seconds up to which a stream sleeps by a timer; while it does, it does not notice that its client has left."""
 
@@ -56,15 +62,39 @@ class GatedStream(HttpStream):
     _delivery: Delivery | None = None
     _paced = False
     _over = False
+    _waiting = 0
+    """Bytes that have come from upstream and are not handled yet."""
+    _held = False
+    """Whether upstream is not read."""
 
     def _handle_paced(self, event: events.Event) -> Commands:
-        """As `handle_event`; a client that leaves ends what is waited for."""
+        """As `handle_event`; a client that leaves ends what is waited for, and upstream waits with its client."""
         if self._delivery is not None and isinstance(event, _events.RequestProtocolError):
             self._delivery.left()
+        elif isinstance(event, _events.ResponseData):
+            self._came(event)
         elif isinstance(event, events.Wakeup):
             # A layer that is paused is given the reply of what it waited for, and a timer has none.
             event.reply = None
         return super().handle_event(event)
+
+    def _came(self, event: _events.ResponseData) -> None:
+        """Count what has come, and hold upstream where that is too much."""
+        self._waiting += len(event.data) + _EVENT
+        if self._waiting <= MOST_WAITING:
+            return
+        if self.flow.server_conn.transport_protocol == "tcp" and self.flow.server_conn.alpn != b"h2":
+            self._held = True
+            read_upstream(self.flow, on=False)
+        elif self._waiting > MOST_SHARED and self._delivery is not None:
+            self._delivery.overflow()
+
+    def _handled(self, event: _events.ResponseData) -> None:
+        """Count what is handled, and read upstream again where little waits."""
+        self._waiting -= len(event.data) + _EVENT
+        if self._held and self._waiting <= MOST_WAITING // 2:
+            self._held = False
+            read_upstream(self.flow, on=True)
 
     def _take_delivery(self, delivery: Delivery | None) -> None:
         """Use a delivery; only one that decides on every piece costs something for each."""
@@ -81,6 +111,8 @@ class GatedStream(HttpStream):
 
     def state_stream_response_body(self, event: events.Event) -> Commands:
         """As ever, by way of the delivery."""
+        if self._paced and isinstance(event, _events.ResponseData):
+            self._handled(event)
         inner: Commands = HttpStream.state_stream_response_body(self, event)
         if not self._paced and (self._delivery is None or type(event) is not _events.ResponseEndOfMessage):
             return inner
@@ -150,12 +182,16 @@ class GatedStream(HttpStream):
                 yield from self._break(step)
                 return False
             else:
-                yield from self._leave_upstream("the answer was ended")
+                if self._held:
+                    read_upstream(self.flow, on=True)
+                yield from self._leave_upstream("the response was ended")
                 yield from super().send_response(already_streamed=True)
                 return False
 
     def _break(self, step: Break) -> Commands:
         """Break the client's connection, or its stream, and tell everybody."""
+        if self._held:
+            read_upstream(self.flow, on=True)
         self.flow.error = flow.Error(step.why)
         yield HttpErrorHook(self.flow)
         if step.how is BreakKind.RESET or self.flow.request.is_http10:  # HTTP/1.0 has no other end than a connection's

@@ -58,18 +58,26 @@ class KeptWatch(Watch):
         if self.sent is None:
             return None
         self.sent.reads_long = True
-        return self.sent.take
+        return self._keep
+
+    def _keep(self, piece: bytes) -> None:
+        try:
+            if self.sent is not None:
+                self.sent.take(piece)
+        except Exception as error:  # noqa: BLE001 - there is no verdict then, and the client gets its bytes
+            self.sent = None
+            self.failed(error)
 
     @override
     def _rewritten(self, chunk: bytes) -> list[bytes]:
         pieces = super()._rewritten(chunk)
         if self.sent is not None and not self._delivered:
             for piece in pieces:
-                self.sent.take(piece)
+                self._keep(piece)
         return pieces
 
     @override
     def _read(self, data: bytes, chunks: Sequence[bytes]) -> None:
         if self.sent is not None and not self._delivered:
-            self.sent.take(data)
+            self._keep(data)
         super()._read(data, chunks)

@@ -8,6 +8,8 @@ from typing import Final
 LEVELS: Final = ("off", "calls", "chunks")
 SOCKET_MODES: Final = ("read", "refuse", "pass")
 """What may be done with WebSockets."""
+REPEATS: Final = 8
+"""Equal requests that one saved response answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,14 +21,16 @@ class AddonOption:
     default: bool | int | str | tuple[str, ...]
     help: str
     metavar: str = ""
-    """What stands for its value in the help of commands."""
+    """The placeholder of its value in the help of commands."""
     choices: tuple[str, ...] = ()
+    const: str = ""
+    """The value that the flag sets, where the flag takes none."""
     word: str = ""
     """The flag without dashes, where that is not the option's own name."""
 
     @property
     def flag(self) -> str:
-        """The flag of commands, such as `--capture-when`."""
+        """The flag of commands, such as `--capture-max`."""
         return f"--{self.word or self.name.removeprefix('toolstream_').replace('_', '-')}"
 
     @property
@@ -38,105 +42,129 @@ class AddonOption:
 LOG: Final = AddonOption(
     name="toolstream_log",
     default="chunks",
-    help="What toolstream prints: nothing, the resolved calls of each answer, or every chunk too.",
+    help="Log nothing, the tool calls of each response, or each chunk too.",
     choices=LEVELS,
     word="level",
 )
 PROVIDER: Final = AddonOption(
     name="toolstream_provider",
     default=(),
-    help="What answers LLM requests in the provider's place: saved flows (files or folders), or, with calls:, healthy "
-    "calls of the tools on offer; calls:TOOL {JSON} makes that call.",
+    help="Respond to LLM requests with saved flows (files or directories) instead of the provider. calls: "
+    "responds with calls of harmless tools that the client offers, calls:TOOL {JSON} with that call. The "
+    "client runs the tools.",
     metavar="FLOW",
+)
+KEEP_BODIES: Final = AddonOption(
+    name="toolstream_keep_bodies",
+    default="64M",
+    help="Keep the newest streamed LLM responses in memory, up to this many bytes, so that mitmweb and mitmproxy's "
+    "console show them; 0 keeps none. Without effect in mitmdump.",
+    metavar="SIZE",
 )
 OPTIONS: Final = (
     LOG,
     AddonOption(
         name="toolstream_filter",
         default="",
-        help="Which flows toolstream looks at: a mitmproxy filter expression.",
+        help="Read only flows that match this mitmproxy filter expression.",
         metavar="FILTER",
     ),
     AddonOption(
         name="toolstream_jsonl",
         default="",
-        help="A file that gets one JSON object for each event.",
+        help="Append one JSON object for each event to this file.",
         metavar="FILE",
     ),
+    AddonOption(
+        name="toolstream_view",
+        default="",
+        help="Show responses live as a page on this port of 127.0.0.1; 0 takes any free port.",
+        metavar="PORT",
+        const="0",
+    ),
+    KEEP_BODIES,
     PROVIDER,
     AddonOption(
         name="toolstream_provider_strict",
         default=False,
-        help="Whether a request that was not recorded is refused, instead of answered with what fits best.",
+        help="Reject requests without a recorded response.",
         word="strict",
+    ),
+    AddonOption(
+        name="toolstream_provider_repeats",
+        default=REPEATS,
+        help="Respond to at most N equal requests with one saved response, to end a client's loop; 0 sets no limit.",
+        metavar="N",
     ),
     AddonOption(
         name="toolstream_speed",
         default="1",
-        help="How many times as fast as they were recorded saved flows answer; 0 is at once.",
+        help="Replay speed factor: 1 is the recorded timing, 0 removes delays.",
         metavar="N",
     ),
     AddonOption(
         name="toolstream_repair",
         default=(),
-        help="Defects to mend in streams as they pass: names, codes, families, or safe for all that are safe.",
+        help="Repair these defects in flight: names, codes, families, or safe for all safe repairs.",
         metavar="DEFECT",
     ),
     AddonOption(
         name="toolstream_shape",
         default=(),
-        help="Other lawful ways in which streams are to say their calls: shapes, or for:CLIENT.",
+        help="Re-encode tool calls: names of shapes, or for:CLIENT.",
         metavar="SHAPE",
     ),
     AddonOption(
         name="toolstream_fault",
         default=(),
-        help="Defects to cause in streams, to test a client: NAME[:key=value,...].",
+        help="Inject faults to test a client: NAME[:key=value,...].",
         metavar="SPEC",
     ),
     AddonOption(
         name="toolstream_seed",
         default=0,
-        help="Faults of a probability are drawn from this number, so that a run can be repeated.",
+        help="Random seed for probabilistic faults.",
         metavar="N",
     ),
     AddonOption(
         name="toolstream_websocket",
         default="read",
-        help="What is done with the WebSockets of LLMs: read them, refuse them so that the client asks over HTTP, "
-        "or let them pass unread.",
+        help="Read the WebSockets of LLMs, refuse them to make the client use HTTP, or forward them unread.",
         choices=SOCKET_MODES,
     ),
     AddonOption(
         name="toolstream_capture",
         default="",
-        help="A folder that gets one flow file, without secrets, for each flow of an LLM that has ended.",
+        help="Write each LLM flow, without secrets, to a flow file in this directory.",
         metavar="DIR",
     ),
     AddonOption(
         name="toolstream_capture_when",
         default="all",
-        help="Which flows are captured: all, those with findings (warnings and errors) or that failed, or those with "
-        "errors: that broke, are an HTTP error, hold one, or have a finding of severity error.",
-        metavar="WHEN",
+        help="Capture all flows, only those with findings (warnings, errors or a failure), or only those with "
+        "errors (an error, an HTTP error or a failure).",
+        choices=("all", "findings", "errors"),
+        word="when",
     ),
     AddonOption(
         name="toolstream_capture_text",
         default="keep",
-        help="What captures hold of chat text: the text itself (keep), mask characters (mask), "
-        "or filler of the same shape (shape).",
-        metavar="HOW",
+        help="Keep chat text in captures (keep), mask its characters (mask), or replace it with filler of the same "
+        "shape (shape).",
+        choices=("keep", "mask", "shape"),
+        word="text",
     ),
     AddonOption(
         name="toolstream_capture_max",
         default="1G",
-        help="Bytes that the captures in the folder may have together, such as 500M; then nothing more is captured.",
+        help="Stop capturing when the directory holds this many bytes, such as 500M.",
         metavar="SIZE",
     ),
     AddonOption(
         name="toolstream_capture_secret",
         default=(),
-        help="More that is redacted in captures: the name of a header, parameter or field, or /a regular expression/.",
-        metavar="SECRET",
+        help="Redact more in captures: the name of a header, parameter or field, or /a regular expression/.",
+        metavar="NAME|/REGEX/",
+        word="secret",
     ),
 )

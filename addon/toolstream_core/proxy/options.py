@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -9,10 +10,11 @@ from mitmproxy import flowfilter
 from mitmproxy.exceptions import OptionsError
 
 from toolstream_core.proxy.option_table import OPTIONS
-from toolstream_core.settings import Settings, SettingsError, Words, nearest, settings
+from toolstream_core.settings import Settings, SettingsError, Words, settings
+from toolstream_core.suggest import unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator
 
     from mitmproxy.addonmanager import Loader
     from mitmproxy.options import Options
@@ -20,7 +22,12 @@ if TYPE_CHECKING:
 OURS = tuple(option.name for option in OPTIONS)
 CHANGES = frozenset({"toolstream_repair", "toolstream_shape", "toolstream_fault", "toolstream_seed"})
 CAPTURE = frozenset(name for name in OURS if name.startswith("toolstream_capture"))
-ANSWERS = frozenset({"toolstream_provider", "toolstream_provider_strict", "toolstream_seed"})
+ANSWERS = frozenset(
+    {"toolstream_provider", "toolstream_provider_strict", "toolstream_provider_repeats", "toolstream_seed"}
+)
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
+_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
 def declare(loader: Loader) -> None:
@@ -33,14 +40,24 @@ def declare(loader: Loader) -> None:
             loader.add_option(option.name, kind, option.default, option.help, choices=option.choices or None)
 
 
+def check_choices(options: Options, updated: Container[str]) -> None:
+    """Refuse values that are none of an option's choices; mitmproxy only shows these. Raises `OptionsError`."""
+    for option in OPTIONS:
+        if not option.choices or option.name not in updated:
+            continue
+        value = getattr(options, option.name)
+        if value not in option.choices:
+            raise OptionsError(f"{option.name}: {value!r} is unknown. Expected {', '.join(option.choices)}")
+
+
 def filter_of(expression: str) -> flowfilter.TFilter | None:
     """The value of `toolstream_filter`. Raises `OptionsError`."""
     try:
         return flowfilter.parse(expression) if expression else None
     except ValueError as error:
         message = (
-            f"toolstream_filter: {expression!r} is no mitmproxy filter expression ({error}). "
-            "Right would be, for example: ~d api.openai.com & ~m POST"
+            f"toolstream_filter: {expression!r} is not a mitmproxy filter expression ({error}). "
+            "Expected, for example: ~d api.openai.com & ~m POST"
         )
         raise OptionsError(message) from error
 
@@ -63,9 +80,19 @@ def speed_of(text: str) -> float:
     except ValueError:
         speed = -1.0
     if not 0 <= speed < float("inf"):
-        message = f"toolstream_speed: {text!r} is no number from 0 on; 1 is as recorded, 0 at once"
+        message = f"toolstream_speed: {text!r} is not a number from 0. 1 is the recorded speed, 0 removes all delays"
         raise OptionsError(message)
     return speed
+
+
+def size_of(name: str, text: str, *, least: int = 1) -> int:
+    """The bytes that an option's value like `500M` stands for. Raises `OptionsError`."""
+    found = _SIZE.fullmatch(text.strip())
+    size = int(float(found[1]) * _UNITS[found[2].lower()]) if found else -1
+    if size < least:
+        message = f"{name}: {text!r} is not a number of bytes. Expected, for example, 500M or 2G"
+        raise OptionsError(message)
+    return size
 
 
 def malformed(options: Options) -> Iterator[str]:
@@ -83,10 +110,8 @@ def malformed(options: Options) -> Iterator[str]:
                 yield f"{name}: {error}"
 
 
-def refuse_misspelt(unknown: Iterable[str]) -> None:
+def refuse_misspelt(names: Iterable[str]) -> None:
     """Refuse options of ours that do not exist; mitmproxy keeps quiet about what no addon has declared."""
-    for name in unknown:
+    for name in names:
         if name.startswith("toolstream_"):
-            likely = nearest(name, OURS)
-            message = f"{likely}there is no option {name}; toolstream has {', '.join(OURS)}"
-            raise OptionsError(message)
+            raise OptionsError(unknown("option", name, OURS, "`mitmdump --options`"))

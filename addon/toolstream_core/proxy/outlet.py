@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, TextIO
 
 from mitmproxy.exceptions import OptionsError
 
+from toolstream_core.report.jsonl import may_append
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -76,7 +78,7 @@ def to_stream(stream: TextIO) -> Callable[[str], None]:
 
 def to_log(text: str) -> None:
     """Write to mitmproxy's event log, a record for each line (its console and web interface show that)."""
-    for line in text.splitlines():
+    for line in filter(None, text.splitlines()):
         logger.info("%s", line)
 
 
@@ -106,16 +108,20 @@ class FileOutlet(Outlet):
             self._file.write(text)
             self._file.flush()
         except OSError as error:
-            logger.error("toolstream: the JSONL file cannot be written: %s", error.strerror)  # noqa: TRY400 - one line
+            logger.error("toolstream: the JSONL file is not writable: %s", error.strerror)
 
 
 def jsonl_outlet(path: str) -> FileOutlet:
     """Where `toolstream_jsonl` goes. Raises `OptionsError`."""
+    file = Path(path).expanduser()
     try:
-        return FileOutlet(Path(path).expanduser())
+        if file.is_file() and not may_append(file):
+            raise OptionsError(
+                f"toolstream_jsonl: {path!r} is not a file of toolstream, and was not changed. Name another."
+            )
+        return FileOutlet(file)
     except OSError as error:
         message = (
-            f"toolstream_jsonl: {path!r} cannot be written ({error.strerror}). "
-            "Right would be the path of a file in a folder that exists."
+            f"toolstream_jsonl: {path!r} is not writable ({error.strerror}). Expected a file in an existing folder."
         )
         raise OptionsError(message) from error

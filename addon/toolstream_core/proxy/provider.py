@@ -19,17 +19,22 @@ from toolstream_core.proxy.provided import note as note_chunks
 from toolstream_core.proxy.replay import note
 from toolstream_core.proxy.replies import assembled, models, nothing_saved
 from toolstream_core.redaction import Redaction, TextMode, known_secrets, redacted_body
+from toolstream_core.synthetic.answers import final_text
 from toolstream_core.wire import event_stream, json_access
 from toolstream_core.wire.form import CONTENT_TYPES, Form
+from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from toolstream_core.model import Json
+    from toolstream_core.synthetic.answers import Written
 
 OPTIONS = {"connection_strategy": "lazy"}
 """What mitmproxy has to be told so that nothing connects upstream before the request was read."""
 
+_EACH_MS = 20
+"""Milliseconds between two events of a response that was made, at speed 1."""
 _NOT_REPEATED = {b"content-length", b"content-encoding", b"transfer-encoding", b"connection", b"alt-svc"}
 
 
@@ -40,18 +45,19 @@ class ProviderError(ValueError):
 class Provider:
     """Answers in the providers' place."""
 
-    def __init__(self, fixtures: Sequence[Fixture], *, strict: bool = False) -> None:
-        """The earlier of two that fit alike is given. `strict`: a request that was not recorded is refused."""
+    def __init__(self, fixtures: Sequence[Fixture], *, strict: bool = False, repeats: int = 0) -> None:
+        """The earlier of two that fit alike is given; `strict` and `repeats` as for `Matcher`."""
         self._fixtures = tuple(fixtures)
-        self.matcher = Matcher(self._fixtures, strict=strict)
+        self.matcher = Matcher(self._fixtures, strict=strict, repeats=repeats)
 
     @classmethod
-    def load(cls, paths: Iterable[str], *, strict: bool = False) -> Provider:
+    def load(cls, paths: Iterable[str], *, strict: bool = False, repeats: int = 0) -> Provider:
         """Read the flow files and folders that the user named. Raises `ProviderError`."""
         try:
-            return cls([fixture for path in paths for fixture in load(Path(path).expanduser())], strict=strict)
+            fixtures = [fixture for path in paths for fixture in load(Path(path).expanduser())]
         except FixtureError as error:
             raise ProviderError(str(error)) from error
+        return cls(fixtures, strict=strict, repeats=repeats)
 
     def recorded(self, flow: http.HTTPFlow) -> bool:
         """Whether an equal request was saved."""
@@ -76,6 +82,8 @@ class Provider:
             return False
         if match.fixture is None:
             flow.response = json_response(404, nothing_saved(match, self._fixtures))
+        elif match.answer is Answer.FINISHED:
+            respond(flow, final_text(match.wanted, parse(content_of(request))))
         else:
             _respond(flow, match.fixture, match.wanted.form, exact=match.answer is Answer.EXACT)
         note(flow, match)
@@ -136,6 +144,18 @@ def framed(payloads: Sequence[Json], form: Form) -> list[bytes]:
         return [event_stream.chunk(piece).encode() for piece in pieces]
     cut = [(b",\r\n" if at else b"[") + piece for at, piece in enumerate(pieces)]
     return [*cut, b"]" if cut else b"[]"]
+
+
+def respond(flow: http.HTTPFlow, written: Written) -> None:
+    """Set a response that was made."""
+    if not written.events:
+        flow.response = json_response(200, written.whole)
+        return
+    form, events = written.wanted.form, written.events
+    if form is not written.protocol.form:
+        events = tuple(framed([parse(event.partition(b"data: ")[2]) for event in events], form))
+    flow.response = http.Response.make(200, b"".join(events), {"content-type": CONTENT_TYPES[form]})
+    note_chunks(flow, [Chunk(_EACH_MS * at, event) for at, event in enumerate(events)], None)
 
 
 def json_response(status: int, body: Json) -> http.Response:

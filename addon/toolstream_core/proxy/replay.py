@@ -28,6 +28,7 @@ def note(flow: http.HTTPFlow, match: Match) -> None:
         "version": VERSION,
         "answer": str(match.answer),
         "dialect": match.wanted.dialect,
+        "protocol": match.wanted.dialect,
         "model": match.wanted.model and redacted(match.wanted.model, secrets_of(flow.request)),
         "source": match.fixture.source if match.fixture else None,
     }
@@ -36,7 +37,7 @@ def note(flow: http.HTTPFlow, match: Match) -> None:
     if match.near:
         said["near"] = [near._asdict() for near in match.near]
     flow.metadata[REPLAY] = said
-    source = f"answered from {match.fixture.source}: " if match.fixture else ""
+    source = f"answered from {match.fixture.source}: " if match.fixture and match.answer is not Answer.FINISHED else ""
     flow.comment = f"{source}{_outcome(said)}"
 
 
@@ -55,7 +56,10 @@ def report(flow: http.HTTPFlow, *, line: Callable[[str], None] | None, jsonl: Ca
 
 def _outcome(said: dict[str, Any]) -> str:
     if said["answer"] == Answer.DIVERGED:
-        return f"diverged: {said['at']}: recorded {said['recorded']}, asked {said['asked']}"
+        differs = f"the request differs at {said['at']}: recorded {said['recorded']}, requested {said['asked']}"
+        return f"diverged (best match; {differs})"
+    if said["answer"] == Answer.FINISHED:
+        return "finished: the request has the results of its calls; the response is a final text"
     if said["answer"] == Answer.REFUSED:
         return "refused: " + ("; ".join(f"{near['source']} {near['why']}" for near in said["near"]))
     return str(said["answer"])

@@ -60,9 +60,9 @@ def nothing_saved(match: Match, fixtures: Sequence[Fixture]) -> Json:
     dialect = match.wanted.dialect
     if any(one.asked.dialect == dialect for one in fixtures):
         near = "; ".join(f"{one.source} {one.why}" for one in match.near)
-        message = f"toolstream_provider has no saved answer to this {dialect} request. Near: {near}"
+        message = f"toolstream_provider has no saved response for this {dialect} request. Near: {near}"
     else:
-        message = f"toolstream_provider has no saved {dialect} answer. There is: {_listed(fixtures)}"
+        message = f"toolstream_provider has no saved {dialect} response. It has: {_listed(fixtures)}"
     return named(dialect).not_saved(message)
 
 

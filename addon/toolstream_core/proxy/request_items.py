@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from toolstream_core.stages.converted_items import Custom
-from toolstream_core.wire import json_access, numbers
+from toolstream_core.wire import json_access, long_json, numbers
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def with_functions(body: bytes, told: Functions, upstream: str) -> bytes:
         return body
     try:
         text = body.decode()
-        request = numbers.loads(text)
+        request = long_json.of_any_length(text)
         items = list(_items(text))
     except (ValueError, RecursionError):
         return body

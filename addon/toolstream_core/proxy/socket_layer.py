@@ -14,11 +14,11 @@ from wsproto.connection import ConnectionState
 from wsproto.events import BytesMessage, CloseConnection, Ping, TextMessage
 from wsproto.frame_protocol import Opcode
 
-from toolstream_core.proxy.connections import reset_soon
+from toolstream_core.proxy.connections import read_upstream, reset_soon
 from toolstream_core.transit import BreakKind
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from mitmproxy.connection import Connection
     from mitmproxy.proxy.layers.websocket import WebsocketConnection
@@ -33,6 +33,11 @@ if TYPE_CHECKING:
 _BROKEN_OFF = 1006
 """The code that no close frame says: https://www.rfc-editor.org/rfc/rfc6455#section-7.1.5"""
 _GOING_AWAY = 1001
+MOST_WAITING: Final = 16 * 1024 * 1024
+"""Bytes of messages that wait for a fault, from which on upstream is not read.
+
+More than over HTTP: pings, and the other responses of the socket, wait too.
+"""
 
 
 class RelayedSocket(WebsocketLayer):
@@ -41,14 +46,27 @@ class RelayedSocket(WebsocketLayer):
     relay: SocketRelay
     _wakes: int = 0
     _closing: bool = False
+    _came: int = 0
+    """Bytes that have come from upstream and are not handled yet."""
+    _held: bool = False
+    """Whether upstream is not read."""
+
+    def handle_event(self, event: events.Event) -> Commands:
+        """As ever; upstream waits where too much has come."""
+        if isinstance(event, events.DataReceived) and event.connection is self.context.server:
+            self._came += len(event.data)
+            self._hold_upstream()
+        yield from super().handle_event(event)
 
     def relay_messages(self, event: events.Event) -> Commands:
         """As ever, and behind each message what it became, also where the socket is being closed."""
         if isinstance(event, events.Wakeup):
             self._wakes -= 1
-            self.relay.advance()
+            self._guarded(self.relay.advance)
             yield from self._deliver()
             return
+        if isinstance(event, events.DataReceived) and event.connection is self.context.server:
+            self._came -= len(event.data)
         inner: Commands = super().relay_messages(event)
         reply: object = None
         while True:
@@ -58,7 +76,7 @@ class RelayedSocket(WebsocketLayer):
                 return
             if not self._closing and self.flow.websocket is not None and self.flow.websocket.timestamp_end is not None:
                 self._closing = True
-                self.relay.close()
+                self._guarded(self.relay.close)
                 yield from self._deliver()
             if not self._goes(command):
                 reply = None
@@ -69,6 +87,13 @@ class RelayedSocket(WebsocketLayer):
                 if self.relay.broken is not None:
                     inner.close()
                     return
+
+    def _guarded(self, act: Callable[[], None]) -> None:
+        """Let the relay act; after an internal error, messages pass as they come."""
+        try:
+            act()
+        except Exception:  # noqa: BLE001 - raised inside mitmproxy's layer, it would stop the socket
+            self.relay.failed()
 
     def _goes(self, command: commands.Command | None) -> bool:
         """Whether a command is carried out: there may be no provider to send to."""
@@ -85,6 +110,7 @@ class RelayedSocket(WebsocketLayer):
     def _deliver(self) -> Commands:
         """Send what is to go by now, and ask to be woken for what is to go later."""
         relay = self.relay
+        self._hold_upstream()
         outgoing, relay.outgoing = relay.outgoing, []
         for one in outgoing:
             ws = self.client_ws if one.to_client else self.server_ws
@@ -97,6 +123,13 @@ class RelayedSocket(WebsocketLayer):
         elif not self._wakes and (pause := relay.pause) is not None:
             self._wakes += 1
             yield commands.RequestWakeup(pause)
+
+    def _hold_upstream(self) -> None:
+        """Read upstream only while little waits."""
+        held = self._came + self.relay.waiting > (MOST_WAITING // 2 if self._held else MOST_WAITING)
+        if held or self._held:
+            read_upstream(self.flow, on=not held)
+        self._held = held
 
     def _keep(self, sent: Outgoing) -> None:
         """Keep a message with those that came, where somebody wants them."""

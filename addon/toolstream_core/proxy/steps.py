@@ -59,6 +59,10 @@ class Delivery(Protocol):
         """The client has gone: nothing is worth waiting for."""
         ...
 
+    def overflow(self) -> None:
+        """Too much has come while the client waits, and upstream cannot be made to wait: end with an error."""
+        ...
+
     def forgives(self, message: str) -> bool:
         """Whether the answer is whole, although upstream's connection broke so."""
         ...

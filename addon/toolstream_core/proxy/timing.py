@@ -21,12 +21,13 @@ from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS, claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
 from toolstream_core.proxy import fault_answers
 from toolstream_core.proxy.delivery_loop import ASKING, FETCHING, WatchedDelivery
-from toolstream_core.proxy.exchange import opens_socket, request_json
+from toolstream_core.proxy.exchange import opens_socket
 from toolstream_core.proxy.gate import Gate, missing
 from toolstream_core.proxy.provided import provided
 from toolstream_core.proxy.request_ids import is_signed
 from toolstream_core.proxy.resend import resend
 from toolstream_core.proxy.socket_layer import order
+from toolstream_core.redact import raised_at
 from toolstream_core.settings import NOTHING
 from toolstream_core.transit.rows import Moment
 from toolstream_core.wire.form import Form
@@ -36,6 +37,7 @@ from toolstream_core.wire.write import encoded
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from toolstream_core.model import Json
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.proxy.sockets.relay import SocketRelay
     from toolstream_core.proxy.watch import Watch
@@ -44,16 +46,28 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+DESTREAMED = "streamed by toolstream"
+"""The comment of a flow whose response the provider did not stream."""
+
 
 class Timing:
     """The deliveries of the answers that are on their way."""
 
-    def __init__(self, closed: Callable[[str], object], *, always: bool = False) -> None:
-        """Nothing is on, and there is no gate. `closed` is called with a flow's id when its answer is over.
+    def __init__(
+        self,
+        closed: Callable[[str], object],
+        request_of: Callable[[http.HTTPFlow], Json],
+        *,
+        always: bool = False,
+    ) -> None:
+        """Nothing is on, and there is no gate. `closed` is called with a flow's id when its response is over.
+
+        `request_of` gives the body of a flow's request.
 
         With `always` the gate is there from the start: it then has every connection, whatever is switched on later.
         """
         self._closed = closed
+        self._request_of = request_of
         self._always = always
         self._settings = NOTHING
         self._speed: float | None = None
@@ -89,7 +103,7 @@ class Timing:
         if not self._settings.transit:
             return False
         self._requests += 1
-        body = request_json(flow.request)
+        body = self._request_of(flow)
         moment = Moment.UPGRADE if opens_socket(flow.request) else Moment.REQUEST
         opens = moment is Moment.UPGRADE and any(wire.claims(flow.request.path) for wire in SOCKETS)
         if not (opens or looks_like_llm(flow.request.path, body)):
@@ -107,7 +121,7 @@ class Timing:
 
     def destreams(self, flow: http.HTTPFlow) -> bool:
         """Answer in upstream's place, whose own answer is asked for without a stream; whether that was done."""
-        body = request_json(flow.request)
+        body = self._request_of(flow)
         protocol = claiming(flow.request.path)
         if protocol is None or self._gate is None or not self._gate.has(flow):
             return False
@@ -117,7 +131,7 @@ class Timing:
         if binary and protocol.form is not Form.MESSAGES:
             return False
         flow.response = http.Response.make(200, b" ", {"content-type": protocol.content_type})
-        flow.comment = "streamed by toolstream"
+        flow.comment = DESTREAMED
         self._fetching[flow.id] = protocol
         return True
 
@@ -164,14 +178,16 @@ class Timing:
             got = second_request.recovered(ask, whole, protocol, content_of(answer), watch.ids)
         except (TimeoutError, ConnectionError, second_request.NothingRecoveredError) as error:
             why = watch.hide(_why(error, ASKING))
-            logger.warning("toolstream asked again for flow %s, in vain: %s", flow.id, why)
+            logger.warning("toolstream repeated the request of flow %s without success: %s", flow.id, why)
             if watch.reader is not None:
-                watch.reader.noted(MISSING_CALLS.name, f"the provider was asked again, in vain: {why}")
+                watch.reader.noted(MISSING_CALLS.name, f"the request was repeated without success: {why}")
             return before
         if watch.reader is not None:
             watch.reader.recovered(got.calls)
             watch.reader.changed(Change((MISSING_CALLS.name,), ask.event.frame.number, before, got.frames))
-        logger.info("toolstream asked again for flow %s: %s calls, usage %s", flow.id, len(got.calls), got.usage)
+        logger.info(
+            "toolstream repeated the request of flow %s: %s calls, usage %s", flow.id, len(got.calls), got.usage
+        )
         return got.frames
 
     async def _fetch(
@@ -184,9 +200,11 @@ class Timing:
         path = protocol.requests.unstreamed_path(flow.request.path)
         try:
             answer = await resend(flow, wanted, FETCHING, path=path)
-        except (TimeoutError, ConnectionError) as error:
+        except Exception as error:  # noqa: BLE001 - the client waits for a response, whatever it is
+            if not isinstance(error, TimeoutError | ConnectionError):
+                watch.failed(error)
             why = watch.hide(_why(error, FETCHING))
-            logger.warning("toolstream asked for flow %s without a stream, in vain: %s", flow.id, why)
+            logger.warning("toolstream got no unstreamed response for flow %s: %s", flow.id, why)
             answer = http.Response.make(
                 502, json.dumps(protocol.error_body(kind_of(502), 502)), {"content-type": "application/json"}
             )
@@ -194,29 +212,28 @@ class Timing:
         sent.content, sent.path = wanted, path
         watch.fetched(answer, sent)
         content = content_of(answer)
-        events = protocol.streamed(parse(content), watch.exchange.request)
+        events = _events(watch, protocol, content)
         if events:
             return [Chunk(0, event) for event in events]
         if answer.headers.get("content-type", "").startswith("text/event-stream"):
-            logger.warning("toolstream asked for flow %s without a stream, and a stream came", flow.id)
+            logger.warning("toolstream asked for an unstreamed response for flow %s, but received a stream", flow.id)
             return [Chunk(0, content)]
         if answer.status_code < 400:  # noqa: PLR2004 - an error speaks for itself
-            what = "JSON" if parse(content) is ABSENT else f"an answer of {protocol.name}"
-            logger.warning("toolstream passes on what came for flow %s as it came: it is not %s", flow.id, what)
-            flow.comment = f"asked for without a stream; what came is not {what}"
+            what = "JSON" if parse(content) is ABSENT else f"a response of {protocol.name}"
+            logger.warning("toolstream forwards the response of flow %s unchanged: it is not %s", flow.id, what)
+            flow.comment = f"requested without streaming; the response is not {what}"
         if not delivery.heading:
             return [Chunk(0, protocol.error_event(ErrorKind.SERVER))]
         delivery.unread = True
-        flow.response.status_code = answer.status_code
-        flow.response.reason = answer.reason
-        for name in ("content-type", "retry-after"):
-            if name in answer.headers:
-                flow.response.headers[name] = answer.headers[name]
+        _answer_as(answer, flow.response)
         return [Chunk(0, content)]
 
     def _close(self, flow_id: str) -> None:
         self._deliveries.pop(flow_id, None)
-        self._closed(flow_id)
+        try:
+            self._closed(flow_id)
+        except Exception as error:  # noqa: BLE001 - raised inside mitmproxy's layer, it would leave the client waiting
+            logger.error("toolstream cannot close flow %s: %s", flow_id, raised_at(error))
 
     def _install(self) -> None:
         """Have a gate while something needs it."""
@@ -230,7 +247,7 @@ class Timing:
             elif not self._told:
                 self._told = True
                 logger.error(
-                    "toolstream: mitmproxy %s has no %s: faults of time, and repairs that take the connection, are off",
+                    "toolstream: mitmproxy %s has no %s: timing faults and some repairs are off",
                     mitmproxy.version.VERSION,
                     lack,
                 )
@@ -239,6 +256,26 @@ class Timing:
             self._gate = None
 
 
+def _answer_as(answer: http.Response, response: http.Response) -> None:
+    """Give the client's response the head of upstream's."""
+    response.status_code, response.reason = answer.status_code, answer.reason
+    for name in ("content-type", "retry-after"):
+        if name in answer.headers:
+            response.headers[name] = answer.headers[name]
+
+
+def _events(watch: Watch, protocol: WireProtocol, content: bytes) -> Sequence[bytes]:
+    """A complete response as a stream; nothing where it has none, and goes on unchanged."""
+    try:
+        return protocol.streamed(parse(content), watch.exchange.request)
+    except Exception as error:  # noqa: BLE001 - the client waits for a response, whatever it is
+        watch.failed(error)
+        return ()
+
+
 def _why(error: Exception, patience: float) -> str:
     """Why no answer came that could be used."""
-    return f"timed out, nothing came within {patience:g} s" if isinstance(error, TimeoutError) else str(error)
+    if isinstance(error, TimeoutError):
+        return f"timed out: no data within {patience:g} s"
+    told = isinstance(error, ConnectionError | second_request.NothingRecoveredError)
+    return str(error) if told else f"internal error ({type(error).__name__})"

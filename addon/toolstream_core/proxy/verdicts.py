@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.clients.received import Answer
+from toolstream_core.delivery.sent_bytes import SentBytes
+from toolstream_core.fixtures.caused import sent_in
 from toolstream_core.protocols.requests import asked
 from toolstream_core.proxy.exchange import secrets_of
 from toolstream_core.proxy.live_answer import LiveAnswer, live_answer
@@ -31,6 +34,12 @@ if TYPE_CHECKING:
 
 SILENT_AFTER: Final = 600.0
 """Seconds after which an answer that no request followed is told of; a tool may take long."""
+
+
+EXPLAINED_AT_ONCE: Final = 8
+"""Verdicts that wait for an explanation at most; further ones are reported without: an explanation takes seconds."""
+EXPLAINED_BYTES: Final = 64 * 1024
+"""Bytes of a response up to which a verdict on it is explained."""
 
 
 class ToldVerdict(NamedTuple):
@@ -110,7 +119,11 @@ class Verdicts:
                 self._conversations.unanswered(flow.id)
                 return
             broken = flow.error.msg if flow.error else None
-            if watch.differs and (got := sent.record(broken=broken)) is not None:
+            captured = None if flow.live else sent_in(flow)
+            if captured is not None:
+                sent = SentBytes(replace(sent.exchange, content_encoding=""))
+                sent.take(captured)
+            if (watch.differs or captured is not None) and (got := sent.record(broken=broken)) is not None:
                 if _comparable(got) != _comparable(record):
                     self._tell_delivered(watch, got.calls)
                 record = got
@@ -159,7 +172,7 @@ class Verdicts:
         loop = _running_loop() if self._in_background else None
         if loop is None:
             self._tell_safely(told._replace(explained=self._why(told)))
-        elif not _is_to_be_explained(told):
+        elif len(self.unexplained) >= EXPLAINED_AT_ONCE or not _is_to_be_explained(told):
             self._tell_safely(told)
         else:
             future = self._explainer.submit(self._why, told)
@@ -188,10 +201,10 @@ class Verdicts:
     def _why(self, told: ToldVerdict) -> Explained:
         """Why the client got it wrong; this may take a while."""
         answer = told.answer
-        if answer.body is None or not _is_to_be_explained(told):
+        if not _is_to_be_explained(told):
             return UNEXPLAINED
         try:
-            given = Answer(answer.exchange, answer.body, answer.broken)
+            given = Answer(answer.exchange, answer.body or b"", answer.broken)
             return self._explaining(given, told.verdict.sent, answer.client)
         except Exception as error:  # noqa: BLE001 - the verdict stands without it
             self._failed(told.flow, error)
@@ -204,7 +217,9 @@ def _told(judged: Judged[LiveAnswer], hide: Callable[[str], str]) -> ToldVerdict
 
 
 def _is_to_be_explained(told: ToldVerdict) -> bool:
-    return not told.verdict.understood and bool(told.verdict.sent)
+    body = told.answer.body
+    kept = body is not None and len(body) <= EXPLAINED_BYTES
+    return kept and not told.verdict.understood and bool(told.verdict.sent)
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

@@ -80,6 +80,11 @@ class Watch:
         """What names it in reports, where it is an LLM's."""
 
     @property
+    def foreign(self) -> bool:
+        """Whether the response is known to be no LLM's."""
+        return self.reader is None and not self._pipeline.reading
+
+    @property
     def over(self) -> bool:
         """Whether the answer's end was seen."""
         return self._over
@@ -133,6 +138,13 @@ class Watch:
             return None
         return record
 
+    def release(self, error: Exception) -> list[bytes]:
+        """After an internal error elsewhere, which is reported there: read no more; what is held goes unchanged."""
+        self._given_up = True
+        self._pipeline.fail(error)
+        self.finish(broken=str(error))
+        return self._last if self.rewrites else []
+
     def tell_end(self) -> None:
         """Tell that the answer is over, at most once: nothing more is done to it."""
         if self._untold and self.reader is not None:
@@ -171,9 +183,9 @@ class Watch:
         assert self.reader is not None
         self.half = self._half(record)
         if self._forgiven is not None:
-            self.reader.noted(UNTERMINATED_BODY.name, "the answer was ended in order for the client")
+            self.reader.noted(UNTERMINATED_BODY.name, "the response was terminated normally for the client")
         elif self.half is not None and self.delivering and broken is None:
-            self.reader.noted(self.half.name, "the answer was ended as a break for the client")
+            self.reader.noted(self.half.name, "the connection was closed so that the client sees an error")
 
     def _half(self, record: Record) -> Row | None:
         """Why the answer is only half for the client; of a broken coding, which it cannot see, that alone is told."""

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from toolstream_core.pytest_plugin.provider import Provider
 
 MARKER = (
-    "toolstream(*flows, fault=None, repair=None, shape=None, speed=0, strict=False, seed=0): "
-    "saved flows answer what this test's LLM clients ask; paths are relative to the test's file, or to the root."
+    "toolstream(*flows, fault=None, repair=None, shape=None, speed=0, strict=False, seed=0, provider_repeats=8): "
+    "answer this test's LLM requests with saved flows; paths are relative to the test file or to the root directory."
 )
 _PROVIDER = "toolstream-provider"
 
@@ -27,15 +27,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--toolstream-update",
         metavar="MODES",
         default="",
-        help="write expectations of flows: create (missing ones), fix (wrong ones), "
-        "trim (remove those without a flow); several with commas between them",
+        help="update the expectations of flows: create (missing ones), fix (wrong ones), "
+        "trim (remove those without a flow); comma-separated",
     )
     group.addoption(
         "--toolstream-block-network",
         action="store_true",
-        help="refuse every connection but those to the toolstream fixture's proxy",
+        help="refuse all connections except to the toolstream fixture's proxy",
     )
-    parser.addini("toolstream_flows", "folders whose *.flow files are tests of their own", type="paths", default=[])
+    parser.addini("toolstream_flows", "folders whose *.flow files are collected as tests", type="paths", default=[])
 
 
 def pytest_configure(config: pytest.Config) -> None:

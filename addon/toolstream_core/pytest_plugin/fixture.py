@@ -9,7 +9,7 @@ import pytest
 
 from toolstream_core.pytest_plugin.marker import words
 from toolstream_core.testing import ProxySessionError
-from toolstream_core.testing.understanding import half_calls, misunderstood
+from toolstream_core.testing.understanding import incomplete_calls, misunderstood, unanswered
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,19 +91,23 @@ class Toolstream:
         return self._proxy.log()
 
     def assert_understood(self) -> None:
-        """Every call that was sent came back in the client's next request as it was meant, with its result."""
+        """Fails unless the client's next request contains every intended call with its result."""
         __tracebackhide__ = True
-        self._fail_with("the client did not understand what it was sent", misunderstood(self.exchanges))
+        self._fail_with("the client misread the response", misunderstood(self.exchanges))
 
-    def assert_no_half_call(self) -> None:
-        """No call that was cut off came back in the client's next request, and none got a result."""
+    def assert_no_incomplete_call(self) -> None:
+        """Fails if the client returned an incomplete call, or a result for one."""
         __tracebackhide__ = True
-        self._fail_with("the client ran a call that never came whole", half_calls(self.exchanges))
+        self._fail_with("the client returned an incomplete call", incomplete_calls(self.exchanges))
+
+    assert_no_half_call = assert_no_incomplete_call
+    """The former name, for one version."""
 
     def _fail_with(self, what: str, lines: list[str]) -> None:
         __tracebackhide__ = True
         if lines:
-            raise AssertionError("\n".join([what, *lines]))
+            head = [what] if unanswered(self.exchanges) is None else []
+            raise AssertionError("\n".join([*head, *lines]))
 
     def _change(self, **changes: tuple[str, ...]) -> None:
         setup = replace(self.setup, **changes)  # type: ignore[arg-type]  # only fault, repair and shape come here

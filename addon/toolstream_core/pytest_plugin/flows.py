@@ -65,9 +65,9 @@ class Flows:
         unused = [f"unused fixture {self._said(path)}: no test replays it" for path in self._unused()]
         if self._config.get_verbosity() <= 0:
             unused = shortened(unused)
-        remedy = "it has no flow; --toolstream-update=trim removes it"
+        remedy = "no flow belongs to it; --toolstream-update=trim removes it"
         orphans = (f"unused expectation {self._said(path)}: {remedy}" for path in self._orphans())
-        missing = (f"toolstream_flows: there is no folder {self._said(folder)}" for folder in self._missing())
+        missing = (f"toolstream_flows: no such folder: {self._said(folder)}" for folder in self._missing())
         lines = [*missing, *self._changes, *unused, *orphans]
         if lines:
             terminalreporter.section("toolstream")
@@ -119,7 +119,7 @@ def said_path(path: Path, config: pytest.Config) -> str:
 def _modes(given: str) -> frozenset[str]:
     modes = frozenset(filter(None, (mode.strip() for mode in given.split(","))))
     if unknown := sorted(modes - set(MODES)):
-        raise pytest.UsageError(f"--toolstream-update: {unknown[0]!r} is none of {', '.join(MODES)}")
+        raise pytest.UsageError(f"--toolstream-update: unknown mode {unknown[0]!r}; expected {', '.join(MODES)}")
     return modes
 
 

@@ -43,7 +43,7 @@ class FlowItem(pytest.Item):
         if not path.exists():
             if not self._writes("create", path, found):
                 command = f"pytest --toolstream-update=create {flow}"
-                raise FlowMismatch(f"{flow} has no expectation {here}.\nTo write it, for your review: {command}")
+                raise FlowMismatch(f"{flow} has no expectation {here}.\nCreate it, then review it: {command}")
             return
         try:
             told = expectation.differences(expectation.read_expectation(path), found)
@@ -51,8 +51,10 @@ class FlowItem(pytest.Item):
         except fixtures.FixtureError as error:
             told, newer = [str(error)], "newer" in str(error)
         if told and (newer or not self._writes("fix", path, found)):
-            hint = "" if newer else f"\nIf what was found is right: pytest --toolstream-update=fix {flow}"
-            raise FlowMismatch("\n".join([f"{flow} is not read as {here} says:", *(f"  {one}" for one in told)]) + hint)
+            hint = "" if newer else f"\nIf the new result is right: pytest --toolstream-update=fix {flow}"
+            raise FlowMismatch(
+                "\n".join([f"{flow} differs from its expectation {here}:", *(f"  {one}" for one in told)]) + hint
+            )
 
     def _writes(self, mode: str, path: Path, found: Expectation) -> bool:
         flows = self.config.pluginmanager.get_plugin("toolstream-flows")
@@ -61,7 +63,7 @@ class FlowItem(pytest.Item):
         from toolstream_core.fixtures.atomic import write_atomic
         from toolstream_core.fixtures.expectation import dumps
 
-        write_atomic(path, dumps(found).encode())
+        write_atomic(path, dumps(found).encode(), replace=True)
         what = {"create": "created", "fix": "fixed"}[mode]
         self.stash[WRITTEN] = [f"{what} {said_path(path, self.config)}"]
         return True

@@ -114,7 +114,7 @@ class NetworkBlock:
         self._refused.append(where)
         raise BlockedConnectionError(
             f"--toolstream-block-network refuses the connection to {where}, in {self._running}; "
-            "only the toolstream fixture's proxy can be reached"
+            "only the toolstream fixture's proxy is allowed"
         )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.protocols.registry import PROTOCOLS, named
 from toolstream_core.testing.environment import provider_variables
+from toolstream_core.testing.understanding import unanswered
 
 if TYPE_CHECKING:
     import pytest
@@ -27,19 +28,20 @@ def reproduction(item: pytest.Item, current: Toolstream) -> str:
     spoken = [named(one.protocol) for one in current.requests if one.protocol] or [PROTOCOLS[0]]
     variables = provider_variables(f"http://127.0.0.1:{_PORT}")
     names = dict.fromkeys(name for protocol in spoken for name in _variables(protocol.api) if name in variables)
-    lines = ["To see this outside pytest:"] if current.setup.flows else []
+    lines = [reason] if not current.exchanges and (reason := unanswered([])) else []
     if current.setup.flows:
         lines += [
+            "To reproduce this outside pytest:",
             f"  toolstream serve {arguments} --port {_PORT}",
             f"  export {' '.join(f'{name}={variables[name]}' for name in names)}",
-            "or, with the command that runs your client:",
+            "or with the command of your client:",
             f"  toolstream run {arguments} -- COMMAND",
         ]
     else:
-        lines += [f"No saved flow answers in this test: give some, as in @pytest.mark.toolstream({_example(item)!r})"]
+        lines += [f"This test has no saved flows; give some, as in @pytest.mark.toolstream({_example(item)!r})"]
     answered = [f"request {one.request.number} {one.comment}" for one in current.exchanges if one.comment]
     told = [*answered, *current.log]
-    return "\n".join([*lines, *(["What the proxy told:", *(f"  {line}" for line in told)] if told else [])])
+    return "\n".join([*lines, *(["The proxy reported:", *(f"  {line}" for line in told)] if told else [])])
 
 
 def _variables(api: Api) -> tuple[str, ...]:

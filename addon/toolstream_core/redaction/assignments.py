@@ -6,8 +6,10 @@ import math
 import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote_to_bytes
 
 from toolstream_core.redaction.names import Sensitivity, field_sensitivity, parameter_sensitivity
+from toolstream_core.redaction.vocabulary import vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,7 +27,10 @@ _STEMS: Final = (
 )  # fmt: skip
 _SHORT_PARAMETER: Final = re.compile(rb"[?&](?i:sig|sid|pat|hmac|uid|otp)=")
 # Parameters of which a random value is a secret, and a word is none.
-_CODE_PARAMETER: Final = re.compile(rb"[?&](?i:code|appid)=")
+_CODE_PARAMETER: Final = re.compile(rb"[?&](?i:code|appid|state|ticket|nonce)=")
+_PLAIN_CODE: Final = re.compile(rb"(?:[A-Za-z0-9._~+/-]|%2[BF]|%3D)+", re.IGNORECASE)
+SIGNS: Final = (*_STEMS, *b"sig= sid= pat= uid= code= appid= state= ticket= nonce=".split())
+"""Of these, in lower case, a text has one where `assignments` finds something."""
 _BEFORE: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 """Characters of a name before the piece that counts."""
 _NAME_AFTER: Final = re.compile(rb"[A-Za-z0-9_\-]*")
@@ -50,23 +55,68 @@ _FLAG: Final = re.compile(rb"""\s{1,4}(?P<open>\\*["'])?""")
 _QUOTED: Final = re.compile(rb"""[^"'`\\\r\n]{1,8192}""")
 _QUOTING: Final = re.compile(rb"""(?:[^"'`\\\r\n]|\\["']){1,8192}""")
 _BARE: Final = re.compile(rb"""[^\s"'`<>&;,\\(){}\[\]|]{1,8192}""")
+_IN_QUERY: Final = re.compile(rb"""[^\s"'`<>&;,\\(){}\[\]|#]{1,8192}""")
+_ARGUMENT: Final = re.compile(rb"-{0,2}[A-Za-z_][\w.-]*=[^=]")
+"""The next argument or option: `key, default=None`, `my-project --location=us-east1`."""
+_COOKIE_NAME: Final = re.compile(rb"cookies?(?:[-_]?[0-9]+)?\Z", re.IGNORECASE)
+_COOKIE_PARTS: Final = re.compile(rb"[=;,\s]+")
+_CALLED: Final = re.compile(rb"[A-Za-z_][\w.:]*")
 _PLACEHOLDER: Final = re.compile(
-    rb"[^A-Za-z0-9\x80-\xff]{0,5}|(?:(?:bearer|basic|token|digest) )?\*+"
+    rb"[^A-Za-z0-9\x80-\xff]*|[^A-Za-z0-9]{0,5}|[,;)].*|[0-9]?[*&][\w./=]+|abcd[a-z_]*|n/?a|pass(?:wd)?|pwd"
+    rb"|(?:(?:foo|bar|baz)+|name|data)[0-9]{0,2}|val(?:ue)?s?(?:[0-9]{0,2}|[0-9]{1,2}[a-z:;,|/].*)"
+    rb"|\.[a-z_]+|\[[a-z_ -]+\].*|%\(\w+\)s|\+ ?[a-z_.]+\)*"
+    rb"|v?[0-9]{1,4}(?:\.[0-9]{1,5}){1,3}(?:[-+.]?(?:a|b|rc|dev|alpha|beta|post)[.0-9]*)?|0x[0-9a-f_]{1,16}"
+    rb"|[^.\s]{0,12}(?:\.{3}|\xe2\x80\xa6)[^.\s]{0,12}"
+    rb"|(?:bearer|basic|token|digest) [<{$%\[].*|(?:cram|digest|scram)-(?:md5|sha-?[0-9]{1,3})(?:-plus)?"
+    rb"|(?:fake|dummy|mock|test)[-_ ](?:[a-z]+[-_ ])*(?:key|token|secret|password|project)[-_0-9]*"
+    rb"|(?:(?:bearer|basic|token|digest) )?\*+"
     rb"|(?:[*x.\-_0]|\xe2\x80\xa2)+|1+|\$.*|<.*|\{.*|%\w+%"
     rb"|(?:your|my|the|some|insert|enter|replace|process\.env|os\.environ|getenv)\b.*"
-    rb"|your[_-].*|[A-Za-z_]*_(?:KEY|TOKEN|SECRET)|(?:null|none|true|false|string|str|undefined|changeme|redacted|\[redacted\]|placeholder|secret"
-    rb"|password|token|api[_-]?key|optional|required|object|number|integer|boolean|any|bytes|bearer|basic)[.,!]*",
+    rb"|https?://[^@\s]*|.*\.\.\.|0?12345[0-9]*[.]?|123|1234|[A-Z_]*ID|urn:.*|:.*|your[_-].*"
+    rb"|[A-Za-z_]*_(?:KEY|TOKEN|SECRET)|(?:null|none|true|false|string|str|undefined|changeme|redacted|\[redacted\]|placeholder|secret"
+    rb"|same-origin|include|omit|password|token|api[_-]?key|optional|required|object|number|integer|boolean|any|bytes|bearer|basic)[.,!]*",
     re.IGNORECASE,
 )
+_TEMPLATE: Final = re.compile(rb"\$?\{{1,2}[^{}]*\}{1,2}")
 _PHRASE: Final = re.compile(rb"(?:[a-z]{3,8} ){11,23}[a-z]{3,8}")
 """Words from which a wallet is made: https://github.com/bitcoin/bips/blob/master/bip-0039.mediawiki."""
+_NAMED: Final = re.compile(rb"[._:]|[a-z0-9][A-Z]")
+"""Between the words of a name in a program."""
 _MIXED: Final = re.compile(rb"[a-z][A-Z]")
-_CAMEL: Final = re.compile(rb"[a-z]*(?:[A-Z][a-z]+)+")
-"""`someOrdinaryName`."""
-_WORD_LENGTH: Final = 4
-_LOWER: Final = b"abcdefghijklmnopqrstuvwxyz"
+_PARTS: Final = re.compile(
+    rb"([A-Z][a-z]+|[a-z]{2,}|[A-Z]{2,}(?![a-z])|[A-Z]+(?=[A-Z][a-z]))"
+    rb"|[A-Z][0-9]{1,2}(?=[A-Z][a-z]|[^A-Za-z0-9]|\Z)"
+    rb"|(?:(?<![A-Za-z0-9])[A-Za-z])?[0-9]{1,4}(?![0-9])|(?<![A-Za-z0-9])(?:[A-Za-z](?=[._:$-])|[a-z](?=[A-Z][a-z]))"
+    rb"|[._/:$#=,@*\[\]-]"
+)
+_NUMBERS: Final = re.compile(
+    rb"25519|(?<=[Pp])-?(?:256|384|521)|(?<=secp)[0-9]{3}[kr]1|(?i:(?<=int)(?:8|16|32|64)|(?<=sha)-?[0-9]{1,3}|(?<=base)(?:32|64))"
+)
+"""Numbers that belong to a name: `Ed25519PrivateKey`, `sha256`."""
+_TYPE_NAME: Final = re.compile(
+    rb"_?[A-Za-z]\w*?(?:[a-z0-9_])(?:Credentials?|Session|Key|Token|Cookie|Auth|_key|_token)[0-9]{0,4}"
+)
+"""The name of a type or of a field: `"session": "PipSession"`."""
+_ID: Final = re.compile(rb"[0-9@]")
+_DATED: Final = re.compile(rb"[a-z0-9.-]*[a-z][a-z0-9.-]*-[12][0-9]{3}-[01][0-9]-[0-3][0-9]")
+"""A name with its version: `monitoring-2010-08-01`."""
+_FILE: Final = re.compile(
+    rb"[^\s@?&=]{1,200}\.(?:pem|key|crt|cer|pub|json|ya?ml|toml|txt|env|ini|conf|cfg|py|js|ts|go|rs|java|c|h)"
+)
+_STOP_WORDS: Final = frozenset(
+    b"a an and are be been by can cannot for from has have in is it its must of or"
+    b" should than that the this to used via was were will with your".split()
+)
+_WORD_LENGTH: Final = 3
+_MOSTLY: Final = 0.5
+"""Share of a name that is words of that length."""
+_WORD_AND_NUMBER: Final = 6
+"""Characters for each change between letters and digits: more changes are no name's."""
+_VOWEL: Final = re.compile(rb"[aeiouyAEIOUY]")
 _RANDOM_LENGTH: Final = 12
 _SHORT_LENGTH: Final = 6
+_LEAST: Final = 3
+"""Characters below which nothing is a secret or an id."""
 _BITS: Final = 3.0
 
 
@@ -90,7 +140,7 @@ def assignments(text: bytes, sensitivity: Callable[[str], Sensitivity] = field_s
             yield span
     if b"?" not in text and b"&" not in text:
         return
-    for parameters, tells in ((_SHORT_PARAMETER, is_value), (_CODE_PARAMETER, looks_random)):
+    for parameters, tells in ((_SHORT_PARAMETER, is_value), (_CODE_PARAMETER, _is_code)):
         for found in parameters.finditer(text):
             if (value := _BARE.match(text, found.end())) and tells(value[0]):
                 yield value.span()
@@ -99,7 +149,8 @@ def assignments(text: bytes, sensitivity: Callable[[str], Sensitivity] = field_s
 def _hits(text: bytes) -> list[int]:
     """Where pieces of names stand, in order."""
     found: set[int] = set()
-    for stem in _STEMS:
+    words = vocabulary(text)
+    for stem in [stem for stem in _STEMS if stem in words]:
         at = text.find(stem)
         while at >= 0:
             found.add(at)
@@ -109,58 +160,94 @@ def _hits(text: bytes) -> list[int]:
 
 def _value(text: bytes, start: int, end: int, level: Sensitivity, *, in_query: bool) -> Span | None:
     """Where the value of such a name stands, which itself stands from `start` to `end`."""
-    between = _BETWEEN.match(text, end)
-    if between is None and text.startswith(b"--", start):
-        between = _FLAG.match(text, end)
-    in_prose = between is None
+    is_flag = text.startswith(b"--", start)
+    between = _BETWEEN.match(text, end) or (_FLAG.match(text, end) if is_flag else None)
     if between is None:
-        between = _PROSE.match(text, end)
-    if between is None or text.startswith(b"-----", end - 5):
+        return None if looks_random(text[start:end]) else _in_prose(text, end)
+    if text.startswith(b"-----", end - 5) or (level is Sensitivity.IDENTITY and is_flag):
         return None
-    if in_prose:
-        level = Sensitivity.WEAK
-    quoted = _QUOTED if (between["open"] or b"").startswith(b"\\") else _QUOTING
-    value = (quoted if between["open"] else _BARE).match(text, between.end())
-    # What may be any word comes often: mostly its length alone tells that it is no secret.
-    if value is None or (in_prose and len(value[0]) < _RANDOM_LENGTH):
+    value = _IN_QUERY.match(text, between.end()) if in_query and not between["open"] else _after(text, between)
+    if value is None or is_placeholder(value[0]) or (in_query and b" " in value[0]):
         return None
-    if is_placeholder(value[0]) or (in_query and b" " in value[0]):
+    if not in_query and _is_code_of(text, start, end, value, quoted=bool(between["open"])):
+        return None
+    if _COOKIE_NAME.search(text[start:end]) and not any(map(looks_random, _COOKIE_PARTS.split(value[0]))):
         return None
     sign = between.groupdict().get("sign")
     if sign == b">" and between["open"]:
         # The end of a tag and of the text around it: `<a class=\"password\">"}`.
         return None
-    is_flag = sign == b"," and text.startswith(b"--", start) and not value[0].startswith(b"-")
-    if sign in {b",", b"|"} and not is_flag:
+    if sign in {b",", b"|"} and not (sign == b"," and is_flag and not value[0].startswith(b"-")):
         # Two words of a list or a table, such as `"role": "user", "content"`, unless the second one is none.
-        return value.span() if looks_random(value[0]) else None
+        return value.span() if looks_random(value[0]) and not _ARGUMENT.match(value[0]) else None
     is_number = sign == b":" and between["quote"] and value[0].isdigit()
     sure = in_query or bool(between["open"] or is_number)
-    if not counts_as_secret(value[0], level, sure=sure):
+    return _span(value, between) if counts_as_secret(value[0], level, sure=sure) else None
+
+
+def _in_prose(text: bytes, end: int) -> Span | None:
+    """Where the value stands that a sentence names, after a name that ends at `end`."""
+    between = _PROSE.match(text, end)
+    value = _after(text, between) if between and not text.startswith(b"-----", end - 5) else None
+    # Any word may stand here: most are too short for a secret.
+    if between is None or value is None or len(value[0]) < _RANDOM_LENGTH or not _has_digit(value[0]):
         return None
-    # Where a sentence ends, its full stop is no part of what it names.
+    if _ARGUMENT.match(value[0]) or text.startswith(b"(", value.end()):
+        return None
+    return _span(value, between) if counts_as_secret(value[0], Sensitivity.WEAK, sure=bool(between["open"])) else None
+
+
+def _is_code_of(text: bytes, start: int, end: int, value: re.Match[bytes], *, quoted: bool) -> bool:
+    """Whether the value of a name in a program is a call, or a name as well: `auth = SomeAuth2()`, `KEY = "key"`."""
+    if not quoted and text.startswith(b"(", value.end()) and _CALLED.fullmatch(value[0]):
+        return True
+    name, plain = (re.sub(rb"[^a-z0-9]", b"", word.lower()) for word in (text[start:end], value[0]))
+    if plain and plain in name:
+        return True
+    last = re.sub(rb"[^a-z0-9]", b"", text[start:end].rpartition(b".")[2].lower())
+    return not quoted and plain.endswith(last) and _NAMED.search(value[0]) is not None and len(last) > _SHORT_LENGTH
+
+
+def _after(text: bytes, between: re.Match[bytes]) -> re.Match[bytes] | None:
+    """The value, up to its closing quote where it has one."""
+    opening = between["open"]
+    if opening in {None, b"("}:
+        return _BARE.match(text, between.end())
+    return (_QUOTED if opening.startswith(b"\\") else _QUOTING).match(text, between.end())
+
+
+def _span(value: re.Match[bytes], between: re.Match[bytes]) -> Span:
+    """Without the full stop of a sentence."""
     return value.start(), value.end() if between["open"] else value.start() + len(value[0].rstrip(b".,:!?"))
 
 
 def counts_as_secret(value: bytes, level: Sensitivity, *, sure: bool) -> bool:
     """Whether the value of such a name is hidden; `sure` where it is known to be a value, as in JSON or a query."""
-    if is_placeholder(value):
+    if is_placeholder(value) or _FILE.fullmatch(value):
         return False
     if level is Sensitivity.STRONG and sure:
-        return True
+        return len(value) >= _LEAST and not _is_of_program(value) and not _is_prose(value)
     if b" " in value:
         return _PHRASE.fullmatch(value) is not None
     if level is Sensitivity.IDENTITY:
-        return sure and len(value) >= _SHORT_LENGTH // 2
+        is_id = _ID.search(value) is not None and b"/" not in value and not _DATED.fullmatch(value)
+        return sure and len(value) >= _LEAST and is_id
     if level is Sensitivity.STRONG:
         mixed = _has_digit(value) or _MIXED.search(value) is not None
-        return len(value) >= _SHORT_LENGTH and (mixed or looks_random(value))
+        return len(value) >= _SHORT_LENGTH and (mixed or looks_random(value)) and not is_code_name(value)
     return looks_random(value)
 
 
 def is_placeholder(value: bytes) -> bool:
     """Whether a value only stands where a secret would: `$API_KEY`, `<token>`, `****`, `Bearer ****`."""
-    return _PLACEHOLDER.fullmatch(value.strip()) is not None
+    if b"EXAMPLE" in value or _PLACEHOLDER.fullmatch(value.strip()) is not None:
+        return True
+    return b"{" in value and not looks_random(_TEMPLATE.sub(b"", value))
+
+
+def _is_code(value: bytes) -> bool:
+    """Whether the value of an ordinary parameter is random, and not a percent-encoded text."""
+    return _PLAIN_CODE.fullmatch(value) is not None and looks_random(value)
 
 
 def is_value(value: bytes) -> bool:
@@ -170,18 +257,54 @@ def is_value(value: bytes) -> bool:
 
 def looks_random(value: bytes) -> bool:
     """Whether a word looks drawn by chance: long, with a digit or with as many different characters as that needs."""
+    if b"%" in value:
+        value = unquote_to_bytes(value)
     if len(value) < _RANDOM_LENGTH or b" " in value:
         return False
     if value.isdigit():
         return True
+    if _is_words(value):
+        return False
     if _has_digit(value) and any(65 <= byte | 32 <= 122 for byte in value):  # noqa: PLR2004
         return True
-    return _entropy(value) >= _BITS + 1 and not _is_name(value)
+    return _entropy(value) >= _BITS + 1
 
 
-def _is_name(value: bytes) -> bool:
-    """Whether it is words, each with a capital letter; in what is drawn by chance these are half of all."""
-    return _CAMEL.fullmatch(value) is not None and len(value.translate(None, _LOWER)) * _WORD_LENGTH <= len(value)
+def _is_of_program(value: bytes) -> bool:
+    """Whether a value in quotes is a type, a path, a file or a member: `"PrivateKey"`, `"/srv/app"`, `"a.getKey"`."""
+    named = _TYPE_NAME.fullmatch(value) or value.startswith(b"/") or b"::" in value
+    return bool(named or (b"." in value and _MIXED.search(value))) and _is_words(value)
+
+
+def _is_prose(value: bytes) -> bool:
+    """Whether it is a part of a sentence, which no passphrase is."""
+    return value[:1] == b" " or (value.count(b" ") > 1 and not _STOP_WORDS.isdisjoint(value.lower().split()))
+
+
+def is_code_name(value: bytes) -> bool:
+    """Whether what is assigned is a name in a program: `key := config.key2`, `PrivateKey = testRSAKey`."""
+    named = b"." in value or b"::" in value or value.count(b"_") > 2  # noqa: PLR2004 - of more parts than a password
+    return (named or not _has_digit(_NUMBERS.sub(b"", value))) and _is_words(value)
+
+
+def _is_words(value: bytes) -> bool:
+    """Whether it is a name or a path made of words: `someOrdinaryName`, `testRSAKey`, `config.s3_bucket`."""
+    value = _NUMBERS.sub(b"", value)
+    letters = signs = joints = at = 0
+    was_word: bool | None = None
+    while at < len(value):
+        part = _PARTS.match(value, at)
+        if part is None:
+            return False
+        word, at = part[1], part.end()
+        if part[0].isalnum():
+            joints += was_word is not None and was_word != bool(word)
+            was_word = bool(word)
+            letters += len(word) if word and len(word) >= _WORD_LENGTH and _VOWEL.search(word) else 0
+        else:
+            signs += 1
+            was_word = None
+    return letters >= _MOSTLY * (len(value) - signs) and joints * _WORD_AND_NUMBER <= max(len(value), _RANDOM_LENGTH)
 
 
 def _has_digit(value: bytes) -> bool:

@@ -11,6 +11,7 @@ from toolstream_core.redaction.finder import SecretFinder, filled
 from toolstream_core.redaction.leaves import leaves
 from toolstream_core.redaction.messages import MessageRedactor, is_message_begun, is_messages
 from toolstream_core.redaction.settings import Redaction, TextMode
+from toolstream_core.redaction.signatures import Signatures, without
 from toolstream_core.redaction.texts import TextFiller
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ class _TextRedactor:
         """The same arguments."""
         self._finder = finder or SecretFinder(redaction, known)
         self._channels = Channels(self._finder)
+        self._signatures = Signatures(self._finder)
+        self._in_signatures = Channels(self._finder.sure) if self._finder.sure else None
         self._held = bytearray()
         self._before = b""
         self._open_key: bytes | None = None
@@ -101,11 +104,14 @@ class _TextRedactor:
         texts = self._texts.edits(window, flushed) if self._texts else []
         for edit in [*texts, *self._edits(window, found, flushed)]:
             clean[edit.at : edit.at + len(edit.data)] = edit.data
-        self._before = (self._before + window[:flushed])[-_TAIL:]
         self._open_key = open_key
         return bytes(clean[:flushed])
 
     def _edits(self, window: bytes, found: Sequence[Leaf], flushed: int) -> Iterator[Edit]:
+        signatures = self._signatures.among(window, found, flushed)
+        if self._in_signatures is not None:
+            yield from self._in_signatures.edits(window, signatures, flushed)
+        window = without(window, signatures)
         shift = len(self._before)
         text = self._before + window
         for secret in self._finder.find_by_themselves(text):
@@ -113,6 +119,7 @@ class _TextRedactor:
                 yield Edit(start - shift, filled(text[start:end]))
         yield from self._fields.edits(window, found)
         yield from self._channels.edits(window, found, flushed)
+        self._before = text[: shift + flushed][-_TAIL:]
 
 
 def _cut(window: bytes, found: Sequence[Leaf]) -> tuple[int, bytes | None]:
@@ -124,7 +131,7 @@ def _cut(window: bytes, found: Sequence[Leaf]) -> tuple[int, bytes | None]:
     for leaf in reversed(found):
         if leaf.outset < limit:
             if leaf.end < limit:
-                return limit, None
+                return (leaf.end + 1 if leaf.end > limit - KEPT else limit), None
             if leaf.outset > limit - KEPT:
                 return leaf.outset, None
             return _between_characters(window, limit), leaf.key

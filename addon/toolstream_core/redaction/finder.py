@@ -6,10 +6,10 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.redaction.assignments import assignments, is_placeholder, looks_random
+from toolstream_core.redaction import assignments, marked, sentences
+from toolstream_core.redaction.assignments import is_placeholder, looks_random
 from toolstream_core.redaction.escapes import Edit, Unescaped, Unquoted, beside_escapes, has_quoted
 from toolstream_core.redaction.known import forms
-from toolstream_core.redaction.marked import marked
 from toolstream_core.redaction.names import Sensitivity, field_sensitivity, normal
 from toolstream_core.secret_shapes import ANY_SHAPE, MODEL_WORDS, SHAPES, WORDS
 
@@ -26,26 +26,6 @@ _TO_RUNS: Final = bytes(120 if byte in _RUN_BYTES else 32 for byte in range(256)
 _A_RUN: Final = b"x" * RUN
 _RUN_END: Final = re.compile(rb"[A-Za-z0-9_\-+/=]*+")
 _SHAPE: Final = re.compile(ANY_SHAPE.encode())
-_PREFIX: Final = re.compile(
-    (
-        r"(?<![A-Za-z0-9])(?:"
-        + "|".join(sorted({re.escape(shape.prefix) for shape in SHAPES if shape.prefix}))
-        + r"|[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)"
-    ).encode()
-)
-_BEFORE: Final = 32
-"""How far left of a run its prefix may begin."""
-# `cohere_api_key = "…"`, `"discord": "…"`.
-_OF_SERVICE: Final = re.compile(
-    rb"(?i)(?<![a-z0-9])(?:"
-    + WORDS.encode()
-    + rb""")(?:[ \t\w.-]{0,20})[\s'"`\\]{0,4}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)"""
-    rb"""[\x60'"\s=\\]{0,6}([\w.=+/~%:-]{10,256})"""
-)
-_OF_MODELS: Final = re.compile(
-    rb"(?i)(?<![a-z0-9])(?:" + MODEL_WORDS.encode() + rb""")(?:[ \t\w.-]{0,20})[\s'"`\\]{0,4}(?:[=>:,|?]{1,3})"""
-    rb"""[\x60'"\s=\\]{0,6}((?=[a-z]*[0-9])[a-z0-9]{24,256})(?![\w.-])"""
-)
 
 
 def _any_of(words: Iterable[str]) -> str:
@@ -57,6 +37,25 @@ def _any_of(words: Iterable[str]) -> str:
     )
 
 
+_PREFIX: Final = re.compile(
+    rf"(?<![A-Za-z0-9])(?:{_any_of(re.escape(shape.prefix) for shape in SHAPES if shape.prefix)}"
+    r"|[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)".encode()
+)
+_BEFORE: Final = 32
+"""How far left of a run its prefix may begin."""
+# `cohere_api_key = "…"`, `"discord": "…"`.
+_OF_SERVICE: Final = re.compile(
+    rb"(?i)(?<![a-z0-9])(?:"
+    + WORDS.encode()
+    + rb""")(?:(?:(?! --)[ \t\w.-]){0,20})[\s'"`\\]{0,4}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)"""
+    rb"""[\x60'"\s=\\]{0,6}([\w.=+/~%:-]{10,256})"""
+)
+_OF_MODELS: Final = re.compile(
+    rb"(?i)(?<![a-z0-9])(?:" + MODEL_WORDS.encode() + rb""")(?:[ \t\w.-]{0,20})[\s'"`\\]{0,4}(?:[=>:,|?]{1,3})"""
+    rb"""[\x60'"\s=\\]{0,6}((?=[a-z]*[0-9])[a-z0-9]{24,256})(?![\w.-])"""
+)
+
+
 # How each of these names begins: where none stands in a text, the expressions need not be tried.
 _SERVICE_STEM: Final = re.compile(
     rf"(?<![a-z0-9])(?:{_any_of(re.findall(r'(?:^|[|])([a-z]+)', f'{WORDS}|{MODEL_WORDS}'))})".encode()
@@ -65,18 +64,44 @@ _SERVICE_STEM: Final = re.compile(
 _MIDDLE: Final = re.compile(
     rb"(?<![0-9])[0-9]{5,16}:A[A-Za-z0-9_-]{34}(?![A-Za-z0-9_-])|[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}"
     rb"|[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70}|[0-9]{15,16}(?:\||%7[Cc])[A-Za-z0-9_-]{27,40}"
-    rb"|(?<![A-Za-z0-9])[0-9a-f]{32}(?:\.[A-Za-z0-9]{16}|-us[0-9]{1,2})(?![A-Za-z0-9_.])"
+    rb"|(?<![A-Za-z0-9])[0-9a-f]{32}(?:\.[A-Za-z0-9]{16}|-us[0-9]{1,2}|-[0-9a-f]{8}-[0-9a-f]{8})(?![A-Za-z0-9_.-])"
     rb"|(?<![A-Za-z0-9])[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}"
     rb"|[A-Za-z0-9]{52}(?:[A-Za-z0-9]{24}AZDO[A-Za-z0-9]{4}|JQQJ99[A-Za-z0-9]{26})"
 )
-_MIDDLE_MARKS: Final = (b":A", b"Q~", b".", b"-us", b"AZDO", b"JQQJ99", b"|", b"%7")
+_MIDDLE_MARKS: Final = (b":A", b"Q~", b".", b"-", b"AZDO", b"JQQJ99", b"|", b"%7")
 _REMEMBERED: Final = 4096
 _LONGEST_REMEMBERED: Final = 256
 _HARMLESS: Final[set[bytes]] = set()
 """What was looked at once and is no secret by its shape, as names and ids come again in every event and every flow."""
 _AWS_SECRET: Final = re.compile(rb"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 _NEAR: Final = 400
+_BASE64_SIGN: Final = re.compile(rb"[/+]")
+_NO_BASE64: Final = re.compile(rb"[^A-Za-z0-9+/=]")
+_LOOKED_AT: Final = 256
+"""Characters before a key that tell whether it is a part of base64."""
 _DEEPEST: Final = 4
+
+_SHORT: Final = 1024
+
+
+def _fewest(signs: Iterable[bytes]) -> tuple[str, ...]:
+    """Without those that hold another one, and those that no ASCII text has."""
+    words = {sign.decode() for sign in signs if sign.isascii()}
+    return tuple(sorted(word for word in words if not any(other in word for other in words - {word})))
+
+
+def _by_character(signs: Iterable[str], links: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The signs by a character that a text has to have, which is found faster; `links` stand in paths alone."""
+    needed = [(re.sub(r"[a-z0-9]", "", sign)[:1], sign) for sign in signs]
+    needed += [("/", link) for link in links if not any(sign in link for sign in signs)]
+    return tuple((key, tuple(sign for _, sign in group)) for key, group in groupby(sorted(needed), lambda one: one[0]))
+
+
+_SIGNS: Final = dict(
+    _by_character(_fewest((*assignments.SIGNS, *marked.SIGNS, *sentences.SIGNS)), _fewest(sentences.LINK_SIGNS))
+)
+_WORD_SIGN: Final = re.compile(_any_of(_SIGNS.pop("")))
+"""The signs of letters and digits alone; sorted by their first characters, they are found twice as fast."""
 
 type Span = tuple[int, int]
 
@@ -93,13 +118,18 @@ class Found(NamedTuple):
 class SecretFinder:
     """Finds secrets in texts of any kind."""
 
-    def __init__(self, redaction: Redaction, known: Sequence[str] = ()) -> None:
-        """`known` are values that are secret wherever they show."""
+    def __init__(self, redaction: Redaction, known: Sequence[str] = (), *, guesses: bool = True) -> None:
+        """`known` are values that are secret wherever they show; without `guesses`, only these and patterns are."""
         self._known = forms(tuple(known))
         self._patterns = [re.compile(pattern.encode()) for pattern in redaction.patterns]
         self._names = frozenset(map(normal, redaction.names))
         self.has_patterns = bool(self._patterns)
         """Whether expressions of the user, which may be any, are looked for."""
+        self._guesses = guesses
+        self.sure: SecretFinder | None = None
+        """Finds known secrets and patterns alone; `None` where there are none."""
+        if guesses and (self._known or self._patterns):
+            self.sure = SecretFinder(redaction, known, guesses=False)
 
     def sensitivity(self, name: str) -> Sensitivity:
         """Of a JSON field or a variable, with the names of the user."""
@@ -122,19 +152,21 @@ class SecretFinder:
     def find(self, text: bytes) -> Iterator[Found]:
         """The secrets that stand in a text as they are."""
         yield from self.find_by_themselves(text)
-        if text.isalnum():
+        if not self._guesses or text.isalnum() or (len(text) <= _SHORT and not self._names and not _may_name(text)):
             return  # what names a secret stands apart from it: each expression for that needs a sign or a space
         yield from (
-            Found(*span, "named") for span in assignments(text, self.sensitivity if self._names else field_sensitivity)
+            Found(*span, "named")
+            for span in assignments.assignments(text, self.sensitivity if self._names else field_sensitivity)
         )
         for span in self._named_by_user(text):
             yield Found(*span, "named")
-        for span in marked(text, self.sensitivity):
+        for span in marked.marked(text, self.sensitivity):
             yield Found(*span, "credentials")
 
     def find_by_themselves(self, text: bytes) -> Iterator[Found]:
         """Those that need no word before them: known ones, patterns, shapes of keys."""
-        yield from self._runs(text)
+        if self._guesses:
+            yield from self._runs(text)
         for form in self._known:
             if form in text:
                 yield from (Found(at, at + len(form), "known") for at in _all(text, form))
@@ -170,6 +202,21 @@ class SecretFinder:
                     yield found.span(group)
 
 
+def _may_name(text: bytes) -> bool:
+    """Whether something in a text may say of something else that it is a secret; said of many lines, so quick."""
+    if not text.isascii():
+        return True
+    lowered = text.decode().lower()
+    if _WORD_SIGN.search(lowered):
+        return True
+    for needed, signs in _SIGNS.items():
+        if needed in lowered:
+            for sign in signs:
+                if sign in lowered:
+                    return True
+    return lowered.count(" ") >= sentences.SPACES and any(sentences.seeds(text, text, text))
+
+
 def _remember(text: bytes) -> None:
     if len(_HARMLESS) >= _REMEMBERED:
         _HARMLESS.clear()
@@ -180,13 +227,22 @@ def _shapes(text: bytes, start: int, end: int) -> Iterator[Found]:
     at = start
     while prefix := _PREFIX.search(text, at, end):
         if found := _SHAPE.match(text, prefix.start()):
-            if b"*" not in found[0]:
+            if b"*" not in found[0] and b"EXAMPLE" not in found[0] and not _is_within_base64(text, found):
                 yield Found(found.start(), found.end(), _kind(found[0]))
                 if found[0][:4] in {b"AKIA", b"ASIA"}:
                     yield from _aws_secrets(text, found.start())
             at = found.end()
         else:
             at = prefix.start() + 1
+
+
+def _is_within_base64(text: bytes, found: re.Match[bytes]) -> bool:
+    """Whether what was found is a part of data in base64, such as an image or a model's signature, or of a name."""
+    at = found.start()
+    if text[at - 1 : at] in {b"/", b"+"} and not _NO_BASE64.search(found[0]):
+        before = text[max(0, at - _LOOKED_AT) : at - 1]
+        return any(map(looks_random, _BASE64_SIGN.split(before[len(before.rstrip(_RUN_BYTES)) :])))
+    return found[0].startswith(b"s.") and not looks_random(found[0][2:])
 
 
 def _of_services(text: bytes, start: int, end: int) -> Iterator[Found]:

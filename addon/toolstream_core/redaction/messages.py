@@ -50,7 +50,7 @@ class MessageRedactor:
 
     def feed(self, data: bytes) -> bytes:
         """What is ready of all that was fed."""
-        return self._take(self._framer.feed(data))
+        return self._take(self._framer.feed(data)) if data else b""
 
     def finish(self) -> bytes:
         """The rest."""

@@ -48,9 +48,11 @@ _HARMLESS: Final = re.compile(
     r"|parent|translation|i18n|arg|registry|hot|shortcut|reasoning|stop|start|end|eos|bos|pad|unk|sep|mask|special"
     r"|first|last|next|previous)_(?:key|token))"
 )
+# Ordinary words, which name a credential where the value looks random: https://www.rfc-editor.org/rfc/rfc6749#section-4.1.
+_WEAK_PARAMETERS: Final = frozenset({"code", "state", "ticket", "nonce"})
 # In a query or a form, where single words are names of credentials.
 _PARAMETERS: Final = frozenset(
-    {"key", "token", "sig", "signature", "session", "pass", "sid", "x_amz_signature", "ticket"}
+    {"key", "token", "sig", "signature", "session", "pass", "sid", "x_amz_signature"}
     | {
         "x_amz_security_token",
         "x_amz_credential",
@@ -67,7 +69,7 @@ _HEADER_WORDS: Final = re.compile(
 )
 _HEADER_IDENTITIES: Final = re.compile(
     r"(?:^|_)(?:organization|organisation|org|project|account|user|tenant|customer|workspace|team)(?:_(?:id|uuid|email|name"
-    r"|project))?$|^x_forwarded_(?:user|email|for|access_token)$|^x_real_ip$|^cf_connecting_ip$|^from$"
+    r"|project))?$|^x_forwarded_(?:user|email|for|access_token)$|(?:^|_)(?:device|machine|installation|hardware)_(?:id|uuid)$|^x_real_ip$|^cf_connecting_ip$|^from$"
 )
 # A WebSocket's key is a nonce: https://www.rfc-editor.org/rfc/rfc6455#section-4.1. Headers' case says nothing.
 _HARMLESS_HEADERS: Final = frozenset(
@@ -100,15 +102,15 @@ def parameter_sensitivity(name: str) -> Sensitivity:
     plain = normal(name)
     if plain in _PARAMETERS or plain.endswith(("_key", "_token", "_signature", "_sig")):
         return Sensitivity.NONE if _HARMLESS.fullmatch(plain) else Sensitivity.STRONG
-    return field_sensitivity(name)
+    return Sensitivity.WEAK if plain in _WEAK_PARAMETERS else field_sensitivity(name)
 
 
 @lru_cache(maxsize=4096)
 def header_sensitivity(name: str) -> Sensitivity:
-    """Of a header or a trailer."""
-    plain = normal(name)
-    if plain in _HARMLESS_HEADERS or normal(name.lower()) in _HARMLESS_HEADERS:
+    """Of a header or a trailer, in any case."""
+    plain = normal(name.lower())
+    if plain in _HARMLESS_HEADERS:
         return Sensitivity.NONE
     if _HEADER_WORDS.search(plain) or _HEADER_IDENTITIES.search(plain):
         return Sensitivity.STRONG
-    return Sensitivity.STRONG if field_sensitivity(name) is Sensitivity.STRONG else Sensitivity.NONE
+    return Sensitivity.STRONG if field_sensitivity(plain) is Sensitivity.STRONG else Sensitivity.NONE

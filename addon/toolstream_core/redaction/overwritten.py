@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from toolstream_core.redaction.body import redacted_body
 from toolstream_core.redaction.escapes import beside_escapes
 from toolstream_core.redaction.finder import SecretFinder, filled
+from toolstream_core.redaction.leaves import leaves
+from toolstream_core.redaction.signatures import Signatures, without
 from toolstream_core.secret_shapes import SHAPES
 
 if TYPE_CHECKING:
@@ -32,14 +34,14 @@ class Overwritten(NamedTuple):
     def message(self) -> str:
         """The finding for people, without the secret itself."""
         if not self.size:
-            return f"cannot be looked through: {self.kind}"
+            return f"cannot be searched: {self.kind}"
         return f"{self.kind}: {self.begin.decode('ascii', 'replace')}… ({self.size} bytes)"
 
 
 def overwritten(data: bytes, clean: bytes) -> Iterator[Overwritten]:
     """The differences between a text and the same one redacted; pieces of one secret are told as one."""
     pieces: list[tuple[int, int]] = []
-    for start, end in _spans(data, clean):
+    for start, end in spans(data, clean):
         if end - start >= _PIECE:
             yield from _joined(data, pieces)
             pieces = []
@@ -49,7 +51,8 @@ def overwritten(data: bytes, clean: bytes) -> Iterator[Overwritten]:
     yield from _joined(data, pieces)
 
 
-def _spans(data: bytes, clean: bytes) -> Iterator[tuple[int, int]]:
+def spans(data: bytes, clean: bytes) -> Iterator[tuple[int, int]]:
+    """Where a text and the same one redacted differ."""
     at, size = 0, min(len(data), len(clean))
     while at < size:
         step = 1 << 16
@@ -73,7 +76,7 @@ def _secret(data: bytes, pieces: list[tuple[int, int]]) -> Overwritten:
     secret = b"".join(data[start:end] for start, end in pieces)
     text = secret.decode("latin-1")
     kind = next((shape.kind for shape in SHAPES if shape.prefix and text.startswith(shape.prefix)), "credential")
-    cut = f", cut into {len(pieces)} pieces" if len(pieces) > 1 else ""
+    cut = f", split over {len(pieces)} places" if len(pieces) > 1 else ""
     shown = secret[: min(_SHOWN, len(secret) // 3)]
     return Overwritten(pieces[0][0], shown, len(secret), kind + cut)
 
@@ -81,7 +84,9 @@ def _secret(data: bytes, pieces: list[tuple[int, int]]) -> Overwritten:
 def secrets_of_text(data: bytes, redaction: Redaction) -> Iterator[Overwritten]:
     """The secrets in a file of any text."""
     clean = bytearray(redacted_body(data, redaction))
-    for found in SecretFinder(redaction).find(data):
+    finder = SecretFinder(redaction)
+    signatures = Signatures(finder).among(data, list(leaves(data)), len(data))
+    for found in finder.find(without(data, signatures)):
         for start, end in beside_escapes(data, found.start, found.end):
             clean[start:end] = filled(data[start:end])
     yield from overwritten(data, bytes(clean))

@@ -45,7 +45,7 @@ def lines(frame: Frame) -> Iterator[str]:
 def _fold(waiting: Sequence[Frame], before: Frame | None) -> Iterator[str]:
     events = [frame for frame in waiting if frame.data is not None]
     alike = list(takewhile(lambda frame: before is not None and _shape(frame) == _shape(before), events))
-    for some, told in ((len(alike), " like the one before"), (len(events) - len(alike), "")):
+    for some, told in ((len(alike), " like the previous one"), (len(events) - len(alike), "")):
         if some:
             yield f"… {some} event{'' if some == 1 else 's'}{told} …"
 

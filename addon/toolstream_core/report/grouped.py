@@ -17,6 +17,6 @@ def together[Told: Hashable](told: Mapping[int, Told]) -> dict[Told, list[int]]:
 
 
 def numbered(numbers: Sequence[int]) -> str:
-    """Answers by their numbers: `answer 2`, `answers 0, 1 and 2`."""
+    """Answers by their numbers: `response 2`, `responses 0, 1 and 2`."""
     *most, last = map(str, numbers)
-    return f"answers {', '.join(most)} and {last}" if most else f"answer {last}"
+    return f"responses {', '.join(most)} and {last}" if most else f"response {last}"

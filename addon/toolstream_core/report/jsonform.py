@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Call, Finding, Record
 
-VERSION: Final = 1
+VERSION: Final = 2
 
 
 def document(streams: Iterable[dict[str, Any]]) -> dict[str, Any]:
@@ -22,6 +22,7 @@ def record_object(record: Record, hide: Callable[[str], str] = str) -> dict[str,
     return {
         "source": record.source,
         "dialect": record.dialect,
+        "protocol": record.dialect,
         "host": record.host,
         "model": _maybe(record.model, hide),
         "streamed": record.streamed,
@@ -35,6 +36,7 @@ def record_object(record: Record, hide: Callable[[str], str] = str) -> dict[str,
         "mended": record.changed,
         "changes": list(record.changes),
         "notes": [{"name": note.name, "message": hide(note.message)} for note in record.notes],
+        "unwrapped": [{"name": note.name, "message": hide(note.message)} for note in record.unwrapped],
         "faults": [{"spec": fault.spec, "drawn": fault.drawn, "changes": fault.changes} for fault in record.faults],
     }
 

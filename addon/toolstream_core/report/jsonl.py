@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.engine.sink import Sink
@@ -12,12 +13,14 @@ from toolstream_core.wire.json_strings import encode_basestring_ascii
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Change, Event, EventContent, Finding, Json, Record
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _UNWANTED = ',"as_wanted":false'
+_LINE = re.compile(rb'\{"type": ?"[a-z]+", ?"flow":')
 _SEEN = ("index", "id", "item_id", "name", "type", "arguments")
 
 
@@ -104,6 +107,13 @@ class JsonLines(Sink):
             ]
         )
         return f'{{"choice":{choice},"call":{call.position},"phase":"{phase}"{said}{"" if well_formed else _UNWANTED}}}'
+
+
+def may_append(path: Path) -> bool:
+    """Whether a file is empty or begins as JSON lines of toolstream do, so that more of them may follow."""
+    with path.open("rb") as file:
+        line = file.readline(64)
+    return not line or _LINE.match(line) is not None
 
 
 def _value(value: Json) -> str:

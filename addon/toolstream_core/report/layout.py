@@ -9,7 +9,7 @@ from toolstream_core.model import ABSENT
 from toolstream_core.report.paint import quoted_whole, word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from toolstream_core.model import Seen
     from toolstream_core.report.paint import Paint
@@ -26,6 +26,8 @@ _FAILED = 400
 """From this status on an answer is an error, and says so."""
 _NAME = 48
 """Columns of a model, a tool's name or a finish reason."""
+_REQUEST = 12
+"""Columns that a request keeps beside a long model."""
 
 
 class Label(NamedTuple):
@@ -40,18 +42,48 @@ class Label(NamedTuple):
     status: int = 0
     """The answer's HTTP status; 0 where nobody knows it."""
 
-    def head(self, model: str | None, protocol: str, paint: Paint) -> str:
+    def head(self, model: str | None, protocol: str) -> str:
         """The first line of the stream."""
         failed = [f"HTTP {self.status}"] if self.status >= _FAILED else []
         names = " ".join([*([foreign(model)] if model else []), protocol, *failed])
-        flow = f"  {paint('dim', self.flow)}" if self.flow else ""
-        room = WIDTH - len(self.tag) - len(names) - 2 - (len(self.flow) + 2 if self.flow else 0)
-        request = f"{middle(self.request, max(room, LEAST))} " if self.request else ""
-        return f"{paint('dim', self.tag)} {request}{paint('name', names)}{flow}"
+        flow = f"  flow {self.flow}" if self.flow else ""
+        room = WIDTH - len(self.tag) - len(names) - 2 - len(flow)
+        request = f"{middle(self.request, max(room, _REQUEST))} " if self.request else ""
+        return f"{self.tag} {request}{names}{flow}"
 
     def begin(self, elapsed: str = "") -> str:
         """How each other line begins: the tag, and the time since the request, right-aligned."""
         return f"{self.tag} {elapsed:>{MARGIN - 2 - len(self.tag)}} "
+
+
+class Blocks:
+    """Writes lines, and sets blocks apart that would stand below the lines of another stream."""
+
+    def __init__(self, write: Callable[[str], object]) -> None:
+        """`write` takes one line."""
+        self._write = write
+        self._tag = ""
+        self._is_apart = False
+
+    def line(self, text: str) -> None:
+        """Write one line."""
+        tag = text.partition(" ")[0]
+        if self._is_apart and tag != self._tag:
+            self._write("")
+            self._is_apart = False
+        self._tag = tag
+        self._write(text)
+
+    def block(self, lines: Iterable[str]) -> None:
+        """Write the lines of one stream, between blank lines if the line before is another stream's."""
+        for number, text in enumerate(lines):
+            if not number and self._tag not in {"", text.partition(" ")[0]}:
+                self._write("")
+                self._is_apart = False
+                self.line(text)
+                self._is_apart = True
+            else:
+                self.line(text)
 
 
 def counted(number: int, noun: str) -> str:

@@ -13,6 +13,7 @@ from toolstream_core.report.layout import counted
 from toolstream_core.report.markdown_text import code, escaped, fenced
 from toolstream_core.report.on_purpose import caused_lines, client_lines, faults_of
 from toolstream_core.report.readings import wrong_readings
+from toolstream_core.report.reported import understanding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,10 +29,20 @@ _RESERVE = 2_000
 _MOST_FINDINGS = 20
 _MOST_EVENTS = 12
 _MOST_LINKS = 5
+_READING: Final = {
+    True: "the client read it correctly",
+    False: "the client misread it",
+    None: "whether the client read it correctly is unknown, because no later request was saved",
+}
+_TITLES: Final = {
+    True: "A stream that the client read correctly",
+    False: "A stream that the client misread",
+    None: "A stream without findings",
+}
 _SEVERITIES: Final = {
-    "error": "no correct reader can get the calls right",
-    "warning": "outside the protocol's letter, a careful reader has to guess",
-    "note": "lawful or tolerated, but known to break clients",
+    "error": "no client can reconstruct the calls",
+    "warning": "outside the protocol; clients have to guess",
+    "note": "valid or tolerated, but known to break clients",
 }
 
 
@@ -52,17 +63,17 @@ def _head(answers: Sequence[ReportedAnswer], version: str) -> Iterator[str]:
     what = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")  # noqa: PLR2004
     faults = " and ".join(map(escaped, faults_of(answers)))
     if faults:
-        what += f"{', caused' if names else 'Caused'} by fault {faults}"
+        what += f"{', injected' if names else 'Injected'} by fault {faults}"
     elif not names:
-        what = "A stream that is misread"
+        what = _TITLES[understanding(answers)]
     yield f"# {what}: {first.record.dialect} from {escaped(first.record.host or 'an unknown host')}\n"
     yield "| | |\n|---|---|"
     yield f"| provider | {code(first.record.host or '(unknown)')} |"
     yield f"| model | {code(first.record.model or '(unknown)')} |"
     yield f"| protocol | {first.record.dialect}, {'streamed' if first.record.streamed else 'not streamed'} |"
-    yield f"| answer | HTTP {first.status}, {counted(first.record.events, 'event')}, {first.record.bytes} bytes |"
+    yield f"| response | HTTP {first.status}, {counted(first.record.events, 'event')}, {first.record.bytes} bytes |"
     if faults:
-        yield f"| broken by | toolstream, on purpose: fault {' and '.join(map(code, faults_of(answers)))} |"
+        yield f"| injected by | toolstream, to test a client: fault {' and '.join(map(code, faults_of(answers)))} |"
     yield f"| recorded | {first.recorded}; secrets are overwritten with `*` |"
     yield f"| found by | toolstream {version} |\n"
 
@@ -74,12 +85,10 @@ def _wrong(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
     yield from caused
     if not told:
         if not caused:
-            known = all(answer.client and answer.understood for answer in answers)
-            reads = "the client understood it" if known else "a client misreads it"
-            yield f"Nothing in the stream itself, as far as toolstream reads it; {reads}.\n"
+            yield f"toolstream found nothing wrong in the stream; {_READING[understanding(answers)]}.\n"
         return
     for number, finding in told[:_MOST_FINDINGS]:
-        where = f"event {finding.event}" + ("" if len(answers) == 1 else f" of answer {number}")
+        where = f"event {finding.event}" + ("" if len(answers) == 1 else f" of response {number}")
         row = _row(finding)
         yield (
             f"- **{finding.name}** ({finding.code}, {finding.severity}: {_SEVERITIES[finding.severity]}), {where}: "
@@ -91,8 +100,8 @@ def _wrong(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
 
 
 def _events(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
-    yield "## The events that show it\n"
-    yield "As they came, but for what is folded:\n"
+    yield "## Events\n"
+    yield "Unchanged; other events are folded:\n"
     shown = {number: tuple(folded(answer.frames, _of_interest(answer))) for number, answer in enumerate(answers)}
     for events, numbers in together(shown).items():
         if len(answers) > 1:
@@ -116,7 +125,7 @@ def _calls(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
     if not calls:
         return
     yield "## The tool calls\n"
-    yield "As they are meant:\n"
+    yield "Intended:\n"
     yield from (f"{number}. {_call(call.name, call.arguments, call)}" for number, call in enumerate(calls, 1))
     for answer in answers:
         repeats_ids = named(answer.record.dialect).repeats_ids
@@ -134,19 +143,19 @@ def _read(calls: Sequence[ReadCall]) -> Iterator[str]:
 
 
 def _call(name: str, arguments: str, call: Call | None = None) -> str:
-    half = " (not whole)" if call is not None and not call.complete else ""
+    half = " (incomplete)" if call is not None and not call.complete else ""
     return f"{code(name) if name else '(no name)'} with {code(arguments) if arguments else 'no arguments'}{half}"
 
 
 def _protocol(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
-    yield "## What the protocol says\n"
+    yield "## Protocol\n"
     dialect = answers[0].record.dialect
     rows = _rows(answers)
     links = dict.fromkeys(prose.specification(row, dialect) for row in rows)
     for title, address in links or [prose.described(dialect)]:
         yield f"- [{title}]({address})"
     for row in rows:
-        yield f"- Under **{row.name}**, a correct client {row.must}."
+        yield f"- With **{row.name}**, a correct client {row.must}."
     yield ""
 
 
@@ -154,7 +163,7 @@ def _clients(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
     rows = _rows(answers)
     if not rows:
         return
-    yield "## Who fails on it\n"
+    yield "## Affected clients\n"
     for row in rows:
         page = prose.sections(row)
         seen = [line for line in page["Seen with"].splitlines() if line.startswith("* ")]
@@ -174,7 +183,7 @@ def _reproduction(answers: Sequence[ReportedAnswer], flow: str) -> Iterator[str]
     yield f"With the attached `{flow}` and toolstream from its repository (`pip install .` in a clone of it), without a"
     yield "key or network:\n"
     yield from fenced(reproduce.server_lines(flow, first.path, first.request, faults).splitlines(), "sh")
-    yield f"As a test in your repository (`{flow}` beside it):\n"
+    yield f"As a test in your repository (with `{flow}` in the same folder):\n"
     yield from fenced(reproduce.as_test(flow, first.path, first.request, found, faults).splitlines(), "python")
 
 
@@ -189,7 +198,7 @@ def _whole(answers: Sequence[ReportedAnswer], room: int) -> Iterator[str]:
                 taken.append("… the rest is in the attached file")
                 break
             taken += event
-        name = "The whole stream" if len(answers) == 1 else f"The whole of answer {number}"
+        name = "Complete stream" if len(answers) == 1 else f"Complete response {number}"
         size = f"{counted(answer.record.events, 'event')}, {answer.record.bytes} bytes"
         yield f"<details>\n<summary>{name} ({size})</summary>\n"
         yield from fenced(taken)

@@ -18,7 +18,7 @@ def caused_lines(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
     broken = {number: tuple(_caused(answer)) for number, answer in enumerate(answers) if answer.caused}
     for (faults, *more), numbers in together(broken).items():
         which = "this stream" if len(answers) == 1 else numbered(numbers)
-        yield f"toolstream broke {which} on purpose, by fault {faults}, to test a client."
+        yield f"toolstream injected fault {faults} into {which} to test a client."
         yield from more
 
 
@@ -30,7 +30,7 @@ def client_lines(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
         if answer.caused or not answer.understood
     }
     if told:
-        yield "## What the client made of it\n"
+        yield "## How the client interpreted it\n"
     for made, numbers in together(told).items():
         where = "" if len(answers) == 1 else f"{numbered(numbers).capitalize()}: "
         yield f"- {where}{made}"
@@ -42,17 +42,17 @@ def _caused(answer: ReportedAnswer) -> Iterator[str]:
     yield " and ".join(map(code, answer.caused))
     if answer.provider is not None:
         names = ", ".join(answer.provider)
-        yield f"What the provider sent {f'had {names} by itself' if names else 'was healthy'}."
-    yield "All that is shown here is what the client got.\n"
+        yield f"The provider's own response {f'had {names}' if names else 'was healthy'}."
+    yield "The response is shown as the client received it.\n"
     if answer.record.broken:
-        yield f"Its connection broke: {escaped(answer.record.broken)}.\n"
+        yield f"It was truncated: {escaped(answer.record.broken)}.\n"
 
 
 def _made(answer: ReportedAnswer, later: Sequence[ReportedAnswer]) -> str:
     if answer.client:
         return escaped(answer.client)
     again = any(one.request == answer.request for one in later)
-    return "it asked the same again" if again else "nothing that was saved tells: no request follows it"
+    return "it repeated the request" if again else "unknown: no later request was saved"
 
 
 def faults_of(answers: Sequence[ReportedAnswer]) -> list[str]:

@@ -8,15 +8,12 @@ from collections.abc import Callable
 from toolstream_core.wire.json_strings import encode_basestring, encode_basestring_ascii
 
 type Paint = Callable[[str, str], str]
-"""`paint(style, text)` with a style of `STYLES`."""
+"""`paint(style, text)` with a style of `STYLES`, or another, which has no colour."""
 
 STYLES = {
-    "dim": "\x1b[2m",
-    "name": "\x1b[36m",
     "error": "\x1b[31m",
     "warning": "\x1b[33m",
-    "note": "\x1b[34m",
-    "good": "\x1b[32m",
+    "ok": "\x1b[32m",
 }
 
 
@@ -27,8 +24,8 @@ def plain(style: str, text: str) -> str:
 
 
 def colour(style: str, text: str) -> str:
-    """ANSI colour."""
-    return f"{STYLES[style]}{text}\x1b[0m"
+    """ANSI colour, for what is ok, a warning or an error; nothing else has one."""
+    return f"{STYLES[style]}{text}\x1b[0m" if style in STYLES else text
 
 
 def wants_colour(*, terminal: bool, environment: dict[str, str]) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.packaged import packaged
 from toolstream_core.protocols.registry import named
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _HEADING = re.compile(r"^## (.+)\n", re.MULTILINE)
 @cache
 def sections(row: Row) -> dict[str, str]:
     """The page of a defect by its headings (`Why it hurts`, `Repair`, `Seen with`)."""
-    page = (files("toolstream_core.defects") / "pages" / f"{row.name}.md").read_text(encoding="utf-8")
+    page = (packaged("docs/defects") / f"{row.name}.md").read_text(encoding="utf-8")
     _, *parts = _HEADING.split(page)
     return {heading: text.strip() for heading, text in zip(parts[::2], parts[1::2], strict=True)}
 

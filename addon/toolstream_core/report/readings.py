@@ -100,8 +100,8 @@ def _has_name(one: Fragment, last_id: str) -> bool:
 
 
 READINGS: Final = (
-    Reading("takes each `id` that is there for a new call", "id", partial(_one_after_the_other, _has_id)),
-    Reading("takes each other `id` for a new call", "id", partial(_one_after_the_other, _has_other_id)),
-    Reading("takes each name that is there for a new call", "name", partial(_one_after_the_other, _has_name)),
-    Reading("goes by the index alone", "index", _by_index),
+    Reading("starts a new call for each `id`", "id", partial(_one_after_the_other, _has_id)),
+    Reading("starts a new call for each new `id`", "id", partial(_one_after_the_other, _has_other_id)),
+    Reading("starts a new call for each name", "name", partial(_one_after_the_other, _has_name)),
+    Reading("matches on the index only", "index", _by_index),
 )

@@ -41,3 +41,14 @@ class ReportedAnswer:
     def is_telling(self) -> bool:
         """Whether anything went wrong with it."""
         return bool(self.record.findings or self.caused) or not self.understood
+
+
+def understanding(answers: Sequence[ReportedAnswer]) -> bool | None:
+    """Whether the client understood all answers; `None` where nothing that was saved tells.
+
+    An answer without calls has nothing to misread, and is never followed by a verdict.
+    """
+    if not all(one.understood for one in answers):
+        return False
+    with_calls = [one for one in answers if one.record.calls or one.client]
+    return True if with_calls and all(one.client for one in with_calls) else None

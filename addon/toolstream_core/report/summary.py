@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.model import Kind, Severity
 from toolstream_core.report.layout import ID, LEAST, WIDTH, Marked, counted, foreign, middle, shortened
 from toolstream_core.report.paint import plain, printable, word
-from toolstream_core.settings import protocols_of
+from toolstream_core.settings import protocols_of, shape_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterator, Sequence
 
     from toolstream_core.model import Call, Finding, Injected, Record
     from toolstream_core.report.paint import Paint
@@ -27,12 +27,12 @@ def overview(record: Record, model: str | None) -> Marked:
     reasons = ", ".join(foreign(reason) for reason in record.finish)
     finish = f"finish {reasons}" if reasons else "no finish reason"
     kind = "" if record.streamed else ", not streamed"
-    other = f", answered by {foreign(record.model)}" if record.model and record.model != model else ""
-    changed = f", {record.changed} mended ({', '.join(record.changes)})" if record.changed else ""
+    other = f", model {foreign(record.model)}" if record.model and record.model != model else ""
+    changed = f", {changed_text(record)}" if record.changed else ""
     wrong = "".join(f", {counted(number, name)}" for name, number in _severities(record) if number)
     ending = _how_ended(record)
     text = f"{events}, {calls}, {finish}{kind}{other}{wrong}{changed}{ending}"
-    return Marked(text, (("name", finish), ("error", ending)) if ending else (("name", finish),))
+    return Marked(text, (("error", ending),) if ending else ())
 
 
 def notes(record: Record, hide: Hide = str) -> Iterator[Marked]:
@@ -41,8 +41,18 @@ def notes(record: Record, hide: Hide = str) -> Iterator[Marked]:
         yield Marked(
             fault_line(fault, record.dialect), (("warning", f"fault {word(fault.spec)}"),) if fault.drawn else ()
         )
+    if record.unwrapped:
+        removed = "; ".join(printable(hide(note.message)) for note in record.unwrapped)
+        yield Marked(f"unwrapped: {removed}")
     for note in record.notes:
-        yield Marked(f"{note.name}: {printable(hide(note.message))}", (("name", note.name),))
+        yield Marked(f"{note.name}: {printable(hide(note.message))}")
+
+
+def changed_text(record: Record) -> str:
+    """Events that repairs or shapes changed."""
+    shapes = {*record.changes} & shape_names()
+    verb = "changed" if shapes and len(shapes) < len(record.changes) else "rewritten" if shapes else "repaired"
+    return f"{counted(record.changed, 'event')} {verb} ({', '.join(record.changes)})"
 
 
 def _severities(record: Record) -> list[tuple[str, int]]:
@@ -53,14 +63,14 @@ def call_line(call: Call, paint: Paint = plain, hide: Hide = str, room: int = WI
     """One resolved call with its arguments, in `room` columns: long arguments are shortened in the middle."""
     where = f"choice {call.choice} call {call.position}" if call.choice else f"call {call.position}"
     kind = "" if call.kind is Kind.FUNCTION else f" ({call.kind})"
-    state = "" if call.complete else "  not whole"
+    state = "" if call.complete else "  incomplete"
     guess = "  guessed" if call.guessed else ""
     name = foreign(call.name) if call.name else '""'
     begin = f" id={shortened(hide(call.id), ID)} "
     room -= len(where) + len(kind) + 1 + len(name) + len(begin) + len(state) + len(guess)
     arguments = _arguments(hide(call.arguments), room)
     return (
-        f"{where}{kind} {paint('name', name)}{begin}{arguments}"
+        f"{where}{kind} {name}{begin}{arguments}"
         f"{paint('error', state) if state else ''}{paint('warning', guess) if guess else ''}"
     )
 
@@ -68,12 +78,12 @@ def call_line(call: Call, paint: Paint = plain, hide: Hide = str, room: int = WI
 def delivered_lines(calls: Sequence[Call], paint: Paint, hide: Hide, room: int) -> Iterator[str]:
     """The calls as the client got them, each in `room` columns."""
     if not calls:
-        yield "client got no calls"
+        yield "client received no calls"
     for call in calls:
         yield _GOT + call_line(call, paint, hide, room - len(_GOT))
 
 
-_GOT: Final = "client got "
+_GOT: Final = "client received "
 
 
 def fault_line(fault: Injected, dialect: str) -> str:
@@ -86,12 +96,12 @@ def _fate(fault: Injected, dialect: str) -> str:
         return counted(fault.changes, "change")
     can = protocols_of(fault.spec.partition(":")[0])
     if dialect not in can:
-        return f"cannot be caused in {dialect}, only in {', '.join(can)}"
+        return f"not possible in {dialect}, only in {', '.join(can)}"
     if fault.drawn:
-        return "drawn, but this answer has nothing that it could change"
+        return "selected, but nothing in this response matches"
     if _BY_CHANCE.search(fault.spec):
-        return "not drawn: chance (p) or its number (times) spared it, or it has no call that is meant"
-    return "not drawn: this answer has no call that it is meant for"
+        return "not applied: skipped by p or times, or no matching call"
+    return "not applied: no matching call"
 
 
 def finding_line(finding: Finding, hide: Hide = str) -> Marked:
@@ -101,8 +111,18 @@ def finding_line(finding: Finding, hide: Hide = str) -> Marked:
     return Marked(f"{name} at {where}: {printable(hide(finding.message))}", ((finding.severity, name),))
 
 
+def help_without_verdict(record: Record, repaired: Container[str] = ()) -> Iterator[str]:
+    """The repairs of errors and warnings in a response without calls, on which there is never a verdict.
+
+    `repaired` are the codes of the repairs that are on.
+    """
+    if not record.calls:
+        found = [one for one in record.findings if one.severity is not Severity.NOTE and one.code not in repaired]
+        yield from filter(None, dict.fromkeys(map(help_with, found)))
+
+
 def help_with(finding: Finding) -> str:
-    """The option that mends it, and whether that guesses; nothing where no repair does."""
+    """The option that repairs a finding, and whether it guesses; `""` without a repair."""
     if finding.repair is None:
         return ""
     guesses = " (unsafe)" if finding.repair == "unsafe" else ""
@@ -117,5 +137,5 @@ def _arguments(text: str, room: int) -> str:
 
 def _how_ended(record: Record) -> str:
     if record.broken:
-        return f", broken: {record.broken}"
-    return "" if record.ended else ", never ended"
+        return f", truncated: {record.broken}"
+    return "" if record.ended else ", unfinished"

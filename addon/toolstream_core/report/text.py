@@ -8,10 +8,10 @@ from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Phase
 from toolstream_core.report.layout import ID, MARGIN, WIDTH, Label, counted, foreign, seen, shortened
 from toolstream_core.report.paint import plain
-from toolstream_core.report.summary import call_line, finding_line, help_with, notes, overview
+from toolstream_core.report.summary import call_line, finding_line, help_without_verdict, notes, overview
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Change, Event, EventContent, Finding, Record, Seen
@@ -43,15 +43,20 @@ class Lines(Sink):
         elapsed: Callable[[], int] | None = None,
         paint: Paint = plain,
         hide: Callable[[str], str] = str,
-        advise: Callable[[Finding], str] = help_with,
+        syntax: Callable[[str], str] = str,
+        repaired: Container[str] = (),
     ) -> None:
-        """`elapsed` gives ms since the request; `hide` redacts; `advise` gives the option that helps, or nothing."""
+        """`elapsed` gives ms since the request; `hide` redacts.
+
+        `syntax` writes options as the command in use takes them; `repaired` are the codes of the repairs that are on.
+        """
         self._write = write
         self._label = label
         self._elapsed = elapsed
         self._paint = paint
         self._hide = hide
-        self._advise = advise
+        self._syntax = syntax
+        self._repaired = repaired
         self._protocol = ""
         self._model: str | None = None
         self._headed = False
@@ -64,7 +69,6 @@ class Lines(Sink):
         """How the line of the last fragment began, and of what it was made: those of one call are alike."""
         self._found: set[Finding] = set()
         """Findings that were written where they showed."""
-        self._advised: set[str] = set()
         self._folded = 0
         self._folded_bytes = 0
         self._folded_from = 0
@@ -100,7 +104,7 @@ class Lines(Sink):
             self._line(number, self._paint("error", f"error {text}"))
         for finish in said.finishes:
             choice = f" of choice {finish.choice}" if finish.choice else ""
-            self._line(number, f"finish {self._paint('name', foreign(finish.reason))}{choice}")
+            self._line(number, f"finish {foreign(finish.reason)}{choice}")
         if said.end and not said.finishes:
             self._line(number, "end")
 
@@ -141,6 +145,8 @@ class Lines(Sink):
                 self._finding(finding, begin)
         for marked in (*notes(record, self._hide), overview(record, self._model)):
             self._marked(begin, marked)
+        for option in help_without_verdict(record, self._repaired):
+            self._write(f"{begin}→ {self._syntax(option)}")
 
     def flush(self) -> None:
         """Write the events folded so far as one line."""
@@ -148,7 +154,7 @@ class Lines(Sink):
             return
         first, last = self._folded_from, self._folded_from + self._folded - 1
         where = f"event {first}" if first == last else f"events {first}-{last}"
-        text = self._paint("dim", f"{counted(self._folded, 'event')} without tool calls, {self._folded_bytes} bytes")
+        text = f"{counted(self._folded, 'event')} without tool calls, {self._folded_bytes} bytes"
         self._write(f"{self._begin_line()}{where:<{_NUMBER - 2}}  {text}")
         self._folded = self._folded_bytes = 0
 
@@ -156,7 +162,7 @@ class Lines(Sink):
         """Write the head."""
         self._headed = True
         self._model = model
-        self._write(self._label.head(model, self._protocol, self._paint))
+        self._write(self._label.head(model, self._protocol))
 
     def _begin_line(self) -> str:
         if not self._headed:
@@ -173,19 +179,14 @@ class Lines(Sink):
         key = (changed.kind, changed.rows)
         text = self._changes.get(key)
         if text is None:
-            text = self._changes[key] = self._paint("name", f"{changed.kind}: {', '.join(changed.rows)}")
+            text = self._changes[key] = f"{changed.kind}: {', '.join(changed.rows)}"
         return text
 
     def _finding(self, finding: Finding, begin: str) -> None:
-        """Write a finding, and once for each row what helps."""
-        advice = "" if finding.code in self._advised else self._advise(finding)
-        if advice:
-            self._advised.add(finding.code)
-            advice = f"→ {advice}"
-        self._marked(begin, finding_line(finding, self._hide), advice)
+        self._marked(begin, finding_line(finding, self._hide))
 
-    def _marked(self, begin: str, marked: Marked, last: str = "") -> None:
-        for line in marked.lines(begin, self._label.tag, self._paint, last):
+    def _marked(self, begin: str, marked: Marked) -> None:
+        for line in marked.lines(begin, self._label.tag, self._paint):
             self._write(line)
 
     def _fragment(self, one: ResolvedFragment) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.model import ABSENT
@@ -12,9 +13,11 @@ from toolstream_core.verdict import Outcome
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from toolstream_core.clients.explanation import Explanation
     from toolstream_core.model import Call, Json
     from toolstream_core.verdict import Problem, Verdict
 
+_OPTION: Final = re.compile(r"--set toolstream_(\w+)=(\S+)")
 _TIMES: Final = frozenset({Outcome.RETRIED, Outcome.ABORTED, Outcome.SILENT})
 
 
@@ -29,6 +32,10 @@ class Explained(NamedTuple):
     """The same for people."""
     advice: Sequence[str] = ()
     """Options of mitmdump under which the client would have understood the answer, the smallest first."""
+    fix: str = ""
+    """What to do, if options were tried and none helps; or that no known bug has this effect."""
+    explanation: Explanation | None = None
+    """The client model that gives what came back, where one was found."""
 
 
 UNEXPLAINED: Final = Explained()
@@ -60,9 +67,30 @@ def verdict_object(
     }
 
 
-def advice_text(explained: Explained) -> str:
-    """What helps, for people: the first of the options that do."""
-    return f"→ {explained.advice[0]}" if explained.advice else ""
+def advice_text(explained: Explained, syntax: Callable[[str], str] = str) -> str:
+    """The first of the options that help, in the syntax of the command in use."""
+    return f"→ {syntax(explained.advice[0])}" if explained.advice else ""
+
+
+def as_flags(options: str) -> str:
+    """Options of mitmdump as flags of `run`, `serve` and `check`."""
+    return _OPTION.sub(r"--\1 \2", options)
+
+
+def as_command(options: str) -> str:
+    """Options of mitmdump as a command that runs a client under them."""
+    flags, begins, remark = as_flags(options).partition(" (")
+    return f"toolstream run {flags} -- CMD{begins}{remark}"
+
+
+def as_marker(options: str) -> str:
+    """Options of mitmdump as arguments of the pytest marker."""
+    return ", ".join(f'{name}="{value}"' for name, value in option_values(options).items())
+
+
+def option_values(options: str) -> dict[str, str]:
+    """The values of options of mitmdump, by name: `repair`, `shape`."""
+    return dict(_OPTION.findall(options))
 
 
 def verdict_text(
@@ -77,10 +105,11 @@ def verdict_text(
     name = f"verdict {verdict.outcome}"
     times = f" {verdict.count} times" if verdict.count > 1 and verdict.outcome in _TIMES else ""
     problems = "; ".join(_problems(verdict.problems, calls, hide))
-    why = f" ({printable(hide(explained.text))})" if explained.text else ""
-    where = f", request {request}" if request else ""
-    text = f"{name}{times}{': ' if problems else ''}{problems}{why}{where}"
-    return Marked(text, (("name" if verdict.understood else "error", name),))
+    why = f", because {printable(hide(explained.text))}" if explained.text else ""
+    fix = f"; {explained.fix}" if explained.fix else ""
+    where = f" (request {request})" if request else ""
+    text = f"{name}{times}{': ' if problems else ''}{problems}{where}{why}{fix}"
+    return Marked(text, (("ok" if verdict.understood else "error", name),))
 
 
 def _problems(problems: Sequence[Problem], calls: Sequence[Call], hide: Callable[[str], str]) -> Iterator[str]:
@@ -89,7 +118,7 @@ def _problems(problems: Sequence[Problem], calls: Sequence[Call], hide: Callable
     for one in problems:
         alike.setdefault((one.outcome, one.text if one.call is None else one.call), []).append(one)
     for first, *more in alike.values():
-        yield _problem(first, calls, hide) + (f" (and {len(more)} more)" if more else "")
+        yield _problem(first, calls, hide) + (f" ({len(more)} more like this)" if more else "")
 
 
 def _problem(problem: Problem, calls: Sequence[Call], hide: Callable[[str], str]) -> str:

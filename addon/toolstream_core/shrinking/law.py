@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Severity
 from toolstream_core.protocols.requests import asked
+from toolstream_core.verdict.compare import same, value_of
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from toolstream_core.model import Json, Record
+    from toolstream_core.model import Call, Json, Record
     from toolstream_core.shrinking.candidate import Candidate, Turn
     from toolstream_core.wire.frame import Frame
 
@@ -57,6 +58,11 @@ class Law:
     original: Candidate
     lax: bool = False
     """Whether further defects are allowed."""
+    for_client: bool = False
+    """Whether a client is to read candidates: no note is new, and calls keep their arguments, as tools run with them.
+
+    Else calls keep the keys that they need, whatever their values.
+    """
 
     def allows(self, candidate: Candidate, *, like: Candidate | None = None) -> bool:
         """Whether a candidate is one answer or several, without defects that the original lacks.
@@ -70,6 +76,7 @@ class Law:
             return True
         if self.records.names(candidate, _COUNTS) - self.records.names(self.original, _COUNTS):
             return False
+        like = self.original if self.for_client and like is None else like
         return like is None or not self.records.names(candidate) - self.records.names(like)
 
     def _in_order(self, candidate: Candidate) -> bool:
@@ -91,7 +98,26 @@ class Law:
             return False
         if not self.lax and not (_is_framed(turn, original_turn) and _is_over(record, original)):
             return False
+        if not self.lax and not all(self._keeps_arguments(call, original_turn) for call in record.calls):
+            return False
         return turn.exchange.request == original_turn.exchange.request or _fits(turn, original_turn)
+
+    def _keeps_arguments(self, call: Call, original_turn: Turn) -> bool:
+        """Whether a call still shows whether a client read its arguments, and its tool can still be run."""
+        original, exchange = self.records.record(original_turn), original_turn.exchange
+        before = [one for one in ([] if original is None else original.calls) if one.name == call.name]
+        if self.for_client:
+            return any(same(one.arguments, call.arguments) for one in before)
+        schema = asked.reader_of(exchange.path, exchange.request).schemas(exchange.request).get(call.name)
+        needed = {*json_access.items(json_access.get(schema, "required"))}
+        return any(_keeps(value_of(call.arguments), value_of(one.arguments), needed) for one in before)
+
+
+def _keeps(new: Json, old: Json, needed: Collection[Json]) -> bool:
+    """Whether arguments are as empty as they were, and have the keys of `needed` that they had."""
+    if not (isinstance(new, dict) and isinstance(old, dict)):
+        return True
+    return bool(new) == bool(old) and {*new} >= {*old}.intersection(needed)
 
 
 def _is_over(record: Record, original: Record) -> bool:

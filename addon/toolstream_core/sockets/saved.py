@@ -26,7 +26,7 @@ _MOST: Final = 64
 _LONGEST: Final = 4096
 NORMAL: Final = 1000
 """The code of a socket that is closed in order: https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1."""
-STILL_OPEN: Final = "the socket was saved before the answer ended"
+STILL_OPEN: Final = "the WebSocket was saved before the response ended"
 _OF_THE_UPGRADE: Final = frozenset({"connection", "upgrade", "content-length", "transfer-encoding"})
 
 
@@ -150,4 +150,4 @@ def keep(others: list[SavedMessage], message: SavedMessage) -> None:
 def how_closed(code: int | None, *, by_client: bool) -> str:
     """How a socket ended, for people."""
     who = "client" if by_client else "server"
-    return f"the {who} closed the socket" + ("" if code is None else f" with code {int(code)}")
+    return f"the {who} closed the WebSocket" + ("" if code is None else f" with code {int(code)}")

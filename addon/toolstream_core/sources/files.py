@@ -9,15 +9,17 @@ import os
 import re
 import sys
 import zlib
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from toolstream_core.model import ABSENT
-from toolstream_core.sources import cassettes, har, layout, raw
+from toolstream_core.model import ABSENT, Note
+from toolstream_core.sources import cassettes, demo, har, layout, raw
 from toolstream_core.sources.interaction import saved_of
+from toolstream_core.sources.pieces import PIECE, Pieces, readable
 from toolstream_core.sources.saved import UnreadableError
+from toolstream_core.sources.wide import Recoded, wide_coding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,26 +31,30 @@ type ReadFlows = Callable[[BinaryIO, str], Iterator[Saved]]
 """Reads a mitmproxy flow file; handed in, because this package is not the one that knows mitmproxy."""
 
 STDIN = "-"
-_PIECE = 64 * 1024
+READABLE = "a mitmproxy flow file, a HAR file, a VCR cassette, or a saved SSE, NDJSON or JSON response body"
+"""What can be read, for messages."""
 _HEAD = 64
 _GZIP_HEAD = 4096
 _GZIP = b"\x1f\x8b"
 # A flow file is a row of tnetstrings, each a dict: `1234:9:websocket;…`.
 _FLOW = re.compile(rb"[0-9]{1,12}:[0-9]{1,3}:[a-z_]+[;,]")
-_HAR = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"log"\s*:')
+_HAR = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"log"\s*:\s*\{')
 _CASSETTE = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:---[ \t]*\r?\n)?(?:version: \d+\r?\n)?(?:http_)?interactions:"
     rb'|\s*\{\s*(?:"version"\s*:\s*\d+\s*,\s*)?"(?:http_)?interactions"\s*:'
 )
 _RIGHT = {
-    ".flow": "is no mitmproxy flow file: that would be one saved by mitmdump -w, mitmproxy or mitmweb",
-    ".har": 'is no HAR file: that would be JSON with "log" and, in it, "entries"',
+    ".flow": "is not a mitmproxy flow file: expected one saved by mitmdump -w, mitmproxy or mitmweb",
+    ".har": 'is not a HAR file: expected JSON with "log" and, in it, "entries"',
 }
 _RIGHT[".mitm"] = _RIGHT[".flow"]
 
 
 def files(path: str) -> Iterator[str]:
     """`path` itself, or where it is a folder all files below it, sorted, but for hidden ones."""
+    if path == demo.PREFIX:
+        yield from (f"{demo.PREFIX}{name}" for name in demo.names())
+        return
     if path == STDIN or not os.path.isdir(path):  # noqa: PTH112 - stays as the user wrote it, `./` too
         yield path
         return
@@ -79,13 +85,13 @@ def answers(path: str, read_flows: ReadFlows, request: Json = ABSENT) -> Iterato
         elif request is ABSENT and layout.is_answer(Path(path)):
             yield saved_of(layout.read(Path(path), path))
         elif not layout.belongs(Path(path)):
-            yield raw.answer(file.pieces(), path, coding=file.coding, request=request)
+            yield from file.bodies(path, request)
 
 
 @contextmanager
 def begun(path: str) -> Iterator[Begun]:
     """A file, opened, with its kind known. Raises `UnreadableError`, also for what is read of it inside."""
-    with _told(), _opened(path) as stream:
+    with readable(), _opened(path) as stream:
         file = _begin(stream)
         if file.kind is Kind.BODY and raw.suffix(path) in _RIGHT:
             raise UnreadableError(_RIGHT[raw.suffix(path)] if file.head else "is empty")
@@ -99,21 +105,15 @@ def _opened(path: str) -> Iterator[io.BufferedReader]:
             raise UnreadableError("is closed")
         yield cast("io.BufferedReader", sys.stdin.buffer)
         return
+    if unknown := demo.unknown(path):
+        raise UnreadableError(f"cannot be read: {unknown}")
     try:
-        stream = open(path, "rb")  # noqa: PTH123, SIM115 - stays as the user wrote it; closed below
+        place = demo.located(path) if demo.is_demo(path) else path
+        stream = open(place, "rb")  # noqa: PTH123, SIM115 - stays as the user wrote it; closed below
     except ValueError as error:
         raise UnreadableError(f"cannot be read: {error}") from error
     with stream:
         yield stream
-
-
-@contextmanager
-def _told() -> Iterator[None]:
-    """Tell the system's errors, and those of gzip, as ours."""
-    try:
-        yield
-    except (OSError, EOFError, zlib.error) as error:
-        raise UnreadableError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
 class Kind(enum.Enum):
@@ -134,6 +134,8 @@ class Begun:
     coding: str
     lead: bytes
     """What the first bytes say, uncompressed."""
+    removed: tuple[Note, ...] = ()
+    """What was undone to read it."""
 
     @property
     def kind(self) -> Kind:
@@ -152,16 +154,20 @@ class Begun:
         data = self.head + self.rest.read()
         return io.BytesIO(gzip.decompress(data) if self.coding else data)
 
-    def pieces(self) -> Iterator[bytes]:
-        """The bytes as they are, as soon as they are there."""
-        yield self.head
-        with _told():
-            while piece := self.rest.read1(_PIECE):
-                yield piece
+    def bodies(self, path: str, request: Json = ABSENT) -> Iterator[Saved]:
+        """The responses in a file that is no container. Raises `UnreadableError`."""
+        pieces = Pieces(self.head, self.rest)
+        with closing(pieces):
+            yield from raw.answers(pieces, path, coding=self.coding, request=request, removed=self.removed)
 
 
 def _begin(stream: io.BufferedReader) -> Begun:
     head = stream.read(_HEAD)
+    wide = wide_coding(head)
+    if wide is not None:
+        text = cast("io.BufferedReader", io.BufferedReader(Recoded(head, stream, wide), PIECE))
+        head = text.read(_HEAD)
+        return Begun(head, text, "", head, (Note("utf-16", f"the encoding {wide.upper()}"),))
     if not head.startswith(_GZIP):
         return Begun(head, stream, "", head)
     head += stream.read(_GZIP_HEAD)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import codecs
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from toolstream_core.sources import har_socket
 from toolstream_core.sources.interaction import Interaction
 from toolstream_core.sources.saved import Saved, UnreadableError, was_llm
 from toolstream_core.wire import json_access
+from toolstream_core.wire.coding import CodingError, Decoder
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json
 
 _BOM = b"\xef\xbb\xbf"
+_GZIP = b"\x1f\x8b"
+_LEAD = 64
 _NO_BODY = "its body is not in the HAR file; browsers call it “Save all as HAR with content”"
 
 
@@ -33,7 +37,7 @@ def answers(data: bytes, source: str) -> Iterator[Saved]:
     """Each entry's answer, named by its place in the file; `#2.1` is the first that came over the socket `#2`."""
     entries = json_access.get(parse(data.removeprefix(_BOM)), "log", "entries")
     if not isinstance(entries, list):
-        raise UnreadableError('is no HAR file: that would be JSON with "log" and, in it, "entries"')
+        raise UnreadableError('is not a HAR file: expected JSON with "log" and, in it, "entries"')
     for number, entry in enumerate(entries):
         if has_response(entry):
             one = f"{source}#{number}"
@@ -112,7 +116,10 @@ def answer(entry: Json, source: str) -> Saved:
         status=status if isinstance(status, int) else 0,
         request=_request(entry),
     )
-    body = _body(json_access.get(response, "content"))
+    coding = next(
+        (value for name, value in _headers(response.get("headers")) if name.lower() == "content-encoding"), ""
+    )
+    body = _body(json_access.get(response, "content"), coding)
     error = json_access.get(response, "_error")
     missing = not body and was_llm(exchange, str(json_access.get(entry, "request", "method")).upper())
     return Saved(
@@ -154,7 +161,27 @@ def _request(entry: Json) -> Json:
     return parse(text.encode(errors="replace")) if isinstance(text, str) else ABSENT
 
 
-def _body(content: Json) -> bytes:
+def _body(content: Json, coding: str) -> bytes:
+    """The body, as text; what other tools saved still compressed is undone, as its header says or its first bytes."""
+    body = _encoded(content)
+    if body.startswith(_GZIP):
+        coding = "gzip"
+    elif not coding or _is_text(body):
+        return body
+    try:
+        return Decoder(coding).decode(body)
+    except CodingError:
+        return body
+
+
+def _is_text(body: bytes) -> bool:
+    try:
+        return codecs.getincrementaldecoder("utf-8")().decode(body[:_LEAD]).isprintable() or b"\n" in body[:_LEAD]
+    except UnicodeDecodeError:
+        return False
+
+
+def _encoded(content: Json) -> bytes:
     text = json_access.get(content, "text")
     if not isinstance(text, str):
         return b""

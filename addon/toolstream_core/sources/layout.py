@@ -29,6 +29,8 @@ RESPONSES = {
 """The files that an answer may be in, and their content types."""
 VERSION = 1
 """Of `manifest.json`."""
+EXPECTATION = ".expect.json"
+"""Ends the name of the file that says what a flow file is to be read as."""
 
 _REQUEST_HEADERS = "request-headers.json"
 _RESPONSE_HEADERS = "response-headers.json"
@@ -43,7 +45,9 @@ def response_in(folder: Path) -> Path | None:
 
 
 def belongs(path: Path) -> bool:
-    """Whether a file only says more of the answer beside it."""
+    """Whether a file only describes a response in the file beside it."""
+    if path.name.endswith(EXPECTATION):
+        return path.with_name(path.name.removesuffix(EXPECTATION) + ".flow").is_file()
     return path.name in _BESIDE and response_in(path.parent) is not None
 
 

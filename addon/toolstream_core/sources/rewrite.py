@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from toolstream_core.model import ABSENT
-from toolstream_core.sources import cassettes, har, har_socket, raw
+from toolstream_core.sources import cassettes, har, har_socket
+from toolstream_core.sources.demo import located
 from toolstream_core.sources.files import STDIN, Kind, begun, files
 from toolstream_core.sources.interaction import saved_of
 from toolstream_core.sources.saved import UnreadableError
@@ -45,11 +45,12 @@ type RewriteFlows = Callable[[BinaryIO, str, Change], bytes]
 
 def pairs(source: str, target: str) -> Iterator[tuple[str, str]]:
     """Each file that `source` means and where it goes: `target` itself, or, for a folder, its place below it."""
-    if source == STDIN or not Path(source).is_dir():
+    folder = located(source)
+    if source == STDIN or not folder.is_dir():
         yield source, target
         return
     for file in files(source):
-        yield file, str(Path(target) / Path(file).relative_to(source))
+        yield file, str(Path(target) / located(file).relative_to(folder))
 
 
 def rewritten(path: str, change: Change, flows: RewriteFlows, request: Json = ABSENT) -> bytes:
@@ -62,23 +63,22 @@ def rewritten(path: str, change: Change, flows: RewriteFlows, request: Json = AB
         if file.kind is Kind.CASSETTE:
             entries = list(cassettes.interactions(file.whole().read(), path))
             return cassettes.cassette([replace(one, body=change(saved_of(one)).body) for one in entries])
-        return change(raw.answer(file.pieces(), path, coding=file.coding, request=request)).body
+        return _body(file.bodies(path, request), change)
 
 
-def write(path: str, data: bytes) -> None:
-    """Put a file where it belongs, for its owner's eyes."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
+def _body(found: Iterator[Saved], change: Change) -> bytes:
+    """The new body of the one response in a file without a format."""
+    body = change(next(found)).body
+    if next(found, None) is not None:
+        raise UnreadableError("holds several responses; `toolstream extract` makes a flow file of each")
+    return body
 
 
 def _har(data: bytes, path: str, change: Change) -> bytes:
     document = parse(data.removeprefix(b"\xef\xbb\xbf"))
     entries = json_access.get(document, "log", "entries")
     if not isinstance(entries, list):
-        raise UnreadableError('is no HAR file: that would be JSON with "log" and, in it, "entries"')
+        raise UnreadableError('is not a HAR file: expected JSON with "log" and, in it, "entries"')
     for number, entry in enumerate(entries):
         if not har.has_response(entry):
             continue

@@ -11,12 +11,16 @@ from toolstream_core.protocols.requests.asked import looks_like_llm
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.model import Exchange, Injected
+    from toolstream_core.model import Exchange, Finding, Injected, Note
     from toolstream_core.protocols.socket_wire import SocketLane
 
 
 class UnreadableError(Exception):
     """What was to be read cannot be; the message says what would be right."""
+
+
+class RefusedError(UnreadableError):
+    """A file of a known kind that cannot hold a response; the message says how to bring the response in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +50,20 @@ class Saved:
     """Where on a WebSocket it came, where it did: each chunk is a message, as a line."""
     missing: str | None = None
     """Why the body of an LLM's answer is not there, where it is not."""
+    unwrapped: Sequence[Note] = ()
+    """What stood around the body and was removed; complete once the chunks were taken."""
+    findings: Sequence[Finding] = ()
+    """What was wrong with the body's framing and was put right in the chunks."""
+    lost: frozenset[str] = frozenset()
+    """Codes of findings that show only what the form of the file leaves out."""
+
+    def all_findings(self, found: Iterable[Finding]) -> list[Finding]:
+        """Those of the framing, and those that were found in the chunks."""
+        return [*self.findings, *filter(self.shows, found)]
+
+    def shows(self, finding: Finding) -> bool:
+        """Whether a finding in the chunks is one of the response, and not of the file's form."""
+        return finding.code not in self.lost
 
 
 def was_llm(exchange: Exchange, method: str) -> bool:

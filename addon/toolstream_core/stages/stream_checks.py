@@ -9,12 +9,14 @@ from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.defects.arguments import INVALID_ARGUMENTS, LOST_ARGUMENTS, MERGED_CALLS, TRAILING_GARBAGE
 from toolstream_core.defects.finish import CUT_OFF_CALL, MISSING_FINISH, TRUNCATED_STREAM, UNTERMINATED_BODY
 from toolstream_core.defects.framing import (
+    JOINED_EVENTS,
     OVERSIZE_FRAME,
     UNPARSABLE_DATA,
     UNREADABLE_BODY,
     UNTERMINATED_EVENT,
 )
 from toolstream_core.model import ABSENT, Kind
+from toolstream_core.wire.frame import holds_several
 from toolstream_core.wire.numbers import non_finite
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ _EXPLAINED = frozenset(row.code for row in (LOST_ARGUMENTS, INVALID_ARGUMENTS, M
 """Findings of a call that say why its arguments are not whole although it was not cut off."""
 _SAY_WHY = _EXPLAINED | {CUT_OFF_CALL.code}
 """Findings of a call that say already why its arguments are not whole."""
+_JOINED: Final = "this event holds several JSON texts; a blank line between events is missing"
 _NOT_WHOLE: Final = "not whole"
 _NO_JSON = frozenset({b"[DONE]", b""})
 
@@ -58,7 +61,8 @@ class Framing:
         if not (content.fragments or content.error) or b"NaN" in data or b"Infinity" in data:
             why = _unreadable(frame, content)
             if why and (self._over or not self._quiet(frame.raw, 1)):
-                self._tell(UNPARSABLE_DATA, frame, why)
+                joined = holds_several(data)
+                self._tell(*((JOINED_EVENTS, frame, _JOINED) if joined else (UNPARSABLE_DATA, frame, why)))
         if frame.trailing:
             message = "the last event lacks its terminator; a reader that keeps to the standard drops it"
             self._tell(UNTERMINATED_EVENT, frame, message)
@@ -100,12 +104,27 @@ def check(record: Record, unread: str | None, half: Sequence[OpenCall] = ()) -> 
         message = f"everything was said, then the connection broke ({record.broken})"
         findings.append(UNTERMINATED_BODY.found(last, message))
     reported = {finding.call for finding in record.findings if finding.code in _SAY_WHY}
+    findings += _too_long(record.calls)
     for position, call in enumerate(record.calls):
-        if not call.complete and call.kind is not Kind.SERVER and not unread and position not in reported:
+        known = call.complete or call.truncated or call.kind is Kind.SERVER
+        if not (known or unread or position in reported):
             row, lack = (CUT_OFF_CALL, _NOT_WHOLE) if (call.choice, call.position) in denied else _lack(call)
             message = f"the arguments of {call.name or 'a call'} are {lack}"
             findings.append(row.found(max(call.events, default=last), message, position))
     return findings
+
+
+def _too_long(calls: Sequence[Call]) -> list[Finding]:
+    """One finding for all calls whose arguments were too long to keep."""
+    long = [position for position, call in enumerate(calls) if call.truncated]
+    if not long:
+        return []
+    more = f" and of {len(long) - 1} more" if len(long) > 1 else ""
+    name = calls[long[0]].name or "a call"
+    message = (
+        f"the arguments of {name}{more} are longer than toolstream keeps; they were forwarded and not read to the end"
+    )
+    return [CUT_OFF_CALL.found(max(calls[long[0]].events, default=0), message, long[0])]
 
 
 def _lack(call: Call) -> tuple[Row, str]:

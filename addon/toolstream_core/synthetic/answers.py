@@ -5,19 +5,21 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import Counter, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests import asked
+from toolstream_core.synthetic import places
 from toolstream_core.synthetic.call_specs import CallSpec
 from toolstream_core.synthetic.distinct import distinct_arguments
-from toolstream_core.synthetic.schema_values import SchemaValues
-from toolstream_core.wire import numbers
+from toolstream_core.synthetic.harmless import may_be_called
+from toolstream_core.wire import json_access, numbers
 from toolstream_core.wire.form import Form
 from toolstream_core.wire.frame import parse
+from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
 
 MODEL: Final = "toolstream"
 """The name of a model that is asked for without one, and of the one in lists."""
-DONE: Final = "The tools have answered, and the task is done."
-PLAIN: Final = "There is no tool to call for this, so here is a plain answer."
+DONE: Final = "The tool results are here, and the task is done."
+PLAIN: Final = "No tool fits this request, so this is a plain response."
 _REMEMBERED: Final = 256
 """Calls that may come back in the text of messages."""
 _MARK: Final = 8
@@ -51,16 +53,19 @@ class Written:
     calls: tuple[HealthyCall, ...]
     not_offered: str = ""
     """Which of the tools that were to be called the request does not offer, and what it offers, for people."""
+    withheld: tuple[str, ...] = ()
+    """The tools on offer, if none is called because each may have effects."""
 
 
 class SyntheticProvider:
     """Answers the requests of one run."""
 
     def __init__(self, specs: Sequence[CallSpec] = (), seed: int = 0, *, wide_characters: bool = False) -> None:
-        """`specs` are the calls to make; without any, the first tool on offer is called.
+        """`specs` are the calls to make; without any, a harmless tool on offer is called, if there is one.
 
         `wide_characters`: arguments that may be any text have a character beyond the first 65,536.
         """
+        places.clear()
         self._specs = tuple(specs)
         self._seed = seed
         self._wide_characters = wide_characters
@@ -77,23 +82,20 @@ class SyntheticProvider:
         wanted = asked.read(path, request)
         if wanted is None:
             return None
-        protocol = named(wanted.dialect)
-        reader = protocol.requests
+        reader = named(wanted.dialect).requests
         token = self._token(wanted, body)
         calls = () if self._is_answered(reader, request) else self._calls(reader, request)
         text = "" if calls else DONE if reader.offered(request) else PLAIN
         answer = HealthyAnswer(model=wanted.model or MODEL, request=request, calls=calls, text=text, token=token)
         self._sent.extend(answer.call_letters(place, _MARK) for place in range(len(calls)))
-        missing = self._not_offered(reader, request)
-        if wanted.form is Form.WHOLE:
-            return Written(protocol, wanted, (), protocol.healthy_whole(answer), calls, missing)
-        return Written(protocol, wanted, tuple(protocol.healthy_stream(answer)), ABSENT, calls, missing)
+        written = _written(answer, wanted, self._not_offered(reader, request))
+        return written if calls or self._specs else replace(written, withheld=withheld(reader, request))
 
     def _not_offered(self, reader: Requests, request: Json) -> str:
         """As `Written` has it. A request without tools, such as one for a title, lacks none."""
         offered = dict.fromkeys(tool.name for tool in reader.offered(request))
         missing = dict.fromkeys(spec.tool for spec in self._specs if offered and spec.tool not in offered)
-        return f"{', '.join(missing)} is not among the tools on offer: {', '.join(offered)}" if missing else ""
+        return f"{', '.join(missing)} is not an offered tool; available tools: {', '.join(offered)}" if missing else ""
 
     def _token(self, wanted: Asked, body: bytes) -> str:
         key = f"{self._seed}|{wanted.dialect}|{hashlib.sha256(body).hexdigest()}"
@@ -110,9 +112,9 @@ class SyntheticProvider:
 
     def _calls(self, reader: Requests, request: Json) -> tuple[HealthyCall, ...]:
         choice = reader.tool_choice(request)
-        tools = [tool for tool in reader.offered(request) if choice.names is None or tool.name in choice.names]
-        first = sorted(tools, key=lambda tool: tool.custom)[:1]
-        specs = self._specs or [CallSpec(tool.name) for tool in first]
+        names = [spec.tool for spec in self._specs]
+        tools = may_be_called(reader.offered(request), choice, names)
+        specs = self._specs or [CallSpec(tool.name) for tool in tools[:1]]
         offered = {tool.name: tool for tool in tools}
         wanted = [(offered[one.tool], one, at) for at, one in enumerate(specs) if one.tool in offered]
         taken = [_value(spec.arguments) for _, spec, _ in wanted if spec.arguments is not ABSENT]
@@ -123,23 +125,47 @@ class SyntheticProvider:
         """One call. Where its arguments are not given, they are none of those `taken`, and are added to these."""
         given = spec.arguments
         if given is ABSENT:
-            given = _text(taken) if tool.custom else self._arguments(tool, place, taken)
+            given = self._text(tool, taken) if tool.custom else self._arguments(tool, place, taken)
             taken.append(given)
         text = given if isinstance(given, str) else numbers.dumps(given)
         return HealthyCall(tool.name, text, custom=tool.custom, namespace=tool.namespace)
 
-    def _arguments(self, tool: OfferedTool, place: int, taken: list[Json]) -> Json:
+    def _arguments(self, tool: OfferedTool, place: int, taken: Sequence[Json]) -> Json:
+        """An object that none of the others equals, if there can be one."""
         seed, wide = f"{self._seed}|{tool.name}|{place}", self._wide_characters
-        made = distinct_arguments(tool.schema, seed, taken, wide_characters=wide)
-        return SchemaValues(tool.schema, seed, wide_characters=wide).arguments() if made is None else made
+        made = distinct_arguments(tool, seed, taken, wide_characters=wide)
+        return distinct_arguments(tool, seed, (), wide_characters=wide) if made is None else made
+
+    def _text(self, tool: OfferedTool, taken: Sequence[Json]) -> Json:
+        """The same for a tool that takes any text."""
+        schema = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+        inputs = [{"input": text} for text in taken]
+        made = self._arguments(tool._replace(schema=schema, custom=False), 0, inputs)
+        return json_access.get(made, "input")
+
+
+def final_text(wanted: Asked, request: Json) -> Written:
+    """The response after the last tool result."""
+    token = hashlib.sha256(encoded(request)).hexdigest()
+    return _written(HealthyAnswer(model=wanted.model or MODEL, request=request, text=DONE, token=token), wanted)
+
+
+def _written(answer: HealthyAnswer, wanted: Asked, missing: str = "") -> Written:
+    """An answer in the form that was asked for; `missing` as in `Written.not_offered`."""
+    protocol = named(wanted.dialect)
+    if wanted.form is Form.WHOLE:
+        return Written(protocol, wanted, (), protocol.healthy_whole(answer), answer.calls, missing)
+    return Written(protocol, wanted, tuple(protocol.healthy_stream(answer)), ABSENT, answer.calls, missing)
+
+
+def withheld(reader: Requests, request: Json) -> tuple[str, ...]:
+    """The names of the tools that a request offers and allows, where none of them is harmless."""
+    choice, offered = reader.tool_choice(request), reader.offered(request)
+    allowed = [tool.name for tool in offered if choice.names is None or tool.name in choice.names]
+    return () if may_be_called(offered, choice) else tuple(dict.fromkeys(allowed))
 
 
 def _value(given: Json) -> Json:
     """What given arguments say, where they are the text of it."""
     parsed = parse(given.encode("utf-8", "surrogatepass")) if isinstance(given, str) else given
     return given if parsed is ABSENT else parsed
-
-
-def _text(taken: list[Json]) -> str:
-    """An input for a tool that takes any text."""
-    return next(text for at in range(len(taken) + 1) if (text := f"text {at + 1}" if at else "text") not in taken)

@@ -32,7 +32,7 @@ class CallSpec(NamedTuple):
 
 
 def parse_calls(texts: Iterable[str]) -> tuple[CallSpec, ...]:
-    """The calls that the texts say, with or without `calls:` before them; none is the first tool on offer.
+    """The calls that the texts say, with or without `calls:` before them; none is a harmless tool on offer.
 
     Raises `CallSpecError`.
     """
@@ -51,7 +51,7 @@ def _calls(text: str) -> Iterator[CallSpec]:
     while rest:
         name = _NAME.match(rest)
         if name is None:
-            raise CallSpecError(f"{rest!r} begins with no tool's name; right would be {_EXAMPLE}")
+            raise CallSpecError(f"{rest!r} does not begin with a tool name. Expected {_EXAMPLE}")
         arguments, rest = _arguments(name[0], rest[name.end() :].lstrip())
         yield CallSpec(name[0], arguments)
 
@@ -63,11 +63,11 @@ def _arguments(tool: str, rest: str) -> tuple[Json, str]:
     try:
         value, end = json.JSONDecoder().raw_decode(rest)
     except ValueError as error:
-        message = f"the arguments of {tool} are not valid JSON ({error}); right would be {_EXAMPLE}"
+        message = f"the arguments of {tool} are not valid JSON ({error}). Expected {_EXAMPLE}"
         raise CallSpecError(message) from error
     behind = rest[end:].lstrip()
     if behind and not behind.startswith(";"):
-        raise CallSpecError(f"{behind!r} behind the arguments of {tool}: calls have a semicolon between them")
+        raise CallSpecError(f"unexpected {behind!r} after the arguments of {tool}; separate calls with a semicolon")
     if not isinstance(value, dict | str):
-        raise CallSpecError(f"the arguments of {tool} are {rest[:end]}; right would be an object, as in {_EXAMPLE}")
+        raise CallSpecError(f"the arguments of {tool} are {rest[:end]}. Expected an object, as in {_EXAMPLE}")
     return value, behind.lstrip("; \t\n")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.synthetic.harmless import is_harmless
+from toolstream_core.synthetic.schema_strings import ForTool
 from toolstream_core.synthetic.schema_values import SchemaValues
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from toolstream_core.model import Json
+    from toolstream_core.protocols.requests.tools import OfferedTool
 
 _USUAL_TRIES: Final = 8
 """Draws of usual values, before whatever else the schema allows is drawn."""
@@ -18,16 +21,18 @@ _TRIES: Final = 64
 
 
 def distinct_arguments(
-    schema: Json, seed: str, taken: Collection[Json], *, wide_characters: bool = False
+    tool: OfferedTool, seed: str, taken: Collection[Json], *, wide_characters: bool = False
 ) -> dict[str, Json] | None:
-    """An object that fits `schema` and is none of `taken`; `None` where the schema seems to allow no other.
+    """Arguments for `tool` that are none of `taken`; `None` where the schema seems to allow no other.
 
     The same for the same seed. `wide_characters` as in `SchemaValues`.
     """
+    about = ForTool(tool.name, reads=is_harmless(tool))
     for attempt in range(_TRIES):
         drawn = f"{seed}|{attempt}" if attempt else seed
         varied = attempt >= _USUAL_TRIES
-        made = SchemaValues(schema, drawn, wide_characters=wide_characters, varied=varied).arguments()
+        values = SchemaValues(tool.schema, drawn, wide_characters=wide_characters, varied=varied, tool=about)
+        made = values.arguments()
         if made not in taken:
             return made
     return None

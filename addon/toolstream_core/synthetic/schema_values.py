@@ -1,14 +1,18 @@
-"""Values that fit a JSON Schema, for arguments of tools: always the same for the same seed."""
+"""Values that fit a JSON Schema, as a careful person types them: always the same for the same seed.
+
+Only what is required is given, numbers are whole where the bounds allow it, switches are off.
+"""
 
 from __future__ import annotations
 
 import math
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.model import ABSENT
-from toolstream_core.synthetic.schema_strings import string_value
+from toolstream_core.synthetic.harmless import has_effect, words_of
+from toolstream_core.synthetic.schema_strings import NO_TOOL, ForTool, safe_kind, string_value
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -20,7 +24,10 @@ _MAX_DEPTH: Final = 8
 """From this depth on only what is required is made."""
 _MAX_REFERENCES: Final = 32
 _OPTIONAL: Final = 2
-"""Optional properties of an object that are there, at most."""
+"""Optional properties of another value, at most."""
+_PREVIEWS: Final = frozenset({"dry", "preview", "simulate"})
+"""Words of switches that a careful person turns on."""
+_UNIQUE_TRIES: Final = 16
 _USUAL_MOST: Final = 10
 """Numbers without bounds go to here."""
 _VARIANTS: Final = ("anyOf", "oneOf")
@@ -37,15 +44,17 @@ class SchemaValues:
     """Whether texts that may be any are to have a character beyond the first 65,536."""
     varied: bool = False
     """Whether any value that the schema allows may come, instead of the one that it suggests."""
+    tool: ForTool = NO_TOOL
 
     def arguments(self) -> dict[str, Json]:
         """An object that fits the schema of a tool's parameters."""
         if not isinstance(self.root, dict):
             return {}
-        value = self._value(self.root, "", 0)
+        value = self.value(self.root, "", 0)
         return value if isinstance(value, dict) else {}
 
-    def _value(self, given: Json, path: str, depth: int) -> Json:
+    def value(self, given: Json, path: str, depth: int) -> Json:
+        """A value that fits `given`, a schema inside the root."""
         schema = self._resolved(given, path, depth) if depth <= 2 * _MAX_DEPTH else {"type": "null"}
         chosen = self._chosen(schema, path)
         if chosen is not ABSENT:
@@ -56,29 +65,32 @@ class SchemaValues:
             case "array":
                 return self._array(schema, path, depth)
             case "integer" | "number" as kind:
-                return _number(schema, whole=kind == "integer", random=self._random(path))
+                return _number(schema, whole=kind == "integer", varied=self.varied, random=self._random(path))
             case "boolean":
-                return self._random(path).random() < 0.5  # noqa: PLR2004 - one of two
+                return self._switch(path)
             case "null":
                 return None
-        drawn = self._random(path)
-        return string_value(schema, path, drawn, wide_characters=self.wide_characters, varied=self.varied)
+        drawn, wide = self._random(path), self.wide_characters
+        return string_value(schema, path, drawn, wide_characters=wide, varied=self.varied, tool=self.tool)
+
+    def _switch(self, path: str) -> bool:
+        if self.varied:
+            return self._random(path).choice((False, True))
+        return bool(_PREVIEWS & {*words_of(path.rpartition(".")[2])})
 
     def _chosen(self, schema: Schema, path: str) -> Json:
         """A value that the schema itself names; `ABSENT` where there is none."""
         if "const" in schema:
             return schema["const"]
         choices = [one for one in json_access.items(schema.get("enum")) if self.varied or one is not None]
-        if self.varied:
-            return self._random(path).choice(choices) if choices else ABSENT
+        choices = [one for one in choices if not has_effect(words_of(str(one)))] or choices
         usual = schema.get("default")
         if choices:
-            return usual if usual in choices else self._random(path).choice(choices)
-        if examples := json_access.items(schema.get("examples")):
-            return examples[0]
-        if usual is not None:
-            return usual
-        return schema.get("example", ABSENT)
+            return usual if usual in choices and not self.varied else self._random(path).choice(choices)
+        if self.varied or (_type_of(schema) == "string" and safe_kind(schema, path, self.tool) is not None):
+            return ABSENT
+        named = [*json_access.items(schema.get("examples"))[:1], usual, schema.get("example")]
+        return next((one for one in named if isinstance(one, str | int | float)), ABSENT)
 
     def _object(self, schema: Schema, path: str, depth: int) -> dict[str, Json]:
         properties = json_access.get(schema, "properties")
@@ -86,13 +98,17 @@ class SchemaValues:
         required = [name for name in json_access.items(schema.get("required")) if isinstance(name, str)]
         optional = [name for name in properties if name not in required]
         least = schema.get("minProperties")
-        needed = max(0, least - len(required)) if isinstance(least, int) else 0
-        more = min(max(_OPTIONAL, needed) if depth < _MAX_DEPTH else 0, len(optional))
-        drawn = self._random(path)
-        kept = set(drawn.sample(optional, drawn.randint(min(needed, more), more) if self.varied else more))
-        names = [name for name in properties if name in required or name in kept]
+        needed = optional[: max(0, least - len(required))] if isinstance(least, int) else []
+        needed += self._more([name for name in optional if name not in needed], path) if depth < _MAX_DEPTH else []
+        names = [name for name in properties if name in required or name in needed]
         names += [name for name in required if name not in properties]
-        return {name: self._value(properties.get(name, {}), f"{path}.{name}", depth + 1) for name in names}
+        return {name: self.value(properties.get(name, {}), f"{path}.{name}", depth + 1) for name in names}
+
+    def _more(self, optional: list[str], path: str) -> list[str]:
+        """Optional properties that make another value, without those whose names say an effect."""
+        plain = [name for name in optional if not has_effect(words_of(name))]
+        drawn = self._random(path)
+        return drawn.sample(plain, drawn.randint(0, min(_OPTIONAL, len(plain)))) if self.varied else []
 
     def _array(self, schema: Schema, path: str, depth: int) -> list[Json]:
         least, most = schema.get("minItems", 0), schema.get("maxItems", 2)
@@ -103,8 +119,19 @@ class SchemaValues:
         if self.varied and bounded and depth < _MAX_DEPTH:
             longest = count if schema.get("uniqueItems") is True else most
             count = self._random(path).randint(least, max(least, min(count + 1, longest)))
-        rest = schema.get("items", {})
-        return [self._value(heads[at] if at < len(heads) else rest, f"{path}[{at}]", depth + 1) for at in range(count)]
+        schemas = [*heads[:count], *[schema.get("items", {})] * (count - len(heads))]
+        made = [self.value(one, f"{path}[{at}]", depth + 1) for at, one in enumerate(schemas)]
+        return self._distinct(made, schemas, path, depth) if schema.get("uniqueItems") is True else made
+
+    def _distinct(self, made: list[Json], schemas: list[Json], path: str, depth: int) -> list[Json]:
+        """The items, each made again while an earlier one equals it."""
+        varied = replace(self, varied=True)
+        for at, schema in enumerate(schemas):
+            for more in range(1, _UNIQUE_TRIES):
+                if made[at] not in made[:at]:
+                    break
+                made[at] = varied.value(schema, f"{path}[{at + more * len(made)}]", depth + 1)
+        return made
 
     def _resolved(self, given: Json, path: str, depth: int) -> Schema:
         """The schema with its references followed, and one of its variants taken."""
@@ -168,23 +195,34 @@ def _merged(one: Schema, other: Schema) -> Schema:
     return merged
 
 
-def _number(schema: Schema, *, whole: bool, random: random.Random) -> Json:
-    """A number between the bounds, and a multiple where one is wanted."""
-    step = _bound(schema, "multipleOf") or (1 if whole else 0)
+def _number(schema: Schema, *, whole: bool, varied: bool, random: random.Random) -> Json:
+    """A number between the bounds, and a multiple where one is wanted; whole if the bounds allow it.
+
+    `varied`: if they allow several.
+    """
     above, below = _bound(schema, "exclusiveMinimum"), _bound(schema, "exclusiveMaximum")
     low = max((one for one in (_bound(schema, "minimum"), above) if one is not None), default=None)
     high = min((one for one in (_bound(schema, "maximum"), below) if one is not None), default=None)
+    step = _bound(schema, "multipleOf")
+    span = _USUAL_MOST * (step or 1)
     if low is None:
-        low = 1 if high is None or high >= _USUAL_MOST else high - _USUAL_MOST * (step or 1)
+        low = 1 if high is None or high >= _USUAL_MOST else high - span
     if high is None:
-        high = low + _USUAL_MOST * (step or 1)
-    if not step:
-        return low + (high - low) * random.choice((0.25, 0.5, 0.75))
-    first, last = math.ceil(low / step), math.floor(high / step)
-    first += first * step == above
-    last -= last * step == below
-    value = step * random.randint(first, max(first, min(last, first + _USUAL_MOST)))
-    return int(value) if whole else value
+        high = low + span
+    multiples = [step] if step else [1.0] if whole else [1.0, (high - low) / 4 or 1.0]
+    ranges = [(one, *_range(one, (low, high), (above, below))) for one in multiples]
+    enough = (one for one in ranges if one[1] + varied <= one[2])
+    multiple, first, last = next(enough, ranges[-1])
+    value = multiple * random.randint(first, max(first, min(last, first + _USUAL_MOST)))
+    return int(value) if whole or float(value).is_integer() else value
+
+
+def _range(
+    multiple: float, bounds: tuple[float, float], excluded: tuple[float | None, float | None]
+) -> tuple[int, int]:
+    """The least and the largest factor of the multiples between the bounds."""
+    first, last = math.ceil(bounds[0] / multiple), math.floor(bounds[1] / multiple)
+    return first + (first * multiple == excluded[0]), last - (last * multiple == excluded[1])
 
 
 def _bound(schema: Schema, key: str) -> float | None:

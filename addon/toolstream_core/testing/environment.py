@@ -96,5 +96,5 @@ def provider_variables(url: str) -> dict[str, str]:
 def base_url(url: str, protocol: str) -> str:
     """The base URL of a protocol's clients. Raises `ValueError` for a protocol that there is not."""
     if protocol not in PATHS:
-        raise ValueError(f"there is no protocol {protocol!r}; known are {', '.join(PATHS)}")
+        raise ValueError(f"unknown protocol {protocol!r}; known are {', '.join(PATHS)}")
     return url + PATHS[protocol]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.protocols.requests import asked
+from toolstream_core.redact import redacted
 from toolstream_core.testing.found import Entry, FoundDefect, FoundFault, FoundVerdict, finding_of, verdict_of
 
 if TYPE_CHECKING:
@@ -54,11 +55,13 @@ class SentRequest(Entry):
     url: str
     path: str
     headers: Mapping[str, str] = field(repr=False)
-    """By lower-case name; the values of credentials are left out."""
+    """By lower-case name; the values of credentials are left out, as in `url` and `path`."""
     text: str = field(repr=False)
     """The body as text."""
     over_socket: bool = False
     """Whether it came over a WebSocket; the body is then that of the same request over HTTP."""
+    secrets: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    """The values of its credentials; reports and failures do not show them."""
 
     def __getitem__(self, name: str) -> Any:
         """What is said of the request, else what its body says under this key."""
@@ -98,6 +101,21 @@ class SentRequest(Entry):
         """The conversation so far, as far as it concerns tools."""
         return asked.reader_of(self.path, self.json).conversation(self.json)
 
+    @cached_property
+    def shown(self) -> Conversation:
+        """The same without secrets, for reports and failures."""
+        said, hide = self.history, self.hide
+        calls = (
+            replace(one, id=one.id and hide(one.id), name=hide(one.name), arguments=hide(one.arguments))
+            for one in said.calls
+        )
+        results = (replace(one, id=hide(one.id), name=hide(one.name), text=hide(one.text)) for one in said.results)
+        return replace(said, calls=tuple(calls), results=tuple(results), texts=tuple(map(hide, said.texts)))
+
+    def hide(self, text: str) -> str:
+        """`text` without secrets, those of this request included."""
+        return redacted(text, self.secrets)
+
     @property
     def calls(self) -> tuple[EchoedCall, ...]:
         """The assistant's calls that it says again."""
@@ -129,7 +147,8 @@ class Exchange:
     comment: str
     """What the proxy noted."""
     answer: str | None
-    """`exact`: the request was the recorded one; `diverged`: this flow fits best; `refused`: none fits."""
+    """`exact`: the request was the recorded one; `diverged`: this flow fits best; `finished`: a final text, as the
+    request holds the results of this flow's calls; `refused`: none fits, or the limit of equal requests is reached."""
     verdict: FoundVerdict | None
     """What the client made of it; `None` where there was no call to run."""
     faults: tuple[FoundFault, ...]
@@ -153,6 +172,7 @@ def exchange_of(said: Mapping[str, Any]) -> Exchange:
             headers={name.lower(): value for name, value in told["headers"]},
             text=told["body"],
             over_socket=bool(told.get("socket")),
+            secrets=tuple(told.get("secrets", ())),
         ),
         over=said["over"],
         status=said.get("status"),

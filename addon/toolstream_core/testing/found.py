@@ -56,7 +56,7 @@ class FoundVerdict(Entry):
     """What the client made of an answer, by its next request."""
 
     verdict: str
-    """`ok`, `lost-arguments`, `silent`, …: `docs/jsonl.schema.json` has them all."""
+    """`ok`, `returned-without-arguments`, `silent`, …: `docs/jsonl.schema.json` has them all."""
     understood: bool
     """Whether the client did what the answer meant."""
     call: int | None

@@ -72,7 +72,7 @@ def _parts(url: str, what: str, port: int | None) -> tuple[str, str, str]:
     except ValueError:
         given = 0
     if parts.scheme not in {"http", "https"} or not parts.hostname or given == 0:
-        raise RouteError(f"{what} is no http or https URL to forward to")
+        raise RouteError(f"{what} is not an http or https URL")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     host = _LISTENING_ANYWHERE.get(host, host)
     if given is None and "://" not in url:

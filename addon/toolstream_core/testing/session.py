@@ -57,6 +57,8 @@ class ProxySession:
         self._worker: WorkerProcess | None = None
         self._lock = threading.Lock()
         self._port: int | None = None
+        self.view_address: str | None = None
+        """Where the live view is, if it is on."""
 
     def launch(self) -> None:
         """Begin to start it; `start` waits until it is ready."""
@@ -77,7 +79,8 @@ class ProxySession:
             self.launch()
             assert self._worker is not None
             try:
-                self._port = int(self._worker.receive()["port"])
+                started = self._worker.receive()
+                self._port, self.view_address = int(started["port"]), started["view"]
             except BaseException:
                 self.stop()
                 raise
@@ -104,6 +107,15 @@ class ProxySession:
         For a session that keeps nothing: one that keeps requests and answers counts none.
         """
         return passed_of(self._order("finish"))
+
+    def view_page(self) -> str:
+        """The live view as a page, after `finish`."""
+        page: str = self._order("view", idle=None)
+        return page
+
+    def keep_view(self, idle: float) -> None:
+        """Serve the live view, after `finish`, until no viewer has been connected for so many seconds."""
+        self._order("view", idle=idle)
 
     def __enter__(self) -> Self:
         """Start it."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from toolstream_core.proxy.option_table import REPEATS
+from toolstream_core.sources.demo import is_demo
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
@@ -18,7 +21,7 @@ class Setup:
     """Flow files and folders that answer in the providers' place."""
     calls: tuple[str, ...] | None = None
     """Without flows: the calls that are made of the tools on offer, each `TOOL {JSON}`; none are made where `None`,
-    and the first tool is called where there are none."""
+    and a harmless tool is called where there are none."""
     repair: tuple[str, ...] = ()
     shape: tuple[str, ...] = ()
     fault: tuple[str, ...] = ()
@@ -27,6 +30,8 @@ class Setup:
     seed: int = 0
     strict: bool = False
     """Whether a request that no saved one equals is refused, instead of answered by the flow that fits best."""
+    provider_repeats: int = REPEATS
+    """Equal requests that one saved response answers; 0 is no limit."""
     network: str = "none"
     """What else may be connected to: `none`, `loopback` (servers of this machine), `all`."""
     log: str = "off"
@@ -41,14 +46,20 @@ class Setup:
             f"toolstream_speed={self.speed:g}",
             f"toolstream_seed={self.seed}",
             *([f"toolstream_provider_strict={str(self.strict).lower()}"] if self.strict else []),
+            *([f"toolstream_provider_repeats={self.provider_repeats}"] if self.provider_repeats != REPEATS else []),
             *_each("toolstream_provider", self._provider()),
             *self.changes(),
             *(spec for name, value in self.options.items() for spec in _each(name, _listed(value))),
         ]
 
     def _provider(self) -> list[str]:
-        made = [] if self.calls is None else [f"calls:{call}" for call in self.calls or ("",)]
-        return [*(str(path.absolute()) for path in self.flows), *made]
+        return [
+            *(str(path if is_demo(path) else path.absolute()) for path in self.flows),
+            *([] if self.calls is None else self._made()),
+        ]
+
+    def _made(self) -> list[str]:
+        return [f"calls:{call}" for call in self.calls or ("",)]
 
     def changes(self) -> list[str]:
         """The options that say what is done to answers."""
@@ -60,11 +71,13 @@ class Setup:
 
     def arguments(self) -> list[str]:
         """The same for `toolstream serve` and `toolstream run`, the flows first, as they were given."""
-        words = [str(path) for path in self.flows]
+        words = [str(path) for path in self.flows] + ([] if self.calls is None else self._made())
         for name, values in (("repair", self.repair), ("shape", self.shape), ("fault", self.fault)):
             words += [word for value in values for word in (f"--{name}", value)]
         if self.seed:
             words += ["--seed", str(self.seed)]
+        if self.provider_repeats != REPEATS:
+            words += ["--provider-repeats", str(self.provider_repeats)]
         return [*words, *(["--strict"] if self.strict else []), "--speed", f"{self.speed:g}"]
 
 

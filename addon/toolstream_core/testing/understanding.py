@@ -10,7 +10,8 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from toolstream_core.redact import redacted
+from toolstream_core.defects.finish import MISSING_CALLS
+from toolstream_core.protocols.requests.asked import wants_stream
 from toolstream_core.testing.found import FoundProblem
 from toolstream_core.verdict import Outcome, added, history_of, judge, to_run
 
@@ -41,37 +42,54 @@ class Judged:
     problems: Sequence[FoundProblem]
 
 
+def unanswered(exchanges: Sequence[Exchange]) -> str | None:
+    """Why the clients got no response that they could read; `None` where they got one."""
+    asked = _asked(exchanges)
+    if not asked:
+        return _no_request(exchanges)
+    if all((one.status or _BAD_STATUS) >= _BAD_STATUS for one in asked):
+        return f"the client received no response: {_status(asked[-1])}"
+    return None
+
+
 def misunderstood(exchanges: Sequence[Exchange]) -> list[str]:
     """What the clients did not understand, as lines for people; empty where everything was understood."""
-    asked = [one for one in exchanges if one.request.protocol is not None]
-    if not asked:
-        others = "".join(f"; it asked for {one.request.method} {one.request.url}" for one in exchanges[:1])
-        return [f"the client sent no request to an LLM{others}"]
-    if all((one.status or _BAD_STATUS) >= _BAD_STATUS for one in asked):
-        return [f"the client got no answer: {_status(asked[-1])}"]
-    bad = [one for one in _judged(asked) if one.problems]
+    reason = unanswered(exchanges)
+    if reason is not None:
+        return [reason]
+    asked = _asked(exchanges)
+    bad = [*(one for one in _judged(asked) if one.problems), *_taken_for_an_end(asked)]
     return [line for one in bad for line in _lines(one)]
 
 
-def half_calls(exchanges: Sequence[Exchange]) -> list[str]:
-    """Calls that never came whole and that the client said again or ran, as lines for people."""
-    asked = [one for one in exchanges if one.request.protocol is not None]
-    if not asked:
-        return ["the client sent no request to an LLM"]
-    lines: list[str] = []
+def incomplete_calls(exchanges: Sequence[Exchange]) -> list[str]:
+    """Calls that never completed and that the client returned or ran, as lines for people."""
+    asked = _asked(exchanges)
+    lines = [] if asked else [_no_request(exchanges)]
     for at, one in enumerate(asked):
         for after in _until_whole(one, asked[at + 1 :]):
-            verdict = judge(one.calls, added(history_of(one.request.history), after.request.history))
-            ran = Outcome.EXECUTED_HALF_CALL
+            verdict = judge(one.calls, added(history_of(one.request.shown), after.request.shown))
             problems = [
-                FoundProblem(verdict=ran, call=problem.call, message=problem.text)
+                FoundProblem(verdict=problem.outcome, call=problem.call, message=problem.text)
                 for problem in verdict.problems
-                if problem.outcome is ran
+                if problem.outcome in (Outcome.RAN_INCOMPLETE_CALL, Outcome.RETURNED_INCOMPLETE_CALL)
             ]
             if problems:
-                lines += _lines(Judged(one, after.request, ran, problems))
+                lines += _lines(Judged(one, after.request, problems[0].verdict, problems))
                 break
     return lines
+
+
+def _asked(exchanges: Sequence[Exchange]) -> list[Exchange]:
+    return [one for one in exchanges if one.request.protocol is not None]
+
+
+def _no_request(exchanges: Sequence[Exchange]) -> str:
+    others = "".join(f", only {one.request.method} {one.request.url}" for one in exchanges[:1])
+    return (
+        f"no request to an LLM reached toolstream{others}. A client that was made at import does not use the proxy: "
+        "make it in the test, or in a function that the test calls"
+    )
 
 
 def _judged(asked: Sequence[Exchange]) -> Iterator[Judged]:
@@ -86,8 +104,21 @@ def _judged(asked: Sequence[Exchange]) -> Iterator[Judged]:
             continue
         after = None if one.verdict.request is None else requests.get(one.verdict.request)
         if after is not None or one.source not in told:
-            yield Judged(one, after, one.verdict.verdict, one.verdict.problems)
+            wrong = [problem for problem in one.verdict.problems if problem.verdict != Outcome.CALL_REJECTED]
+            yield Judged(one, after, one.verdict.verdict, wrong)
         told.update([one.source] if one.source else [])
+
+
+def _taken_for_an_end(asked: Sequence[Exchange]) -> Iterator[Judged]:
+    """Streams whose finish reason announces calls, and that brought none, where the client did not ask again."""
+    for at, one in enumerate(asked):
+        later = {other.request.protocol for other in asked[at + 1 :]}
+        missing = any(finding.code == MISSING_CALLS.code for finding in one.findings) and not one.calls
+        if missing and one.request.protocol not in later and wants_stream(one.request.path, one.request.json):
+            problem = FoundProblem(
+                verdict=MISSING_CALLS.name, call=None, message="the client treats it as the final response"
+            )
+            yield Judged(one, None, MISSING_CALLS.name, [problem])
 
 
 def _until_whole(one: Exchange, later: Sequence[Exchange]) -> Iterator[Exchange]:
@@ -104,7 +135,7 @@ def _lines(judged: Judged) -> list[str]:
     """One answer: what was sent beside what came back, then what is wrong with it."""
     exchange, after = judged.exchange, judged.after
     source = f" from {_here(exchange.source)}" if exchange.source else ""
-    where = "no request came after it" if after is None else f"request {after.number}"
+    where = "no later request" if after is None else f"request {after.number}"
     rows = _beside([_sent(call) for call in to_run(exchange.calls)], [*_came_back(exchange, after)], where)
     whys = [
         f"  {problem.verdict}: {'' if problem.call is None else f'call {problem.call} '}{problem.message}"
@@ -114,14 +145,14 @@ def _lines(judged: Judged) -> list[str]:
         f"  finding: {one.name} ({one.code}, {one.severity}) at event {one.event}: {one.message}"
         for one in exchange.findings
     ]
-    broken = [f"  the answer broke: {exchange.broken}"] if exchange.broken else []
-    head = f"{judged.verdict}: answer {exchange.request.number}{source} ({exchange.request.protocol})"
+    broken = [f"  truncated response: {exchange.broken}"] if exchange.broken else []
+    head = f"{judged.verdict}: response {exchange.request.number}{source} ({exchange.request.protocol})"
     return [head, *rows, *whys, *found, *broken]
 
 
 def _beside(sent: Sequence[str], back: Sequence[str], where: str) -> list[str]:
     """What was sent and what came back in two columns, or one below the other where the terminal is too narrow."""
-    left, right = ["sent", *sent], [f"came back ({where})", *back]
+    left, right = ["sent", *sent], [f"returned ({where})", *back]
     width, room = max(map(len, left)), shutil.get_terminal_size((_WIDTH, 0)).columns - _MARGIN
     pairs = list(zip_longest(left, right, fillvalue=""))
     if width + max(map(len, right)) + len(" | ") <= room:
@@ -139,7 +170,7 @@ def _here(text: str) -> str:
 
 
 def _sent(call: SentCall) -> str:
-    half = "" if call.complete else " (cut off)"
+    half = "" if call.complete else " (incomplete)"
     return f"{call.name} id={call.id!r} {_clip(call.arguments)}{half} {_events(call.events)}"
 
 
@@ -154,8 +185,8 @@ def _came_back(exchange: Exchange, after: SentRequest | None) -> Iterator[str]:
     """The calls that are new in the next request, each with its result; then results without a call."""
     if after is None:
         return
-    calls = after.calls[len(exchange.request.calls) :]
-    results = list(after.results[len(exchange.request.results) :])
+    calls = after.shown.calls[len(exchange.request.shown.calls) :]
+    results = list(after.shown.results[len(exchange.request.shown.results) :])
     for call in calls:
         result = next((one for one in results if call.id and one.id == call.id), None)
         if result is not None:
@@ -169,13 +200,13 @@ def _echoed(call: EchoedCall) -> str:
 
 
 def _clip(text: str, shown: int = _SHOWN) -> str:
-    flat = " ".join(redacted(text, ()).split())
+    flat = " ".join(text.split())
     return flat if len(flat) <= shown else f"{flat[: shown - 1]}…"
 
 
 def _status(exchange: Exchange) -> str:
     if exchange.status is None:
-        return exchange.broken or "the proxy has not answered"
+        return exchange.broken or "the proxy sent no response"
     return f"HTTP {exchange.status} {_clip(_here(exchange.comment), _WHY)}".rstrip()
 
 

@@ -74,10 +74,10 @@ class WorkerProcess:
         try:
             line = self._replies.get(timeout=_REPLY_SECONDS)
         except queue.Empty:
-            raise ProxySessionError(f"the proxy said nothing for {_REPLY_SECONDS:g} s") from None
+            raise ProxySessionError(f"the proxy did not respond for {_REPLY_SECONDS:g} s") from None
         if line is None:
             code = self._process.wait(_STOP_SECONDS)
-            raise ProxySessionError(f"the proxy ended with code {code}{self._last_words()}")
+            raise ProxySessionError(f"the proxy exited with code {code}{self._last_words()}")
         reply: dict[str, Any] = json.loads(line)
         if "error" in reply:
             raise ProxySessionError(reply["error"])

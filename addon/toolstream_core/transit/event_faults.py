@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from toolstream_core.transit.actions import Action, Send
-    from toolstream_core.transit.context import FaultContext
 
 
 class DuplicateEvent(AtPoint):
@@ -42,29 +41,23 @@ class SwapEvents(AtPoint):
 
     whole = True
 
-    def __init__(self, context: FaultContext) -> None:
-        """For one stream, from its start."""
-        super().__init__(context)
-        self._held: Send | None = None
-
     @override
     def sent(self, send: Send) -> Iterator[Action]:
-        held, self._held = self._held, None
-        if held is None:
-            yield from super().sent(send)
+        if self.held:
+            yield from (send, self.held.pop())
         else:
-            yield from (send, held)
+            yield from super().sent(send)
 
     @override
     def reached(self, rest: Send) -> Iterable[Action]:
-        self._held = rest
+        self.held.append(rest)
         return ()
 
     @override
     def end(self) -> Iterable[Action]:
         # The last event has none behind it.
-        held, self._held = self._held, None
-        return () if held is None else (held,)
+        held, self.held = self.held, []
+        return held
 
 
 class WrongStreamId(AtPoint):

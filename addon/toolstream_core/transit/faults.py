@@ -14,7 +14,6 @@ from toolstream_core.wire.write import encoded
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from toolstream_core.transit.context import FaultContext
 
 NO_CLOSE_FRAME = 1006
 """The code that no close frame says: https://www.rfc-editor.org/rfc/rfc6455#section-7.1.5"""
@@ -75,19 +74,14 @@ class ErrorEvent(AtPoint):
 class Recut(Stage):
     """Sends the same bytes in other pieces."""
 
-    def __init__(self, context: FaultContext) -> None:
-        """For one stream, from its start."""
-        super().__init__(context)
-        self._held: list[Send] = []
-
     @override
     def sent(self, send: Send) -> Iterable[Action]:
         if self.context.socket is not None:
             return (send,)
         values = self.context.values
         if values["events"]:
-            self._held.append(send)
-            return self._joined() if len(self._held) == values["events"] else ()
+            self.held.append(send)
+            return self._joined() if len(self.held) == values["events"] else ()
         self.context.acted()
         if values["bytes"]:
             size = values["bytes"]
@@ -106,7 +100,7 @@ class Recut(Stage):
         return self._joined()
 
     def _joined(self) -> Iterable[Action]:
-        held, self._held = self._held, []
+        held, self.held = self.held, []
         if not held:
             return ()
         self.context.acted()

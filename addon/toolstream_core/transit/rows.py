@@ -111,21 +111,21 @@ def _ms(default: int | None) -> Key:
 TRANSIT: Final[tuple[TransitRow, ...]] = (
     TransitRow(
         "first-byte-delay",
-        "the answer's headers and first byte come late",
+        "delays the headers and the first byte of the response",
         (_ms(1000), _JITTER, _DIST),
         faults.FirstByteDelay,
     ),
-    TransitRow("stall", "nothing comes for a while", (_ms(1000), _JITTER, _DIST, _AT), faults.Stall),
-    TransitRow("drip", "each event comes late", (_ms(50), _JITTER, _DIST), faults.Drip),
+    TransitRow("stall", "pauses the response once", (_ms(1000), _JITTER, _DIST, _AT), faults.Stall),
+    TransitRow("drip", "delays each event", (_ms(50), _JITTER, _DIST), faults.Drip),
     TransitRow(
         "cut",
-        "the connection breaks",
+        "closes the connection inside the response",
         (
             Key("how", _one_of(*_HOW), " or ".join(_HOW), "close"),
             Key(
                 "code",
                 _code,
-                "1000, 1001, 1006 (no close frame) or 1011, with which a WebSocket is closed; nothing to HTTP",
+                "1000, 1001, 1006 (no close frame) or 1011, the close code of a WebSocket; ignored over HTTP",
                 faults.NO_CLOSE_FRAME,
             ),
             _AT,
@@ -135,24 +135,24 @@ TRANSIT: Final[tuple[TransitRow, ...]] = (
     ),
     TransitRow(
         "recut",
-        "the same bytes come in other pieces",
+        "re-chunks the response; the bytes stay the same",
         (
-            Key("bytes", _number(1, 1_000_000), "bytes of a piece", 0),
-            Key("events", _number(1, 1000), "events of a piece", 0),
-            Key("utf8", _one_of("yes"), "yes: each piece ends inside a character, where there is one", ""),
+            Key("bytes", _number(1, 1_000_000), "bytes per chunk", 0),
+            Key("events", _number(1, 1000), "events per chunk", 0),
+            Key("utf8", _one_of("yes"), "yes: each chunk ends inside a multi-byte character, where there is one", ""),
         ),
         faults.Recut,
     ),
     TransitRow(
         "http-error",
-        "the request is answered with an error",
+        "responds with an HTTP error",
         (
             Key("status", _number(400, 599), "an HTTP status from 400 to 599", 529),
             Key("retry-after", _number(0), "seconds", 0),
             Key(
                 "on",
                 _one_of(*_ON),
-                "of a WebSocket: upgrade (an HTTP status), message (an error message for each request on it) or both",
+                "on a WebSocket: upgrade (an HTTP status), message (an error message for each request) or both",
                 _BOTH,
             ),
         ),
@@ -161,23 +161,23 @@ TRANSIT: Final[tuple[TransitRow, ...]] = (
     ),
     TransitRow(
         "error-event",
-        "an error comes in the stream, which ends",
+        "sends an error inside the stream, which then ends",
         (Key("error", _one_of(*ERRORS), ", ".join(ERRORS), "overloaded"), _AT),
         faults.ErrorEvent,
         lossy=True,
     ),
     TransitRow(
         "hold-open",
-        "everything comes, and the connection stays open",
+        "sends the complete response and keeps the connection open",
         (_ms(0), Key("heartbeat", _number(1), "milliseconds between comments", 0)),
         faults.HoldOpen,
     ),
-    TransitRow("duplicate-event", "an event comes twice", (_AT,), event_faults.DuplicateEvent, lossy=True),
-    TransitRow("drop-event", "an event does not come", (_AT,), event_faults.DropEvent, lossy=True),
-    TransitRow("swap-events", "an event comes after the one behind it", (_AT,), event_faults.SwapEvents, lossy=True),
+    TransitRow("duplicate-event", "sends an event twice", (_AT,), event_faults.DuplicateEvent, lossy=True),
+    TransitRow("drop-event", "drops an event", (_AT,), event_faults.DropEvent, lossy=True),
+    TransitRow("swap-events", "swaps an event with the next one", (_AT,), event_faults.SwapEvents, lossy=True),
     TransitRow(
         "wrong-stream-id",
-        "a message of a WebSocket says another answer's stream_id; over HTTP there is none",
+        "gives a WebSocket message the stream_id of another response; no effect over HTTP",
         (Key("id", lambda text: text or None, "a stream_id", "other"), _AT),
         event_faults.WrongStreamId,
         lossy=True,
@@ -201,10 +201,10 @@ def transit_of(name: str, given: Mapping[str, str]) -> TransitFault | None:
         text = given.get(key.name)
         value = key.default if text is None else key.parse(text)
         if value is None:
-            raise TransitError(f"{key.name}={text}: {key.name} of {name} is {key.expected}")
+            raise TransitError(f"{key.name}={text}: {key.name} of {name} must be {key.expected}")
         values[key.name] = value
     if name == "recut" and sum(bool(values[key]) for key in ("bytes", "events", "utf8")) != 1:
-        raise TransitError("recut wants one of bytes=N, events=N and utf8=yes")
+        raise TransitError("recut needs exactly one of bytes=N, events=N and utf8=yes")
     return TransitFault(row, values)
 
 

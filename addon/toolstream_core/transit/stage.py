@@ -20,6 +20,8 @@ class Stage:
     def __init__(self, context: FaultContext) -> None:
         """For one stream, from its start."""
         self.context = context
+        self.held: list[Send] = []
+        """Events that wait for the next ones; after an internal error they are sent unchanged."""
 
     def begin(self) -> Iterable[Action]:
         """The actions before the headers are sent."""

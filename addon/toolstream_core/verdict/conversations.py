@@ -74,7 +74,7 @@ class Conversations[A: SentAnswer]:
         self._shrink()
 
     def answered(self, token: str, answer: A, *, left: bool = False) -> None:
-        """An answer is over; `left`: whether the client left in mid-stream."""
+        """An answer is over; `left`: whether the client disconnected during the response."""
         slot = self._slots.get(token)
         if slot is None or slot.state is not State.OPEN:
             return

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.verdict.alignment import is_merged, is_piece, paired
 from toolstream_core.verdict.compare import same, value_of
+from toolstream_core.verdict.evidence import Sign, evidence
 from toolstream_core.verdict.in_text import half_stands_in, stands_in
 from toolstream_core.verdict.outcome import Outcome, Problem, Verdict
-from toolstream_core.verdict.results import changed_ids, judge_ids, judge_results
+from toolstream_core.verdict.results import changed_ids, judge_ids, judge_incomplete, judge_results
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall
+    from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall, ToolResult
     from toolstream_core.verdict.alignment import Pair
     from toolstream_core.verdict.outcome import Meant
 
@@ -44,7 +45,7 @@ def judge(
 
 def without_request(outcome: Outcome, calls: Sequence[Meant], dropped: Collection[int] = ()) -> Verdict:
     """The verdict on an answer after which no request came: `SILENT`, or `ABORTED`."""
-    text = "the client left" if outcome is Outcome.ABORTED else "no request came after it"
+    text = "the client disconnected" if outcome is Outcome.ABORTED else "no later request"
     lost = [Problem(outcome, place, text) for place, _ in _wanted(calls, dropped)]
     nothing = outcome is Outcome.SILENT and not to_run(calls)
     return Verdict(Outcome.OK if nothing else outcome, tuple(lost))
@@ -77,7 +78,7 @@ def _judge(meant: Sequence[Meant], new: Conversation, *, ids_kept: bool, dropped
         return _verdict(judge_results(meant, kept, new.results), Outcome.RESULTS_ONLY)
     pairs = paired(meant, new.calls)
     changed = changed_ids(meant, pairs) if ids_kept else ()
-    problems = [*_judge_calls(meant, new.calls, pairs, dropped), *judge_ids(meant, pairs, new), *changed]
+    problems = [*_judge_calls(meant, new, pairs, dropped), *judge_ids(meant, pairs, new), *changed]
     return _verdict(_graded(meant, pairs, problems))
 
 
@@ -88,46 +89,54 @@ def _has_result(call: Meant, new: Conversation) -> bool:
 def _without_calls(meant: Sequence[Meant], new: Conversation, dropped: Collection[int]) -> Verdict:
     """Neither calls nor results: they may stand in the text, or the client tried again."""
     text = "\n".join(new.texts)
-    run = "the call never came whole, and the text says that it was run"
+    run = "the call is incomplete, and a text message shows its result"
     half = [Problem(Outcome.AS_TEXT, at, run) for at, call in enumerate(meant) if half_stands_in(call, text)]
     whole = list(_wanted(meant, dropped))
-    outcome, why = Outcome.LOST_CALL, "the client went on, and neither the call nor a result came back"
+    outcome, why = Outcome.LOST_CALL, "the client continued without returning the call or a result"
     if not new.texts:
-        outcome, why = Outcome.RETRIED, "the same was asked again, and neither the call nor a result came back"
+        outcome, why = Outcome.RETRIED, "the client repeated the request without the call or a result"
     missing = [Problem(outcome, at, why) for at, call in whole if not stands_in(call, text)]
     otherwise = Outcome.AS_TEXT if whole else Outcome.RETRIED if meant else Outcome.OK
     return _verdict([*half, *missing], otherwise)
 
 
 def _judge_calls(
-    meant: Sequence[Meant], echoed: Sequence[EchoedCall], pairs: Sequence[Pair], dropped: Collection[int]
+    meant: Sequence[Meant], new: Conversation, pairs: Sequence[Pair], dropped: Collection[int]
 ) -> Iterator[Problem]:
     matched = {pair.place for pair in pairs}
     for place, one in pairs:
-        yield from _judge_call(place, meant[place], one)
+        if meant[place].complete:
+            yield from _judge_call(place, meant[place], one)
+        else:
+            yield judge_incomplete(place, _results_of(one, new))
     for place, call in enumerate(meant):
         if place not in matched and call.complete:
             yield from _judge_lost(place, meant, pairs, may_be_dropped=place in dropped)
     taken = {id(pair.echoed) for pair in pairs}
-    for one in echoed:
+    for one in new.calls:
         if id(one) not in taken:
-            yield _judge_more(meant, pairs, one)
+            yield _judge_more(meant, pairs, one, new)
+
+
+def _results_of(call: EchoedCall, new: Conversation) -> list[ToolResult]:
+    """The results of a call that came back: by its id; by the tool's name, where the protocol has no ids."""
+    if call.id:
+        return [one for one in new.results if one.id == call.id]
+    alone = sum(other.name == call.name for other in new.calls) == 1
+    return [one for one in new.results if alone and not one.id and one.name in ("", call.name)]
 
 
 def _judge_call(place: int, call: Meant, one: EchoedCall) -> Iterator[Problem]:
-    if not call.complete:
-        yield Problem(Outcome.EXECUTED_HALF_CALL, place, "the call never came whole, and came back all the same")
-        return
     if one.name != call.name:
-        yield Problem(Outcome.WRONG_NAME, place, f"came back as {one.name!r}")
+        yield Problem(Outcome.WRONG_NAME, place, f"returned under the name {one.name!r}")
     if same(call.arguments, one.arguments):
         return
     if value_of(one.arguments) == {}:
-        yield Problem(Outcome.LOST_ARGUMENTS, place, "came back without its arguments")
+        yield Problem(Outcome.RETURNED_WITHOUT_ARGUMENTS, place, "returned without its arguments")
     elif call.kind != "custom" and not isinstance(value_of(one.arguments), dict):
-        yield Problem(Outcome.WRONG_ARGUMENTS, place, "its arguments came back as no JSON object")
+        yield Problem(Outcome.WRONG_ARGUMENTS, place, "its arguments were not returned as a JSON object")
     else:
-        yield Problem(Outcome.WRONG_ARGUMENTS, place, "came back with other arguments")
+        yield Problem(Outcome.WRONG_ARGUMENTS, place, "returned with other arguments")
 
 
 def _judge_lost(
@@ -136,20 +145,22 @@ def _judge_lost(
     """A call that came back as none; perhaps as part of another."""
     for pair in pairs:
         if is_merged(meant[place], meant[pair.place], pair.echoed):
-            yield Problem(Outcome.MERGED_CALLS, place, f"came back as one call with call {pair.place}")
+            yield Problem(Outcome.RETURNED_MERGED, place, f"returned as one call with call {pair.place}")
             return
     if not may_be_dropped:
-        yield Problem(Outcome.LOST_CALL, place, "the call did not come back")
+        yield Problem(Outcome.LOST_CALL, place, "the call was not returned")
 
 
-def _judge_more(meant: Sequence[Meant], pairs: Sequence[Pair], one: EchoedCall) -> Problem:
+def _judge_more(meant: Sequence[Meant], pairs: Sequence[Pair], one: EchoedCall, new: Conversation) -> Problem:
     """A call that came back beyond those that were sent."""
     what = f"{one.name or 'a call without a name'} id={one.id!r}"
     for pair in pairs:
         if is_piece(meant[pair.place], pair, one):
-            return Problem(Outcome.SPLIT_CALL, pair.place, f"came back in pieces; {what} is one of them")
+            return Problem(Outcome.SPLIT_CALL, pair.place, f"returned in parts; {what} is one of them")
     if any(call.name == one.name and same(call.arguments, one.arguments) for call in meant):
-        return Problem(Outcome.DUPLICATE_CALL, None, f"{what} came back once more")
+        rejected = any(evidence(result).sign is Sign.REJECTED for result in _results_of(one, new))
+        outcome, how = (Outcome.CALL_REJECTED, ", and rejected") if rejected else (Outcome.DUPLICATE_CALL, "")
+        return Problem(outcome, None, f"{what} was returned again{how}")
     return Problem(Outcome.PHANTOM_CALL, None, f"{what} was never sent")
 
 
@@ -158,8 +169,11 @@ def _graded(meant: Sequence[Meant], pairs: Sequence[Pair], problems: Sequence[Pr
     having = [pair for pair in pairs if value_of(meant[pair.place].arguments) != {}]
     if all(value_of(pair.echoed.arguments) == {} for pair in having):
         return list(problems)
-    lost, wrong = Outcome.LOST_ARGUMENTS, Outcome.WRONG_ARGUMENTS
-    return [one._replace(outcome=wrong) if one.outcome is lost else one for one in problems]
+    lost, wrong = Outcome.RETURNED_WITHOUT_ARGUMENTS, Outcome.WRONG_ARGUMENTS
+    return [
+        one._replace(outcome=wrong, text=f"{one.text}, unlike other calls") if one.outcome is lost else one
+        for one in problems
+    ]
 
 
 def _verdict(problems: Iterable[Problem], otherwise: Outcome = Outcome.OK) -> Verdict:

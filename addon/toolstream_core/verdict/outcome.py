@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
 
 if TYPE_CHECKING:
     from toolstream_core.protocols.requests.conversation import EchoedCall, ToolResult
@@ -23,25 +23,46 @@ class Outcome(enum.StrEnum):
         made.meaning = meaning
         return made
 
-    EXECUTED_HALF_CALL = "executed-half-call", "a call that never came whole came back, or has a result"
-    SPLIT_CALL = "split-call", "one call came back as several, none of which is the whole"
-    MERGED_CALLS = "merged-calls", "several calls came back as one"
-    WRONG_NAME = "wrong-name", "a call came back under another name"
-    LOST_CALL = "lost-call", "a call did not come back"
-    PHANTOM_CALL = "phantom-call", "a call came back that was never sent"
-    DUPLICATE_CALL = "duplicate-call", "a call came back twice, or has two results"
+    @classmethod
+    def _missing_(cls, value: object) -> Outcome | None:
+        """Accept the names that verdicts had before."""
+        return cls(RENAMED[value]) if isinstance(value, str) and value in RENAMED else None
+
+    RAN_INCOMPLETE_CALL = "ran-incomplete-call", "the client ran an incomplete call: its result shows that the tool ran"
+    RETURNED_INCOMPLETE_CALL = (
+        "returned-incomplete-call",
+        "the client returned a call that is truncated, without arguments or invalid JSON, or a result for it",
+    )
+    SPLIT_CALL = "split-call", "the client returned one call as several, none of them complete"
+    RETURNED_MERGED = "returned-merged", "the client returned several calls as one"
+    WRONG_NAME = "wrong-name", "the client returned a call under another name"
+    LOST_CALL = "lost-call", "the client did not return a call"
+    PHANTOM_CALL = "phantom-call", "the client returned a call that was never sent"
+    DUPLICATE_CALL = "duplicate-call", "the client returned a call twice, or two results for it"
     WRONG_ARGUMENTS = (
         "wrong-arguments",
-        "a call came back with other arguments; with none, where other calls kept theirs",
+        "the client returned a call with other arguments, or one of several calls without arguments",
     )
-    LOST_ARGUMENTS = "lost-arguments", "the calls came back with `{}` or nothing in place of their arguments"
-    WRONG_ID = "wrong-id", "a result belongs to no call or to two, or a call has none"
-    RETRIED = "retried", "the same was asked again; `count` says how often"
-    ABORTED = "aborted", "the client left in mid-stream"
-    SILENT = "silent", "no request came: the live proxy says so after ten minutes, and when it ends"
-    RESULTS_ONLY = "results-only", "results alone, where the server keeps the calls"
-    AS_TEXT = "as-text", "calls and results were written into the text of messages"
-    OK = "ok", "each call came back as it was sent, with its own result"
+    RETURNED_WITHOUT_ARGUMENTS = (
+        "returned-without-arguments",
+        "the client returned the calls with `{}` or nothing instead of their arguments",
+    )
+    WRONG_ID = "wrong-id", "a result matches no call or two, or a call has no result"
+    CALL_REJECTED = "call-rejected", "the client returned an incomplete or repeated call with an error as its result"
+    RETRIED = "retried", "the client repeated the request; `count` is the number of repetitions"
+    ABORTED = "aborted", "the client disconnected during the response"
+    SILENT = "silent", "the client sent no further request (reported after ten minutes, and when the proxy ends)"
+    RESULTS_ONLY = "results-only", "the client returned only results, since the server stores the calls"
+    AS_TEXT = "as-text", "the client returned calls and results as message text"
+    OK = "ok", "the client returned each call unchanged, with its own result"
+
+
+RENAMED: Final = {
+    "executed-half-call": "returned-incomplete-call",
+    "merged-calls": "returned-merged",
+    "lost-arguments": "returned-without-arguments",
+}
+"""Old names of verdicts, accepted for one version; two of them are also names of defects."""
 
 
 class Problem(NamedTuple):
@@ -68,8 +89,8 @@ class Verdict:
 
     @property
     def understood(self) -> bool:
-        """Whether the client did what the answer meant; a call that must not be run is rightly dropped."""
-        return not self.problems
+        """Whether the client did what the answer meant; a call that must not be run is rightly dropped or rejected."""
+        return all(one.outcome is Outcome.CALL_REJECTED for one in self.problems)
 
     @property
     def call(self) -> int | None:

@@ -117,7 +117,7 @@ def length(prelude: bytes) -> int:
 def decode(raw: bytes) -> Message:
     """The message that `raw` is, all of it. Raises `DamageError` where it is not one."""
     if len(raw) < PRELUDE + _CRC or length(raw[:PRELUDE]) != len(raw):
-        raise DamageError("a message is not whole")
+        raise DamageError("a message is incomplete")
     if crc32(memoryview(raw)[:-_CRC]) != int.from_bytes(raw[-_CRC:]):
         raise DamageError("the checksum of a message is wrong")
     begin = PRELUDE + int.from_bytes(raw[4:8])
@@ -145,7 +145,7 @@ class _Block:
     def take(self, size: int) -> bytes:
         piece = self._data[self._at : self._at + size]
         if len(piece) < size:
-            raise DamageError("a message's headers are not whole")
+            raise DamageError("the headers of a message are incomplete")
         self._at += size
         return piece
 
@@ -162,7 +162,7 @@ def _headers(block: bytes) -> tuple[Header, ...]:
         name = left.sized(1).decode("utf-8", "surrogateescape")
         number = left.take(1)[0]
         if number not in HeaderType:
-            raise DamageError(f"a message's header has the unknown type {number}")
+            raise DamageError(f"a message header has the unknown type {number}")
         kind = HeaderType(number)
         headers.append(Header(name, kind, _value(kind, left)))
     return tuple(headers)

@@ -84,7 +84,7 @@ class EventStreamFramer(Cutter):
         try:
             self._left = length(prelude) - PRELUDE
         except DamageError as error:
-            self._lost = f"{error}; nothing behind it can be read"
+            self._lost = f"{error}; the rest cannot be read"
         return not self._lost
 
     def _keep(self, piece: bytes, frames: list[Frame]) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Protocol
 
-from toolstream_core.wire import numbers
+from toolstream_core.wire import long_json, numbers
 from toolstream_core.wire.json_value import ABSENT, Absent, Json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 MAX_FRAME = 8 * 1024 * 1024
 """Bytes of one frame above which it goes through unread."""
@@ -62,7 +63,13 @@ class Frame:
                 raise AttributeError(name=name, obj=self)
             self.parsed = True
             try:
-                self.json = numbers.loads(self.data.decode("utf-8", "replace")) if self.data else ABSENT
+                data = self.data
+                if not data:
+                    self.json = ABSENT
+                elif len(data) > long_json.LONG:
+                    self.json = _long(data)
+                else:
+                    self.json = numbers.loads(data.decode("utf-8", "replace"))
             except (ValueError, RecursionError):
                 self.json = ABSENT
             return self.json
@@ -82,9 +89,38 @@ class DamagedFrame(Frame):
         self.damage = damage
 
 
+_READ_AHEAD: dict[bytes, Json | Absent] = {}
+
+
+@contextlib.contextmanager
+def read_ahead(data: bytes, value: Json | Absent) -> Iterator[None]:
+    """Meanwhile frames with these data have `value`, which another thread has read from them."""
+    _READ_AHEAD[data] = value
+    try:
+        yield
+    finally:
+        _READ_AHEAD.pop(data, None)
+
+
+def _long(data: bytes) -> Json | Absent:
+    return _READ_AHEAD[data] if data in _READ_AHEAD else long_json.loads(data.decode("utf-8", "replace"))
+
+
 def parse(data: bytes | None) -> Json | Absent:
     """JSON of foreign bytes, read as a frame's data is."""
     return Frame(b"", 0, data).json
+
+
+def holds_several(data: bytes) -> bool:
+    """Whether the data of an event is an object, and at least one more object after it."""
+    text = data.decode("utf-8", "replace").strip()
+    if not text.startswith("{"):
+        return False
+    try:
+        _, end = numbers.first(text, 0)
+    except (ValueError, RecursionError):
+        return False
+    return text[end:].lstrip().removeprefix("data:").lstrip().startswith(("{", "[DONE]"))
 
 
 class Framer(Protocol):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LACKING: Final = "there is no zstd here: install backports.zstd, or zstandard"
+LACKING: Final = "zstd is not available: install backports.zstd or zstandard"
 """What to do where nothing is there."""
 
 _WINDOW_LOG = 23

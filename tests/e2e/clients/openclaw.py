@@ -44,5 +44,5 @@ def run(call: Call, tools: Tools) -> str:
     return f"Missing: {', '.join(lacking)}" if lacking else DONE
 
 
-REPORTED = Client("OpenClaw, before its aggregator", deltas, run, chat_following)
+REPORTED = Client("OpenClaw, before the aggregator was added", deltas, run, chat_following)
 AGGREGATING = Client("OpenClaw, with its aggregator", aggregate, run, chat_following)

@@ -43,9 +43,10 @@ REPORTS: Final = (
         key="S1",
         title="aichat and GLM-5: no id on continuations",
         source="https://github.com/sigoden/aichat",
-        story="The stream is lawful: the id belongs to the first delta only. aichat without its guard on the length of "
-        "keys takes `ID/INDEX` as a call's key and an absent id as empty, so the second delta begins another call, and "
-        "the first one is run with `{}`. The tool complains, the model asks again, and so on for ever.",
+        story="The stream is valid: only the first delta needs an id. aichat without its guard on the length of keys "
+        "uses `ID/INDEX` as a call's key and treats an absent id as empty. The second delta therefore starts another "
+        "call, and aichat runs the first call with `{}`. The tool fails, the model repeats the call, and the agent "
+        "loops.",
         flow="glm-5",
         client=aichat.UNGUARDED,
         model=STANDARD.having([Key.INDEX_AND_ID, Kept.NAMED]),
@@ -56,9 +57,9 @@ REPORTS: Final = (
         key="S2",
         title="ruby_llm and Responses: the deltas have an id of their own",
         source="https://github.com/khasinski/ruby_llm-responses_api",
-        story="`response.output_item.added` says `call_id` and name; a delta of arguments says neither, and has an "
-        "item id. ruby_llm takes every id for a call of its own, in the place of one with the same id: the name is "
-        "lost, and only the last fragment of the arguments is left.",
+        story="`response.output_item.added` has `call_id` and the name. An arguments delta has neither, only an item "
+        "id. ruby_llm starts a call for every id and replaces a call that has the same id. The name is lost, and only "
+        "the last fragment of the arguments remains.",
         flow="ruby-llm-responses",
         client=ruby_llm.RESPONSES,
         model=STANDARD.having([Key.ID]),
@@ -69,8 +70,8 @@ REPORTS: Final = (
         key="S3",
         title="OpenClaw: empty strings on continuations",
         source="https://github.com/openclaw/openclaw",
-        story='Continuations have `"id": ""` and `"name": ""`. OpenClaw took every delta for a call: one with the real '
-        "id and no arguments, two without a name and with a piece of the arguments each.",
+        story='Continuations have `"id": ""` and `"name": ""`. OpenClaw treated every delta as a call: one with the '
+        "real id and no arguments, and two without a name and with one fragment of the arguments each.",
         flow="openclaw-empty-ids",
         client=openclaw.REPORTED,
         model=STANDARD.having([Key.ENTRY]),
@@ -81,8 +82,8 @@ REPORTS: Final = (
         key="S4",
         title='Spring AI and DeepSeek: `"id": ""`',
         source="https://github.com/spring-projects/spring-ai/issues/5806",
-        story='Continuations have `"id": ""`. Spring AI 2.0.0-RC1 begins a call wherever an id is present, also an '
-        "empty one, and so has calls without id and name.",
+        story='Continuations have `"id": ""`. Spring AI 2.0.0-RC1 starts a call for every id, also an empty one. It '
+        "therefore has calls without id and name.",
         flow="deepseek-empty-id",
         client=spring_ai.RC1,
         model=STANDARD.having([Key.PRESENT_ID]),
@@ -93,9 +94,9 @@ REPORTS: Final = (
         key="S5",
         title="Pi SDK and OpenRouter: no deltas of tool calls at all",
         source="https://github.com/OpenRouterTeam/ai-sdk-provider/issues/166",
-        story='The text streams, the last event says `"finish_reason": "tool_calls"`, and no event has a call. The '
-        "client stops to run tools, with an empty list of calls. The same question without a stream is answered with "
-        "the calls.",
+        story='The text streams, the last event has `"finish_reason": "tool_calls"`, and no event contains a call. The '
+        "client stops to run tools, with an empty list of calls. The same request with `stream: false` returns the "
+        "calls.",
         flow="openrouter-no-deltas",
         client=pi_ai.REPORTED,
         model=None,

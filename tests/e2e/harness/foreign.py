@@ -115,7 +115,7 @@ TOOLCHAINS = (
         ("sh",),
         ("sh", "build", sys.executable, str(ENVIRONMENT)),
         (str(ENVIRONMENT / "bin" / "python"), "clients.py"),
-        ("build", "../../../../requirements/clients/openai-agents.txt"),
+        ("build", "../../../clients/locks/openai-agents.txt"),
     ),
 )
 

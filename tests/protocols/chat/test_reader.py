@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.protocols.frames import frame
-from toolstream_core.model import ABSENT, Finish, Fragment, Phase
+from toolstream_core.engine.session import Session
+from toolstream_core.model import ABSENT, Exchange, Finish, Fragment, Phase
 from toolstream_core.protocols.chat.row import CHAT
+from toolstream_core.settings import SAFE, Settings
 
 read = CHAT.read
 
@@ -109,3 +113,40 @@ def test_answer() -> None:
     assert (said.text, said.finishes) == ("hi", (Finish(0, "tool_calls"),))
     assert said.fragments == (Fragment(id="a", name="f", arguments="{}", type="function", phase=Phase.WHOLE),)
     assert said.fragments[0].index is ABSENT
+
+
+TYPED = {"type": "tool_use", "input": '{"city":'}
+"""A delta of Snowflake Cortex."""
+
+
+@pytest.mark.parametrize(
+    ("payload", "ours"),
+    [
+        ({"choices": [{"delta": {"content": "a"}}]}, True),
+        ({"choices": [{"delta": {}, "finish_reason": None}]}, True),
+        ({"choices": [{"message": {"role": "assistant"}}]}, True),
+        ({"object": "chat.completion.chunk", "choices": [{"delta": TYPED}]}, True),
+        ({"choices": [{"delta": TYPED, "finish_reason": None}]}, True),
+        ({"choices": [{"delta": TYPED}], "usage": {}}, False),
+        ({"choices": [{"delta": {"type": "text", "content": "a", "text": "a"}}], "usage": {}}, False),
+        ({"choices": [{"delta": {}}], "usage": {}}, False),
+        ({"choices": [{"text": "a"}]}, False),
+    ],
+)
+def test_choices_of_other_apis_are_not_ours(payload: object, ours: bool) -> None:
+    """A delta that says its own type, in a choice without a finish reason, is another API's."""
+    assert CHAT.recognise("", payload) is ours
+
+
+def test_a_stream_of_another_api_passes_unread() -> None:
+    """Nothing is found in it: nobody knows what its end is."""
+    body = b"".join(
+        b"data: "
+        + json.dumps({"id": "x", "model": "claude", "choices": [{"delta": delta}], "usage": {}}).encode()
+        + b"\n\n"
+        for delta in ({"type": "text", "content": "Hm."}, TYPED, TYPED, {"type": "text", "content": ""}, {})
+    )
+    path = "/api/v2/cortex/inference:complete"
+    session = Session(Exchange(path=path, content_type="text/event-stream"), Settings(SAFE))
+    assert b"".join([*session.feed(body), *session.end()]) == body
+    assert session.record() is None

@@ -91,6 +91,6 @@ def test_nothing_is_changed_whatever_is_switched_on() -> None:
 def test_a_socket_that_breaks_leaves_an_answer_unfinished() -> None:
     """It is told as any broken stream is."""
     body = lines({"serverContent": {"modelTurn": {"parts": [{"text": "Let me"}]}}})
-    record = read_body([body], Exchange(content_type=LINES), broken="the server closed the socket with code 1011")
+    record = read_body([body], Exchange(content_type=LINES), broken="the server closed the WebSocket with code 1011")
     assert record is not None
     assert [one.name for one in record.findings] == ["truncated-stream"]

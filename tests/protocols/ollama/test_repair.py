@@ -1,4 +1,4 @@
-"""Ollama lines whose calls come in the line that says done."""
+"""Ollama lines whose calls are sent in the line with done: true."""
 
 from __future__ import annotations
 

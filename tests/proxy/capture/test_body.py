@@ -12,7 +12,7 @@ from tests.proxy.flows import CHUNK, DONE, SECRET
 from toolstream_core.proxy.capture.batch import Batch
 from toolstream_core.proxy.capture.body import KeptBody, Shared
 from toolstream_core.proxy.capture.packing import pack
-from toolstream_core.redaction import Redaction
+from toolstream_core.redaction import Redaction, redacted_body
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -108,3 +108,31 @@ def test_redacted_before_it_is_kept(tmp_path: Path) -> None:
     assert SECRET.encode() not in content
     assert b"secretvalue" not in content
     assert (len(content), cuts) == (len(b"".join(data for _, data in chunks)), [[0, len(chunks[0][1])], [100, 21]])
+
+
+TOLD = b'data: {"x":"' + SECRET.encode() + b'"}\n\n'
+
+
+@pytest.mark.parametrize("events", [[CHUNK] * 14 + [DONE], [CHUNK, TOLD, CHUNK, DONE], [CHUNK[:30], CHUNK[30:], DONE]])
+@pytest.mark.parametrize("size", [37, 400])
+def test_what_came_so_far(tmp_path: Path, events: list[bytes], size: int) -> None:
+    """Complete lines, redacted, with their times; asking changes nothing of what is kept in the end."""
+    whole = b"".join(events)
+    came = [(10.0 + at / 10, whole[at : at + size]) for at in range(0, len(whole), size)]
+    body = KeptBody(Shared(tmp_path, Redaction()), ())
+    for at, (when, data) in enumerate(came):
+        body.add(read_at_once((when, [data])))
+        arrived = whole[: at * size + len(data)]
+        complete = arrived[: arrived.rfind(b"\n") + 1]
+        said = body.so_far()
+        if said is None:
+            assert complete == b""
+            continue
+        assert said[0] == redacted_body(arrived)[: len(complete)]
+        assert SECRET.encode() not in said[0]
+        assert sum(length for _, length in said[1]) == len(complete)
+        assert said[1][-1][0] == (len(complete) - 1) // size * size * 100
+    body.end()
+    content, _ = read(body)
+    assert content == redacted_body(whole)
+    body.close()

@@ -12,8 +12,9 @@ from mitmproxy.test import taddons
 
 from tests.proxy.flows import CHUNK, llm_flow
 from toolstream_core.proxy.addon import ToolstreamAddon
-from toolstream_core.proxy.capture.capture import Capture, size_of
+from toolstream_core.proxy.capture.capture import Capture
 from toolstream_core.proxy.capture.folder import Folder
+from toolstream_core.proxy.options import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,19 +33,19 @@ def context() -> Iterator[taddons.context]:
 )
 def test_sizes(text: str, size: int) -> None:
     """Bytes, with the usual suffixes."""
-    assert size_of(text) == size
+    assert size_of("toolstream_capture_max", text) == size
 
 
 @pytest.mark.parametrize(
     ("option", "value", "right"),
     [
-        ("toolstream_capture_when", "never", "none of all, findings, errors"),
-        ("toolstream_capture_text", "drop", "none of keep, mask, shape"),
+        ("toolstream_capture_when", "never", "Expected all, findings, errors"),
+        ("toolstream_capture_text", "drop", "Expected keep, mask, shape"),
         ("toolstream_capture_max", "much", "for example, 500M"),
         ("toolstream_capture_max", "0", "for example, 500M"),
         ("toolstream_capture_secret", ["/(/"], "not a regular expression"),
-        ("toolstream_capture", "/dev/null", "a folder that you may write to"),
-        ("toolstream_capture", "/dev/null/x", "a folder that you may write to"),
+        ("toolstream_capture", "/dev/null", "Expected a writable folder"),
+        ("toolstream_capture", "/dev/null/x", "Expected a writable folder"),
     ],
 )
 def test_wrong_options(context: taddons.context, option: str, value: object, right: str) -> None:
@@ -93,7 +94,7 @@ def test_a_quota_ends_it_with_one_error(
         assert not capture.on
         play(capture)
     assert len(caplog.messages) == 1
-    assert "set toolstream_capture_max higher" in caplog.messages[0]
+    assert "raise toolstream_capture_max" in caplog.messages[0]
     assert [one.name for one in tmp_path.iterdir()] == ["old.flow"]
 
 

@@ -13,8 +13,8 @@ from toolstream_core.engine.session import read_body
 from toolstream_core.fixtures import read_flow
 from toolstream_core.proxy.capture.batch import Batch
 from toolstream_core.proxy.capture.body import Shared
-from toolstream_core.proxy.capture.draft import Draft, Ending, Store
-from toolstream_core.proxy.capture.folder import Folder
+from toolstream_core.proxy.capture.draft import Draft, Ending, SlowDiskError, Store
+from toolstream_core.proxy.capture.folder import Folder, QuotaError
 from toolstream_core.proxy.exchange import exchange_of, request_json
 from toolstream_core.redaction import Redaction
 
@@ -164,13 +164,15 @@ def test_a_request_without_an_answer(kept: Kept) -> None:
 
 def test_what_fails_is_told_once(tmp_path: Path) -> None:
     """And nothing is written, whatever comes after."""
-    kept = Kept(tmp_path, limit=100)
+    kept = Kept(tmp_path, limit=1)
     flow = llm_flow()
     draft = kept.draft(flow)
-    for _ in range(3):
+    with pytest.raises(QuotaError) as raised:
         draft.add_upstream(BATCH, "")
-    draft.too_slow()
+    draft.give_up(raised.value)
+    draft.give_up(SlowDiskError())
+    draft.add_upstream(BATCH, "")
     draft.finish(over(flow))
-    [(flow_id, error)] = kept.errors
-    assert (flow_id, type(error).__name__) == (flow.id, "QuotaError")
+    draft.discard()
+    assert kept.errors == [(flow.id, raised.value)]
     assert list(tmp_path.iterdir()) == []

@@ -66,7 +66,7 @@ def test_the_quota(tmp_path: Path) -> None:
     (tmp_path / "old.flow").write_bytes(bytes(LIMIT - 10))
     folder = Folder(tmp_path, LIMIT)
     folder.write("x", 10, [bytes(10)])
-    with pytest.raises(QuotaError, match=f"holds {LIMIT} bytes of captures, and 1 more are too many"):
+    with pytest.raises(QuotaError, match=f"contains {LIMIT} bytes of captures; 1 more exceed the limit"):
         folder.write("y", 1, [b"1"])
     assert len(names(tmp_path)) == 2
     (tmp_path / "old.flow").unlink()

@@ -43,10 +43,11 @@ class Listed:
     def discard(self) -> None:
         self.ends.append("discarded")
 
-    def too_slow(self) -> None:
-        self.ends.append("too slow")
+    def give_up(self, error: Exception) -> None:
+        self.ends.append(type(error).__name__)
 
-    def submit(self, job: Callable[[], None], size: int = 0) -> bool:
+    def submit(self, job: Callable[[], None], owner: object, size: int = 0) -> bool:
+        del owner
         if size and not self._room:
             return False
         job()
@@ -74,7 +75,7 @@ def test_chunks_are_handed_on_in_batches(monkeypatch: pytest.MonkeyPatch) -> Non
     one.end(flow, None, None, differs=True)
     one.end(flow, None, "again", differs=True)
     assert listed.upstream == [(chunk, "gzip") for chunk in (CHUNK, CHUNK, CHUNK, DONE)]
-    assert (listed.client, listed.ends, listed.compares) == ([DONE], ["finished"], True)
+    assert (listed.client, listed.ends, listed.compares) == ([DONE], ["finished", "discarded"], True)
     assert listed.ending is not None
     assert (listed.ending.broken, listed.ending.differs) == (None, True)
 
@@ -132,4 +133,4 @@ def test_what_is_not_wanted_is_discarded() -> None:
     one.take_upstream(1.0, CHUNK, (len(CHUNK),))
     one.take_client()(1.0, CHUNK, (len(CHUNK),))
     one.end(flow, None, None, differs=False)
-    assert (slow.ends, slow.upstream) == (["too slow", "discarded"], [])
+    assert (slow.ends, slow.upstream) == (["SlowDiskError", "discarded"], [])

@@ -143,3 +143,18 @@ def test_an_error_that_was_saved_is_a_message() -> None:
     got, _ = answered(SocketProvider(Provider([fixture]), 0.0), "a")
     [message] = [json.loads(chunk.data) for chunk in got.chunks]
     assert message == {"type": "error", "status": 429, "headers": {"retry-after": "3"}, **said, "stream_id": "a"}
+
+
+def test_a_call_with_a_result_is_followed_by_a_final_text() -> None:
+    """On a socket too, where the server keeps the conversation; a loop is ended with an error."""
+    call = fixtures(*conversation.two_answers())[0]
+    provider = SocketProvider(Provider([call], repeats=2), 0.0)
+    for expected in (None, None, 404):
+        got, _ = answered(provider)
+        assert json.loads(got.chunks[-1].data).get("status") == expected
+    brought = {"type": "function_call_output", "call_id": call.record.calls[0].id, "output": "sunny"}
+    got, flow = answered(provider, input=[brought], previous_response_id="resp_1")
+    assert flow.metadata[REPLAY]["answer"] == "finished"
+    said = [json.loads(chunk.data) for chunk in got.chunks]
+    assert (said[0]["type"], said[-1]["type"]) == ("response.created", "response.completed")
+    assert [item["type"] for item in said[-1]["response"]["output"]] == ["message"]

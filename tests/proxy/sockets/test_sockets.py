@@ -140,7 +140,7 @@ def test_a_bug_of_ours_costs_no_message(
     assert not any(one.dropped for one in said)
     assert [json.loads(one.content) for one in said] == [CREATE, *EVENTS]
     [error] = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
-    assert error == f"toolstream stopped reading the socket {driven.flow.id} and passes it on as it is"
+    assert error == f"toolstream stopped reading the WebSocket {driven.flow.id} and forwards it unchanged"
 
 
 def test_a_socket_that_cannot_be_read_is_told(driven: Driven, caplog: pytest.LogCaptureFixture) -> None:
@@ -148,7 +148,7 @@ def test_a_socket_that_cannot_be_read_is_told(driven: Driven, caplog: pytest.Log
     driven.open("/v1/chat/completions")
     driven.say(EVENTS[0])
     [line] = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert line == f"toolstream cannot read the WebSocket {driven.flow.id}, which passes as it is"
+    assert line == f"toolstream cannot read the WebSocket {driven.flow.id} and forwards it unchanged"
 
 
 def test_a_socket_that_ends_amid_an_answer(driven: Driven) -> None:
@@ -158,7 +158,7 @@ def test_a_socket_that_ends_amid_an_answer(driven: Driven) -> None:
     for event in EVENTS[:2]:
         driven.say(event)
     driven.close()
-    assert [record.broken for record in driven.records] == ["the server closed the socket with code 1000"]
+    assert [record.broken for record in driven.records] == ["the server closed the WebSocket with code 1000"]
 
 
 def test_destream_on_a_socket_is_told(driven: Driven, caplog: pytest.LogCaptureFixture) -> None:
@@ -166,7 +166,7 @@ def test_destream_on_a_socket_is_told(driven: Driven, caplog: pytest.LogCaptureF
     driven.context.options.toolstream_shape = ["destream"]
     driven.open("/v1/responses")
     lines = [record.getMessage() for record in caplog.records]
-    assert f"toolstream does not destream the WebSocket {driven.flow.id}: an answer there always streams" in lines
+    assert f"toolstream does not destream the WebSocket {driven.flow.id}: its responses always stream" in lines
 
 
 def test_an_error_of_realtime_answers_the_request_that_it_names(driven: Driven) -> None:

@@ -61,7 +61,7 @@ def test_what_names_no_provider_is_told() -> None:
     assert flow.response is not None
     assert flow.response.status_code == 404
     assert json.loads(flow.response.content or b"")["error"]["message"] == (
-        "toolstream: GET /favicon.ico names no provider to forward to"
+        "toolstream: GET /favicon.ico does not name a provider to forward to"
     )
 
 

@@ -109,8 +109,8 @@ class FastPath:
         if self._output.collects and len(chunk) < MANY and self._count_quiet(bulk, chunk):
             self._output.send_raw(chunk)
             return
-        if bulk.holding and len(chunk) > MANY:
-            begin = chunk.find(bulk.end) + len(bulk.end)
+        if bulk.holding and len(chunk) > MANY and bulk.end in chunk:
+            begin = chunk.index(bulk.end) + len(bulk.end)
             self._parsing.pass_frames(bulk.feed(chunk[:begin]))
             chunk = chunk[begin:]
         self._at_once(bulk, chunk)

@@ -127,7 +127,7 @@ class AnthropicCalls(StartedCalls):
             self._decide()
             self._stopped_last = call
         elif isinstance(fragment.arguments, str):
-            call.start_input = fragment.arguments
+            call.start_with(fragment.arguments)
 
 
 def _is_said(call: OpenCall) -> bool:

@@ -20,6 +20,15 @@ ANTHROPIC: Final = WireProtocol(
     read=read,
     answer=answer,
     quiet=quiet,
+    pointers=(
+        "/index",
+        "/content_block",
+        "/delta/partial_json",
+        "/delta/text",
+        "/delta/thinking",
+        "/delta/stop_reason",
+        "/error",
+    ),
     requests=AnthropicRequests(),
     id_prefix="toolu_",
 )

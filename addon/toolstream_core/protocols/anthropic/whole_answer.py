@@ -42,7 +42,7 @@ def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
     text = ""
     for payload in payloads:
         for part in (payload.get("message"), payload.get("delta")):
-            if isinstance(part, dict) and payload.get("type") in {"message_start", "message_delta"}:
+            if isinstance(part, dict) and payload.get("type") in ("message_start", "message_delta"):
                 message.update(part)
                 used.update(dictionary(part.get("usage")))
         used.update(dictionary(payload.get("usage")))

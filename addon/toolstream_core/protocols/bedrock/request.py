@@ -10,10 +10,10 @@ from urllib.parse import unquote
 
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.requests import conversation as common
-from toolstream_core.protocols.requests.conversation import CallFields, Conversation, EchoedCall, ToolResult
+from toolstream_core.protocols.requests.conversation import CallFields, Conversation, EchoedCall, ToolResult, error_mark
 from toolstream_core.protocols.requests.mentions import Mention
 from toolstream_core.protocols.requests.requests import Requests
-from toolstream_core.protocols.requests.tools import OfferedTool, ToolChoice
+from toolstream_core.protocols.requests.tools import OfferedTool, ToolChoice, description_of
 from toolstream_core.wire import json_access, numbers
 from toolstream_core.wire.form import Form
 
@@ -50,7 +50,14 @@ class BedrockRequests(Requests):
 
     @override
     def offered(self, request: Json) -> list[OfferedTool]:
-        return [OfferedTool(name, schema) for name, schema in self.schemas(request).items()]
+        specs = [
+            json_access.get(tool, "toolSpec")
+            for tool in json_access.items(json_access.get(request, "toolConfig", "tools"))
+        ]
+        described = {str(json_access.get(spec, "name")): description_of(spec) for spec in specs}
+        return [
+            OfferedTool(name, schema, description=described[name]) for name, schema in self.schemas(request).items()
+        ]
 
     @override
     def tool_choice(self, request: Json) -> ToolChoice:
@@ -128,7 +135,7 @@ def _result(result: dict[str, Json]) -> ToolResult:
         text = json_access.get(part, "text")
         texts.append(text if isinstance(text, str) else numbers.dumps(json_access.get(part, "json") or part))
     identity = result.get("toolUseId", ABSENT)
-    return ToolResult(_text(identity), "", "".join(texts), identity)
+    return ToolResult(_text(identity), "", "".join(texts), identity, error_mark(result))
 
 
 def _text(value: Json) -> str:

@@ -64,4 +64,4 @@ class ConverseCalls(StartedCalls):
         elif fragment.phase is Phase.CLOSE:
             call.closed = call.over = True
         elif isinstance(fragment.arguments, str):
-            call.start_input = fragment.arguments
+            call.start_with(fragment.arguments)

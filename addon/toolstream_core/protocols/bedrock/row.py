@@ -21,8 +21,22 @@ BEDROCK: Final = WireProtocol(
     read=read,
     answer=answer,
     quiet=quiet,
+    pointers=(
+        "/contentBlockIndex",
+        "/start/toolUse",
+        "/delta/toolUse",
+        "/delta/text",
+        "/delta/reasoningContent",
+        "/stopReason",
+        "/message",
+        "/contentBlockStart",
+        "/contentBlockDelta",
+        "/messageStop",
+    ),
     requests=BedrockRequests(),
     form=Form.MESSAGES,
     id_prefix="tooluse_",
+    call_keys=("contentBlockIndex",),
+    id_key="toolUseId",
 )
 """Amazon Bedrock Converse."""

@@ -172,7 +172,16 @@ def recognise(name: str, payload: Json) -> bool:
         return False
     if str(payload.get("object", "")).startswith("chat.completion"):
         return True
-    return any(
-        isinstance(choice, dict) and ("delta" in choice or "message" in choice)
-        for choice in json_access.items(payload.get("choices"))
-    )
+    return any(map(_is_choice, json_access.items(payload.get("choices"))))
+
+
+def _is_choice(choice: Json) -> bool:
+    """Whether a choice can only be this protocol's. Other APIs have choices too; their deltas say a `type`.
+
+    https://docs.snowflake.com/en/user-guide/snowflake-cortex/cortex-rest-api
+    """
+    if not isinstance(choice, dict):
+        return False
+    delta = choice.get("delta")
+    typed = isinstance(delta, dict) and ("type" in delta or not delta)
+    return "message" in choice or ("delta" in choice and ("finish_reason" in choice or not typed))

@@ -19,5 +19,15 @@ CHAT: Final = WireProtocol(
     answer=answer,
     quiet=quiet,
     call_form=CallForm.DELTAS,
+    pointers=(
+        "/choices/*/delta/tool_calls",
+        "/choices/*/delta/function_call",
+        "/choices/*/delta/content",
+        "/choices/*/delta/reasoning_content",
+        "/choices/*/delta/reasoning",
+        "/choices/*/message",
+        "/choices/*/finish_reason",
+        "/error",
+    ),
     requests=ChatRequests(),
 )

@@ -17,5 +17,14 @@ COHERE: Final = WireProtocol(
     read=read,
     answer=answer,
     quiet=quiet,
+    pointers=(
+        "/index",
+        "/delta/message/tool_calls",
+        "/delta/message/tool_plan",
+        "/delta/message/content",
+        "/delta/finish_reason",
+        "/delta/error",
+        "/tool_calls",
+    ),
     requests=CohereRequests(),
 )

@@ -6,7 +6,6 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, override
 
-from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.json_text import says_nothing
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.resolver import Calls
@@ -60,20 +59,27 @@ class GeminiCalls(Calls):
 
     def _fill(self, call: OpenCall, fragment: Fragment) -> None:
         if fragment.phase is Phase.MORE and isinstance(fragment.arguments, str):
-            self._partial[id(call)] = patched(self._partial.get(id(call), {}), numbers.loads(fragment.arguments))
+            self._patch(call, fragment.arguments)
             fragment = fragment._replace(arguments=None)
         elif not says_nothing(fragment.arguments) or self._blank(call):
             self._partial.pop(id(call), None)
-            call.arguments = ArgumentText() if call.arguments.size else call.arguments
+            call.arguments = call.arguments.renewed() if call.arguments.size else call.arguments
         else:
             fragment = fragment._replace(arguments=None)
         super()._fill(call, fragment)
         call.closed = call.over = fragment.phase is Phase.CLOSE
 
+    def _patch(self, call: OpenCall, patches: str) -> None:
+        tree = self._partial.setdefault(id(call), {})
+        if call.arguments.room.take(len(patches)):
+            patched(tree, numbers.loads(patches))
+        else:
+            call.arguments.truncated = True
+
     def _resolve(self, opened: OpenCall) -> Call:
         call = super()._resolve(opened)
         if id(opened) in self._partial:
-            call.arguments, call.complete = numbers.dumps(self._partial[id(opened)]), True
+            call.arguments, call.complete = numbers.dumps(self._partial[id(opened)]), not call.truncated
         call.complete = call.complete and opened.over
         return call
 

@@ -19,7 +19,14 @@ GEMINI: Final = WireProtocol(
     answer=answer,
     quiet=quiet,
     call_form=CallForm.WHOLE,
+    pointers=(
+        "/candidates/*/content/parts",
+        "/candidates/*/finishReason",
+        "/promptFeedback",
+        "/error",
+    ),
     requests=GeminiRequests(),
     ends_with_finish=True,
     reads_comments=False,
+    call_keys=(),
 )

@@ -20,7 +20,17 @@ OLLAMA: Final = WireProtocol(
     answer=answer,
     quiet=quiet,
     call_form=CallForm.WHOLE,
+    pointers=(
+        "/message/content",
+        "/message/thinking",
+        "/message/tool_calls",
+        "/response",
+        "/done",
+        "/done_reason",
+        "/error",
+    ),
     requests=OllamaRequests(),
     form=Form.LINES,
     ends_with_finish=True,
+    call_keys=(),
 )

@@ -25,7 +25,7 @@ _OF_RESPONSE: Final = ("id", "status", "output", "usage", "metadata")
 def realtime_events(events: Iterable[Payload]) -> Iterator[Payload]:
     """The same response's events; those that Realtime does not have are left out."""
     response_id = ""
-    calls: dict[object, Payload] = {}
+    calls: dict[str, Payload] = {}
     for number, event in enumerate(events):
         if event["type"] == "response.in_progress":
             continue
@@ -34,15 +34,15 @@ def realtime_events(events: Iterable[Payload]) -> Iterator[Payload]:
         kept = {key: value for key, value in event.items() if key not in {"type", "sequence_number", "logprobs"}}
         if "response" in event:
             response = realtime_response(event["response"])
-            response_id = str(response["id"])
+            response_id = str(response.get("id"))
             yield {**head, "type": DONE if kind in _ENDS else kind, "response": response}
             continue
         item = kept.get("item")
         if isinstance(item, dict):
-            calls[item.get("id")] = item
+            calls[str(item.get("id"))] = item
             kept["item"] = {**item, "object": "realtime.item"}
         if kind.startswith(_ARGUMENTS):
-            call = calls.get(event.get("item_id"), {})
+            call = calls.get(str(event.get("item_id")), {})
             named = {"name": call.get("name")} if kind.endswith("done") else {}
             kept = {"call_id": call.get("call_id"), **named, **kept}
         yield {**head, "response_id": response_id, **kept}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from toolstream_core.protocols.registry import PROTOCOLS, claiming
 from toolstream_core.protocols.requests.requests import Requests
 from toolstream_core.wire import json_access
 from toolstream_core.wire.form import Form
+from toolstream_core.wire.top_keys import top_keys
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
@@ -31,6 +32,8 @@ class Asked:
     """How many tool results the messages hold: the turn of a tool-calling conversation."""
     words: str
     """What the user said last."""
+    opening: str = ""
+    """What the user said first: equal in all requests of one conversation."""
 
 
 # Said in the path by Gemini and Vertex (`/models/NAME:…`), by Azure (`/deployments/NAME/…`), by Bedrock
@@ -39,6 +42,11 @@ _MODEL_IN_PATH = re.compile(r"/models/([^/:?]+):|/deployments/([^/?]+)/|/model/(
 # Requests with the same bodies that want something else.
 _OTHER = re.compile(r"token|embed|moderation|batch|rank", re.IGNORECASE)
 _COMMON = Requests()
+_HEAD: Final = 64 * 1024
+_OF_LLM: Final = frozenset(
+    (b"messages", b"input", b"contents", b"prompt", b"model", b"tools", b"system", b"instructions", b"stream")
+)
+"""Keys of which every request to an LLM has one near its beginning."""
 
 
 def read(path: str, request: Json) -> Asked | None:
@@ -54,6 +62,7 @@ def read(path: str, request: Json) -> Asked | None:
         tools=frozenset(reader.tools(request)),
         results=reader.results(request),
         words=reader.words(request),
+        opening=reader.opening(request),
     )
 
 
@@ -91,6 +100,14 @@ def wants_stream(path: str, request: Json) -> bool:
     if json_access.get(request, "stream") is True:
         return True
     return claimed is not None and claimed.requests.form(path, request) is not Form.WHOLE
+
+
+def may_be_llm(path: str, body: bytes) -> bool:
+    """Whether a body is worth parsing: by its path, or by the top-level keys that its first bytes show.
+
+    Parsing holds up all streams, so a long upload to another API is left alone.
+    """
+    return len(body) <= _HEAD or claiming(path) is not None or not _OF_LLM.isdisjoint(top_keys(body[:_HEAD]))
 
 
 def looks_like_llm(path: str, request: Json) -> bool:

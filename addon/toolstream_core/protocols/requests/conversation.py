@@ -52,6 +52,8 @@ class ToolResult:
     """The result as text; content of any other type as JSON."""
     written_id: Json = field(default=ABSENT, compare=False)
     """The id exactly as it stands in the request."""
+    error: str = field(default="", compare=False)
+    """The field by which the protocol marks the result as an error, `is_error`; `""` if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class Conversation:
     """The value of `previous_response_id`; `""` if there is none."""
 
 
+_HISTORY: Final = ("messages", "input", "contents")
 _FUNCTION_ITEMS: Final = ("function_call", "custom_tool_call")
 _OTHER_ITEMS: Final = ("computer_call", "local_shell_call", "shell_call", "apply_patch_call", "tool_search_call")
 """Other Responses items for calls that the client runs; their arguments are under `action` or `operation`."""
@@ -77,7 +80,7 @@ _ARGUMENTS: Final = ("arguments", "input", "args", "action", "operation")
 
 def conversation(request: Json) -> Conversation:
     """Read the conversation from a request's body. Values of an unexpected type are ignored."""
-    entries = [entry for key in ("messages", "input", "contents") for entry in _entries(json_access.get(request, key))]
+    entries = [entry for key in _HISTORY for entry in _entries(json_access.get(request, key))]
     stored = any(json_access.get(request, key) for key in ("previous_response_id", "conversation"))
     calls = tuple(call for entry in entries for call in _calls(entry))
     stored = stored or any(json_access.get(entry, "type") == "item_reference" for entry in entries)
@@ -87,6 +90,13 @@ def conversation(request: Json) -> Conversation:
         tuple(text for entry in entries if (text := _text(entry))),
         stored or _has_lone_result(json_access.items(json_access.get(request, "input")), calls),
         _str(json_access.get(request, "previous_response_id")),
+    )
+
+
+def without_history(request: Json) -> Json:
+    """A request without its messages: the model, the tools, the options."""
+    return (
+        {key: value for key, value in request.items() if key not in _HISTORY} if isinstance(request, dict) else request
     )
 
 
@@ -145,20 +155,27 @@ def _results(entry: Json) -> Iterator[ToolResult]:
     kind = json_access.get(entry, "type")
     if json_access.get(entry, "role") in ("tool", "function") and not any(_responses(entry)):
         name = json_access.get(entry, "tool_name") or json_access.get(entry, "name")
-        yield _result(json_access.get(entry, "tool_call_id"), json_access.get(entry, "content"), name)
+        yield _result(entry, json_access.get(entry, "tool_call_id"), json_access.get(entry, "content"), name)
     elif isinstance(kind, str) and (kind.endswith("_call_output") or kind == "tool_search_output"):
-        yield _result(json_access.get(entry, "call_id"), json_access.get(entry, "output"))
+        yield _result(entry, json_access.get(entry, "call_id"), json_access.get(entry, "output"))
     for part in _parts(entry):
         if json_access.get(part, "type") == "tool_result":
-            yield _result(json_access.get(part, "tool_use_id"), json_access.get(part, "content"))
+            yield _result(part, json_access.get(part, "tool_use_id"), json_access.get(part, "content"))
     for response in _responses(entry):
-        yield _result(
-            json_access.get(response, "id"), json_access.get(response, "response"), json_access.get(response, "name")
-        )
+        content, name = json_access.get(response, "response"), json_access.get(response, "name")
+        yield _result(response, json_access.get(response, "id"), content, name)
 
 
-def _result(identity: Json, content: Json, name: Json = "") -> ToolResult:
-    return ToolResult(_str(identity), _str(name), _content(content), identity)
+def _result(owner: Json, identity: Json, content: Json, name: Json = "") -> ToolResult:
+    return ToolResult(_str(identity), _str(name), _content(content), identity, error_mark(owner))
+
+
+def error_mark(result: Json) -> str:
+    """The field by which a protocol marks a result as an error; `""` if there is none."""
+    marks = {
+        "is_error": (True,), "isError": (True,), "success": (False,), "status": ("error", "failed", "incomplete"),
+    }  # fmt: skip
+    return next((key for key, values in marks.items() if json_access.get(result, key) in values), "")
 
 
 def _responses(entry: Json) -> Iterator[dict[str, Json]]:

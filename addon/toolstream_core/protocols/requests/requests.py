@@ -80,6 +80,10 @@ class Requests:
         """What the user said last; `""` where that is not known."""
         return turns.words(request)
 
+    def opening(self, request: Json) -> str:
+        """What the user said first; `""` where that is not known."""
+        return turns.opening(request)
+
     def unstreamed_path(self, path: str) -> str:
         """The path, with its query, of the same request for a whole answer."""
         return path

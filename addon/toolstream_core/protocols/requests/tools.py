@@ -29,6 +29,7 @@ class OfferedTool(NamedTuple):
     """Whether it takes text of any form."""
     namespace: str = ""
     """The namespace in which it is offered (Responses), which its calls name; `""` outside of any."""
+    description: str = ""
 
 
 class ToolChoice(NamedTuple):
@@ -47,7 +48,7 @@ def offered(request: Json) -> list[OfferedTool]:
         kind = json_access.get(tool, "type")
         if kind in _RUN_BY_CLIENT and json_access.get(tool, "defer_loading") is not True:
             custom = kind == "custom" and not any(key in tool for key in _SCHEMAS)
-            found += [OfferedTool(name, schema, custom, namespace) for name, schema in _tool(tool)]
+            found += [OfferedTool(one.name, one.schema, custom, namespace, one.description) for one in _tool(tool)]
     return found
 
 
@@ -75,7 +76,7 @@ def _name_in(entry: Json) -> str:
 
 def schemas(request: Json) -> dict[str, Json]:
     """The JSON schema of the parameters of each tool, by the tool's name."""
-    return dict(_declared(request))
+    return {tool.name: tool.schema for tool in _declared(request)}
 
 
 def model_in_body(request: Json) -> str | None:
@@ -112,7 +113,7 @@ def earlier_ids(request: Json) -> frozenset[str]:
     return frozenset(found)
 
 
-def _declared(request: Json) -> Iterator[tuple[str, Json]]:
+def _declared(request: Json) -> Iterator[OfferedTool]:
     for tool, _ in _defined(request):
         yield from _tool(tool)
     for tool in json_access.items(json_access.get(request, "functions")):
@@ -140,7 +141,7 @@ def _flat(entries: Json, namespace: str) -> Iterator[tuple[Json, str]]:
             yield from _flat(json_access.get(entry, "tools"), name if isinstance(name, str) else "")
 
 
-def _tool(tool: Json) -> Iterator[tuple[str, Json]]:
+def _tool(tool: Json) -> Iterator[OfferedTool]:
     if not isinstance(tool, dict):
         return
     for key in ("functionDeclarations", "function_declarations"):
@@ -149,4 +150,11 @@ def _tool(tool: Json) -> Iterator[tuple[str, Json]]:
     inner = tool["function"] if isinstance(tool.get("function"), dict) else tool
     name = inner.get("name")
     if isinstance(name, str) and name:
-        yield name, next((inner[key] for key in _SCHEMAS if key in inner), None)
+        schema = next((inner[key] for key in _SCHEMAS if key in inner), None)
+        yield OfferedTool(name, schema, description=description_of(inner))
+
+
+def description_of(tool: Json) -> str:
+    """What a tool says of itself."""
+    found = json_access.get(tool, "description")
+    return found if isinstance(found, str) else ""

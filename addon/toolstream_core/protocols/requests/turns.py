@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from toolstream_core.model import Json
 
@@ -22,13 +22,12 @@ def results(request: Json) -> int:
 
 def words(request: Json) -> str:
     """What the user said last; `""` where that is not known."""
-    prompt = json_access.get(request, "input")
-    if isinstance(prompt, str):
-        return prompt
-    for entry in reversed(list(_entries(request))):
-        if json_access.get(entry, "role") == "user" and (text := _text(entry)):
-            return text
-    return ""
+    return next(_said(request, reversed(list(_entries(request)))), "")
+
+
+def opening(request: Json) -> str:
+    """What the user said first; `""` where that is not known."""
+    return next(_said(request, _entries(request)), "")
 
 
 def after_last_answer(request: Json) -> dict[str, Json]:
@@ -46,6 +45,17 @@ def _is_answer(entry: Json) -> bool:
         return True
     kind = json_access.get(entry, "type")
     return isinstance(kind, str) and (kind.endswith("_call") or kind == "reasoning")
+
+
+def _said(request: Json, entries: Iterable[Json]) -> Iterator[str]:
+    """The user's texts among entries; the prompt alone where the request has one."""
+    prompt = json_access.get(request, "input")
+    if isinstance(prompt, str):
+        yield prompt
+        return
+    for entry in entries:
+        if json_access.get(entry, "role") == "user" and (text := _text(entry)):
+            yield text
 
 
 def _entries(request: Json) -> Iterator[Json]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Final, override
 
-from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.resolver import Calls
 from toolstream_core.model import ABSENT, Fragment, Kind, Phase
@@ -99,7 +98,7 @@ class ResponsesCalls(Calls):
             fragment = fragment._replace(name=ABSENT)
         if call.start_input is not None and fragment.phase is Phase.MORE and fragment.arguments and not call.over:
             if not goes_on(call.start_input, fragment.arguments):
-                call.arguments = ArgumentText()
+                call.arguments = call.arguments.renewed()
             call.start_input = None
         elif fragment.phase is Phase.OPEN and call.start_input is not None and fragment.arguments == call.start_input:
             fragment = fragment._replace(arguments=ABSENT)
@@ -109,7 +108,7 @@ class ResponsesCalls(Calls):
         if known_already and fragment.phase in {Phase.MORE, Phase.CLOSE}:
             fragment = fragment._replace(arguments=ABSENT)
         elif fragment.phase in {Phase.ARGUMENTS, Phase.CLOSE} and corrects(call, fragment):
-            call.arguments = ArgumentText()
+            call.arguments = call.arguments.renewed()
         whole = call.arguments.whole
         super()._fill(call, fragment)
         if fragment.phase is Phase.WHOLE and not whole:

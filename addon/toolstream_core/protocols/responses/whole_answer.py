@@ -30,7 +30,7 @@ def events(answer: Payload, cut: Cut) -> list[Payload]:
     for place, item in enumerate(json_access.items(answer.get("output"))):
         if isinstance(item, dict):
             made += _item_events(item, place, cut)
-    kind = answer.get("status") if answer.get("status") in {"failed", "incomplete"} else "completed"
+    kind = answer.get("status") if answer.get("status") in ("failed", "incomplete") else "completed"
     return [*made, {"type": f"response.{kind}", "response": answer}]
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from mitmproxy.io import tnetstring
 
 from toolstream_core.proxy.capture.batch import Batch
 from toolstream_core.proxy.capture.packing import BYTES, LIST, Streamed, packed_cuts
@@ -35,13 +38,21 @@ class Shared:
 class KeptBody:
     """One body. Used by the writer's thread alone."""
 
-    def __init__(self, shared: Shared, known: Sequence[str], coding: str = "", *, compared: bool = False) -> None:
+    def __init__(
+        self,
+        shared: Shared,
+        known: Sequence[str],
+        coding: str = "",
+        *,
+        compared: bool = False,
+        head: Callable[[], bytes] | None = None,
+    ) -> None:
         """`known` are secrets of the request; `coding` is the content coding that is undone.
 
-        `compared`: whether the `digest` will be asked for.
+        `compared`: whether the `digest` will be asked for. `head`: as for `Spool`.
         """
         self._redactor = QuickRedactor(shared.redaction, known, shared.seen)
-        self._bytes, self._cuts = (Spool(shared.folder, shared.memory) for _ in range(2))
+        self._bytes, self._cuts = Spool(shared.folder, shared.memory, head), Spool(shared.folder, shared.memory)
         self._begun: float | None = None
         self._digest = hashlib.sha256() if compared else None
         self._decode: Callable[[bytes], bytes] | None = None
@@ -70,6 +81,27 @@ class KeptBody:
                 self._digest.update(piece)
         self._bytes.write(self._redactor.feed(*pieces))
         return self.size - before
+
+    def so_far(self) -> tuple[bytes, list[list[int]]] | None:
+        """The complete lines and their cuts, redacted as if the body ended here; `None` where there are none."""
+        if self.failure is not None:
+            return None
+        body = b"".join((*self._bytes.pieces(), deepcopy(self._redactor).finish()))
+        body = body[: body.rfind(b"\n") + 1]
+        packed = b"".join(self._cuts.pieces())
+        cuts: list[list[int]] = []
+        left = len(body)
+        noted: Any = tnetstring.loads(b"%d:%b%b" % (len(packed), packed, LIST))
+        for when, size in noted:
+            if left > 0:
+                cuts.append([when, min(size, left)])
+                left -= size
+        return (body, cuts) if body else None
+
+    @property
+    def has_name(self) -> bool:
+        """Whether a later start finds the body's own file."""
+        return self._bytes.has_name
 
     def end(self) -> None:
         """No more comes. Raises `OSError`."""

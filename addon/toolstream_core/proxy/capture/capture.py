@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
-import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,12 +12,14 @@ from toolstream_core.proxy.capture.body import Shared
 from toolstream_core.proxy.capture.draft import Draft, Ending, SlowDiskError, Store
 from toolstream_core.proxy.capture.folder import Folder, QuotaError
 from toolstream_core.proxy.capture.recording import Recording
+from toolstream_core.proxy.capture.recovery import recover
 from toolstream_core.proxy.capture.when import When, is_kept
 from toolstream_core.proxy.capture.worker import Worker
+from toolstream_core.proxy.options import size_of
+from toolstream_core.redact import raised_at
 from toolstream_core.redaction import TextMode, redaction_of
 
 if TYPE_CHECKING:
-    import enum
     from collections.abc import Sequence
 
     from mitmproxy import http
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from toolstream_core.redaction import Redaction
 
 logger = logging.getLogger(__name__)
-
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
-_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
 class Capture:
@@ -52,13 +49,17 @@ class Capture:
 
     def configure(self, options: Options) -> None:
         """Take the options. Raises `OptionsError`."""
-        limit = size_of(options.toolstream_capture_max)
+        limit = size_of("toolstream_capture_max", options.toolstream_capture_max)
         redaction = _redaction(options.toolstream_capture_text, options.toolstream_capture_secret)
-        self._when = When(_one_of("toolstream_capture_when", options.toolstream_capture_when, When))
+        self._when = When(options.toolstream_capture_when)
         self._full = self._failing = False
         self._store = None
         if options.toolstream_capture:
             folder = _folder(options.toolstream_capture, limit)
+            for path in recover(folder):
+                logger.warning(
+                    "toolstream_capture: recovered a response that was cut off when the proxy was killed: %s", path
+                )
             self._store = Store(folder, Shared(folder.path, redaction), self._failed, self._wrote)
 
     def begin(self, flow: http.HTTPFlow) -> Recording | None:
@@ -90,42 +91,24 @@ class Capture:
                 self._full = True
                 logger.error(
                     "toolstream_capture: %s; no more flows are captured. "
-                    "Delete some and start anew, or set toolstream_capture_max higher.",
+                    "Delete some and restart, or raise toolstream_capture_max.",
                     error,
                 )
         elif isinstance(error, OSError | SlowDiskError):
             if not self._failing:
                 self._failing = True
-                why = error.strerror if isinstance(error, OSError) else "the disk is too slow for what comes"
+                why = error.strerror if isinstance(error, OSError) else "the disk is too slow for the traffic"
                 logger.error("toolstream_capture: flow %s is not captured: %s. Traffic goes on.", flow_id, why)
         else:
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            place = f"{type(error).__name__} at {Path(where.filename).name}:{where.lineno}"
-            logger.error("toolstream_capture: flow %s is not captured: %s. Traffic goes on.", flow_id, place)
-
-
-def size_of(text: str) -> int:
-    """Bytes that a text like `500M` says. Raises `OptionsError`."""
-    found = _SIZE.fullmatch(text.strip())
-    size = int(float(found[1]) * _UNITS[found[2].lower()]) if found else 0
-    if size <= 0:
-        message = f"toolstream_capture_max: {text!r} is no number of bytes; right would be, for example, 500M or 2G"
-        raise OptionsError(message)
-    return size
+            why = raised_at(error)
+            logger.error("toolstream_capture: flow %s is not captured: %s. Traffic goes on.", flow_id, why)
 
 
 def _redaction(text: str, secrets: Sequence[str]) -> Redaction:
-    mode = TextMode(_one_of("toolstream_capture_text", text, TextMode))
     try:
-        return redaction_of(secrets, mode)
+        return redaction_of(secrets, TextMode(text))
     except ValueError as error:
         raise OptionsError(f"toolstream_capture_secret: {error}") from error
-
-
-def _one_of(option: str, value: str, known: type[enum.StrEnum]) -> str:
-    if value not in set(known):
-        raise OptionsError(f"{option}: {value!r} is none of {', '.join(known)}")
-    return value
 
 
 def _folder(text: str, limit: int) -> Folder:
@@ -134,10 +117,10 @@ def _folder(text: str, limit: int) -> Folder:
         folder = Folder(path, limit)
     except OSError as error:
         message = (
-            f"toolstream_capture: {text!r} cannot be written to ({error.strerror}). "
-            "Right would be a folder that you may write to, or the path of one that can be made."
+            f"toolstream_capture: {text!r} is not writable ({error.strerror}). "
+            "Expected a writable folder, or a new path in a writable one."
         )
         raise OptionsError(message) from error
     if folder.made:
-        logger.info("toolstream_capture: made the folder %s", path)
+        logger.info("toolstream_capture: created the folder %s", path)
     return folder

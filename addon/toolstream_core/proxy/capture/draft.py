@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mitmproxy import flow, http
+from mitmproxy import flow as flows
+from mitmproxy import http
 
 from toolstream_core.fixtures import content_of, redacted_state
 from toolstream_core.fixtures.chunks import LINE_ENDS
@@ -16,6 +18,7 @@ from toolstream_core.protocols.requests import asked
 from toolstream_core.proxy.capture.body import KeptBody, Shared
 from toolstream_core.proxy.capture.names import stem
 from toolstream_core.proxy.capture.packing import numbers, pack
+from toolstream_core.proxy.capture.snapshot import Snapshot
 from toolstream_core.redaction import known_secrets, redacted_body, redacted_text
 from toolstream_core.report.jsonform import record_object
 from toolstream_core.wire.frame import parse
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.capture.batch import Batch
     from toolstream_core.proxy.capture.folder import Folder
 
+KILLED = "the proxy was killed"
+"""How a response ended that was recovered from its spool."""
 VERSION = 1
 """Of `flow.metadata["toolstream"]`."""
 
@@ -63,7 +68,7 @@ class SlowDiskError(Exception):
 
 
 class Draft:
-    """One flow's bodies as they come. Used by the worker's thread alone, but for `too_slow` and `compares`."""
+    """One flow's bodies as they come. Used by the worker's thread alone, but for `give_up` and `compares`."""
 
     def __init__(self, store: Store, flow_id: str, request: http.Request) -> None:
         """Nothing has come."""
@@ -72,15 +77,20 @@ class Draft:
         self._known = known_secrets(request.headers.items(multi=True), request.path)
         self._upstream: KeptBody | None = None
         self._client: KeptBody | None = None
+        self._snapshot = Snapshot(store.folder.path)
         self._failed = False
+        self.state: Callable[[], dict[str, Any]] | None = None
+        """Gives the flow as mitmproxy saves it, while it goes on."""
         self.compares = False
         """Whether what the client gets is taken too; known before anything comes."""
 
     def add_upstream(self, batch: Batch, coding: str) -> None:
         """Take chunks that upstream said."""
         if self._upstream is None:
-            self._upstream = self._body(coding)
+            self._upstream = self._body(coding, self._packed_opening if self.state is not None else None)
         self._add(self._upstream, batch)
+        if self._upstream.has_name:
+            self._snapshot.close()
 
     def add_client(self, batch: Batch) -> None:
         """Take pieces that the client got."""
@@ -88,42 +98,60 @@ class Draft:
             self._client = self._body()
         self._add(self._client, batch)
 
-    def too_slow(self) -> None:
-        """Give up: there is no room for what comes."""
-        self._fail(SlowDiskError())
+    def save(self) -> None:
+        """Write what has come so far where a later start finds it."""
+        body = self._upstream
+        if self._failed or body is None or body.has_name or self.state is None or (so_far := body.so_far()) is None:
+            return
+        flow, content, chunks = self._opening["flow"], *so_far
+        noted = {**flow["metadata"]["toolstream"], "chunks": chunks}
+        state = {**flow, "response": {**flow["response"], "content": content}, "metadata": {"toolstream": noted}}
+        self._snapshot.write(pack({**self._opening, "flow": state}).pieces())
+
+    def give_up(self, error: Exception) -> None:
+        """Report, once, that the flow is not captured."""
+        if not self._failed:
+            self._failed = True
+            self._store.failed(self._id, error)
 
     def finish(self, ending: Ending) -> None:
         """Write the flow."""
-        try:
-            if not self._failed:
-                self._store.wrote(self._write(ending))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the traffic goes on
-            self._fail(error)
-        finally:
-            self.discard()
+        if not self._failed:
+            self._store.wrote(self._write(ending))
 
     def discard(self) -> None:
         """Forget it all."""
+        self._snapshot.close()
         for body in (self._upstream, self._client):
             if body is not None:
                 body.close()
 
-    def _body(self, coding: str = "") -> KeptBody:
-        return KeptBody(self._store.bodies, self._known, coding, compared=self.compares)
+    def _body(self, coding: str = "", head: Callable[[], bytes] | None = None) -> KeptBody:
+        return KeptBody(self._store.bodies, self._known, coding, compared=self.compares, head=head)
+
+    def _packed_opening(self) -> bytes:
+        return b"".join(pack(self._opening).pieces())
+
+    @cached_property
+    def _opening(self) -> dict[str, Any]:
+        """The flow before its body, for `recover`."""
+        assert self.state is not None
+        ending = Ending(self.state(), None, KILLED, differs=False)
+        clean = self._clean(ending)
+        noted = {"version": VERSION, "text": self._store.bodies.redaction.text.value, "broken": KILLED}
+        clean["metadata"] = {"toolstream": noted}
+        if clean["response"] is not None:
+            clean["response"]["headers"] = [
+                [name, value]
+                for name, value in clean["response"]["headers"]
+                if name.lower() not in {b"content-encoding", b"content-length"}
+            ]
+        return {"flow": clean, "name": self._name(ending)}
 
     def _add(self, body: KeptBody, batch: Batch) -> None:
-        if self._failed:
-            return
-        try:
+        if not self._failed:
             body.add(batch)
             self._store.folder.make_room(sum(one.size for one in (self._upstream, self._client) if one is not None))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the traffic goes on
-            self._fail(error)
-
-    def _fail(self, error: Exception) -> None:
-        if not self._failed:
-            self._failed = True
-            self._store.failed(self._id, error)
 
     def _write(self, ending: Ending) -> Path:
         for body in (self._upstream, self._client):
@@ -140,7 +168,7 @@ class Draft:
         """The flow's state without secrets, and without what bodies it may have had."""
         state = {**ending.state, "metadata": {}, "backup": None, "websocket": None}
         if ending.broken is not None and state["error"] is None:
-            state["error"] = flow.Error(ending.broken).get_state()
+            state["error"] = flows.Error(ending.broken).get_state()
         return redacted_state(state, self._store.bodies.redaction)
 
     def _put_body(self, response: dict[str, Any]) -> None:

@@ -49,7 +49,7 @@ class Folder:
             return
         self._used = self._measured()  # some may have been deleted
         if self._used + size > self.limit:
-            raise QuotaError(f"{self.path} holds {self._used} bytes of captures, and {size} more are too many")
+            raise QuotaError(f"{self.path} contains {self._used} bytes of captures; {size} more exceed the limit")
 
     def write(self, stem: str, size: int, pieces: Iterable[bytes]) -> Path:
         """Write `size` bytes to a new file, `STEM-NNNN.flow`, or nothing at all. Raises `OSError` and `QuotaError`."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.proxy.capture.batch import Batch
-from toolstream_core.proxy.capture.draft import Ending
+from toolstream_core.proxy.capture.draft import Ending, SlowDiskError
 from toolstream_core.proxy.provided import provided
 
 if TYPE_CHECKING:
@@ -25,6 +28,11 @@ _OVERHEAD = 150
 _CUT = 40
 """Bytes that the size of one of its chunks takes."""
 
+SAVED_AFTER = 2.0
+"""Seconds after which what came is where a start after a kill of the proxy finds it."""
+_SHARE = 50
+"""How many times as long as a save took, the next one waits at least."""
+
 type Take = Callable[[float, bytes, Sequence[int]], None]
 """Takes what came, or went, at once: the arguments of `Batch.add`."""
 
@@ -36,6 +44,7 @@ class Recording:
         """`kept` decides, when the flow is over, whether it is written."""
         self._draft, self._worker, self._kept = draft, worker, kept
         self._head = _head(flow.response)
+        draft.state = lambda: self._state(flow)
         if self._head is not None and provided(flow) is not None:
             # The provider has set a length so that the answer can go in any case; none was recorded.
             self._head["headers"] = [field for field in self._head["headers"] if field[0].lower() != b"content-length"]
@@ -43,18 +52,25 @@ class Recording:
         self._came = _Chunks(self._upstream_said)
         self._went = _Chunks(self._client_got)
         self._lost = self._over = False
-        self.take_upstream: Take = self._came.add
-        """Takes what upstream said, its coding not undone."""
+        self._due: asyncio.TimerHandle | None = None
+        """When what came is saved."""
+        self._pause, self._size_saved = SAVED_AFTER, 0
 
     @property
     def size(self) -> int:
         """The bytes that upstream said so far."""
         return self._came.size
 
+    def take_upstream(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
+        """Take what upstream sent, its coding not undone."""
+        self._safely(self._came.add, when, data, sizes)
+        if self._due is None:
+            self._arm()
+
     def take_client(self) -> Take:
         """What takes what the client gets, from the first byte on, where that may be something else."""
         self._draft.compares = True
-        return self._went.add
+        return partial(self._safely, self._went.add)
 
     def answered(self, response: http.Response, request: http.Request) -> None:
         """Upstream was asked otherwise than the client asked: take what it was asked, and said, as a whole."""
@@ -67,15 +83,55 @@ class Recording:
 
         `differs`: whether the client got the bytes in another time, or with another end, on purpose.
         """
-        if self._over:
-            return
-        self._over = True
+        if not self._over:
+            self._over = True
+            if self._due is not None:
+                self._due.cancel()
+            self._safely(self._finish, lambda: Ending(self._state(flow), record, broken, differs))
+            self._safely(self._worker.submit, self._draft.discard, self)
+
+    def give_up(self, error: Exception) -> None:
+        """Capture no more of the flow, and report why. Called by the worker's thread too."""
+        self._lost = True
+        self._draft.give_up(error)
+
+    def _safely(self, do: Callable[..., object], *args: object) -> None:
+        """Call `do`: no error of a capture reaches the traffic."""
+        try:
+            do(*args)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the traffic goes on
+            self.give_up(error)
+
+    def _arm(self) -> None:
+        with contextlib.suppress(RuntimeError):  # no loop runs
+            self._due = asyncio.get_running_loop().call_later(self._pause, self._safely, self._save)
+
+    def _rearm(self) -> None:
+        """After a save: the next one is due after more bytes."""
+        self._due = None
+        if self.size > self._size_saved and not self._over:
+            self._arm()
+
+    def _save(self) -> None:
+        self._came.flush()
+        self._size_saved = self.size
+        if not self._lost:
+            self._worker.submit(partial(self._saved, asyncio.get_running_loop()), self)
+
+    def _saved(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Save, in the worker's thread; what comes from then on is saved later."""
+        begun = time.monotonic()
+        self._draft.save()
+        self._pause = max(SAVED_AFTER, _SHARE * (time.monotonic() - begun))
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the proxy ends
+            loop.call_soon_threadsafe(self._rearm)
+
+    def _finish(self, ended: Callable[[], Ending]) -> None:
         self._came.flush()
         self._went.flush()
-        ending = Ending(self._state(flow), record, broken, differs)
-        draft = self._draft
-        done = draft.discard if self._lost or not self._kept(ending) else lambda: draft.finish(ending)
-        self._worker.submit(done)
+        ending = ended()
+        if not self._lost and self._kept(ending):
+            self._worker.submit(partial(self._draft.finish, ending), self)
 
     def _state(self, flow: http.HTTPFlow) -> dict[str, Any]:
         """The flow as mitmproxy saves it, the response's head as upstream said it, without the body."""
@@ -96,9 +152,8 @@ class Recording:
         self._submit(lambda: self._draft.add_client(batch), size)
 
     def _submit(self, job: Callable[[], None], size: int) -> None:
-        if not self._lost and not self._worker.submit(job, size):
-            self._lost = True
-            self._draft.too_slow()
+        if not self._lost and not self._worker.submit(job, self, size):
+            self.give_up(SlowDiskError())
 
 
 class _Chunks:

@@ -31,6 +31,10 @@ class SeenForms:
         """None was seen."""
         self._digests: set[bytes] = set()
 
+    def __deepcopy__(self, memo: object) -> SeenForms:
+        """The same object: bodies share it."""
+        return self
+
     def holds(self, form: Form) -> bool:
         """Whether it was seen."""
         return _digest(form) in self._digests

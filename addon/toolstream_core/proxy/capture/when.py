@@ -40,7 +40,8 @@ def _asks_llm(ending: Ending) -> bool:
     request = http.Request.from_state(ending.state["request"])
     if request.method != "POST":
         return False
-    return asked.read(request.path, parse(content_of(request))) is not None
+    body = content_of(request)
+    return asked.may_be_llm(request.path, body) and asked.read(request.path, parse(body)) is not None
 
 
 def _failed(ending: Ending) -> bool:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ROOM = 16 * 1024 * 1024
+ROOM = 32 * 1024 * 1024
 """Bytes that may wait to be worked on."""
-PATIENCE = 0.25
-"""Seconds that the proxy's loop waits for room at most."""
+
+
+class Owner(Protocol):
+    """What jobs belong to."""
+
+    def give_up(self, error: Exception) -> None:
+        """Take the error of a job, in the worker's thread."""
 
 
 class Worker:
@@ -20,18 +25,25 @@ class Worker:
 
     def __init__(self) -> None:
         """Nothing runs."""
-        self._jobs: deque[tuple[Callable[[], None], int]] = deque()
+        self._jobs: deque[tuple[Callable[[], None], Owner, int]] = deque()
         self._waiting = 0
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def submit(self, job: Callable[[], None], size: int = 0) -> bool:
-        """Let `job` run, which must not raise; `False`, and it does not, where the bytes find no room in time."""
+    def submit(self, job: Callable[[], None], owner: Owner, size: int = 0) -> bool:
+        """Queue `job`; return `False`, and drop it, where there is no room for its bytes.
+
+        Never waits: all streams would stand still. What else waits of the same `owner` is dropped then. The owner gets
+        the exception of a job that raises; the thread goes on.
+        """
         with self._changed:
-            if size and not self._changed.wait_for(self._has_room, PATIENCE):
+            if size and self._waiting >= ROOM:
+                dropped = [one for one in self._jobs if one[1] is owner]
+                self._jobs = deque(one for one in self._jobs if one[1] is not owner)
+                self._waiting -= sum(one[2] for one in dropped)
                 return False
-            self._jobs.append((job, size))
+            self._jobs.append((job, owner, size))
             self._waiting += size
             self._changed.notify_all()
         if self._thread is None:
@@ -49,17 +61,17 @@ class Worker:
             self._thread = None
         self._closed = False
 
-    def _has_room(self) -> bool:
-        return self._waiting < ROOM
-
     def _run(self) -> None:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: bool(self._jobs) or self._closed)
                 if not self._jobs:
                     return
-                job, size = self._jobs.popleft()
-            job()
+                job, owner, size = self._jobs.popleft()
+            try:
+                job()
+            except Exception as error:  # noqa: BLE001 - other captures go on
+                owner.give_up(error)
             with self._changed:
                 self._waiting -= size
                 self._changed.notify_all()

@@ -45,6 +45,8 @@ class SocketAnswer:
         """Whether its messages came as binary ones."""
         self.others: list[SavedMessage] = []
         """What the client sent while it came: to steer it, or to cancel it."""
+        self._out: list[bytes] = []
+        """What may go by now."""
         self.over = False
         """Whether nothing more of it goes to the client."""
         if saved is not None and saved.messages:
@@ -102,29 +104,42 @@ class SocketAnswer:
         self.over = True
         return [*self._messages.made(last), *self._messages.end(), *self._end_of_half()]
 
+    def release(self, why: str) -> list[bytes]:
+        """After an internal error, as `why` says: what came and has not gone. Nothing more is read."""
+        self.over = True
+        waiting = [] if self._delivery is None else self._delivery.take_waiting()
+        held = self.watch.release(RuntimeError(why))
+        return [*self._out, *self._messages.made([*waiting, *held]), *self._messages.end()]
+
     def advance(self) -> tuple[list[bytes], Break | None]:
         """What may go by now, and how the socket breaks, if it does."""
-        out: list[bytes] = []
-        while self._delivery is not None and not self.over and self._delivery.advance():
+        broken = None
+        while self._delivery is not None and broken is None and not self.over and self._delivery.advance():
             step = self._delivery.step
             if isinstance(step, bytes):
-                out += self._messages.made([step])
+                self._out += self._messages.made([step])
             elif isinstance(step, Break) and self.watch.half is not None:
                 self.over = True
-                out += self._error()
+                self._out += self._error()
             elif isinstance(step, Break):
-                return out, step
+                broken = step
             elif isinstance(step, End) or self.watch.over:
                 self.over = True
-                out += self._messages.end()
+                self._out += self._messages.end()
             else:
                 break
-        return out, None
+        out, self._out = self._out, []
+        return out, broken
 
     @property
     def timed(self) -> bool:
         """Whether something of it may go later than it came."""
         return self._delivery is not None
+
+    @property
+    def waiting(self) -> int:
+        """Bytes of it that came and wait to be sent."""
+        return 0 if self._delivery is None else self._delivery.waiting
 
     @property
     def pause(self) -> float | None:

@@ -50,12 +50,13 @@ class SocketRelay:
         restore: Callable[[bytes], bytes],
         closed: Callable[[SocketAnswer], None],
         strayed: Callable[[str], None],
+        failed: Callable[[], None],
     ) -> None:
         """`host` is the server, where it has no other.
 
         `begin` makes an answer, none of one that the provider is still to begin.
         `restore` gives a client's message the provider's own ids; `strayed` is told of errors that belong to no answer.
-        `closed` is called with each answer of which nothing more goes.
+        `closed` is called with each answer of which nothing more goes, `failed` after an internal error.
         """
         self.flow = flow
         self.wire = wire
@@ -73,6 +74,7 @@ class SocketRelay:
         self._restore = restore
         self._closed = closed
         self._strayed = strayed
+        self.failed = failed
         self._going: dict[str, list[SocketAnswer]] = {}
         """Answers that have a part of them still to go, by lane, in order."""
 
@@ -95,16 +97,20 @@ class SocketRelay:
         answer = part.answer
         answer.binary = binary
         made = answer.take(message.content)
-        if part.ends and not answer.over:
-            last = answer.end()
-            made = last if made == [] else made if not last else [*([message.content] if made is None else made), *last]
-        if made is not None and self.ordered:
-            message.drop()
-            self._send(made, answer)
+        if made is not None:
+            self._replace(message, made, answer)
+        if part.ends and not answer.over and (last := answer.end()):
+            self._replace(message, last if message.dropped else [message.content, *last], answer)
         if answer.over:
             self._forget(answer)
         elif answer.timed:
             self.advance()
+
+    def _replace(self, message: WebSocketMessage, made: list[bytes], answer: SocketAnswer) -> None:
+        """Send what a provider's message became."""
+        if self.ordered:
+            self._send(made, answer)
+            message.drop()
 
     def advance(self) -> None:
         """Let go what is due by now."""
@@ -123,6 +129,11 @@ class SocketRelay:
         pauses = [pause for one in self._going.values() if one and (pause := one[0].pause) is not None]
         return min(pauses, default=None)
 
+    @property
+    def waiting(self) -> int:
+        """Bytes of the provider's messages that wait to be sent."""
+        return sum(one.waiting for waiting in self._going.values() for one in waiting)
+
     def close(self) -> None:
         """The socket is being closed. In order, by the provider, that is also the end of what it was saying."""
         websocket = self.flow.websocket
@@ -131,6 +142,11 @@ class SocketRelay:
         for answer in self._lanes.close():
             self._send(answer.end(), answer)
         self.advance()
+
+    def release(self, why: str) -> None:
+        """After an internal error: stop reading, and send what came and has not gone."""
+        for answer in [one for waiting in self._going.values() for one in waiting]:
+            self._send(answer.release(why), answer)
 
     def end(self, broken: str) -> None:
         """The socket is over; `broken` says how, where no fault broke it."""
@@ -147,12 +163,12 @@ class SocketRelay:
         restored = self._restore(message.content)
         answer = self._lanes.asked(message.content)
         if answer is not None and answer.error is not None:
-            message.drop()
             self._answer(answer, answer.error)
+            message.drop()
             return
         if restored != message.content and self.ordered and not self.served:
-            message.drop()
             self.outgoing.append(Outgoing(restored, to_client=False, binary=binary))
+            message.drop()
         if answer is not None:
             answer.binary = binary
             return

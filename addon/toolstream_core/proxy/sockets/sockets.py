@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 from dataclasses import replace
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_STOPPED: Final = "toolstream stopped reading the socket"
+_STOPPED: Final = "toolstream stopped reading the WebSocket"
 _INTERNAL_ERROR: Final = 1011
 """https://www.rfc-editor.org/rfc/rfc6455#section-7.4"""
 REFUSED: Final = "toolstream_refused"
@@ -83,13 +84,13 @@ class Sockets:
             return False
         if not any(wire.falls_back and wire.claims(flow.request.path) for wire in SOCKETS):
             return False
-        error = {"message": "toolstream refuses WebSockets here; ask over HTTP", "type": "invalid_request_error"}
+        error = {"message": "toolstream rejects WebSockets here; use HTTP", "type": "invalid_request_error"}
         flow.response = http.Response.make(
             426,
             json.dumps({"error": {**error, "param": None, "code": "websocket_refused"}}),
             {"content-type": "application/json", "upgrade": "HTTP/1.1", "connection": "upgrade"},
         )
-        flow.comment = "refused by toolstream_websocket"
+        flow.comment = "rejected by toolstream_websocket"
         flow.metadata[REFUSED] = True
         return True
 
@@ -104,6 +105,10 @@ class Sockets:
         """Whether a socket has no provider but us."""
         return flow.id in self._served
 
+    def reads(self, flow: http.HTTPFlow) -> bool:
+        """Whether the messages of a WebSocket are read."""
+        return flow.id in self._relays or flow.id in self._unknown
+
     def start(self, flow: http.HTTPFlow) -> None:
         """A socket was opened."""
         if self.mode != "read":
@@ -111,12 +116,12 @@ class Sockets:
         wire = next((one for one in SOCKETS if one.claims(flow.request.path)), None)
         if wire is not None:
             if self._answers.settings.destream:
-                logger.warning("toolstream does not destream the WebSocket %s: an answer there always streams", flow.id)
+                logger.warning("toolstream does not destream the WebSocket %s: its responses always stream", flow.id)
             self._watch(flow, wire)
             return
         self._unknown[flow.id] = 0
         if claiming(flow.request.path) is not None:
-            logger.warning("toolstream cannot read the WebSocket %s, which passes as it is", flow.id)
+            logger.warning("toolstream cannot read the WebSocket %s and forwards it unchanged", flow.id)
 
     def message(self, flow: http.HTTPFlow) -> None:
         """A message came, the flow's last one."""
@@ -130,8 +135,7 @@ class Sockets:
         try:
             relay.take(message)
         except Exception:  # noqa: BLE001 - the message goes on, whatever it is
-            logger.error("toolstream stopped reading the socket %s and passes it on as it is", flow.id)  # noqa: TRY400
-            self._stop(flow)
+            self._failed(flow)
         if not relay.kept:
             del flow.websocket.messages[:-1]
 
@@ -167,6 +171,7 @@ class Sockets:
             lambda content: with_own_ids(content, self._ids, place),
             self._close,
             lambda error: self._answers.strayed(flow, wire.dialect, error),
+            lambda: self._failed(flow),
         )
         self._relays[flow.id] = relay
         relay.kept = _wanted_by_user()
@@ -175,7 +180,7 @@ class Sockets:
         if self._answers.settings.rewrites or relay.served:
             relay.ordered = self._order(relay)
             if not relay.ordered:
-                logger.warning("toolstream only reads the socket %s: it was opened before repairs were on", flow.id)
+                logger.warning("toolstream only reads the WebSocket %s: it was opened before repairs were on", flow.id)
         return relay
 
     def _begin(self, relay: SocketRelay, request: SocketRequest) -> SocketAnswer | None:
@@ -225,13 +230,18 @@ class Sockets:
         self._answers.close(flow, answer.watch)
         ctx.master.addons.trigger(ToolstreamSocketResponseHook(flow))
 
-    def _stop(self, flow: http.HTTPFlow) -> None:
+    def _failed(self, flow: http.HTTPFlow) -> None:
         relay = self._relays.pop(flow.id, None)
-        if relay is not None:
-            relay.ordered = False
-            if relay.served:
-                relay.broken = Break(BreakKind.CLOSE, _STOPPED, _INTERNAL_ERROR)
+        if relay is None:
+            return
+        logger.error("toolstream stopped reading the WebSocket %s and forwards it unchanged", flow.id)
+        if relay.served:
+            relay.broken = Break(BreakKind.CLOSE, _STOPPED, _INTERNAL_ERROR)
+        with contextlib.suppress(Exception):  # whatever else is wrong, messages pass
+            if relay.ordered and not relay.served:
+                relay.release(_STOPPED)
             relay.end(_STOPPED)
+        relay.ordered = False
 
 
 def _wanted_by_user() -> bool:

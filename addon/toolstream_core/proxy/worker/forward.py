@@ -60,6 +60,6 @@ class Forward:
 
 
 def _unknown(request: http.Request) -> http.Response:
-    message = f"toolstream: {request.method} {request.path.partition('?')[0]} names no provider to forward to"
+    message = f"toolstream: {request.method} {request.path.partition('?')[0]} does not name a provider to forward to"
     body = {"error": {"message": message, "type": "no_route", "param": None, "code": "no_route"}}
     return http.Response.make(STATUS, json.dumps(body), {"content-type": "application/json"})

@@ -39,15 +39,15 @@ class Guard:
         """Answer in place of a server that must not be asked."""
         if flow.response is None and not self._allows(flow.request.host, flow.request.port):
             what = f"{flow.request.method} {flow.request.pretty_host}{flow.request.path.partition('?')[0]}"
-            message = f"toolstream: no saved flow answers {what}, and this proxy has no network"
+            message = f"toolstream: no saved flow matches {what}, and this proxy has no network access"
             body = {"error": {"message": message, "type": "no_network", "param": None, "code": "no_network"}}
             flow.response = http.Response.make(STATUS, json.dumps(body), {"content-type": "application/json"})
-            flow.comment = "refused: no network"
+            flow.comment = "rejected: no network access"
 
     def server_connect(self, data: ServerConnectionHookData) -> None:
         """Refuse the connection itself, for what is not HTTP."""
         if data.server.address is not None and not self._allows(*data.server.address[:2]):
-            data.server.error = f"toolstream: there is no network here, {data.server.address[0]} is refused"
+            data.server.error = f"toolstream: no network access, {data.server.address[0]} is rejected"
 
     def _allows(self, host: str, port: int) -> bool:
         if self.network is Network.ALL:

@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Any
 from toolstream_core.engine.sink import Sink
 from toolstream_core.fixtures import content_of
 from toolstream_core.fixtures.sockets import SOCKET
+from toolstream_core.proxy.exchange import secrets_of
 from toolstream_core.proxy.kept import KeptWatch
 from toolstream_core.proxy.replay import REPLAY
 from toolstream_core.proxy.resend import RESENT
 from toolstream_core.proxy.worker.sent_events import SentEvents, sent_events
-from toolstream_core.redact import HIDDEN, is_secret_header, redacted
+from toolstream_core.redact import HIDDEN, is_secret_header, raised_at, redacted
 from toolstream_core.report.jsonform import record_object
 from toolstream_core.report.layout import Label
 from toolstream_core.report.paint import plain
 from toolstream_core.report.text import EndLines
-from toolstream_core.report.verdict import advice_text
+from toolstream_core.report.verdict import advice_text, as_marker
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from mitmproxy import http
 
@@ -39,6 +40,8 @@ class Entry:
     """One request and its answer."""
 
     request: dict[str, Any]
+    hide: Callable[[str], str]
+    """Redacts, the secrets of the request included."""
     sinks: int = 0
     """How many readers of the answer have not yet seen its end."""
     over: bool = False
@@ -54,14 +57,15 @@ class Entry:
         return {"request": self.request, "over": self.over, **self.answer, **sent}
 
     def _sent(self) -> SentEvents:
-        hide = partial(redacted, secrets=()) if self.watch is None else self.watch.hide
         kept = self.watch.sent if isinstance(self.watch, KeptWatch) else None
         if kept is not None:
             described = kept.exchange
-            return sent_events(kept.body or b"", described.content_type, described.content_encoding, hide)
+            return sent_events(kept.body or b"", described.content_type, described.content_encoding, self.hide)
         if self.flow is None or self.flow.response is None:
             return SentEvents([], truncated=False)
-        return sent_events(content_of(self.flow.response), self.flow.response.headers.get("content-type", ""), "", hide)
+        return sent_events(
+            content_of(self.flow.response), self.flow.response.headers.get("content-type", ""), "", self.hide
+        )
 
 
 class Ledger:
@@ -77,23 +81,27 @@ class Ledger:
         """The addon behind all others."""
 
     def request(self, flow: http.HTTPFlow) -> None:
-        """Keep it, but for its credentials."""
+        """Keep it without its credentials, except for the body, which tests read."""
         if RESENT in flow.metadata:
             return
         headers = [
             [name, HIDDEN if is_secret_header(name) else value]
             for name, value in flow.request.headers.items(multi=True)
         ]
+        secrets = secrets_of(flow.request)
+        hide = partial(redacted, secrets=secrets)
         self.entries[flow.id] = Entry(
             {
                 "number": len(self.entries),
                 "method": flow.request.method,
-                "url": flow.request.pretty_url,
-                "path": flow.request.path,
+                "url": hide(flow.request.pretty_url),
+                "path": hide(flow.request.path),
                 "headers": headers,
                 "body": content_of(flow.request).decode("utf-8", "replace"),
                 "socket": SOCKET in flow.metadata,
-            }
+                "secrets": secrets,
+            },
+            hide,
         )
 
     def toolstream_socket_request(self, flow: http.HTTPFlow) -> None:
@@ -109,7 +117,7 @@ class Ledger:
         entry.watch = watch
         exchange = watch.exchange
         label = Label(f"#{entry.request['number'] + 1}", exchange.host, status=exchange.status)
-        lines = EndLines(self.line, label, hide=watch.hide)
+        lines = EndLines(self.line, label, hide=watch.hide, syntax=as_marker)
         return (lines, Answer(entry, watch))
 
     def judged(self, told: ToldVerdict) -> None:
@@ -118,7 +126,7 @@ class Ledger:
         if entry is not None:
             entry.answer["verdict"] = self.verdict(told)
             label = Label(f"#{entry.request['number'] + 1}")
-            for line in told.text.lines(label.begin(), label.tag, plain, advice_text(told.explained)):
+            for line in told.text.lines(label.begin(), label.tag, plain, advice_text(told.explained, as_marker)):
                 self.line(line)
 
     def verdict(self, told: ToldVerdict) -> dict[str, Any]:
@@ -182,12 +190,12 @@ class Closing:
         entry = self._ledger.entries.get(flow.id)
         if entry is not None:
             self._note(entry, flow)
-            entry.answer["broken"] = flow.error.msg if flow.error else "connection lost"
+            entry.answer["broken"] = entry.hide(flow.error.msg) if flow.error else "connection lost"
             entry.over = True
 
     def _note(self, entry: Entry, flow: http.HTTPFlow) -> None:
         entry.flow = flow
-        entry.answer["comment"] = flow.comment
+        entry.answer["comment"] = entry.hide(flow.comment)
         entry.answer["replay"] = flow.metadata.get(REPLAY)
         if flow.response is not None:
             entry.answer["status"] = flow.response.status_code
@@ -202,5 +210,6 @@ class LogKeeper(logging.Handler):
         self.ledger = ledger
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep its message."""
-        self.ledger.line(record.getMessage())
+        """Keep its message; of an error with a traceback only where it was raised."""
+        error = record.exc_info[1] if record.exc_info else None
+        self.ledger.line(redacted(record.getMessage()) if error is None else f"internal error: {raised_at(error)}")

@@ -21,6 +21,8 @@ from toolstream_core.proxy.worker.forward import Forward
 from toolstream_core.proxy.worker.guard import Guard, Network
 from toolstream_core.proxy.worker.ledger import Ledger, LogKeeper
 from toolstream_core.proxy.worker.tally import Tally
+from toolstream_core.redact import raised_at
+from toolstream_core.report.verdict import as_flags
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -52,7 +54,7 @@ async def _serve(channel: Channel) -> None:
     except (exceptions.OptionsError, OSError, KeyError, ServiceError) as error:
         channel.reply({"error": _one_line(error)})
         return
-    channel.reply({"port": port})
+    channel.reply({"port": port, "view": service.view_address})
     await service.work(channel)
     # Whoever started this may have been killed, and the folder holds a private key.
     shutil.rmtree(first["confdir"], ignore_errors=True)
@@ -90,6 +92,7 @@ class Service:
             "configure": self._configure,
             "tell": self._tell,
             "finish": self._finish,
+            "view": self._view,
             "accompany": self._accompany,
         }
         self._finished = False
@@ -112,13 +115,18 @@ class Service:
         self._master.options.set(*self._wanted)
         if not await self._server.setup_servers():
             port = self._master.options.listen_port
-            why = f"port {port} is taken; name another, or 0 for any that is free" if port else self._ledger.log[-1]
+            why = f"port {port} is in use; name another, or 0 for any free port" if port else self._ledger.log[-1]
             raise ServiceError(f"the proxy cannot listen on {HOST}: {why}")
         self._master.addons.add(termlog.TermLog())
         self._master.options.update(termlog_verbosity="warn")
         await self._master.running()
         self._port = self._guard.port = self._forward.port = self._server.listen_addrs()[0][1]
         return self._port
+
+    @property
+    def view_address(self) -> str | None:
+        """Where the live view is, if it is on."""
+        return None if self._addon.served is None else self._addon.served.address
 
     async def work(self, channel: Channel) -> None:
         """Carry out orders one after the other; the end of them, or SIGTERM, is the proxy's end."""
@@ -141,7 +149,7 @@ class Service:
         except exceptions.OptionsError as error:
             return {"error": _one_line(error)}
         except Exception as error:  # noqa: BLE001 - who started this has to learn of it, and may go on
-            return {"error": f"{type(error).__name__}: {_one_line(error)}"}
+            return {"error": f"internal error: {raised_at(error)}"}
 
     async def _reset(self, order: dict[str, Any]) -> None:
         """As if newly started, with other options: no connection, no state, nothing kept."""
@@ -185,9 +193,22 @@ class Service:
         await self._master.done()
         return {**self._tally.as_json(), "captured": [str(path) for path in self._addon.capture.written]}
 
+    async def _view(self, order: dict[str, Any]) -> str | None:
+        """The client has ended: the page, or, once no viewer has been connected for so many seconds, nothing."""
+        served = self._addon.served
+        if served is None:
+            return None
+        served.view.end()
+        if order["idle"] is None:
+            return await asyncio.to_thread(served.view.finished_page)
+        await served.server.unwatched(order["idle"])
+        return None
+
     def _add_ours(self) -> None:
         told = self._ledger if self._keep else self._tally
-        addon = self._addon = ToolstreamAddon(told.listeners, told.judged, ids_kept=self._keep, gated=True)
+        addon = self._addon = ToolstreamAddon(
+            told.listeners, told.judged, syntax=as_flags, ids_kept=self._keep, gated=True
+        )
         first: list[object] = [self._ledger] if self._keep else []
         last: list[object] = [self._ledger.last if self._keep else self._tally]
         self._guard = Guard(self._network)

@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mitmproxy import http
+    from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
     from toolstream_core.model import Record
     from toolstream_core.proxy.verdicts import ToldVerdict
     from toolstream_core.proxy.watch import Watch
 
+_MOST_UNREACHED: Final = 8
+"""Servers that are remembered, as what is counted must not grow."""
 _COUNTED: Final = ("requests", "others", "refused", "websockets", "unopened", "answers", "calls")
 
 
@@ -37,6 +40,13 @@ class Tally(Sink):
         self._faults: Counter[str] = Counter()
         self._verdicts: Counter[str] = Counter()
         self._advice: dict[str, str] = {}
+        self._unreached: dict[str, str] = {}
+
+    def server_connect_error(self, data: ServerConnectionHookData) -> None:
+        """No connection to a server: over TLS, its requests are never seen."""
+        if data.server.address is not None and len(self._unreached) < _MOST_UNREACHED:
+            host, port = data.server.address[:2]
+            self._unreached[f"{host}:{port}"] = data.server.error or "no reason given"
 
     def request(self, flow: http.HTTPFlow) -> None:
         """A request came."""
@@ -88,6 +98,7 @@ class Tally(Sink):
             "faults": dict(self._faults),
             "verdicts": dict(self._verdicts),
             "advice": self._advice,
+            "unreached": self._unreached,
         }
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from toolstream_core.sources.interaction import Headers
 
 _NO_BODY = "its body is not in the cassette"
-_RIGHT = 'is no VCR cassette: that would be YAML or JSON with "interactions"'
+_RIGHT = 'is not a VCR cassette: expected YAML or JSON with "interactions"'
 
 
 def interactions(data: bytes, source: str) -> Iterator[Interaction]:

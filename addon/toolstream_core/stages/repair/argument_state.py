@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.arguments import ENDLESS, ArgumentText, Room
 from toolstream_core.calls.json_grammar import STRING, WHITE
 from toolstream_core.calls.json_text import meaning
 from toolstream_core.defects.arguments import INVALID_ARGUMENTS
@@ -28,12 +28,13 @@ class ArgumentState:
     """What one call's fragments have come to so far."""
 
     __slots__ = (
-        "_behind", "_cumulative", "_escapes", "_free", "_halves", "_head", "_presumed", "_quoted", "_size",
+        "_behind", "_cumulative", "_escapes", "_free", "_halves", "_head", "_presumed", "_quoted", "_room", "_size",
         "_stale", "_suspect", "_text", "_waiting", "replaced",
     )  # fmt: skip
 
-    def __init__(self, on: Callable[[Row], bool]) -> None:
-        """`on` says whether a row's repair is switched on."""
+    def __init__(self, on: Callable[[Row], bool], room: Room = ENDLESS) -> None:
+        """`on` says whether a row's repair is switched on; what is kept takes `room`."""
+        self._room = room
         self._halves = Surrogates()
         self._escapes = Escapes() if on(INVALID_ARGUMENTS) else None
         """Follows the text where its escapes are to be repaired."""
@@ -47,7 +48,7 @@ class ArgumentState:
         """Nothing has come but a placeholder."""
         self._head = ""
         self._size = 0
-        self._text = ArgumentText(MAX_SPELT)
+        self._text = ArgumentText(MAX_SPELT, self._room)
         """The fragments joined, from behind a placeholder on, up to where they are whole."""
         self._behind: Behind | None = None
         """What follows the arguments, once they are a whole object."""
@@ -96,7 +97,7 @@ class ArgumentState:
 
         It begins as the object that is open began, or is an object's begin that cannot go on with that one.
         """
-        if not self.half:
+        if self._free or not self.half:
             return False
         text, again = self._text.text(), piece.strip(WHITE)
         alike = len(again) > 1 and text.lstrip(WHITE).startswith(again)
@@ -107,7 +108,7 @@ class ArgumentState:
 
         Escapes that are none of JSON's, and control characters, break nothing: models write them.
         """
-        if not self.half or (self._text.in_string and STRING.fullmatch(piece)):
+        if self._free or not self.half or (self._text.in_string and STRING.fullmatch(piece)):
             return False
         if piece.startswith(self._head) or self._text.restarted_by(piece):
             return True

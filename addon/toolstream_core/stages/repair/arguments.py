@@ -109,12 +109,15 @@ class ArgumentRepair(ArgumentState):
     def _first(self, piece: str, judge: Judge, *, may_wait: bool) -> Emitted:
         if self.replaced and "{" in self._presumed and not begins_object(piece):
             return self._given_back(piece, judge)
+        if self._text.truncated:
+            self._head, self._free = piece.lstrip(WHITE)[:1], True
+            return Emitted(self._finished(piece, judge))
         before = _BEFORE_ARGUMENTS.match(piece)
         if before is not None:
             return self._from_placeholder(piece[: before.end()], piece[before.end() :], judge)
         self._head = piece
         if piece.lstrip(WHITE).startswith('"'):
-            self._quoted = Quoted()
+            self._quoted = Quoted(self._room)
             emitted = Emitted("")
             emitted.text = self._finished(self._decoded(self._quoted, piece, emitted, judge, may_wait=may_wait), judge)
             return emitted
@@ -197,6 +200,9 @@ class ArgumentRepair(ArgumentState):
         repair = judge(CUMULATIVE_ARGUMENTS, "a delta carries all arguments so far instead of the next ones")
         if piece.startswith(before):
             self._cumulative, self._stale = piece, ""
+            self._room.left -= len(piece) - len(before)
+            if self._room.left < 0:
+                self._cumulative, self._free = "", True
             if piece.endswith("}") and is_object(piece):
                 self._behind = Behind(piece)
             return piece[len(before) :] if repair else piece

@@ -31,6 +31,9 @@ UNREAD: Final = 256
 SHORT: Final = 1024
 """Characters of a text that may be kept so."""
 
+LONG: Final = 16 * 1024
+"""Bytes of an event that is not kept so, nor are those before it."""
+
 
 class CallKeeper(Wrapper[Repairer], HoldsBesideText, SkippableWhole):
     """A repairer, with an eye on what a plain client has of the calls before it and behind it."""
@@ -81,8 +84,9 @@ class CallKeeper(Wrapper[Repairer], HoldsBesideText, SkippableWhole):
             return gone
         if self._waiting or len(gone) != 1 or gone[0].number != event.frame.number:
             self._note_waiting(event, gone)
-        if self._over or len(self._unread) > UNREAD:
-            return self._followed(self._sent, gone, last=False)
+        long = event.frame.raw[LONG:]
+        if self._over or long or len(self._unread) > UNREAD:
+            return self._followed(self._sent, gone, last=False, leave=0 if long else UNREAD)
         self._unread += gone
         return gone
 
@@ -117,10 +121,10 @@ class CallKeeper(Wrapper[Repairer], HoldsBesideText, SkippableWhole):
             self._waiting.add(event.frame.number)
         self._waiting.difference_update([frame.number for frame in gone])
 
-    def _followed(self, sent: PlainCalls, gone: list[Frame], *, last: bool) -> list[Frame]:
+    def _followed(self, sent: PlainCalls, gone: list[Frame], *, last: bool, leave: int = UNREAD) -> list[Frame]:
         """What goes on, with calls that are said again before what says that the answer is over, or at the `last`."""
         self._unread += gone
-        self._take_unread(sent, leave=UNREAD)
+        self._take_unread(sent, leave=leave)
         if not (self._over or last):
             return gone
         for at, frame in enumerate(gone):

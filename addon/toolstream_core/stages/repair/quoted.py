@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.calls.arguments import ArgumentText, Room
 from toolstream_core.calls.json_grammar import WHITE, WS
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.defects.arguments import DOUBLE_ENCODED_ARGUMENTS
@@ -38,10 +38,10 @@ class Quoted:
 
     __slots__ = ("_kept", "_pieces", "_sure", "_text")
 
-    def __init__(self) -> None:
-        """Nothing has come."""
+    def __init__(self, room: Room) -> None:
+        """Nothing has come; what is kept takes `room`."""
         self._pieces: list[str] = []
-        self._text = ArgumentText(MAX_QUOTED)
+        self._text = ArgumentText(MAX_QUOTED, room)
         self._sure = False
         """Whether the object has begun."""
         self._kept = False
@@ -53,7 +53,7 @@ class Quoted:
         self._text.add(piece)
         if self._text.ended:
             return self._closed(judge) or self.let_go(piece)
-        if not self._may_hold() or not self._text.viable or self._text.size > MAX_QUOTED:
+        if not self._may_hold() or not self._text.viable or self._text.truncated:
             return self.let_go(piece)
         self._kept = judge(DOUBLE_ENCODED_ARGUMENTS, "the arguments are JSON within a JSON string")
         return "" if self._kept else piece

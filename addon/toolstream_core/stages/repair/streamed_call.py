@@ -45,7 +45,7 @@ class StreamedCall(ABC):
         self.call = call
         self._context = context
         self._on = on
-        self._arguments = ArgumentRepair(on)
+        self._arguments = ArgumentRepair(on, call.arguments.room)
 
     @abstractmethod
     def judge(self, row: Row, message: str) -> bool:
@@ -67,7 +67,7 @@ class StreamedCall(ABC):
     def begin_anew(self) -> None:
         """Its start is sent once more."""
         self._anew, self.given = True, False
-        self._arguments = ArgumentRepair(self._on)
+        self._arguments = ArgumentRepair(self._on, self.call.arguments.room)
 
     def is_restarted_by(self, piece: object) -> bool:
         """Whether a delta begins anew behind half of the arguments."""

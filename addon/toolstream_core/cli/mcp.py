@@ -1,0 +1,32 @@
+"""`toolstream mcp`: the reports as tools of an MCP server on standard input and output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from toolstream_core.cli.errors import UsageError
+from toolstream_core.sources.demo import is_demo
+from toolstream_core.sources.files import STDIN
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until standard input ends. Raises `UsageError`."""
+    if STDIN in args.paths:
+        raise UsageError("- cannot be read: standard input carries the protocol. Expected files or folders")
+    if not args.paths and args.view is None:
+        raise UsageError("nothing to report on. Expected files, or --view ADDRESS")
+    for path in args.paths:
+        if not is_demo(path) and not os.path.lexists(path):
+            raise UsageError(f"no such file or directory: {path}. Expected flow files, or a folder of these")
+    try:
+        from toolstream_core.cli.mcp_tools import server
+    except ImportError as error:
+        install = f"{sys.executable} -m pip install 'mcp>=2'"
+        raise UsageError(f"`toolstream mcp` needs the package mcp. Install it: {install}") from error
+    server(args.paths, args.command_line, args.view).run("stdio")
+    return 0

@@ -1,0 +1,72 @@
+"""`toolstream view`: what a client did with saved responses, as one page."""
+
+from __future__ import annotations
+
+import sys
+import webbrowser
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from toolstream_core.cli.errors import UsageError
+from toolstream_core.cli.inspection import CLEAN, UNREADABLE
+from toolstream_core.cli.output import Output, check_outputs
+from toolstream_core.cli.reading import Reading, shown_name
+from toolstream_core.fixtures.atomic import write_atomic
+from toolstream_core.model import ABSENT
+from toolstream_core.sources.files import READABLE, STDIN, answers
+from toolstream_core.view.assemble import document_text, page
+from toolstream_core.view.document import ViewBuilder
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+    from toolstream_core.model import Json
+    from toolstream_core.sources.saved import Saved
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the page, or the document. Raises `UsageError`."""
+    if args.open and (args.output is None or args.format == "json"):
+        raise UsageError("--open needs a page: -o FILE without --format json")
+    nothing = f"{', '.join(args.paths)}: no LLM response found. Expected {READABLE}"
+    code = write_view(args, args.paths, ViewBuilder(raw=args.raw), nothing, args.request)
+    if args.open and code == CLEAN:
+        webbrowser.open(args.output.resolve().as_uri())
+    return code
+
+
+def write_view(
+    args: argparse.Namespace, paths: Sequence[str], builder: ViewBuilder, nothing: str, request: Json = ABSENT
+) -> int:
+    """Write what `builder` makes of the responses in files, and return the exit code.
+
+    Raises `UsageError`, with the message `nothing` where it takes none of them.
+    """
+    as_page = args.format == "html"
+    if args.output is None and as_page:
+        raise UsageError(f"missing -o FILE. Expected, for example: toolstream {args.command} {paths[0]} -o page.html")
+    if args.output is not None:
+        inputs = [Path(path) for path in paths if path != STDIN]
+        check_outputs([Output(args.output, "-o", args.force)], inputs)
+    reading = Reading(partial(answers, read_flows=_read_flows, request=request), builder.take)
+    for path in paths:
+        reading.read(path)
+    if builder.empty:
+        if not reading.failed:
+            raise UsageError(nothing)
+        return UNREADABLE
+    document = builder.document([shown_name(path) for path in paths])
+    text = f"{page(document) if as_page else document_text(document)}\n"
+    if args.output is None:
+        sys.stdout.write(text)
+    else:
+        write_atomic(args.output, text.encode("utf-8", "backslashreplace"), replace=args.force)
+    return UNREADABLE if reading.failed else CLEAN
+
+
+def _read_flows(stream: BinaryIO, source: str) -> Iterator[Saved]:
+    from toolstream_core.proxy import flowfile
+
+    return flowfile.answers(stream, source)

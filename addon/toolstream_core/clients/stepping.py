@@ -1,0 +1,175 @@
+"""A response read by a client model, entry by entry: what each entry changes, and the calls at the end."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolstream_core.clients.deviations import ROWS
+from toolstream_core.clients.entries import shortened
+from toolstream_core.clients.fields import MADE_UP, CallValues, readable
+from toolstream_core.clients.grouping import Grouping
+from toolstream_core.clients.model import Kept
+from toolstream_core.clients.outcome import is_valid, kept, kept_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from toolstream_core.clients.entries import Entry
+    from toolstream_core.clients.model import ClientModel
+    from toolstream_core.clients.value import Edit
+    from toolstream_core.protocols.call_form import CallForm
+
+_UNREAD: Final = "does not read the events that contain the call"
+
+
+class What(enum.StrEnum):
+    """What an entry does to a client's calls."""
+
+    OPENED = "opened"
+    """The client opens a call; `id`, `name` and `arguments` are its first values."""
+    REPLACED = "replaced"
+    """The values that are given replace those of the call."""
+    APPENDED = "appended"
+    """The values that are given are appended to those of the call; none given: the entry changes nothing."""
+    SKIPPED = "skipped"
+    """The client skips the entry."""
+
+
+class Change(NamedTuple):
+    """A change of a client's calls."""
+
+    event: int
+    """The number of the event."""
+    fragment: int
+    """The place of the fragment in the event's content."""
+    place: int | None
+    """The place of the call among the client's calls, in the order in which they were opened; `None`: skipped."""
+    what: What
+    id: str | None = None
+    name: str | None = None
+    arguments: str | None = None
+
+
+class SteppedCall(NamedTuple):
+    """A call that a client has at the end of a response."""
+
+    id: str
+    """`""` if it has none, or if the client generates it."""
+    name: str
+    arguments: str
+    """As the client makes them: completed, emptied, wrapped."""
+    place: int | None = None
+    """As in `Change`; `None`: the client made the call up."""
+    valid: bool = True
+    """Whether the arguments are valid JSON, or empty."""
+    dropped: str = ""
+    """Why the client drops the call; `""`: it keeps it."""
+
+
+class Trace(NamedTuple):
+    """How some client models read a response."""
+
+    models: tuple[ClientModel, ...]
+    """Those that read it so."""
+    changes: tuple[tuple[Change, ...], ...]
+    """By entry."""
+    calls: tuple[SteppedCall, ...]
+    """As `Stepper.calls`, at the end."""
+
+
+class Stepper:
+    """Reads a response as the client of a model does, entry by entry. An entry costs its own bytes."""
+
+    def __init__(self, model: ClientModel, form: CallForm, choice: int | None = None) -> None:
+        """`choice`: the only one that the client reads; by default that of the first entry."""
+        self._model, self._form = model, form
+        self._grouping = Grouping(model, form, choice)
+        self._values: list[CallValues] = []
+        """By place of the call."""
+
+    @property
+    def splits(self) -> bool:
+        """As `Grouping.splits`."""
+        return self._grouping.splits
+
+    def take(self, entry: Entry) -> tuple[Change, ...]:
+        """What `entry` changes."""
+        group = self._grouping.take(entry)
+        if group is None:
+            return (Change(entry.event, entry.at, None, What.SKIPPED),)
+        opened, renewed = group.place == len(self._values), len(group.entries) == 1
+        if opened:
+            self._values.append(CallValues(self._model, self._form))
+        elif renewed:
+            self._values[group.place] = CallValues(self._model, self._form)
+        values = self._values[group.place]
+        edits = values.take(group, entry)
+        if opened or renewed:
+            what = What.OPENED if opened else What.REPLACED
+            now = (self._id(values), values.name.text(), values.arguments.text())
+            return (Change(entry.event, entry.at, group.place, what, *now),)
+        return tuple(_changes(entry, group.place, (None, *edits[1:]) if self._model.id in MADE_UP else edits))
+
+    def calls(self) -> list[SteppedCall]:
+        """What the client has if the response ends here: the calls that it keeps, in its order, then the others."""
+        model, groups = self._model, self._grouping.groups
+        keeps = kept(groups, self._form, model)
+        made_up = SteppedCall("", "", "")
+        read = [self._call(one.place) if one.entries else made_up for one in keeps]
+        left = {one.place for one in keeps if one.entries}
+        known = {one.place for one in groups if readable(one, model.source)}
+        words = {True: ROWS[model.kept].words if model.kept is not Kept.ALL else "", False: _UNREAD}
+        dropped = (one.place for one in groups if one.place not in left)
+        return [*read, *(self._call(one)._replace(dropped=words[one in known]) for one in dropped)]
+
+    def _id(self, values: CallValues) -> str:
+        return "" if self._model.id in MADE_UP else values.id.text()
+
+    def _call(self, place: int) -> SteppedCall:
+        values = self._values[place]
+        made = kept_arguments(values.arguments.text(), self._model.invalid, self._model.no_object)
+        return SteppedCall(self._id(values), values.name.text(), made, place, is_valid(made))
+
+
+def reads(model: ClientModel, form: CallForm, entries: Iterable[Entry]) -> list[SteppedCall]:
+    """The calls that the client of `model` has at the end of a response."""
+    stepper = Stepper(model, form)
+    for one in entries:
+        stepper.take(one)
+    return [one for one in stepper.calls() if not one.dropped]
+
+
+def traces(
+    models: Iterable[ClientModel], form: CallForm, entries: Sequence[Entry], choice: int | None = None
+) -> list[Trace]:
+    """How each of `models` reads a response, in the order of the first model of each trace; `choice` as in `Stepper`.
+
+    Models that read the shortened entries alike read all entries alike.
+    """
+    short = shortened(entries)
+    alike: dict[tuple[_Read, ClientModel | None], list[ClientModel]] = {}
+    for model in dict.fromkeys(models):
+        stepper = Stepper(model, form, choice)
+        read = _read(stepper, short)
+        alike.setdefault((read, model if stepper.splits else None), []).append(model)
+    found: list[Trace] = []
+    for (read, _), group in alike.items():
+        whole = read if len(short) == len(entries) else _read(Stepper(group[0], form, choice), entries)
+        found.append(Trace(tuple(group), *whole))
+    return found
+
+
+type _Read = tuple[tuple[tuple[Change, ...], ...], tuple[SteppedCall, ...]]
+"""The changes of a response, and the calls at its end."""
+
+
+def _read(stepper: Stepper, entries: Iterable[Entry]) -> _Read:
+    return tuple(map(stepper.take, entries)), tuple(stepper.calls())
+
+
+def _changes(entry: Entry, place: int, edits: Sequence[Edit | None]) -> Iterator[Change]:
+    for what, appended in ((What.REPLACED, False), (What.APPENDED, True)):
+        texts = [one.text if one is not None and one.appended is appended else None for one in edits]
+        if any(one is not None for one in texts) or (appended and not any(edits)):
+            yield Change(entry.event, entry.at, place, what, *texts)

@@ -1,0 +1,17 @@
+"""Folders that are no Python code and that the package brings along: saved flows and the pages of defects.
+
+They exist once in the repository. A clone has them beside `addon/`, an installed package has a copy inside it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+_PACKAGE: Final = Path(__file__).resolve().parent
+
+
+def packaged(folder: str) -> Path:
+    """A folder, by its path in the repository."""
+    installed = _PACKAGE / folder
+    return installed if installed.is_dir() else _PACKAGE.parents[1] / folder

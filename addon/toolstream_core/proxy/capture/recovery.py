@@ -1,0 +1,70 @@
+"""Captures that a killed proxy left in their spools, written as flows that broke off."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from mitmproxy import http
+from mitmproxy.io import tnetstring
+
+from toolstream_core.engine.session import read_body
+from toolstream_core.proxy.capture import locks
+from toolstream_core.proxy.capture.draft import KILLED, Ending
+from toolstream_core.proxy.capture.folder import QuotaError
+from toolstream_core.proxy.capture.packing import BYTES, Streamed, pack
+from toolstream_core.proxy.capture.spool import HIDDEN, PIECE, SPOOL
+from toolstream_core.proxy.capture.when import When, is_kept
+from toolstream_core.proxy.exchange import exchange_of, request_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from toolstream_core.proxy.capture.folder import Folder
+
+
+def recover(folder: Folder) -> Iterator[Path]:
+    """Write each spool whose owner is gone as a flow, once, and give the flow's file. Others are not touched."""
+    for path in sorted(folder.path.glob(f"{HIDDEN}*{SPOOL}")):
+        with contextlib.suppress(OSError, QuotaError), path.open("rb") as file:
+            locks.lock(file)
+            said = os.fstat(file.fileno())
+            if not said.st_nlink or (not said.st_size and time.time() - said.st_mtime < locks.YOUNG):
+                continue  # recovered by another start; just made
+            written = _written(folder, file, said.st_size)
+            path.unlink()
+            if written is not None:
+                yield written
+
+
+def _written(folder: Folder, file: BinaryIO, size: int) -> Path | None:
+    """The flow's file; `None` where even the head of the spool is incomplete, or where no LLM responded."""
+    try:
+        head: Any = tnetstring.load(file)
+        flow, name = head["flow"], head["name"]
+        noted = flow["metadata"]["toolstream"]
+        if "chunks" not in noted:  # no snapshot: the body follows
+            body = Streamed(BYTES, size - file.tell(), lambda: iter(lambda: file.read(PIECE), b""))
+            flow["response"]["content"] = body
+            noted["chunks"] = [[0, body.size]] if body.size else []
+        packed = pack(flow)
+    except (ValueError, KeyError, TypeError):
+        return None
+    if isinstance(flow["response"]["content"], bytes) and not _is_llm(flow):
+        return None
+    return folder.write(name, packed.size, packed.pieces())
+
+
+def _is_llm(state: dict[str, Any]) -> bool:
+    """Whether a capture of the flow would have been kept."""
+    try:
+        flow = cast("http.HTTPFlow", http.HTTPFlow.from_state(deepcopy(state)))  # it empties what it reads
+        body = state["response"]["content"]
+        record = read_body([body], exchange_of(flow, request_json(flow.request)), broken=KILLED)
+        return is_kept(Ending(state, record, KILLED, differs=False), When.ALL)
+    except Exception:  # noqa: BLE001 - the proxy starts, and nothing is lost
+        return True

@@ -1,0 +1,1 @@
+"""The session view, live: recorded while it passes, and served on loopback."""

@@ -1,0 +1,168 @@
+"""What is kept of a response for the live view: its chunks. Knows mitmproxy's flow."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from toolstream_core.proxy.exchange import exchange_of, secrets_of
+from toolstream_core.sources.saved import Saved
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mitmproxy import http
+
+    from toolstream_core.model import Json, Record
+    from toolstream_core.proxy.capture.recording import Take
+
+
+class Recorder(Protocol):
+    """Takes what upstream sent and what the client got, chunk by chunk: `capture.Recording` documents it."""
+
+    @property
+    def size(self) -> int:
+        """Bytes that upstream sent so far."""
+        ...
+
+    def take_upstream(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
+        """Take what upstream sent."""
+        ...
+
+    def take_client(self) -> Take:
+        """What takes what the client gets."""
+        ...
+
+    def answered(self, response: http.Response, request: http.Request) -> None:
+        """Take the response that this one is made from."""
+        ...
+
+    def end(self, flow: http.HTTPFlow, record: Record | None, broken: str | None, *, differs: bool) -> None:
+        """The flow is over."""
+        ...
+
+
+class Both:
+    """Two recorders of one response."""
+
+    def __init__(self, first: Recorder, second: Recorder) -> None:
+        """Both get everything; `first` has the size."""
+        self._first, self._second = first, second
+
+    @property
+    def size(self) -> int:
+        """That of the first."""
+        return self._first.size
+
+    def take_upstream(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
+        """See `Recorder`."""
+        self._first.take_upstream(when, data, sizes)
+        self._second.take_upstream(when, data, sizes)
+
+    def take_client(self) -> Take:
+        """See `Recorder`."""
+        takes = self._first.take_client(), self._second.take_client()
+
+        def take(when: float, data: bytes, sizes: Sequence[int]) -> None:
+            for one in takes:
+                one(when, data, sizes)
+
+        return take
+
+    def answered(self, response: http.Response, request: http.Request) -> None:
+        """See `Recorder`."""
+        self._first.answered(response, request)
+        self._second.answered(response, request)
+
+    def end(self, flow: http.HTTPFlow, record: Record | None, broken: str | None, *, differs: bool) -> None:
+        """See `Recorder`."""
+        self._first.end(flow, record, broken, differs=differs)
+        self._second.end(flow, record, broken, differs=differs)
+
+
+class LiveRecording:
+    """The chunks of one response while they come. Appends only, so that another thread may read.
+
+    An internal error ends the recording, and is reported once; traffic goes on.
+    """
+
+    def __init__(
+        self, flow: http.HTTPFlow, request: Json, keep: Callable[[int], bool], failed: Callable[[Exception], None]
+    ) -> None:
+        """`keep` says whether so many more bytes are kept, and wakes the viewers; `failed` reports a bug of ours."""
+        self.exchange = exchange_of(flow, request)
+        self.secrets = secrets_of(flow.request)
+        self.began = flow.request.timestamp_start
+        self.chunks: list[tuple[int, bytes]] = []
+        """Milliseconds since the first chunk, and bytes."""
+        self.sent: list[bytes] | None = None
+        """What the client got, where that may be something else."""
+        self.broken: str | None = None
+        self.over = False
+        self.size = 0
+        self._keep, self._failed = keep, failed
+        self._first: float | None = None
+        self._lost = False
+
+    def take_upstream(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
+        """See `Recorder`."""
+        del sizes
+        self._first = when if self._first is None else self._first
+        ms = int((when - self._first) * 1000)
+        if data and self._keeps(len(data)):
+            self.chunks.append((ms, data))
+
+    def take_client(self) -> Take:
+        """See `Recorder`."""
+        self.sent = sent = []
+
+        def take(when: float, data: bytes, sizes: Sequence[int]) -> None:
+            del when, sizes
+            if self._keeps(len(data)):
+                sent.append(data)
+
+        return take
+
+    def answered(self, response: http.Response, request: http.Request) -> None:
+        """See `Recorder`."""
+        del request
+        headers = response.headers
+        kind, coding = headers.get("content-type", ""), headers.get("content-encoding", "")
+        self.exchange = replace(self.exchange, content_type=kind, content_encoding=coding)
+        self.take_upstream(time.monotonic(), response.raw_content or b"", ())
+
+    def end(self, flow: http.HTTPFlow, record: Record | None, broken: str | None, *, differs: bool) -> None:
+        """See `Recorder`."""
+        del flow, differs
+        self.broken = broken if record is None else record.broken
+        self.over = True
+        self._keeps(0)
+
+    def saved(self) -> Saved:
+        """The response so far."""
+        chunks = [*self.chunks]
+        return Saved(
+            exchange=self.exchange,
+            chunks=[data for _, data in chunks],
+            times=[ms for ms, _ in chunks],
+            broken=self.broken,
+            secrets=self.secrets,
+            sent=None if self.sent is None else b"".join(self.sent),
+            began=self.began,
+        )
+
+    def _keeps(self, size: int) -> bool:
+        if self._lost:
+            return False
+        try:
+            kept = self._keep(size)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the traffic goes on
+            self._lost = True
+            self._failed(error)
+            return False
+        if kept:
+            self.size += size
+        else:
+            self._lost = True  # with a gap, the rest would be misread
+        return kept

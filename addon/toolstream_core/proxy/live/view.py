@@ -1,0 +1,265 @@
+"""The live view: what passes, as the document of the session view that grows. Knows mitmproxy's flow."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import threading
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from toolstream_core.proxy.live.recording import LiveRecording
+from toolstream_core.redact import redacted
+from toolstream_core.report.judging import SavedVerdict
+from toolstream_core.view.assemble import page
+from toolstream_core.view.clean import without_secrets
+from toolstream_core.view.document import ViewBuilder
+from toolstream_core.view.response import ReadResponse, read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mitmproxy import http
+
+    from toolstream_core.model import Json
+    from toolstream_core.proxy.verdicts import ToldVerdict
+
+LIMIT: Final = 4 * 1024 * 1024
+"""Bytes of responses that are kept; the oldest go first."""
+PAUSE: Final = 0.05
+"""Seconds between two looks at what came: chunks that come close together are one patch."""
+
+
+class Shown:
+    """A response, and what viewers see of it."""
+
+    def __init__(self, recording: LiveRecording) -> None:
+        """Nothing is read."""
+        self.recording = recording
+        self.verdict: SavedVerdict | None = None
+        self.stale = True
+        """Whether something beside events is new."""
+        self.object: dict[str, Any] | None = None
+        """As the document has it; `None` while it is not known to be an LLM's."""
+        self.version = 0
+        """That of the object, its further events apart."""
+        self.complete: ReadResponse | None = None
+        self._reader: ReadResponse | None = None
+        self._fed = 0
+
+    def grow(self) -> None:
+        """Read what came."""
+        recording = self.recording
+        if self._reader is None:
+            if not recording.chunks:
+                return
+            hide = partial(redacted, secrets=recording.secrets)
+            self._reader = ReadResponse(replace(recording.saved(), chunks=(), times=(0,)), hide)
+        reader, chunks = self._reader, recording.chunks[self._fed :]
+        self._fed += len(chunks)
+        for ms, data in chunks:
+            reader.feed(data, ms)
+        if reader.protocol is None:
+            return
+        if self.object is None:
+            self.object = reader.live_object()
+        elif chunks:
+            self.object |= reader.live_object()
+
+    def finish(self) -> None:
+        """Read it as a whole, without secrets."""
+        self._reader = None
+        self.complete = read(without_secrets(self.recording.saved()))
+
+    def drop(self) -> None:
+        """Keep no events of it. Pages that have them keep them."""
+        self.recording.chunks = []
+        self.recording.sent = None
+        self._reader = self.complete = None
+        if self.object is not None:
+            head = {key: value for key, value in self.object.items() if key != "readings"}
+            self.object = {**head, "lanes": [], "events": []}
+
+
+class LiveView:
+    """Records responses, and gives viewers the document and its patches.
+
+    The proxy's loop only appends chunks. All else happens while a viewer is connected, in a thread.
+    """
+
+    def __init__(self, failed: Callable[[Exception], None], limit: int = LIMIT) -> None:
+        """At most `limit` bytes of responses are kept. `failed` reports an internal error."""
+        self.failed = failed
+        self._limit = limit
+        self._kept = 0
+        self._lock = threading.Lock()
+        self._versions = itertools.count(1)
+        self._shown: dict[str, Shown] = {}
+        """By flow, the responses that may change."""
+        self._placed: list[Shown] = []
+        """The responses in the order of the document."""
+        self._waiting: set[asyncio.Event] = set()
+        self._builder = ViewBuilder(live=True)
+        self.ended = False
+        """Whether the client has ended."""
+
+    def begin(self, flow: http.HTTPFlow, request: Json) -> LiveRecording:
+        """A response begins."""
+        recording = LiveRecording(flow, request, self._keep, self.failed)
+        shown = Shown(recording)
+        self._shown[flow.id] = shown
+        for one in self._shown.values():
+            if one.verdict is not None and one.verdict.request == flow.id:
+                one.stale = True
+        return recording
+
+    def judged(self, told: ToldVerdict) -> None:
+        """The client's next request showed what it did with a response."""
+        shown = self._shown.get(told.flow)
+        if shown is not None:
+            calls, hide = told.answer.calls, told.hide
+            shown.verdict = SavedVerdict(told.flow, told.verdict, calls, told.request, hide, told.explained)
+            shown.stale = True
+            self._wake()
+
+    def end(self) -> None:
+        """The client has ended."""
+        self.ended = True
+        self._wake()
+
+    def page(self) -> str:
+        """See `server.Feed`."""
+        return page(ViewBuilder(live=True).document([]), connect="'self'")
+
+    def document(self) -> dict[str, Any]:
+        """See `server.Feed`."""
+        with self._lock:
+            self._grow()
+            return self._builder.assembled([one.object for one in self._placed if one.object])
+
+    def finished_page(self) -> str:
+        """The page as a file: it grows no more."""
+        document = self.document()
+        return page({**document, "generated": {**document["generated"], "live": False}})
+
+    def follow(self) -> LiveCursor:
+        """See `server.Feed`."""
+        return LiveCursor(self)
+
+    def patches(self, cursor: LiveCursor) -> list[dict[str, Any]]:
+        """What is new for a viewer. Called in a thread."""
+        with self._lock:
+            self._grow()
+            found = [patch for place, one in enumerate(self._placed) if (patch := cursor.seen(place, one))]
+            if any("begin" in one for one in found):
+                whole = self._builder.assembled([one.object for one in self._placed if one.object])
+                found.insert(0, {key: whole[key] for key in ("models", "projects", "defects")})
+                found.append({"conversations": whole["conversations"]})
+            if self.ended and not cursor.ended:
+                cursor.ended = True
+                found.append({"ended": True})
+            return found
+
+    def wait(self, event: asyncio.Event) -> None:
+        """Set `event` whenever something came, until `leave`."""
+        self._waiting.add(event)
+
+    def leave(self, event: asyncio.Event) -> None:
+        """Not any more."""
+        self._waiting.discard(event)
+
+    def _grow(self) -> None:
+        """Read what came of each response that is not complete."""
+        for flow, one in list(self._shown.items()):
+            if one.complete is None:
+                self._read(flow, one)
+            elif one.stale:
+                self._complete(one)
+
+    def _read(self, flow: str, one: Shown) -> None:
+        over = one.recording.over
+        one.grow()
+        if over:
+            one.finish()
+            assert one.complete is not None
+            self._builder.requests[flow] = one.complete.saved.exchange.request
+            if one.complete.record is None:
+                one.object = None
+                del self._shown[flow]
+                return
+            self._complete(one)
+        if one.object is not None and not one.version:
+            one.version = next(self._versions)
+            self._placed.append(one)
+
+    def _complete(self, one: Shown) -> None:
+        assert one.complete is not None
+        one.stale = False
+        one.object = self._builder.object_of(one.complete, one.verdict)
+        if one.version:
+            one.version = next(self._versions)
+
+    def _keep(self, size: int) -> bool:
+        """Whether so many more bytes are kept: the oldest responses that are over make room. Wakes the viewers."""
+        self._kept += size
+        for flow, one in list(self._shown.items()) if self._kept > self._limit else ():
+            if self._kept > self._limit and one.recording.over:
+                self._kept -= one.recording.size
+                one.drop()
+                del self._shown[flow]
+        if self._kept > self._limit:
+            self._kept -= size
+            return False
+        self._wake()
+        return True
+
+    def _wake(self) -> None:
+        for event in self._waiting:
+            event.set()
+
+
+class LiveCursor:
+    """How far one viewer has got."""
+
+    def __init__(self, view: LiveView) -> None:
+        """It has seen nothing."""
+        self._view = view
+        self._new = asyncio.Event()
+        self._new.set()
+        view.wait(self._new)
+        self._seen: dict[int, tuple[int, int]] = {}
+        """By place of the response, its version, and how many of its events were seen."""
+        self.ended = False
+        self.closed = False
+
+    async def next(self, seconds: float) -> list[dict[str, Any]]:
+        """See `server.Cursor`."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._new.wait()
+                await asyncio.sleep(PAUSE)
+        if self.closed or not self._new.is_set():
+            return []
+        self._new.clear()
+        return await asyncio.to_thread(self._view.patches, self)
+
+    def seen(self, place: int, one: Shown) -> dict[str, Any] | None:
+        """The patch of a response, which counts as seen then."""
+        assert one.object is not None
+        version, count = self._seen.get(place, (0, 0))
+        events = one.object["events"]
+        self._seen[place] = one.version, len(events)
+        if version != one.version:
+            return {"response": place, "begin": {**one.object, "events": [*events]}}
+        if len(events) <= count:
+            return None
+        changing = {key: one.object[key] for key in ("bytes", "lanes", "calls")}
+        return {"response": place, "events": events[count:], **changing}
+
+    def close(self) -> None:
+        """See `server.Cursor`."""
+        self.closed = True
+        self._view.leave(self._new)
+        self._new.set()

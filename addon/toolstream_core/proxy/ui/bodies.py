@@ -1,0 +1,179 @@
+"""Bodies of streamed LLM responses, kept in memory so that mitmweb and the console can show them."""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mitmproxy import ctx, http
+
+from toolstream_core.fixtures import Chunk, table_of
+from toolstream_core.fixtures.sockets import SOCKET
+from toolstream_core.proxy.flowfile import Cut
+from toolstream_core.proxy.live.recording import LiveRecording
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mitmproxy.coretypes.serializable import State
+
+    from toolstream_core.model import Json
+    from toolstream_core.proxy.kept import KeptWatch
+    from toolstream_core.sources.saved import Saved
+
+
+class KeptResponse(http.Response):
+    """A response with a kept body. Saved or copied, it is as without toolstream, unless streamed bodies are stored."""
+
+    kept: bytes | None = None
+    """The body. One that a user sets in its place is saved as ever."""
+
+    def get_state(self) -> State:
+        """Mitmproxy writes this to files."""
+        state: dict[str, State] = super().get_state()  # type: ignore[no-untyped-call]
+        if state["content"] is self.kept and not ctx.options.store_streamed_bodies:
+            state["content"] = None
+        return state
+
+
+class _Body:
+    """What is kept of one response."""
+
+    def __init__(self, flow: http.HTTPFlow) -> None:
+        """Nothing so far. A flow that mitmproxy forgets is forgotten here too."""
+        self.flow = weakref.ref(flow)
+        self.watch: KeptWatch | None = None
+        self.recording: LiveRecording | None = None
+        """While it comes."""
+        self.saved: Saved | None = None
+        """Once it is over."""
+        self.size = 0
+
+    def drop(self) -> http.HTTPFlow | None:
+        """Keep nothing; the flow, if it has lost its body."""
+        self.recording, self.saved, flow = None, None, self.flow()
+        response = None if flow is None else flow.response
+        if not isinstance(response, KeptResponse) or response.raw_content is not response.kept:
+            return None
+        response.raw_content = response.kept = None
+        return flow
+
+
+class Bodies:
+    """The newest bodies, up to a limit."""
+
+    def __init__(self, failed: Callable[[http.HTTPFlow, Exception], None]) -> None:
+        """Nothing is kept until `limit` is set. `failed` reports an internal error."""
+        self.limit = 0
+        """Bytes that are kept."""
+        self._failed = failed
+        self._bodies: OrderedDict[str, _Body] = OrderedDict()
+        self.size = 0
+        """Bytes that are kept now."""
+        self.dropped: list[http.HTTPFlow] = []
+        """Flows that have lost their bodies; whoever refreshes the list takes them out."""
+
+    def begin(self, flow: http.HTTPFlow, request: Json) -> LiveRecording | None:
+        """What takes the bytes of a streamed response; `None` where they are not kept, or mitmproxy has them."""
+        assert flow.response is not None
+        if not self.limit or ctx.options.store_streamed_bodies or SOCKET in flow.metadata:
+            return None
+        if (flow.response.raw_content or b"").strip():
+            return None
+        body = self._bodies[flow.id] = _Body(flow)
+        body.recording = LiveRecording(
+            flow, request, lambda size: self._keep(body, size), lambda error: self._failed(flow, error)
+        )
+        return body.recording
+
+    def watched(self, flow: http.HTTPFlow, watch: KeptWatch) -> None:
+        """The response of a flow is read by `watch`."""
+        body = self._bodies.get(flow.id)
+        if body is not None:
+            body.watch = watch
+
+    def end(self, flow: http.HTTPFlow) -> None:
+        """Nothing more of a response goes to the client: show its body."""
+        body = self._bodies.get(flow.id)
+        if body is None or flow.response is None:
+            return
+        recording, is_llm = body.recording, body.watch is not None and body.watch.record is not None
+        body.watch = body.recording = None
+        if recording is None or not is_llm:
+            self._forget(flow.id)
+            return
+        body.saved = _joined(recording)
+        size = sum(len(data) for _, data in recording.chunks) + len(body.saved.sent or b"")
+        self.size += size - body.size
+        body.size = size
+        shown = b"".join(body.saved.chunks) if body.saved.sent is None else body.saved.sent
+        flow.response.__class__ = KeptResponse
+        flow.response.raw_content = flow.response.kept = shown  # type: ignore[attr-defined]
+
+    def saved(self, flow: http.HTTPFlow) -> Saved | None:
+        """A kept response, with the provider's bytes and their times."""
+        body = self._bodies.get(flow.id)
+        shown = isinstance(flow.response, KeptResponse) and flow.response.raw_content is flow.response.kept
+        return body.saved if shown and body is not None else None
+
+    def complete(self, flow: http.HTTPFlow) -> http.HTTPFlow:
+        """A copy of a flow with its kept body, as a capture has it. The same flow where nothing is kept of it."""
+        saved = self.saved(flow)
+        if saved is None:
+            return flow
+        new = http.HTTPFlow.from_state(flow.get_state())
+        assert isinstance(new, http.HTTPFlow)
+        assert new.response is not None
+        chunks = [Chunk(ms, data) for ms, data in zip(saved.times, saved.chunks, strict=True)]
+        new.response.raw_content = b"".join(chunk.data for chunk in chunks)
+        if saved.exchange.content_encoding:
+            new.response.headers["content-encoding"] = saved.exchange.content_encoding
+        noted = table_of(chunks) | ({} if saved.broken is None else {"broken": saved.broken})
+        if saved.sent is not None:
+            noted["sent"] = {"body": saved.sent, "chunks": table_of([Chunk(0, saved.sent)])["chunks"]}
+        new.metadata["toolstream"] = noted
+        return new
+
+    def limit_to(self, limit: int) -> None:
+        """Keep at most so many bytes from now on."""
+        self.limit = limit
+        self._make_room()
+
+    def close(self) -> None:
+        """Keep nothing, so that what mitmproxy writes at its end has no kept bodies."""
+        self.limit_to(0)
+
+    def _keep(self, body: _Body, size: int) -> bool:
+        """Whether so many more bytes of a response are kept; of one that is no LLM's none are."""
+        if body.recording is None or (body.watch is not None and body.watch.foreign):
+            return False
+        body.size += size
+        self.size += size
+        self._make_room()
+        return body.recording is not None
+
+    def _make_room(self) -> None:
+        """Drop what no flow has any more, then the oldest."""
+        if self.size <= self.limit:
+            return
+        for name in [name for name, body in self._bodies.items() if body.flow() is None]:
+            self._forget(name)
+        while self._bodies and self.size > self.limit:
+            self._forget(next(iter(self._bodies)))
+
+    def _forget(self, name: str) -> None:
+        body = self._bodies.pop(name)
+        self.size -= body.size
+        flow = body.drop()
+        if flow is not None:
+            self.dropped.append(flow)
+
+
+def _joined(recording: LiveRecording) -> Saved:
+    """The response as one body for the provider's bytes, and one for the client's where they differ."""
+    saved = recording.saved()
+    provided = b"".join(saved.chunks)
+    sent = None if saved.sent == provided else saved.sent
+    return replace(saved, chunks=Cut(provided, [len(data) for data in saved.chunks]), sent=sent)

@@ -1,0 +1,169 @@
+"""mitmproxy's commands of toolstream. Their arguments are completed; none writes to a file that exists."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from mitmproxy import ctx, flow, http, types
+from mitmproxy.exceptions import CommandError, OptionsError
+from mitmproxy.log import ALERT
+
+from toolstream_core.defects.table import ROWS
+from toolstream_core.fixtures.atomic import write_atomic
+from toolstream_core.proxy.ui import written
+from toolstream_core.redact import raised_at
+from toolstream_core.report.names import explainable, explained
+from toolstream_core.settings import fault_names, known_shapes
+
+if TYPE_CHECKING:
+    from mitmproxy.command import CommandManager
+
+    from toolstream_core.proxy.ui.bodies import Bodies
+    from toolstream_core.proxy.ui.known import Known
+
+logger = logging.getLogger(__name__)
+
+OFF: Final = "off"
+"""The name that switches repairs, shapes or faults off."""
+
+
+def _completed[Command: Callable[..., object]](argument: str, names: str) -> Callable[[Command], Command]:
+    """A command of which this argument is one of those that the command `names` gives."""
+
+    def completed(command: Command) -> Command:
+        command.__annotations__[argument] = types.Choice(names)
+        return command
+
+    return completed
+
+
+class Commands:
+    """The commands. Those that take long work in a thread."""
+
+    def __init__(self, known: Known, bodies: Bodies) -> None:
+        """What is known of the flows that are shown, and their bodies."""
+        self._known, self._bodies = known, bodies
+        self.writing: set[asyncio.Task[None]] = set()
+        """The files that are being written."""
+
+    def add_to(self, manager: CommandManager) -> None:
+        """Make mitmproxy know them."""
+        for name, names in (
+            ("repair", self.repair_names),
+            ("shape", self.shape_names),
+            ("fault", self.fault_names),
+            ("explain", self.explain_names),
+        ):
+            manager.add(f"toolstream.{name}.names", names)
+        for act in (self.repair, self.shape, self.fault, self.explain, self.view, self.report, self.extract):
+            manager.add(f"toolstream.{act.__name__}", act)
+
+    @_completed("names", "toolstream.repair.names")
+    def repair(self, *names: str) -> None:
+        """Repair these defects in the next responses: names, safe, or off."""
+        _set("toolstream_repair", names)
+
+    @_completed("names", "toolstream.shape.names")
+    def shape(self, *names: str) -> None:
+        """Re-encode the tool calls of the next responses: names of shapes, for:CLIENT, or off."""
+        _set("toolstream_shape", names)
+
+    @_completed("name", "toolstream.fault.names")
+    def fault(self, name: str, *settings: str) -> None:
+        """Inject a fault into the next responses, with settings such as p=0.5, or off."""
+        _set("toolstream_fault", [f"{name}:{','.join(settings)}" if settings else name])
+
+    @_completed("name", "toolstream.explain.names")
+    def explain(self, name: str) -> Sequence[str]:
+        """Explain a defect, a shape, a fault, a preset, a client or a verdict."""
+        return (explained(name) or "").splitlines()
+
+    def view(self, flows: Sequence[flow.Flow], path: types.Path) -> None:
+        """Write a page with the session view of flows to a new HTML file, such as page.html."""
+        responses = written.responses(self._http(flows), self._known, self._bodies)
+        following = written.following(responses, ctx.master.addons.get("view").get_by_id)
+        self._write(path, lambda: written.page_of(responses, following))
+
+    def report(self, flows: Sequence[flow.Flow], path: types.Path) -> None:
+        """Write a bug report on flows to a new Markdown file, such as report.md."""
+        found = written.answered(self._http(flows), self._bodies)
+        verdicts = {token: self._known.seen(token).judged for token in (one.fixture.source for one in found)}
+        self._write(path, lambda: written.report_of(found, verdicts, Path(path).name))
+
+    def extract(self, flows: Sequence[flow.Flow], folder: types.Path) -> None:
+        """Write flows as test fixtures, without secrets, into a folder."""
+        files = written.fixtures_of(written.answered(self._http(flows), self._bodies))
+        existing = [name for name in files if os.path.lexists(Path(folder) / name)]
+        if existing:
+            raise CommandError(f"{Path(folder) / existing[0]} exists. Name another folder")
+        try:
+            written.write_all(Path(folder), files, replace=False)
+        except OSError as error:
+            raise CommandError(f"{folder} cannot be written: {error.strerror or error}") from error
+        for name in files:
+            logger.log(ALERT, "toolstream wrote %s", Path(folder) / name)
+
+    def repair_names(self) -> Sequence[str]:
+        """Names that toolstream.repair takes."""
+        return [OFF, "safe", *sorted(row.name for row in ROWS if row.repair is not None)]
+
+    def shape_names(self) -> Sequence[str]:
+        """Names that toolstream.shape takes."""
+        return [OFF, *known_shapes()]
+
+    def fault_names(self) -> Sequence[str]:
+        """Names that toolstream.fault takes."""
+        return [OFF, *sorted(fault_names())]
+
+    def explain_names(self) -> Sequence[str]:
+        """Names that toolstream.explain takes."""
+        return sorted(explainable())
+
+    def _http(self, flows: Sequence[flow.Flow]) -> list[http.HTTPFlow]:
+        """The HTTP flows with LLM responses whose bodies are there. Raises `CommandError`."""
+        found = [one for one in flows if isinstance(one, http.HTTPFlow) and written.has_response(one, self._known)]
+        if not found:
+            raise CommandError("no LLM response with its body in these flows. Expected, for example, @focus or @marked")
+        return sorted(found, key=lambda one: one.request.timestamp_start)
+
+    def _write(self, path: str, make: Callable[[], str]) -> None:
+        """Make a text in a thread and write it to a new file. Raises `CommandError`."""
+        target = Path(path)
+        if os.path.lexists(target):
+            raise CommandError(f"{path} exists. Name a new file")
+        if not target.parent.is_dir():
+            raise CommandError(f"{target.parent} is not a folder")
+        task = asyncio.get_running_loop().create_task(_written(target, make))
+        self.writing.add(task)
+        task.add_done_callback(self.writing.discard)
+
+
+async def _written(path: Path, make: Callable[[], str]) -> None:
+    try:
+        text = await asyncio.to_thread(make)
+        write_atomic(path, text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        logger.error("toolstream cannot write %s: %s", path, error.strerror or error)
+    except Exception as error:  # noqa: BLE001 - the proxy goes on
+        logger.error("toolstream cannot write %s: %s", path, raised_at(error))
+    else:
+        logger.log(ALERT, "toolstream wrote %s", path)
+
+
+def _set(option: str, names: Sequence[str]) -> None:
+    """Give an option these values. Raises `CommandError`."""
+    values = [name for name in names if name != OFF]
+    if OFF in names and values:
+        raise CommandError(f"off stands alone. Expected off, or {' '.join(values)}")
+    if not names:
+        raise CommandError(f"missing name. {option} is {' '.join(getattr(ctx.options, option)) or OFF}")
+    try:
+        ctx.options.update(**{option: values})
+    except OptionsError as error:
+        raise CommandError(str(error)) from error
+    logger.log(ALERT, "%s: %s, from the next response on", option, " ".join(values) or OFF)

@@ -1,0 +1,103 @@
+"""What the content views show of a response: read again from its body, with secrets overwritten."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, override
+
+from toolstream_core.clients.intended import ResolvedEvent, reported_places
+from toolstream_core.engine.session import Session
+from toolstream_core.engine.sink import Sink
+from toolstream_core.report.judging import as_sent
+from toolstream_core.view.clean import decoded, without_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.model import Event, EventContent, Record
+    from toolstream_core.sources.saved import Saved
+    from toolstream_core.wire.frame import Frame
+
+
+class TimedEvent(NamedTuple):
+    """An event of a response, and when it came."""
+
+    number: int
+    ms: int | None
+    """Milliseconds since the first chunk or the request; `None` where that is not known."""
+    said: ResolvedEvent | None
+    """`None` for a comment or a blank frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A response, read to its end."""
+
+    saved: Saved
+    record: Record
+    events: Sequence[TimedEvent]
+    places: Mapping[int, int | None]
+    """By the identity of an open call, its place among the calls of the record."""
+    received: Record | None
+    """The response as the client got it, where it got another one."""
+
+    def place_of(self, one: ResolvedFragment) -> int | None:
+        """The place of a fragment's call among the calls of the record."""
+        return self.places.get(id(one.call))
+
+
+def facts_of(saved: Saved) -> Facts | None:
+    """Of a saved response; `None` where it is no LLM's."""
+    plain = decoded(saved)
+    if not _is_llm(plain):
+        return None
+    clean = without_secrets(plain)
+    now: list[int | None] = [None]
+    events = _Events(lambda: now[0])
+    session = Session(clean.exchange, sinks=lambda _: [events], fast=False)
+    for number, chunk in enumerate(clean.chunks):
+        now[0] = clean.times[number] if number < len(clean.times) else None
+        if chunk:
+            session.feed(chunk)
+        if not session.pipeline.reading:
+            break
+    session.end(broken=clean.broken)
+    record = session.record(broken=clean.broken)
+    if record is None:
+        return None
+    record.faults = [*clean.faults]
+    said = [one.said for one in events.all if one.said is not None]
+    return Facts(clean, record, events.all, reported_places(record.calls, said), as_sent(clean))
+
+
+def _is_llm(saved: Saved) -> bool:
+    """Whether a response is an LLM's: the first events show it, and the rest is not read."""
+    session = Session(saved.exchange)
+    for chunk in saved.chunks:
+        if chunk:
+            session.feed(chunk)
+        if session.reader is not None or not session.pipeline.reading:
+            break
+    session.end(broken=saved.broken)
+    return session.record(broken=saved.broken, told=False) is not None
+
+
+class _Events(Sink):
+    """Collects the events of a response."""
+
+    live = True
+    each = True
+
+    def __init__(self, now: Callable[[], int | None]) -> None:
+        self._now = now
+        self.all: list[TimedEvent] = []
+
+    @override
+    def without_data(self, frame: Frame) -> None:
+        self.all.append(TimedEvent(frame.number, self._now(), None))
+
+    @override
+    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
+        number = event.frame.number
+        self.all.append(TimedEvent(number, self._now(), ResolvedEvent(number, said, tuple(told))))

@@ -1,0 +1,125 @@
+"""What mitmweb and the console get: content views, bodies, marks and commands. Without them nothing is done."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import TYPE_CHECKING
+
+from mitmproxy import contentviews, ctx
+from mitmproxy.hooks import UpdateHook
+
+from toolstream_core.proxy.exchange import secrets_of
+from toolstream_core.proxy.options import size_of
+from toolstream_core.proxy.ui.bodies import Bodies
+from toolstream_core.proxy.ui.commands import Commands
+from toolstream_core.proxy.ui.known import Known
+from toolstream_core.proxy.ui.marks import clear, put
+from toolstream_core.proxy.ui.views import Events, ToolCalls
+from toolstream_core.redact import raised_at, redacted
+from toolstream_core.report.judging import SavedVerdict
+
+if TYPE_CHECKING:
+    from mitmproxy import http
+
+    from toolstream_core.model import Json
+    from toolstream_core.proxy.kept import KeptWatch
+    from toolstream_core.proxy.live.recording import LiveRecording
+    from toolstream_core.proxy.verdicts import ToldVerdict
+
+logger = logging.getLogger(__name__)
+
+
+class Interface:
+    """Knows the responses that pass, and shows them where a user looks at flows."""
+
+    def __init__(self) -> None:
+        """Off until `run`."""
+        self.on = False
+        """Whether mitmweb or the console is there."""
+        self.bodies = Bodies(_failed)
+        self.known = Known(self.bodies.saved)
+        self.commands = Commands(self.known, self.bodies)
+        self._views = (ToolCalls(self.known), Events(self.known))
+
+    def run(self) -> None:
+        """The addons of mitmproxy are there; its list of flows is one of them in mitmweb and in the console."""
+        self.on = ctx.master.addons.get("view") is not None
+        if self.on:
+            self.configure()
+            for view in self._views:
+                contentviews.add(view)
+            self.commands.add_to(ctx.master.commands)
+
+    def configure(self) -> None:
+        """Take the options. Raises `OptionsError`."""
+        limit = size_of("toolstream_keep_bodies", ctx.options.toolstream_keep_bodies, least=0)
+        if self.on:
+            self.bodies.limit_to(limit)
+            self._refresh()
+
+    def begin(self, flow: http.HTTPFlow, request: Json) -> LiveRecording | None:
+        """What takes the bytes of a streamed response, where they are kept to be shown."""
+        return self.bodies.begin(flow, request) if self.on else None
+
+    def watched(self, flow: http.HTTPFlow, watch: KeptWatch) -> None:
+        """The response of a flow is read by `watch`."""
+        self.bodies.watched(flow, watch)
+
+    def closed(self, flow: http.HTTPFlow, watch: KeptWatch) -> None:
+        """Nothing more of a response goes to the client."""
+        if self.on:
+            try:
+                self._close(flow, watch)
+            except Exception as error:  # noqa: BLE001 - what is shown changes nothing of what is done
+                _failed(flow, error)
+
+    def _close(self, flow: http.HTTPFlow, watch: KeptWatch) -> None:
+        self.bodies.end(flow)
+        shown = self._shown(flow.id) or flow
+        if watch.record is not None:
+            if shown.websocket is None:
+                clear(shown)
+            seen = self.known.note(flow.id)
+            seen.record, seen.hide = watch.record, partial(redacted, secrets=secrets_of(flow.request))
+            seen.judged = None
+            put(shown, seen)
+            self.known.prepare(flow)
+        self._refresh(shown)
+
+    def judged(self, told: ToldVerdict) -> None:
+        """A verdict came."""
+        if self.on:
+            calls = told.answer.calls
+            verdict = SavedVerdict(told.flow, told.verdict, calls, told.request, told.hide, told.explained)
+            seen, flow = self.known.note(told.flow), self._shown(told.flow)
+            seen.judged = verdict
+            if flow is not None:
+                put(flow, seen)
+                self._refresh(flow)
+                contentviews.registry.on_change.send(self._views[0])  # the console shows flows again then
+
+    def close(self) -> None:
+        """The proxy ends; verdicts that come now are for the log."""
+        self.on = False
+        self.bodies.close()
+        self.known.close()
+
+    def _shown(self, token: str) -> http.HTTPFlow | None:
+        """The flow in mitmproxy's list that a response came in; those of a WebSocket come in one."""
+        view = ctx.master.addons.get("view")
+        found: http.HTTPFlow | None = view.get_by_id(token) or view.get_by_id(token.partition(".")[0])
+        return found
+
+    def _refresh(self, *flows: http.HTTPFlow) -> None:
+        """Let mitmproxy show what changed."""
+        dropped, self.bodies.dropped = self.bodies.dropped, []
+        for flow in dropped:
+            self.known.forget(flow)
+        changed = [*flows, *dropped]
+        if changed:
+            ctx.master.addons.trigger(UpdateHook(changed))
+
+
+def _failed(flow: http.HTTPFlow, error: Exception) -> None:
+    logger.error("toolstream cannot show the response of flow %s: %s", flow.id, raised_at(error))

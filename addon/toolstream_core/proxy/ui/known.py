@@ -1,0 +1,178 @@
+"""What is known of the flows that mitmproxy shows: their responses, and what their clients did. Knows its flow."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolstream_core.fixtures.sockets import socket_flows
+from toolstream_core.protocols.registry import claiming
+from toolstream_core.protocols.requests.asked import looks_like_llm
+from toolstream_core.proxy.exchange import is_stream, request_json
+from toolstream_core.proxy.flowfile import saved_response
+from toolstream_core.proxy.ui.facts import facts_of
+from toolstream_core.redact import raised_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Sequence
+
+    from mitmproxy import http
+    from mitmproxy.websocket import WebSocketMessage
+
+    from toolstream_core.model import Record
+    from toolstream_core.proxy.ui.facts import Facts, TimedEvent
+    from toolstream_core.report.judging import SavedVerdict
+    from toolstream_core.sources.saved import Saved
+
+logger = logging.getLogger(__name__)
+
+LONG_BODY: Final = 64 * 1024
+"""Bytes from which on a response is read before it is shown."""
+MOST_READ: Final = 8
+"""Flows whose responses stay read, and are shown without reading them again."""
+MOST_JUDGED: Final = 4096
+"""Responses of which record and verdict are kept."""
+
+
+@dataclass(slots=True)
+class Seen:
+    """What the proxy saw of a response as it passed."""
+
+    record: Record | None = None
+    """With the faults, repairs and notes that reading the body again does not show."""
+    hide: Callable[[str], str] = str
+    """Redacts what the record has."""
+    judged: SavedVerdict | None = None
+
+
+class SocketPart(NamedTuple):
+    """A message of a WebSocket and the response that it belongs to."""
+
+    token: str
+    """The id of that response's flow."""
+    facts: Facts
+    asked: bool
+    """Whether the message asked for the response."""
+    event: TimedEvent | None = None
+    """What the message is to the response, where it is read."""
+    is_last: bool = False
+    """Whether no message of the response follows."""
+
+
+class Known:
+    """Records and verdicts by flow, and responses that were read for display."""
+
+    def __init__(self, saved: Callable[[http.HTTPFlow], Saved | None] = lambda _: None) -> None:
+        """`saved` gives a response with what is known beside the flow: the provider's bytes, and times."""
+        self._saved = saved
+        self._seen: OrderedDict[str, Seen] = OrderedDict()
+        self._read: OrderedDict[str, tuple[Hashable, Future[Facts | None]]] = OrderedDict()
+        self._reader = ThreadPoolExecutor(1, "toolstream-reads")
+        self._parts: OrderedDict[str, tuple[Hashable, dict[int, list[SocketPart]]]] = OrderedDict()
+
+    def note(self, token: str) -> Seen:
+        """What is known of a response, to be added to."""
+        seen = self._seen.setdefault(token, Seen())
+        self._seen.move_to_end(token)
+        while len(self._seen) > MOST_JUDGED:
+            self._seen.popitem(last=False)
+        return seen
+
+    def seen(self, token: str) -> Seen:
+        """What the proxy saw of a response."""
+        return self._seen.get(token) or Seen()
+
+    def answered_by(self, token: str) -> Sequence[SavedVerdict]:
+        """The verdicts that a request decided."""
+        verdicts = (one.judged for one in self._seen.values())
+        return [one for one in verdicts if one is not None and one.request == token]
+
+    def forget(self, flow: http.HTTPFlow) -> None:
+        """The flow has lost its body."""
+        self._read.pop(flow.id, None)
+
+    def facts(self, flow: http.HTTPFlow) -> Facts | None:
+        """The response of a flow; `None` where it has none of an LLM's, or no body."""
+        if flow.response is None or not flow.response.raw_content:
+            return None
+        return _cached(self._read, flow.id, flow.response.raw_content, lambda: _done(self._facts_of(flow))).result()
+
+    def prepare(self, flow: http.HTTPFlow) -> None:
+        """Read a long response in a thread, before it is shown: the proxy does not wait for it then."""
+        body = None if flow.response is None else flow.response.raw_content
+        if body is not None and len(body) >= LONG_BODY:
+            saved = self._saved_response(flow)
+            _cached(self._read, flow.id, body, lambda: self._reader.submit(_read, saved, flow.id))
+
+    def close(self) -> None:
+        """The proxy ends."""
+        self._reader.shutdown(wait=False, cancel_futures=True)
+
+    def parts(self, flow: http.HTTPFlow, message: WebSocketMessage) -> Sequence[SocketPart]:
+        """The responses that a message of a WebSocket belongs to."""
+        assert flow.websocket is not None
+        count = len(flow.websocket.messages)
+        return _cached(self._parts, flow.id, count, lambda: _parts_of(flow)).get(id(message), ())
+
+    def _facts_of(self, flow: http.HTTPFlow) -> Facts | None:
+        return _read(self._saved_response(flow), flow.id) if _may_be_llm(flow) else None
+
+    def _saved_response(self, flow: http.HTTPFlow) -> Saved:
+        return self._saved(flow) or saved_response(flow, flow.id)
+
+
+def _read(saved: Saved, flow: str) -> Facts | None:
+    try:
+        return facts_of(saved)
+    except Exception as error:  # noqa: BLE001 - mitmproxy's own views are there
+        logger.error("toolstream cannot show flow %s: %s", flow, raised_at(error))
+        return None
+
+
+def _done(facts: Facts | None) -> Future[Facts | None]:
+    future: Future[Facts | None] = Future()
+    future.set_result(facts)
+    return future
+
+
+def _may_be_llm(flow: http.HTTPFlow) -> bool:
+    assert flow.response is not None
+    path = flow.request.path
+    return is_stream(flow.response) or claiming(path) is not None or looks_like_llm(path, request_json(flow.request))
+
+
+def _parts_of(flow: http.HTTPFlow) -> dict[int, list[SocketPart]]:
+    """By the identity of a message."""
+    assert flow.websocket is not None
+    messages, found = flow.websocket.messages, dict[int, list[SocketPart]]()
+    for answer, answered in socket_flows(flow) or ():
+        facts = facts_of(saved_response(answered, answered.id, answer.lane))
+        if facts is not None:
+            events = {event.number: event for event in facts.events}
+            parts = [(answer.asked, SocketPart(answered.id, facts, asked=True))] if answer.asked.from_client else []
+            for number, message in enumerate(answer.messages, 1):
+                last = number == len(answer.messages)
+                parts.append(
+                    (message, SocketPart(answered.id, facts, asked=False, event=events.get(number - 1), is_last=last))
+                )
+            for message, part in parts:
+                found.setdefault(id(messages[message.place]), []).append(part)
+    return found
+
+
+def _cached[Value](
+    cache: OrderedDict[str, tuple[Hashable, Value]], name: str, state: Hashable, make: Callable[[], Value]
+) -> Value:
+    """The value of a name, made again where its state is another one."""
+    kept = cache.get(name)
+    if kept is None or kept[0] != state:
+        kept = cache[name] = (state, make())
+        if len(cache) > MOST_READ:
+            _, (_, gone) = cache.popitem(last=False)
+            if isinstance(gone, Future):
+                gone.cancel()
+    cache.move_to_end(name)
+    return kept[1]

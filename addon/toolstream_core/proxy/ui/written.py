@@ -1,0 +1,109 @@
+"""What commands write of flows: the page of the session view, bug reports, fixtures. Knows mitmproxy's flow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolstream_core.fixtures import read_flow, redact
+from toolstream_core.fixtures.answers import Answered
+from toolstream_core.fixtures.expectation import dumps, expectation_of
+from toolstream_core.fixtures.extraction import Found, conversations, stem_of
+from toolstream_core.fixtures.extraction.files import flow_files, write_all
+from toolstream_core.fixtures.sockets import socket_flows, unfolded
+from toolstream_core.proxy.flowfile import saved_response
+from toolstream_core.proxy.reported import reported_answer
+from toolstream_core.report.markdown import bug_report
+from toolstream_core.version import __version__
+from toolstream_core.view.assemble import page
+from toolstream_core.view.clean import without_secrets
+from toolstream_core.view.document import ViewBuilder
+from toolstream_core.view.response import read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from mitmproxy import http
+
+    from toolstream_core.proxy.ui.bodies import Bodies
+    from toolstream_core.proxy.ui.known import Known
+    from toolstream_core.report.judging import SavedVerdict
+    from toolstream_core.sources.saved import Saved
+
+__all__ = ["answered", "fixtures_of", "following", "has_response", "page_of", "report_of", "responses", "write_all"]
+
+
+class Shown(NamedTuple):
+    """A response, and the verdict on its client."""
+
+    saved: Saved
+    judged: SavedVerdict | None
+
+
+def has_response(flow: http.HTTPFlow, known: Known) -> bool:
+    """Whether a flow has an LLM's response with its body."""
+    return known.facts(flow) is not None or bool(socket_flows(flow))
+
+
+def responses(flows: Sequence[http.HTTPFlow], known: Known, bodies: Bodies) -> list[Shown]:
+    """The responses of flows."""
+    return [Shown(saved, known.seen(saved.exchange.source).judged) for flow in flows for saved in _saved(flow, bodies)]
+
+
+def page_of(shown: Sequence[Shown], following: Sequence[Saved]) -> str:
+    """The session view of responses; `following` have the requests that showed what the clients did with them."""
+    builder = ViewBuilder()
+    read_responses = [(read(without_secrets(one.saved)), one.judged) for one in shown]
+    requests = [without_secrets(replace(one, chunks=(), sent=None)) for one in following]
+    for saved in (*(one.saved for one, _ in read_responses), *requests):
+        builder.requests[saved.exchange.source] = saved.exchange.request
+    objects = [builder.object_of(one, judged) for one, judged in read_responses if one.record is not None]
+    return page(builder.assembled(objects))
+
+
+def following(shown: Sequence[Shown], found: Callable[[str], http.HTTPFlow | None]) -> list[Saved]:
+    """What followed responses; `found` gives the flow with an id."""
+    tokens = {one.judged.request for one in shown if one.judged is not None and one.judged.request}
+    flows = [found(token) for token in sorted(tokens)]
+    return [saved_response(one, one.id) for one in flows if one is not None and one.response is not None]
+
+
+def answered(flows: Sequence[http.HTTPFlow], bodies: Bodies) -> list[Answered]:
+    """The responses of flows without secrets, each named by the id of its flow."""
+    found: list[Answered] = []
+    for flow in flows:
+        for source, one in unfolded(bodies.complete(flow), flow.id):
+            clean = redact(one)
+            fixture = read_flow(clean, source)
+            if fixture is not None:
+                found.append(Answered(len(found), clean, fixture))
+    return found
+
+
+def report_of(found: Sequence[Answered], verdicts: Mapping[str, SavedVerdict | None], name: str) -> str:
+    """A bug report; `verdicts` are by the sources of the responses."""
+    told = [reported_answer(one, verdicts.get(one.fixture.source)) for one in found]
+    return bug_report(told, name, __version__)
+
+
+def fixtures_of(found: Sequence[Answered]) -> dict[str, bytes]:
+    """The files of fixtures, one for each conversation, with what they have to be read as."""
+    files: dict[str, bytes] = {}
+    for group in conversations(Found(one.flow, one.fixture) for one in found):
+        fixture, number = group[0].fixture, 1
+        model = fixture.asked.model or fixture.record.model
+        started = group[0].flow.request.timestamp_start
+        while f"{(stem := stem_of(fixture.record.dialect, model, started, number))}.flow" in files:
+            number += 1
+        flows = [one.flow for one in group]
+        read_back = (read_flow(flow, f"{stem}.flow#{at}") for at, flow in enumerate(flows))
+        files |= flow_files(stem, flows, dumps(expectation_of([one for one in read_back if one is not None])))
+    return files
+
+
+def _saved(flow: http.HTTPFlow, bodies: Bodies) -> Iterator[Saved]:
+    answers = socket_flows(flow)
+    if answers is None:
+        yield bodies.saved(flow) or saved_response(flow, flow.id)
+    for answer, one in answers or ():
+        yield saved_response(one, one.id, answer.lane)

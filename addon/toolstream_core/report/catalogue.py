@@ -1,0 +1,109 @@
+"""Everything that has a name, as `list` and `explain` tell it. Knows the tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from toolstream_core.defects.table import ROWS
+from toolstream_core.faults.clients import CLIENTS
+from toolstream_core.faults.presets import PRESETS
+from toolstream_core.packaged import packaged
+from toolstream_core.protocols.registry import OVER_HTTP, PROTOCOLS
+from toolstream_core.settings import DESTREAM
+from toolstream_core.transit.rows import TRANSIT, TransitRow
+from toolstream_core.verdict.outcome import Outcome
+
+if TYPE_CHECKING:
+    from toolstream_core.defects.row import Row
+
+VERSION: Final = 2
+SHAPES: Final = {
+    "whole-calls": "Each call in one event. Calls that never become complete are withheld.",
+    "one-call-per-event": "Each entry of an event in an event of its own.",
+    "sequential": "One call after the other. Fragments of a later call wait until the earlier call is complete.",
+    "split-header": "Id and name first, without arguments. The arguments follow in later events.",
+    "header-with-first-fragment": "Id and name together with the first arguments.",
+    "tiny-fragments": "Arguments a few characters at a time.",
+    "empty-fragment": "An empty fragment after the id and name of each call.",
+    "late-brace": "The last character of the arguments in an event of its own.",
+    "even-ids": "No id is shorter than an earlier one. Later requests get the provider's own ids back.",
+    "comments": "An SSE comment before each event.",
+    "crlf": "Lines end with CR LF.",
+    "no-space": "No space after the colon of a field.",
+    "bom": "A byte order mark at the start of the body.",
+    "event-ids": "An `id:` line in each event.",
+    "self-contained-deltas": "All arguments of a call in one delta, with the call's id and name.",
+    "bare-deltas": "Argument deltas with the item id only, without `call_id` and `name`.",
+    DESTREAM: "Requests a response without streaming and streams it to the client (live, over HTTP).",
+}
+"""Each shape as an encoding, in a sentence."""
+
+
+def document() -> dict[str, Any]:
+    """What `toolstream list --format json` prints."""
+    return {
+        "version": VERSION,
+        "defects": [defect(row) for row in ROWS],
+        "shapes": shapes(),
+        "transit": [transit(row) for row in TRANSIT],
+        "presets": [
+            {"name": one.name, "meaning": one.meaning, "parts": list(one.parts), "source": one.source}
+            for one in PRESETS
+        ],
+        "clients": [
+            {
+                "name": one.name,
+                "client": one.client,
+                "versions": one.versions,
+                "shapes": list(one.shapes),
+                "repairs": list(one.repairs),
+                "why": one.why,
+                "source": one.source,
+            }
+            for one in CLIENTS
+        ],
+        "verdicts": [{"name": one.value, "meaning": one.meaning} for one in Outcome],
+    }
+
+
+def transit(row: TransitRow) -> dict[str, Any]:
+    """A row of the table of transit faults."""
+    keys = [{"name": key.name, "values": key.expected, "usual": str(key.default or "")} for key in row.keys]
+    return {"name": row.name, "meaning": row.meaning, "keys": keys}
+
+
+def defect(row: Row) -> dict[str, Any]:
+    """A row of the table of defects."""
+    return {
+        "code": row.code,
+        "name": row.name,
+        "severity": row.severity.value,
+        "family": row.family,
+        "dialects": list(row.dialects),
+        "protocols": list(row.dialects),
+        "meaning": row.meaning,
+        "plant": bool(injected(row)),
+        "repair": row.repair.value if row.repair else None,
+        "doc": f"docs/defects/{row.name}.md",
+    }
+
+
+def injected(row: Row) -> tuple[str, ...]:
+    """The dialects in which the defect can be caused."""
+    return tuple(one.name for one in PROTOCOLS if row.name in one.injectors)
+
+
+def shapes() -> list[dict[str, Any]]:
+    """The shapes, each with the dialects that it exists in."""
+    names = list(dict.fromkeys(name for one in PROTOCOLS for name in one.shapes))
+    said = [_shape(name, SHAPES[name], [one.name for one in PROTOCOLS if name in one.shapes]) for name in names]
+    return [*said, _shape(DESTREAM, SHAPES[DESTREAM], [one.name for one in OVER_HTTP])]
+
+
+def _shape(name: str, meaning: str, protocols: list[str]) -> dict[str, Any]:
+    return {"name": name, "meaning": meaning, "dialects": protocols, "protocols": protocols}
+
+
+def page(row: Row) -> str:
+    """The page of a defect, as Markdown."""
+    return (packaged("docs/defects") / f"{row.name}.md").read_text(encoding="utf-8")

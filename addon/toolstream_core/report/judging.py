@@ -1,0 +1,134 @@
+"""What clients made of saved answers, where their next requests were saved too. Knows sources and verdicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from toolstream_core.clients.received import Answer
+from toolstream_core.delivery.sent_bytes import response_id
+from toolstream_core.engine.session import read_body
+from toolstream_core.protocols.requests import asked
+from toolstream_core.redact import redacted
+from toolstream_core.report.explaining import Explaining
+from toolstream_core.report.verdict import UNEXPLAINED, Explained, verdict_object, verdict_text
+from toolstream_core.stages.stream_checks import BY_CLIENT
+from toolstream_core.verdict.answer import SentAnswer, dropped
+from toolstream_core.verdict.conversations import Conversations, Judged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from toolstream_core.model import Call, Record
+    from toolstream_core.report.layout import Marked
+    from toolstream_core.sources.saved import Saved
+    from toolstream_core.verdict import Verdict
+
+_KEPT: Final = 32 * 1024 * 1024
+"""Bytes of responses that are kept until the next request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedAnswer(SentAnswer):
+    """An answer that was saved."""
+
+    secrets: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SavedVerdict:
+    """What a client made of a saved answer."""
+
+    source: str
+    """Of the answer."""
+    verdict: Verdict
+    calls: Sequence[Call]
+    request: str | None
+    """The source of the request that followed."""
+    hide: Callable[[str], str]
+    explained: Explained = UNEXPLAINED
+
+    @property
+    def object(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return verdict_object(self.verdict, self.calls, request=self.request, explained=self.explained, hide=self.hide)
+
+    @property
+    def text(self) -> Marked:
+        """For people."""
+        return verdict_text(self.verdict, self.calls, request=self.request, explained=self.explained, hide=self.hide)
+
+    @property
+    def about_client(self) -> str:
+        """The same without the request that followed."""
+        told = verdict_text(self.verdict, self.calls, request=None, explained=self.explained, hide=self.hide)
+        return told.text.removeprefix("verdict ")
+
+
+class Judging:
+    """Takes saved requests and answers in their order, and tells the verdicts."""
+
+    def __init__(self, tell: Callable[[SavedVerdict], None]) -> None:
+        """Nothing was read yet."""
+        self._tell_verdict = tell
+        self._secrets: tuple[str, ...] = ()
+        self._conversations = Conversations[SavedAnswer](self._tell)
+        self._received: dict[str, Answer] = {}
+        """The newest responses with calls as the client got them, by their tokens, `_KEPT` bytes in all."""
+        self._explaining = Explaining()
+
+    def take(self, saved: Saved, record: Record | None) -> None:
+        """The next exchange; `record` is `None` where its answer is no LLM's."""
+        exchange = saved.exchange
+        wanted = asked.read(exchange.path, exchange.request)
+        if wanted is None:
+            return
+        self._secrets = saved.secrets
+        said = asked.reader_of(exchange.path, exchange.request).conversation(exchange.request)
+        place = f"{wanted.dialect} {exchange.host} {wanted.model} {sorted(wanted.tools)}"
+        file = exchange.source.rpartition("#")[0]
+        self._conversations.asked(exchange.source, place, said, source=file, began=saved.began)
+        if record is None:
+            self._conversations.unanswered(exchange.source)
+            return
+        got = as_sent(saved) or record
+        answer = SavedAnswer(
+            calls=tuple(got.calls),
+            dropped=dropped(got),
+            response=(saved.response or response_id(list(saved.chunks), exchange)) if got.calls else "",
+            ended=saved.ended,
+            secrets=saved.secrets,
+        )
+        if got.calls:
+            self._keep(exchange.source, _received(saved))
+        left = bool(saved.broken and BY_CLIENT.search(saved.broken)) and not got.ended
+        self._conversations.answered(exchange.source, answer, left=left)
+
+    def _keep(self, token: str, received: Answer) -> None:
+        """Keep a response to explain its verdict; the oldest ones go first, and theirs stay unexplained."""
+        self._received[token] = received
+        while sum(len(one.body) for one in self._received.values()) > _KEPT:
+            del self._received[next(iter(self._received))]
+
+    def _tell(self, judged: Judged[SavedAnswer]) -> None:
+        answer, received = judged.answer, self._received.pop(judged.token, None)
+        hide = partial(redacted, secrets=(*answer.secrets, *self._secrets))
+        explained = UNEXPLAINED
+        if received is not None and judged.verdict.sent and not judged.verdict.understood:
+            explained = self._explaining(received, judged.verdict.sent, judged.token.rpartition("#")[0])
+        self._tell_verdict(SavedVerdict(judged.token, judged.verdict, answer.calls, judged.request, hide, explained))
+
+
+def _received(saved: Saved) -> Answer:
+    """What the client got: what was saved as sent, else what the provider said."""
+    if saved.sent is None:
+        return Answer(saved.exchange, b"".join(saved.chunks), saved.broken)
+    return Answer(replace(saved.exchange, content_encoding=""), saved.sent, saved.broken)
+
+
+def as_sent(saved: Saved) -> Record | None:
+    """The answer as the client got it, where that was saved beside what the provider said."""
+    if saved.sent is None:
+        return None
+    return read_body([saved.sent], replace(saved.exchange, content_encoding=""), broken=saved.broken)

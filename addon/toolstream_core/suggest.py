@@ -1,0 +1,29 @@
+"""Error texts for unknown names, with the known name that was probably meant."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_LISTED: Final = 12
+"""Known names that are still listed in full."""
+LIST: Final = "`toolstream list`"
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known name that is most like `word`."""
+    names = {name.lower(): name for name in sorted(known)}
+    found = get_close_matches(word.lower(), names, 1)
+    return names[found[0]] if found else None
+
+
+def unknown(noun: str, word: str, known: Iterable[str], see: str = LIST) -> str:
+    """The error text for an unknown name. `see` is a command that lists the known names, where there are many."""
+    names = list(known)
+    near = nearest(word, names)
+    parts = [f"unknown {noun} {word!r}", *([f"did you mean {near}?"] if near else [])]
+    hint = f"Expected one of: {', '.join(names)}" if len(names) <= _LISTED else f"See {see}"
+    return f"{'; '.join(parts)}{'' if near else '.'} {hint}"

@@ -1,0 +1,66 @@
+"""A saved response without its secrets, redacted as captures are: each secret becomes as many `*`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from toolstream_core.engine.decoder import BodyDecoder
+from toolstream_core.model import ABSENT
+from toolstream_core.redact import redacted
+from toolstream_core.redaction import Redaction, redacted_body, redacted_path
+from toolstream_core.wire.frame import parse
+from toolstream_core.wire.write import encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from toolstream_core.model import Json
+    from toolstream_core.sources.saved import Saved
+
+
+def decoded(saved: Saved) -> Saved:
+    """The same response with its chunks at hand and without a content coding, where that can be undone."""
+    chunks = list(saved.chunks)
+    decoder = BodyDecoder(saved.exchange.content_encoding)
+    plain = [decoder.decode(chunk) for chunk in chunks]
+    if decoder.failure is not None:
+        return replace(saved, chunks=chunks)
+    if rest := decoder.decode(b""):
+        plain.append(rest)
+    times = [*saved.times, *saved.times[-1:]] if len(plain) > len(chunks) else saved.times
+    return replace(saved, chunks=plain, times=times, exchange=replace(saved.exchange, content_encoding=""))
+
+
+def without_secrets(saved: Saved) -> Saved:
+    """As `decoded`, with secrets overwritten in the request, in both bodies and in what is reported on the response."""
+    plain, hide = decoded(saved), partial(redacted, secrets=saved.secrets)
+    body = redacted_body(b"".join(plain.chunks), known=saved.secrets)
+    exchange = replace(
+        plain.exchange,
+        path=redacted_path(plain.exchange.path, Redaction(), saved.secrets),
+        request=_without(plain.exchange.request, saved.secrets),
+    )
+    sent = None if saved.sent is None else redacted_body(saved.sent, known=saved.secrets)
+    return replace(
+        plain,
+        exchange=exchange,
+        chunks=[*_cut(body, [*plain.chunks])],
+        sent=sent,
+        broken=None if saved.broken is None else hide(saved.broken),
+        findings=[one._replace(message=hide(one.message)) for one in saved.findings],
+    )
+
+
+def _without(request: Json, secrets: tuple[str, ...]) -> Json:
+    if request is ABSENT:
+        return request
+    return parse(redacted_body(encoded(request), known=secrets))
+
+
+def _cut(body: bytes, chunks: list[bytes]) -> Iterator[bytes]:
+    at = 0
+    for chunk in chunks:
+        yield body[at : at + len(chunk)]
+        at += len(chunk)

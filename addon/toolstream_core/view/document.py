@@ -1,0 +1,188 @@
+"""The document of the session view. Shape: `docs/view.schema.json`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from toolstream_core.clients.deviations import PROJECTS
+from toolstream_core.defects.table import ROWS
+from toolstream_core.report.causes import cause, reason
+from toolstream_core.report.headline import headline, without_verdict
+from toolstream_core.report.judging import Judging, SavedVerdict
+from toolstream_core.report.verdict import as_flags
+from toolstream_core.version import __version__
+from toolstream_core.view.clean import decoded, without_secrets
+from toolstream_core.view.readings import Models
+from toolstream_core.view.received import Alignment
+from toolstream_core.view.response import NONE, UNKNOWN, as_received, messages_of, read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.model import Json
+    from toolstream_core.sources.saved import Saved
+    from toolstream_core.view.response import ReadResponse
+
+FORM: Final = "toolstream-view"
+VERSION: Final = 1
+
+
+class ViewBuilder:
+    """Takes saved responses in their order, and makes the document of them."""
+
+    def __init__(self, *, raw: bool = False, live: bool = False, codes: frozenset[str] = frozenset()) -> None:
+        """With `raw`, secrets stay. `live`: the document grows while it is shown.
+
+        With `codes`, only responses with findings of these codes are in it, and of their findings only these.
+        """
+        self._codes = codes
+        self._raw = raw
+        self._live = live
+        self._responses: list[ReadResponse] = []
+        self.requests: dict[str, Json] = {}
+        """The bodies of the requests, by their sources."""
+        self._verdicts: dict[str, SavedVerdict] = {}
+        self._judging = Judging(self._judged)
+        self._models = Models()
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no response so far."""
+        return not self._responses
+
+    def take(self, saved: Saved) -> bool:
+        """The next saved response; whether it is an LLM's."""
+        clean = decoded(saved) if self._raw else without_secrets(saved)
+        response = read(clean)
+        self.requests[clean.exchange.source] = clean.exchange.request
+        self._judging.take(clean, response.record)
+        if response.record is None:
+            return False
+        if self._codes:
+            response.record.findings = [one for one in response.record.findings if one.code in self._codes]
+        if response.record.findings or not self._codes:
+            self._responses.append(response)
+        return True
+
+    def document(self, files: Sequence[str]) -> dict[str, Any]:
+        """Of everything so far."""
+        verdicts = self._verdicts
+        return self.assembled(
+            [self.object_of(one, verdicts.get(one.saved.exchange.source)) for one in self._responses], files
+        )
+
+    def assembled(self, responses: Sequence[dict[str, Any]], files: Sequence[str] = ()) -> dict[str, Any]:
+        """The document of responses that `object_of` made."""
+        found = {finding["code"] for one in responses for finding in one["findings"]}
+        models = self._models.table
+        return {
+            "form": FORM,
+            "version": VERSION,
+            "generated": {
+                "by": f"toolstream {__version__}",
+                "files": [*files],
+                "live": self._live,
+                "redacted": not self._raw,
+            },
+            "conversations": _conversations(responses),
+            "responses": responses,
+            "models": models,
+            "projects": {name: PROJECTS[name] for one in models.values() for name in one["projects"]},
+            "defects": {
+                row.code: {"meaning": row.meaning, "requirement": row.must} for row in ROWS if row.code in found
+            },
+        }
+
+    def _judged(self, one: SavedVerdict) -> None:
+        self._verdicts[one.source] = replace(one, hide=str) if self._raw else one
+
+    def object_of(self, response: ReadResponse, judged: SavedVerdict | None) -> dict[str, Any]:
+        """A response as the document has it; `judged` is the verdict on it, where there is one."""
+        record = response.record
+        assert record is not None
+        theirs = as_received(response)
+        alignment = None if theirs is None else Alignment(response, theirs)
+        made = response.object({} if alignment is None else alignment.received)
+        made["verdict"] = _verdict(response, judged, alignment)
+        if record.calls and response.protocol is not None:
+            explanation = None if judged is None else judged.explained.explanation
+            made["readings"] = self._models.readings(response, theirs, alignment, explanation)
+        if judged is not None and judged.request in self.requests:
+            before, after = messages_of(response.saved.exchange.request), messages_of(self.requests[judged.request])
+            shared = _shared(before, after)
+            made["next_request"] = {"source": judged.request, "shared": shared, "added": after[shared:]}
+        return made
+
+
+def _verdict(response: ReadResponse, judged: SavedVerdict | None, alignment: Alignment | None) -> dict[str, Any]:
+    record = response.record
+    assert record is not None
+    if judged is None:
+        text = without_verdict(record.calls, error=record.error is not None, broken=record.broken is not None)
+        return {"verdict": UNKNOWN if record.calls else NONE, "understood": None, "headline": text}
+    said, explained = judged.object, judged.explained
+    event = said["event"] if alignment is None else alignment.of(said["event"])
+    explanation = explained.explanation
+    return {
+        "verdict": said["verdict"],
+        "understood": said["understood"],
+        "headline": headline(judged.verdict, judged.calls),
+        "reason": "" if explanation is None else reason(explanation, event),
+        "cause": _capitalized(explained.fix) if explanation is None else cause(explanation),
+        "fix": "" if explanation is None else explanation.fix,
+        "event": event,
+        "value": "" if explanation is None else explanation.seen,
+        "projects": [] if explanation is None else [*explanation.projects],
+        "advice": [{"options": one, "run": f"toolstream run {as_flags(one)} -- CMD"} for one in said["advice"]],
+        "problems": said["problems"],
+        "count": said["count"],
+        "next": said["request"],
+        "returned": said["sent"],
+    }
+
+
+def _capitalized(clause: str) -> str:
+    """A clause as a sentence; nothing stays nothing."""
+    return f"{clause[0].upper()}{clause[1:]}." if clause else ""
+
+
+def _shared(before: Sequence[Json], after: Sequence[Json]) -> int:
+    """How many messages both begin with."""
+    pairs = zip(before, after, strict=False)
+    return next((place for place, (one, other) in enumerate(pairs) if one != other), min(len(before), len(after)))
+
+
+def _conversations(responses: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The responses that follow one another, each conversation with its first prompt."""
+    place_of = {one["source"]: place for place, one in enumerate(responses)}
+    before: dict[int, int] = {}
+    for place, one in enumerate(responses):
+        following = place_of.get(one["verdict"].get("next") or "")
+        if following is not None:
+            before[following] = place
+    found: dict[int, list[int]] = {}
+    first: dict[int, int] = {}
+    for place in range(len(responses)):
+        first[place] = first.get(before[place], before[place]) if place in before else place
+        found.setdefault(first[place], []).append(place)
+    return [_conversation(responses, places) for places in found.values()]
+
+
+def _conversation(responses: Sequence[dict[str, Any]], places: Sequence[int]) -> dict[str, Any]:
+    opening = responses[places[0]]
+    made = {"title": opening["request"]["prompt"] or opening["source"], "responses": [*places]}
+    if (repeats := _repeats(responses[place] for place in places)) > 1:
+        made["repeats"] = repeats
+    return made
+
+
+def _repeats(responses: Iterable[dict[str, Any]]) -> int:
+    """How often the same calls were misread in the same way."""
+    misread = [
+        json.dumps([[[call["name"], call["arguments"]] for call in one["calls"]], one["verdict"]["verdict"]])
+        for one in responses
+        if one["verdict"]["understood"] is False
+    ]
+    return max(map(misread.count, misread), default=0)

@@ -1,0 +1,186 @@
+"""The events of one response as the session view has them. Shape: `docs/view.schema.json`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, override
+
+from toolstream_core.clients.intended import ResolvedEvent
+from toolstream_core.engine.sink import Sink
+from toolstream_core.model import ABSENT, Phase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from toolstream_core.calls import OpenCall, ResolvedFragment
+    from toolstream_core.model import Event, EventContent
+    from toolstream_core.wire.frame import Frame
+
+TEXTS: Final = ("reasoning", "text")
+"""The lanes of text."""
+STREAM: Final = "stream"
+"""The lane of finish reasons, errors and the end."""
+SHORT: Final = 40
+"""Characters up to which a text is written out."""
+_SAVES: Final = 16
+"""Characters that a difference to the text before has to save."""
+_FIELDS: Final = ("index", "id", "item_id", "name", "type")
+
+
+class Events(Sink):
+    """Collects one object for each frame, in order: comments and blank frames too."""
+
+    live = True
+    each = True
+
+    def __init__(self, hide: Callable[[str], str], elapsed: Callable[[], int | None]) -> None:
+        """`hide` redacts what the wire said; `elapsed` gives the milliseconds of what is read now."""
+        self._hide = hide
+        self._elapsed = elapsed
+        self.objects: list[dict[str, Any]] = []
+        self.texts: list[str] = []
+        """The text of each frame."""
+        self.numbers: list[int] = []
+        """The number of each frame."""
+        self.resolved_events: list[ResolvedEvent] = []
+        """The events with data."""
+        self._lanes: dict[int, str] = {}
+        """By the identity of an open call, its lane."""
+        self.bytes = 0
+        """Of all frames."""
+        self._texts_used: set[str] = set()
+        self._at: int | None = None
+
+    @override
+    def without_data(self, frame: Frame) -> None:
+        self._add(frame)["quiet"] = "comment" if frame.raw.lstrip().startswith(b":") else "blank"
+
+    @override
+    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
+        self.resolved_events.append(ResolvedEvent(event.frame.number, said, tuple(told)))
+        fragments = [*self._texts(said), *(self._fragment(one) for one in told), *self._ends(said)]
+        added = self._add(event.frame)
+        if fragments:
+            added["fragments"] = fragments
+
+    def move(self, places: Mapping[int, int | None], calls: int) -> None:
+        """Give each call that is reported the lane of its place; those that are not get lanes after the last one.
+
+        `places` has the place of each open call, by its identity; `calls` are so many.
+        """
+        moved: dict[str, str] = {}
+        for key, lane in self._lanes.items():
+            place = places.get(key)
+            if place is None:
+                place, calls = calls, calls + 1
+            moved[lane] = self._lanes[key] = call_lane(place)
+        if all(before == after for before, after in moved.items()):
+            return
+        for event in self.objects:
+            for one in event.get("fragments", ()):
+                one["lane"] = moved.get(one["lane"], one["lane"])
+
+    def lane_of(self, call: OpenCall) -> str:
+        """The lane of a call. A new one gets the next lane."""
+        return self._lanes.setdefault(id(call), call_lane(len(self._lanes)))
+
+    def lanes(self) -> list[str]:
+        """The lanes so far: reasoning, text, then the calls as they were opened."""
+        return [*(lane for lane in TEXTS if lane in self._texts_used), *self._lanes.values()]
+
+    def _add(self, frame: Frame) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        if frame.number != len(self.objects):
+            made["number"] = frame.number
+        now = self._elapsed()
+        if now is not None and now != self._at:
+            made["ms"] = self._at = now
+        text = self._hide(_text(frame))
+        made["raw"] = difference(self.texts[-1] if self.texts else "", text)
+        self.texts.append(text)
+        self.objects.append(made)
+        self.bytes += len(frame.raw)
+        self.numbers.append(frame.number)
+        return made
+
+    def _texts(self, said: EventContent) -> Iterator[dict[str, Any]]:
+        for lane, text in zip(TEXTS, (said.thought, said.text), strict=True):
+            if text:
+                self._texts_used.add(lane)
+                yield {"lane": lane, "text": self._hide(text)}
+
+    def _fragment(self, one: ResolvedFragment) -> dict[str, Any]:
+        fragment, call = one
+        made: dict[str, Any] = {"lane": self.lane_of(call)}
+        if fragment.phase is not Phase.MORE:
+            made["phase"] = str(fragment.phase)
+        for key in _FIELDS:
+            if (value := getattr(fragment, key)) is not ABSENT:
+                made[key] = self._hide(value) if isinstance(value, str) else value
+        if (arguments := fragment.arguments) is not ABSENT:
+            made["arguments"] = self._hide(arguments) if isinstance(arguments, str) else arguments
+        return made
+
+    def _ends(self, said: EventContent) -> Iterator[dict[str, Any]]:
+        for finish in said.finishes:
+            yield {"lane": STREAM, "finish": finish.reason}
+        if said.error:
+            yield {"lane": STREAM, "error": self._hide(said.error)}
+        if said.end:
+            yield {"lane": STREAM, "end": True}
+
+
+def _text(frame: Frame) -> str:
+    """The bytes of a frame as text. A binary message, which begins with its length, has its type and its payload."""
+    if frame.raw.startswith(b"\0") and frame.data is not None:
+        return f"{frame.name}\n{frame.data.decode('utf-8', 'replace')}"
+    return frame.raw.decode("utf-8", "replace")
+
+
+def call_lane(place: int) -> str:
+    """The lane of the call with this place."""
+    return f"call-{place}"
+
+
+def shortened(events: Iterable[dict[str, Any]], received: Mapping[int, Sequence[str]]) -> Iterator[dict[str, Any]]:
+    """The events with what the client got.
+
+    Where an event's only fragment is as that of the event before but for its text, `fragments` is that text.
+    """
+    before: dict[str, Any] = {}
+    for place, event in enumerate(events):
+        fragments = event.get("fragments", ())
+        only = fragments[0] if len(fragments) == 1 else {}
+        key = "text" if "text" in only else "arguments"
+        text = only.get(key)
+        like = isinstance(text, str) and isinstance(before.get(key), str) and repr({**before, key: text}) == repr(only)
+        before = only
+        yield (
+            event | ({"fragments": text} if like else {}) | ({"received": received[place]} if place in received else {})
+        )
+
+
+def difference(before: str, text: str) -> Any:
+    """`text`, or `[head, middle, tail]`: so many UTF-16 units of `before`, a text, so many units of its end."""
+    if len(text) < SHORT or not before:
+        return text
+    most = min(len(before), len(text))
+    head = _common(before, text, most)
+    tail = _common(before[::-1], text[::-1], most - head)
+    middle = text[head : len(text) - tail]
+    if len(middle) + _SAVES >= len(text):
+        return text
+    return [_units(text[:head]), middle, _units(text[len(text) - tail :])]
+
+
+def _common(one: str, other: str, most: int) -> int:
+    """How many characters both begin with, `most` at most."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
+    return low
+
+
+def _units(text: str) -> int:
+    """Its length as JavaScript counts it."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2

@@ -1,0 +1,210 @@
+"""How client models read a response, step by step. Shape: `docs/view.schema.json`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from toolstream_core.clients.deviations import ROWS, fix, projects
+from toolstream_core.clients.entries import EntryReader, ReceivedEvent
+from toolstream_core.clients.intended import intended
+from toolstream_core.clients.measured import measured_in
+from toolstream_core.clients.model import STANDARD, Id, Key, NoIndex, Source
+from toolstream_core.clients.parting import parting
+from toolstream_core.clients.received import Answer, Received
+from toolstream_core.clients.stepping import traces
+from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.view.steps import Steps, result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from toolstream_core.clients.entries import Entry
+    from toolstream_core.clients.explanation import Explanation
+    from toolstream_core.clients.measured import MeasuredClient
+    from toolstream_core.clients.model import ClientModel, Deviation
+    from toolstream_core.clients.stepping import Trace
+    from toolstream_core.protocols.protocol import WireProtocol
+    from toolstream_core.view.received import Alignment
+    from toolstream_core.view.response import ReadResponse
+
+PROTOCOL: Final = "protocol"
+"""The name of the model without deviations."""
+INTENDED: Final = "intended"
+"""The name of toolstream's own reading."""
+
+
+class Models:
+    """The client models that the document names."""
+
+    def __init__(self) -> None:
+        """None so far."""
+        self.table: dict[str, dict[str, Any]] = {}
+
+    def name(self, model: ClientModel, protocol: WireProtocol) -> str:
+        """Its name: its deviations joined by `+`. `protocol` is that of the response, whose fields its fix names."""
+        name = "+".join(one.value for one in model.deviations) or PROTOCOL
+        if name not in self.table:
+            self.table[name] = {
+                "description": [ROWS[one].words for one in model.deviations],
+                "projects": [*projects(model.deviations)],
+                "fix": fix(model.deviations, protocol) if model.deviations else "",
+            }
+        return name
+
+    def _unstreamed(self, response: ReadResponse) -> dict[str, Any]:
+        """Of one JSON body: client models differ only in how they read streams."""
+        assert response.protocol is not None
+        names = (self.name(STANDARD, response.protocol), INTENDED)
+        models = [{"model": name, "trace": 0, "correct": True} for name in names]
+        return {"models": models, "same": [], "traces": [_intended(response)]}
+
+    def _measured(self, client: MeasuredClient, protocol: WireProtocol) -> str:
+        """The name of a client version."""
+        name = f"{client.name} {client.version}"
+        self.table[name] = {
+            "description": [ROWS[one].words for one in client.deviations],
+            "projects": [client.project],
+            "fix": fix(client.deviations, protocol) if client.deviations else "",
+            "client": {"name": client.name, "version": client.version},
+        }
+        return name
+
+    def _names(self, model: ClientModel, protocol: WireProtocol, client: ClientModel | None) -> list[str]:
+        """The client versions that read as `model`, and its own name where it has at most one deviation."""
+        measured = [self._measured(one, protocol) for one in measured_in(protocol.name) if one.model == model]
+        own = len(model.deviations) <= 1 or model == client
+        return [*([self.name(model, protocol)] if own else []), *measured]
+
+    def _order(self, name: str, client: str | None) -> int:
+        """Protocol, intended calls, the client's model, client versions, single deviations."""
+        first = [PROTOCOL, INTENDED, client]
+        return first.index(name) if name in first else len(first) + ("client" not in self.table[name])
+
+    def readings(
+        self,
+        response: ReadResponse,
+        theirs: ReadResponse | None,
+        alignment: Alignment | None,
+        explanation: Explanation | None,
+    ) -> dict[str, Any]:
+        """Of a response with calls: `theirs` is the response as the client got it, where it got another one."""
+        assert response.record is not None
+        if not response.record.streamed:
+            return self._unstreamed(response)
+        got = _Got(response, theirs, alignment, None if explanation is None else explanation.choice)
+        found, models, same = _Traces(), list[dict[str, Any]](), list[str]()
+        client = None if explanation is None else explanation.model
+        its_name = None if client is None else self.name(client, got.protocol)
+        for trace in traces([STANDARD, *_deviating(got, explanation)], got.form, got.entries):
+            place = found.place(got.encoded(trace))
+            correct = {"correct": got.understood(trace)}
+            for model in trace.models:
+                for name in self._names(model, got.protocol, client):
+                    if place == 0 and name not in (PROTOCOL, its_name):
+                        same.append(name)
+                    else:
+                        models.append({"model": name, "trace": place, **correct, **got.diverges(model)})
+        models.append({"model": INTENDED, "trace": found.place(_intended(response)), "correct": True})
+        models.sort(key=lambda one: self._order(one["model"], its_name))
+        made: dict[str, Any] = {"models": models, "same": same, "traces": found.found}
+        return made if its_name is None else {**made, "client": its_name}
+
+
+class _Traces:
+    """The different traces of a response."""
+
+    def __init__(self) -> None:
+        """None so far."""
+        self.found: list[dict[str, Any]] = []
+        self._known: dict[str, int] = {}
+
+    def place(self, trace: dict[str, Any]) -> int:
+        """The place of a trace among the different ones."""
+        place = self._known.setdefault(json.dumps(trace), len(self.found))
+        if place == len(self.found):
+            self.found.append(trace)
+        return place
+
+
+class _Got:
+    """A response as the client got it, with the provider's numbers of events."""
+
+    def __init__(
+        self, response: ReadResponse, theirs: ReadResponse | None, alignment: Alignment | None, choice: int | None
+    ) -> None:
+        """`choice`: the only one that the client read, where that is known."""
+        got = theirs or response
+        assert response.protocol is not None
+        self.protocol = response.protocol
+        self.form = self.protocol.call_form
+        self._changed = frozenset[int]() if alignment is None else frozenset(alignment.changed)
+        reader = EntryReader()
+        events = [ReceivedEvent(one.number, one.content) for one in got.events.resolved_events]
+        entries = [entry for event in events for entry in reader.take(event)]
+        if alignment is not None:
+            entries = [one._replace(event=alignment.numbers.get(one.event, one.event)) for one in entries]
+        self.entries = [one for one in entries if choice in (None, one.fragment.choice)]
+        self._fragments = fragment_places(response)
+        self._numbers = {} if alignment is None else alignment.numbers
+        saved = got.saved
+        exchange = replace(saved.exchange, content_encoding="")
+        self._received = Received(Answer(exchange, b"".join(saved.chunks), saved.broken))
+        self._parted = [one for one in self._received.entries if choice in (None, one.fragment.choice)]
+
+    def encoded(self, trace: Trace) -> dict[str, Any]:
+        """A trace as the document has it."""
+        steps = Steps(self._fragments, self._changed)
+        for entry, changes in zip(self.entries, trace.changes, strict=True):
+            for change in changes:
+                steps.add(change, entry.fragment)
+        return {"steps": steps.encoded, "result": result(trace.calls, steps.arguments)}
+
+    def understood(self, trace: Trace) -> bool:
+        """Whether the models of a trace read the intended calls."""
+        return self._received.is_understood(trace.models[0], self._received.meant)
+
+    def diverges(self, model: ClientModel) -> dict[str, Any]:
+        """Where a model begins to read otherwise than the protocol."""
+        parted = parting(model, self.form, self._parted)
+        if parted is None:
+            return {}
+        return {"diverges": {"event": self._numbers.get(parted.event, parted.event), "value": parted.seen}}
+
+
+def fragment_places(response: ReadResponse) -> dict[tuple[int, int], int]:
+    """By event and place in its content, the place of a fragment among those of calls in the document."""
+    found: dict[tuple[int, int], int] = {}
+    for event in response.events.resolved_events:
+        at = {id(fragment): place for place, fragment in enumerate(event.content.fragments)}
+        for place, one in enumerate(event.resolved):
+            found[event.number, at[id(one.fragment)]] = place
+    return found
+
+
+def _intended(response: ReadResponse) -> dict[str, Any]:
+    """The steps of toolstream's own reading, which end with the calls that it reports."""
+    assert response.record is not None
+    events = response.events.resolved_events
+    fragments = {event.number: event.content.fragments for event in events}
+    steps = Steps(fragment_places(response))
+    for change in intended(response.record.calls, events):
+        steps.add(change, fragments[change.event][change.fragment])
+    return {"steps": steps.encoded, "result": []}
+
+
+def _deviating(got: _Got, explanation: Explanation | None) -> Iterator[ClientModel]:
+    """The client's model, those of client versions, and each deviation that a client of this protocol can have."""
+    client = [] if explanation is None or explanation.model == STANDARD else [explanation.model]
+    single = [STANDARD.having([one]) for one in ROWS if _applies(one, got.form, got.entries)]
+    measured = [one.model for one in measured_in(got.protocol.name) if one.deviations]
+    yield from dict.fromkeys([*client, *measured, *single])
+
+
+def _applies(one: Deviation, form: CallForm, entries: Sequence[Entry]) -> bool:
+    if one in (Key.ITEM, Id.ITEM) or isinstance(one, Source):
+        return form is CallForm.ANNOUNCED
+    if isinstance(one, NoIndex):
+        return form is CallForm.DELTAS and any(not isinstance(entry.fragment.index, int) for entry in entries)
+    return one not in (Id.OWN, Id.UNIQUE)

@@ -1,0 +1,66 @@
+"""What the client got in place of each event, aligned by text and by call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from toolstream_core.view.matching import matched
+
+if TYPE_CHECKING:
+    from toolstream_core.view.response import ReadResponse
+
+
+class Alignment:
+    """Places the frames that the client got beside those that the provider sent."""
+
+    def __init__(self, ours: ReadResponse, theirs: ReadResponse) -> None:
+        """Of a response as the provider sent it, and as the client got it."""
+        self._numbers = ours.events.numbers
+        self._texts = ours.events.texts
+        self._theirs = theirs.events
+        self._lanes = [_lane(one) for one in ours.events.objects]
+        self.numbers: dict[int, int] = {}
+        """The number of the provider's event, by the number of the client's."""
+        self.received: dict[int, list[str]] = {}
+        """By place of the provider's event: the texts that the client got instead; empty where it got nothing."""
+        begin = first = 0
+        for place, at in [*matched(self._texts, self._theirs.texts), (len(self._texts), len(self._theirs.texts))]:
+            if begin < place:
+                self._differ(range(begin, place), range(first, at))
+            elif first < at and self._texts:
+                self._added(begin, range(first, at))
+            if place < len(self._texts):
+                self.numbers[self._theirs.numbers[at]] = self._numbers[place]
+            begin, first = place + 1, at + 1
+
+    @property
+    def changed(self) -> set[int]:
+        """The numbers of the provider's events that the client got otherwise."""
+        return {self._numbers[row] for row in self.received}
+
+    def of(self, number: int | None) -> int | None:
+        """The number of the provider's event, of one as the client got it."""
+        return None if number is None else self.numbers.get(number, number)
+
+    def _differ(self, rows: range, frames: range) -> None:
+        """The client got these frames in the place of these events; those of a call stand at its last event."""
+        self.received.update((row, []) for row in rows)
+        last = {lane: row for row in rows if (lane := self._lanes[row])}
+        same, at = len(rows) == len(frames), rows.start
+        for place, frame in enumerate(frames):
+            at = rows[place] if same else max(at, last.get(_lane(self._theirs.objects[frame]), at))
+            self.received[at].append(self._theirs.texts[frame])
+            self.numbers[self._theirs.numbers[frame]] = self._numbers[at]
+
+    def _added(self, before: int, frames: range) -> None:
+        """The client got these frames before an event: they stand at the one before it, or at the first one."""
+        row = max(0, before - 1)
+        texts, added = self.received.get(row, [self._texts[row]]), self._theirs.texts[frames.start : frames.stop]
+        self.received[row] = [*texts, *added] if before else [*added, *texts]
+        self.numbers.update(dict.fromkeys(self._theirs.numbers[frames.start : frames.stop], self._numbers[row]))
+
+
+def _lane(event: dict[str, Any]) -> str:
+    """The first call that an event says something of."""
+    lanes = (one["lane"] for one in event.get("fragments", ()))
+    return next((lane for lane in lanes if lane.startswith("call-")), "")

@@ -1,0 +1,209 @@
+"""One response of the session view, without its verdict and its readings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from toolstream_core.clients.intended import reported_places
+from toolstream_core.defects.table import ROWS
+from toolstream_core.engine.session import Session
+from toolstream_core.protocols.requests import asked
+from toolstream_core.report.jsonform import call_object, finding_object
+from toolstream_core.view.events import STREAM, TEXTS, Events, call_lane, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from toolstream_core.engine.sink import Sink
+    from toolstream_core.model import Call, Finding, Json, Record
+    from toolstream_core.protocols.protocol import WireProtocol
+    from toolstream_core.sources.saved import Saved
+
+NONE: Final = "none"
+"""The verdict on a response without calls."""
+UNKNOWN: Final = "unknown"
+"""The verdict on a response after which no request was recorded."""
+_PROMPT: Final = 200
+"""Characters of a prompt that are shown."""
+_FAILED: Final = 400
+"""From this status on a response is an error."""
+
+
+class ReadResponse:
+    """A response as the provider sent it, read chunk by chunk."""
+
+    def __init__(self, saved: Saved, hide: Callable[[str], str] = str) -> None:
+        """Nothing is read yet. `hide` redacts text that is shown before the response is complete."""
+        self.saved = saved
+        self.protocol: WireProtocol | None = None
+        """Known once enough was read."""
+        self.record: Record | None = None
+        """Known at the end, where the response is an LLM's."""
+        self._now: int | None = None
+        self._places: dict[int, int | None] = {}
+        """By the identity of an open call, its place among the calls of the record."""
+        self.events = Events(hide, lambda: self._now)
+        self._session = Session(saved.exchange, sinks=self._sinks, fast=False)
+
+    def feed(self, chunk: bytes, ms: int | None) -> None:
+        """Read a chunk that came at `ms` milliseconds."""
+        self._now = ms
+        if chunk:
+            self._session.feed(chunk)
+
+    def end(self) -> None:
+        """The response is over."""
+        self._session.end(broken=self.saved.broken)
+        self.record = self._session.record(broken=self.saved.broken)
+        if self.record is not None:
+            self.record.findings = self.saved.all_findings(self.record.findings)
+            self._places = reported_places(self.record.calls, self.events.resolved_events)
+            self.events.move(self._places, len(self.record.calls))
+
+    def object(self, received: Mapping[int, Sequence[str]] = MappingProxyType({})) -> dict[str, Any]:
+        """As the document has it, once it is over; `received` has what the client got, where it is something else."""
+        saved, record = self.saved, self.record
+        assert record is not None
+        return {
+            **self._head(),
+            "model": record.model or "",
+            "protocol": record.dialect,
+            "streamed": record.streamed,
+            "choices": self._choices(),
+            "state": self._state(record),
+            "broken": record.broken,
+            "error": record.error,
+            "finish": [*record.finish],
+            "bytes": record.bytes,
+            "lanes": self.lanes(),
+            "calls": [_call(one) for one in record.calls],
+            "findings": [self._finding(one) for one in record.findings],
+            "faults": [{"spec": one.spec, "changes": one.changes} for one in saved.faults],
+            "events": [*shortened(self.events.objects, received)],
+            "changed": len(received),
+        }
+
+    def live_object(self) -> dict[str, Any]:
+        """As the document has it while it comes, once its protocol is known."""
+        exchange, protocol, reader = self.saved.exchange, self.protocol, self._session.reader
+        assert protocol is not None
+        assert reader is not None
+        return {
+            **self._head(),
+            "model": protocol.requests.model(exchange.path, exchange.request) or "",
+            "protocol": protocol.name,
+            "streamed": True,
+            "choices": 1,
+            "state": "live",
+            "broken": None,
+            "error": None,
+            "finish": [],
+            "bytes": self.events.bytes,
+            "lanes": self.events.lanes(),
+            "calls": [_call(one) for one in reader.calls()],
+            "findings": [],
+            "faults": [],
+            "changed": 0,
+            "verdict": {"verdict": UNKNOWN, "understood": None, "headline": "The response is not complete yet"},
+        }
+
+    def _head(self) -> dict[str, Any]:
+        """What does not change while it comes, and the events, which grow."""
+        saved, exchange = self.saved, self.saved.exchange
+        return {
+            "source": exchange.source,
+            "host": exchange.host,
+            "path": exchange.path,
+            "status": exchange.status,
+            "transport": "websocket" if saved.socket is not None else "http",
+            "timed": bool(saved.times),
+            "request": _request(exchange.path, exchange.request),
+            "pointers": [] if self.protocol is None else [*self.protocol.pointers],
+            "events": self.events.objects,
+            **({"started": saved.began} if saved.began else {}),
+        }
+
+    def lanes(self) -> list[str]:
+        """The lanes of its fragments: reasoning, text, then the calls."""
+        used = {one["lane"] for event in self.events.objects for one in event.get("fragments", ())}
+        calls = [] if self.record is None else [call_lane(place) for place in range(len(self.record.calls))]
+        others = used - {*TEXTS, *calls, STREAM}
+        return [*(lane for lane in TEXTS if lane in used), *calls, *sorted(others, key=_number)]
+
+    def _choices(self) -> int:
+        """How many choices it has."""
+        contents = [one.content for one in self.events.resolved_events]
+        named = {one.choice for content in contents for one in content.fragments}
+        named |= {one.choice for content in contents for one in content.finishes}
+        return max(1, len(named))
+
+    def _finding(self, finding: Finding) -> dict[str, Any]:
+        keys = next((row.keys for row in ROWS if row.code == finding.code), ())
+        return {**finding_object(finding, str), "call": self._call_of(finding), "keys": [*keys]}
+
+    def _call_of(self, finding: Finding) -> int | None:
+        """The place of the call that a finding is about. Several choices count their calls separately."""
+        events = self.events.resolved_events
+        calls = {
+            id(one.call): one.call for event in events for one in event.resolved if one.call.position == finding.call
+        }
+        there = [key for key, call in calls.items() if finding.event in call.runs]
+        return next((self._places[key] for key in [*there, *calls]), None)
+
+    def _sinks(self, protocol: WireProtocol) -> Sequence[Sink]:
+        self.protocol = protocol
+        return [self.events]
+
+    def _state(self, record: Record) -> str:
+        if record.broken:
+            return "truncated"
+        return "error" if record.error or self.saved.exchange.status >= _FAILED else "complete"
+
+
+def read(saved: Saved) -> ReadResponse:
+    """A whole response; its chunks are at hand."""
+    response = ReadResponse(saved)
+    times = saved.times
+    for number, chunk in enumerate(saved.chunks):
+        response.feed(chunk, times[number] if number < len(times) else None)
+    response.end()
+    return response
+
+
+def _call(call: Call) -> dict[str, Any]:
+    return {key: value for key, value in call_object(call, str).items() if key != "events"}
+
+
+def _number(lane: str) -> int:
+    return int(lane.rpartition("-")[2])
+
+
+def _request(path: str, request: Json) -> dict[str, Any]:
+    wanted = asked.read(path, request)
+    messages = messages_of(request)
+    words = "" if wanted is None else wanted.words
+    return {
+        "tools": [] if wanted is None else sorted(wanted.tools),
+        "messages": len(messages),
+        "prompt": words[:_PROMPT],
+    }
+
+
+def messages_of(request: Json) -> list[Json]:
+    """The messages of a request, in any protocol."""
+    if isinstance(request, dict):
+        for key in ("messages", "input", "contents"):
+            if isinstance(found := request.get(key), list):
+                return found
+    return []
+
+
+def as_received(response: ReadResponse) -> ReadResponse | None:
+    """The response as the client got it, where that was recorded and is another one."""
+    saved = response.saved
+    if saved.sent is None or saved.sent == b"".join(saved.chunks):
+        return None
+    exchange = replace(saved.exchange, content_encoding="")
+    return read(replace(saved, exchange=exchange, chunks=[saved.sent], times=(), sent=None))

@@ -1,0 +1,265 @@
+"""Fills the marked blocks of README.md and of pages in docs/: output of real runs, and tables of the code.
+
+Also draws docs/terminal.svg, from the runs that README.md shows.
+
+`--check` writes nothing and fails where a block is not what it would be. What differs from run to run is made the same:
+the flow's id is left out, and long lines are cut.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import textwrap
+from functools import cache
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "addon"), str(ROOT / "scripts")]
+
+from make_flows import write_or_check  # noqa: E402
+from recording import plain, svg  # noqa: E402
+from toolstream_core.checking import table  # noqa: E402
+from toolstream_core.defects.table import ROWS  # noqa: E402
+from toolstream_core.faults.clients import CLIENTS  # noqa: E402
+from toolstream_core.faults.presets import PRESETS  # noqa: E402
+from toolstream_core.proxy.option_table import KEEP_BODIES, OPTIONS, PROVIDER, AddonOption  # noqa: E402
+from toolstream_core.report import catalogue  # noqa: E402
+from toolstream_core.settings import injectable_names  # noqa: E402
+from toolstream_core.transit import TRANSIT  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+README: Final = ROOT / "README.md"
+FLOW: Final = "demo:deepseek-empty-id"
+AGENT: Final = "python agent.py"
+CASES: Final = "deepseek,cut-off-call,stall"
+COLUMNS: Final = 120
+_FLOW_ID: Final = re.compile(r"  flow (?:\x1b\[2m)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\x1b\[0m)?$")
+
+
+def agent() -> str:
+    """The example of README.md."""
+    found: list[str] = re.findall(r"```python\n(# agent\.py\n.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    return found[0]
+
+
+@cache
+def run(*options: str, shown: str = "#") -> str:
+    """A run of the example: the command, its log (the lines that hold `shown`), and what the client prints.
+
+    The log has its colours, as in a terminal.
+    """
+    words = ["run", FLOW, *options, "--", *AGENT.split()]
+    log, printed = _in_terminal(*words)
+    # A verdict and the summary of the response that follows are logged at the same time: in the responses' order.
+    kept = [(plain(line)[:2], line) for line in log.splitlines() if plain(line).startswith("#") and shown in line]
+    lines = [_stable(line) for _, line in sorted(kept, key=itemgetter(0))]
+    return "\n".join([f"$ toolstream {' '.join(words)}", *lines, *printed.splitlines()])
+
+
+def failing() -> str:
+    """The client misreads the stream."""
+    return run()
+
+
+def working() -> str:
+    """The verdict's advice, taken."""
+    return run("--shape", "whole-calls", shown="verdict")
+
+
+def recording() -> str:
+    """Both runs as a picture."""
+    return svg(
+        "toolstream finds why an agent loops",
+        "Terminal: toolstream run logs a streamed tool call. The verdict is returned-without-arguments, and names the "
+        "client's bug and a workaround. With this workaround, --shape whole-calls, the verdict is ok.",
+        [*failing().splitlines(), "", *working().splitlines()],
+    )
+
+
+def check() -> str:
+    """A check of the example with a few cases."""
+    words = ["--case", CASES, "--", *AGENT.split()]
+    done = _toolstream("check", "--format", "json", *words)
+    called = next(line for line in done.stderr.splitlines() if ": calls " in line)
+    shown = [*textwrap.wrap(called, COLUMNS, subsequent_indent="  "), *table.lines(json.loads(done.stdout), COLUMNS)]
+    return "\n".join([f"$ toolstream check {' '.join(words)}", *map(_temporary, shown)])
+
+
+def inspect() -> str:
+    """A healthy stream, chunk by chunk."""
+    done = _toolstream("inspect", "--chunks", "flows/glm-5.flow")
+    return "\n".join(["$ toolstream inspect --chunks flows/glm-5.flow", *map(_stable, done.stdout.splitlines())])
+
+
+def repair() -> str:
+    """A stream of two calls that share their index, repaired."""
+    with tempfile.TemporaryDirectory() as folder:
+        broken, changed = str(Path(folder) / "broken.flow"), str(Path(folder) / "repaired.flow")
+        _toolstream("fault", "reused-index", "flows/openai-chat-parallel.flow", "-o", broken)
+        shown = _toolstream("repair", broken, "-o", changed, "--diff").stderr.splitlines()
+    first = next(at for at, line in enumerate(shown) if "repair:" in line)
+    lines = [_stable(re.sub(r'"id".*?("delta")', r"…\1", line)) for line in shown[first : first + 3]]
+    return "\n".join(["$ toolstream repair broken.flow -o repaired.flow --diff", *lines])
+
+
+def _toolstream(*words: str) -> subprocess.CompletedProcess[str]:
+    """A command that writes to pipes."""
+    with _started(*words, stderr=subprocess.PIPE) as process:
+        printed, log = process.communicate()
+    return subprocess.CompletedProcess(process.args, process.returncode, printed, log)
+
+
+def _in_terminal(*words: str) -> tuple[str, str]:
+    """What a command logs to a terminal, and what it prints."""
+    ours, theirs = os.openpty()
+    with _started(*words, stderr=theirs) as process, os.fdopen(ours, "rb", buffering=0) as terminal:
+        os.close(theirs)
+        log = b""
+        with contextlib.suppress(OSError):  # Linux reports the end of a terminal as an error.
+            while read := terminal.read(1 << 16):
+                log += read
+        printed, _ = process.communicate()
+    return log.decode(), printed
+
+
+@contextlib.contextmanager
+def _started(*words: str, stderr: int) -> Iterator[subprocess.Popen[str]]:
+    """A command in a folder of its own, with the example and the saved flows."""
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment |= {"TERM": "xterm", "NO_COLOR": ""}
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "agent.py").write_text(agent(), encoding="utf-8")
+        (Path(folder) / "flows").symlink_to(ROOT / "flows")
+        command = [sys.executable, "-m", "toolstream_core.cli.main", *words]
+        with subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=stderr, text=True
+        ) as process:
+            yield process
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *rows])
+
+
+def options() -> str:
+    """The addon's options."""
+    return _table(("Option", "Flag", "Default", "Description"), map(_option, OPTIONS))
+
+
+def _option(one: AddonOption) -> tuple[str, str, str, str]:
+    default = (
+        "none"
+        if one.default in ("", ())
+        else _code(str(one.default).lower() if one.default is False else str(one.default))
+    )
+    choices = f" {', '.join(map(_code, one.choices))}." if one.choices else ""
+    flag = "none" if one is KEEP_BODIES else _code("FLOW" if one is PROVIDER else one.flag)
+    return _code(one.name), flag, default, one.help + choices
+
+
+def shapes() -> str:
+    """Every shape with its protocols."""
+    rows = [(_code(one["name"]), one["meaning"], _names(one["dialects"])) for one in catalogue.shapes()]
+    return _table(("Shape", "Encoding", "Protocols"), rows)
+
+
+def clients() -> str:
+    """What single clients need."""
+    rows = [
+        (f"`for:{row.name}`", f"[{row.client}]({row.source}) {row.versions}", _names((*row.shapes, *row.repairs)))
+        for row in CLIENTS
+    ]
+    return _table(("Name", "Client", "Shapes and repairs"), rows)
+
+
+def transit() -> str:
+    """Timing and connection faults."""
+    rows = [
+        (_code(row.name), row.meaning, "; ".join(f"`{key.name}`: {key.expected}" for key in row.keys))
+        for row in TRANSIT
+    ]
+    return _table(("Fault", "Description", "Keys"), rows)
+
+
+def presets() -> str:
+    """Providers' quirks."""
+    rows = [(_code(row.name), f"[{row.meaning}]({row.source})", _names(row.parts)) for row in PRESETS]
+    return _table(("Preset", "Quirk", "Faults and shapes"), rows)
+
+
+def defects() -> str:
+    """How many defects there are, by family."""
+    rows = [
+        (
+            family,
+            str(len(mine)),
+            str(sum(row.repair == "safe" for row in mine)),
+            str(sum(row.repair == "unsafe" for row in mine)),
+            str(sum(row.name in injectable_names() for row in mine)),
+        )
+        for family in dict.fromkeys(row.family for row in ROWS)
+        if (mine := [row for row in ROWS if row.family == family])
+    ]
+    counted = f"{len(ROWS)} defects are known, each with [a page](defects/README.md)."
+    return f"{counted}\n\n{_table(('Family', 'Defects', 'Safe repair', 'Unsafe repair', 'Can be injected'), rows)}"
+
+
+def _code(word: str) -> str:
+    return f"`{word}`"
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(map(_code, names))
+
+
+def _stable(line: str) -> str:
+    line = _FLOW_ID.sub("", line)
+    return line if len(plain(line)) <= COLUMNS else line[: COLUMNS - 1] + "…"
+
+
+def _temporary(line: str) -> str:
+    return re.sub(r"(?<=\")/[^\"]*/toolstream-\w+/", "/tmp/…/", line)  # noqa: S108 - shown, not used
+
+
+BLOCKS: Final[dict[str, dict[str, Callable[[], str]]]] = {
+    "README.md": {"failing": failing, "working": working, "check": check},
+    "docs/mitmproxy.md": {"inspect": inspect},
+    "docs/options.md": {"options": options},
+    "docs/shapes.md": {"shapes": shapes, "clients": clients},
+    "docs/faults.md": {"transit": transit, "presets": presets, "defects": defects},
+    "docs/repair.md": {"repair": repair},
+}
+"""By page: what stands in each block."""
+
+
+def filled(page: str) -> str:
+    """A page with its blocks as they would be now."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for name, made in BLOCKS[page].items():
+        lines = plain(made())
+        block = f"```console\n{lines}\n```" if lines.startswith("$ ") else f"\n{lines}\n"
+        begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+        head, rest = text.split(begin)
+        text = f"{head}{begin}\n{block}\n{end}{rest.split(end)[1]}"
+    return text
+
+
+def main() -> int:
+    """Write or check."""
+    pages = {ROOT / page: filled(page).encode() for page in BLOCKS}
+    pages[ROOT / "docs" / "terminal.svg"] = recording().encode()
+    return write_or_check((__doc__ or "").partition(": ")[0], pages)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,39 @@
+// mitmweb: what toolstream adds to it. Its own page may say what it likes on the console.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { opened, until } from "./harness.mjs";
+
+const CONTENT = ".contentview";
+
+/** The flow in this row, and one of its tabs. */
+async function show(page, row, tab) {
+  await page.locator("tr:has(td.col-path)").nth(row).click();
+  await page.locator("a").filter({ hasText: new RegExp(`^${tab}$`) }).click();
+}
+
+/** Selects a content view by its name. */
+async function select(page, view) {
+  await page.locator(`${CONTENT} a`).filter({ hasText: /View:/ }).click();
+  await page.locator(".dropdown-menu a").filter({ hasText: new RegExp(`^\\s*${view}`, "i") }).click();
+}
+
+test("a misread response is marked, and shown with its verdict, its events and its body", async () => {
+  const { page, context } = await opened(process.env.TOOLSTREAM_VIEW);
+  await until(page, "tr:has(td.col-path)", /❌/);
+  await show(page, 0, "Response");
+  await until(page, CONTENT, /verdict: The client returned call 0 get_weather without arguments/);
+  const shown = await page.locator(CONTENT).innerText();
+  assert.match(shown, /Tool calls/);
+  assert.match(shown, /cause: .*\n(?:.*\n)*.*returned: {}/);
+  assert.equal(shown.includes("Content is missing"), false);
+  await select(page, "Events");
+  await until(page, CONTENT, /0 ms +call 0 +index=0/);
+  await select(page, "Raw");
+  await until(page, CONTENT, /data: {/);
+  await show(page, 1, "Request");
+  await until(page, CONTENT, /verdict: The client returned call 0 get_weather without arguments/);
+  await show(page, 0, "Comment");
+  await until(page, "body", /returned-without-arguments at event/);
+  await context.close();
+});

@@ -1,0 +1,126 @@
+"""The session view in a real browser: every interaction, accessibility, layout, and that it loads nothing.
+
+The checks are written in JavaScript beside this file. The pages are written by `toolstream view`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.browser.chromium import program
+from tests.browser.reports import REPORTS
+from tests.browser.sessions import written
+from tests.e2e.harness.mitmweb import Web, misread
+from tests.e2e.harness.upstream import Upstream
+from tests.e2e.harness.versions import Version
+from tests.e2e.live_client import viewed
+from toolstream_core.cli.main import main
+from toolstream_core.view.assemble import check_page
+
+HERE: Final = Path(__file__).parent
+PACKAGES: Final = HERE.parents[1] / "requirements" / "browser"
+NODE: Final = shutil.which("node")
+CHROMIUM: Final = program()
+PATIENCE: Final = 300
+"""Seconds for a group of checks on a busy machine; one takes about 15."""
+WITHOUT_BROWSER: Final[dict[str, tuple[str, ...]]] = {
+    "scripts": ("loop", "truncated", "repaired", "violating", "choices", "large"),
+    "cases": (),
+}
+IN_BROWSER: Final = {
+    "keys": ("loop",),
+    "pointer": ("loop",),
+    "panels": ("loop", "many"),
+    "states": (
+        "loop", "healthy", "truncated", "repaired", "violating", "error", "choices", "unstreamed", "socket", "untimed",
+        "few", "hostile",
+    ),
+    "live": ("loop",),
+    "layout": ("loop", "healthy", "truncated", "repaired", "violating", "error", "unstreamed"),
+    "large": ("large",),
+    "results": tuple(REPORTS),
+}  # fmt: skip
+"""By group of checks: the sessions whose pages it opens."""
+
+IN_CHROMIUM: Final = (
+    pytest.mark.skipif(
+        not (PACKAGES / "node_modules").is_dir(), reason="the packages of requirements/browser are not installed"
+    ),
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: install one or name one in TOOLSTREAM_CHROMIUM"),
+)
+
+pytestmark = [pytest.mark.e2e, pytest.mark.skipif(NODE is None, reason="there is no Node.js")]
+
+
+def write_page(name: str, folder: Path) -> None:
+    """The page of a session, or of a report of `toolstream check`."""
+    page = folder / f"{name}.html"
+    if name in REPORTS:
+        page.write_text(check_page(*REPORTS[name]()), encoding="utf-8", errors="backslashreplace")
+    else:
+        assert main(["view", str(written(name, folder)), "-o", str(page)]) == 0
+
+
+def run_checks(group: str, sessions: tuple[str, ...], folder: Path, view: str = "") -> None:
+    """Write the pages and run the group's checks on them; `view` is the address of a live view."""
+    for name in sessions:
+        write_page(name, folder)
+    assert NODE is not None
+    done = subprocess.run(
+        [NODE, "--test", "--test-reporter=tap", str(HERE / f"{group}.mjs")],
+        env={
+            **os.environ,
+            "TOOLSTREAM_PAGES": str(folder),
+            "TOOLSTREAM_PAGE_SOURCE": str(files("toolstream_core.view") / "page"),
+            "TOOLSTREAM_BROWSER": str(PACKAGES),
+            "TOOLSTREAM_CHROMIUM": CHROMIUM or "",
+            "TOOLSTREAM_VIEW": view,
+        },
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "\n# pass 0\n" not in done.stdout
+
+
+@pytest.mark.parametrize("group", WITHOUT_BROWSER)
+def test_scripts(group: str, tmp_path: Path) -> None:
+    """The page's scripts without a document object model."""
+    run_checks(group, WITHOUT_BROWSER[group], tmp_path)
+
+
+@pytest.mark.parametrize("group", [pytest.param(group, marks=IN_CHROMIUM) for group in IN_BROWSER])
+def test_page(group: str, tmp_path: Path) -> None:
+    """The page in Chromium."""
+    run_checks(group, IN_BROWSER[group], tmp_path)
+
+
+@pytest.mark.parametrize("group", [pytest.param("served", marks=IN_CHROMIUM)])
+def test_served_page(group: str, tmp_path: Path) -> None:
+    """The live page of `toolstream run --view` in Chromium, after the client's end too."""
+    with viewed(tmp_path) as address:
+        run_checks(group, (), tmp_path, address)
+
+
+@pytest.mark.parametrize("group", [pytest.param("mitmweb", marks=IN_CHROMIUM)])
+def test_mitmweb(group: str, tmp_path: Path) -> None:
+    """Content views, marks and bodies in mitmweb."""
+    with Upstream() as upstream, Web(Version("pinned"), tmp_path) as web:
+        misread(web, upstream)
+        run_checks(group, (), tmp_path, web.address)
+
+
+def test_every_group_runs() -> None:
+    """No file of checks is left out."""
+    written_files = {path.stem for path in HERE.glob("*.mjs")} - {"harness"}
+    assert written_files == {*WITHOUT_BROWSER, *IN_BROWSER, "served", "mitmweb"}

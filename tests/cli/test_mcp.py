@@ -1,0 +1,187 @@
+"""`toolstream mcp`, driven by the official SDK's client over standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from tests.browser.sessions import loop
+from tests.cli.inspected import save
+from tests.e2e.live_client import viewed
+from toolstream_core.cli.main import main
+
+if TYPE_CHECKING:
+    from mcp.types import CallToolResult
+
+pytest.importorskip(
+    "mcp.server", reason="the official MCP SDK is not installed: it is locked for Python 3.13 and newer"
+)
+from mcp import Client, StdioServerParameters
+from mcp.types import TextContent
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+SPLIT: Final = str(ROOT / "flows/openclaw-empty-ids.flow")
+GLM: Final = str(ROOT / "flows/glm-5.flow")
+"""A stream whose next request was saved too."""
+AGENT: Final = """
+import json, os, sys, urllib.request
+url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+tool = {"type": "function", "function": {"name": "read_file", "parameters": {
+    "type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}}}
+body = {"model": "m", "stream": True, "tools": [tool], "messages": [{"role": "user", "content": "read"}]}
+request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
+urllib.request.urlopen(request).read()
+"""
+
+
+def _server(*words: str) -> StdioServerParameters:
+    return StdioServerParameters(command=sys.executable, args=["-m", "toolstream_core.cli.main", "mcp", *words])
+
+
+def _asked(server: StdioServerParameters, tool: str, **arguments: Any) -> CallToolResult:
+    async def ask() -> CallToolResult:
+        async with Client(server) as client:
+            return await client.call_tool(tool, arguments)
+
+    return asyncio.run(ask())
+
+
+def _text(result: CallToolResult) -> str:
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    return content.text
+
+
+def _tools(*words: str) -> list[str]:
+    async def ask() -> list[str]:
+        async with Client(_server(*words)) as client:
+            return [tool.name for tool in (await client.list_tools()).tools]
+
+    return asyncio.run(ask())
+
+
+def test_tools() -> None:
+    """`check` is there only with a command, and no tool takes a path or a program."""
+    assert _tools(GLM) == ["verdicts", "inspect", "view", "explain"]
+    assert _tools(GLM, "--", "my-agent") == ["verdicts", "inspect", "view", "explain", "check"]
+    assert _tools("--view", "http://127.0.0.1:1/#token=none") == ["view", "explain"]
+
+
+def test_inspect(capsys: pytest.CaptureFixture[str]) -> None:
+    """The document is that of the command; `source` selects a response."""
+    main(["inspect", "--format", "json", "--exit-zero", GLM, SPLIT])
+    printed = json.loads(capsys.readouterr().out)
+    assert json.loads(_text(_asked(_server(GLM, SPLIT), "inspect"))) == printed
+    one = json.loads(_text(_asked(_server(GLM, SPLIT), "inspect", source=f"{SPLIT}#0")))
+    assert [stream["source"] for stream in one["streams"]] == [f"{SPLIT}#0"]
+    unknown = _asked(_server(GLM), "inspect", source="other")
+    assert unknown.is_error
+    assert f"unknown source 'other'. Expected one of: {GLM}#0" in _text(unknown)
+
+
+def test_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each response with what its client did; null where no request followed."""
+    main(["inspect", "--format", "json", "--exit-zero", GLM])
+    streams = json.loads(capsys.readouterr().out)["streams"]
+    told = json.loads(_text(_asked(_server(GLM), "verdicts")))
+    assert [{key: one[key] for key in ("source", "verdict")} for one in told] == [
+        {"source": one["source"], "verdict": one["verdict"]} for one in streams
+    ]
+    assert told[0]["verdict"]["verdict"] == "ok"
+    assert told[-1]["verdict"] is None
+
+
+def test_verdicts_in_words(tmp_path: Path) -> None:
+    """What happened, why, and the fix, as in the view; without a verdict, only what happened."""
+    told = json.loads(_text(_asked(_server(str(save(tmp_path / "loop.flow", *loop()))), "verdicts")))
+    assert told[0]["headline"].startswith("The client returned call 0 read_file and call 1 list_issues without")
+    assert told[0]["reason"].startswith("At event ")
+    assert told[0]["cause"].startswith("The client starts a new call")
+    assert told[0]["fix"].startswith("fix the client: ")
+    assert told[-1]["headline"].startswith("Text only")
+    assert "fix" not in told[-1]
+
+
+def test_view(capsys: pytest.CaptureFixture[str]) -> None:
+    """One response of the view's document; its events with their whole text."""
+    main(["view", "--format", "json", GLM])
+    document = json.loads(capsys.readouterr().out)
+    one = json.loads(_text(_asked(_server(GLM), "view", source=f"{GLM}#1", first=1, last=2)))
+    (response,) = one["responses"]
+    assert response["source"] == f"{GLM}#1"
+    assert [event["number"] for event in response["events"]] == [1, 2]
+    assert all(event["raw"].startswith("data: {") for event in response["events"])
+    assert {key: response[key] for key in response if key != "events"} == {
+        key: value for key, value in document["responses"][1].items() if key != "events"
+    }
+    unknown = _asked(_server(GLM), "view", source="other")
+    assert unknown.is_error
+    assert f"Expected one of: {GLM}#0, {GLM}#1" in _text(unknown)
+
+
+def test_live_view(tmp_path: Path) -> None:
+    """The response that the client misread, at the event where it did."""
+    with viewed(tmp_path) as address:
+        (response,) = json.loads(_text(_asked(_server("--view", address), "view")))["responses"]
+    assert response["verdict"]["verdict"] == "split-call"
+    assert response["verdict"]["event"] in [event["number"] for event in response["events"]]
+    gone = _asked(_server("--view", address), "view")
+    assert gone.is_error
+    assert "cannot be read" in _text(gone)
+    assert "Is the proxy still running?" in _text(gone)
+
+
+def test_explain() -> None:
+    """A name's page; an unknown name is an error that says so."""
+    assert _text(_asked(_server(GLM), "explain", name="TS102")).startswith("# TS102 empty-id")
+    unknown = _asked(_server(GLM), "explain", name="emptyid")
+    assert unknown.is_error
+    assert "unknown name 'emptyid'" in _text(unknown)
+
+
+def test_check(tmp_path: Path) -> None:
+    """Runs the command of the start, for the cases that are asked for."""
+    agent = tmp_path / "agent.py"
+    agent.write_text(AGENT)
+    result = _asked(_server(GLM, "--", sys.executable, str(agent)), "check", cases="empty-id")
+    (client,) = json.loads(_text(result))["clients"]
+    assert [case["id"] for case in client["cases"]] == ["openai-chat/healthy", "openai-chat/fault/empty-id"]
+    wrong = _asked(_server(GLM, "--", sys.executable, str(agent)), "check", cases="emtpy-id")
+    assert wrong.is_error
+    assert "'emtpy-id'" in _text(wrong)
+
+
+def test_unreadable(tmp_path: Path) -> None:
+    """A file that goes bad while the server runs is an error of the tool, not of the server."""
+    file = tmp_path / "notes.txt"
+    file.write_text("nothing of interest")
+    result = _asked(_server(str(file)), "verdicts")
+    assert result.is_error
+    assert "contains no LLM response" in _text(result)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["-"], "standard input carries the protocol"),
+        ([], "nothing to report on. Expected files, or --view ADDRESS"),
+        (["--view", "http://example.com/"], "is not the address of a live view. Expected the address"),
+        (["nothing-here.flow"], "no such file or directory: nothing-here.flow. Expected flow files"),
+    ],
+)
+def test_usage(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What cannot be served is an error before anything starts."""
+    assert main(["mcp", *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_without_sdk(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without the package, the error is a command that installs it."""
+    monkeypatch.setitem(sys.modules, "toolstream_core.cli.mcp_tools", None)
+    assert main(["mcp", GLM]) == 2
+    assert f"Install it: {sys.executable} -m pip install 'mcp>=2'" in capsys.readouterr().err

@@ -1,0 +1,110 @@
+"""Advice is run: over saved and broken streams, each client that a verdict may mean reads the calls under it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.laws.driven import injected
+from tests.laws.healthy import streams
+from toolstream_core.clients.advice import Answer, advise
+from toolstream_core.clients.explanation import Explainer
+from toolstream_core.clients.model import STANDARD
+from toolstream_core.clients.received import Received, rewritten
+from toolstream_core.clients.space import concerning
+from toolstream_core.clients.stepping import reads
+from toolstream_core.defects.table import ROWS
+from toolstream_core.faults.presets import PRESETS
+from toolstream_core.fixtures import load
+from toolstream_core.model import Exchange
+from toolstream_core.protocols.requests.conversation import EchoedCall
+from toolstream_core.settings import Words, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from toolstream_core.clients.model import ClientModel
+    from toolstream_core.fixtures import Fixture
+
+FLOWS = sorted((Path(__file__).resolve().parents[2] / "flows").glob("*.flow"))
+FAULTS = [*((row.name,) for row in ROWS), *(preset.parts for preset in PRESETS)]
+FEW = 3
+"""Clients that are tried on one stream."""
+PROTOCOLS = 2
+"""Protocols that are tried for one fault: other ones for each."""
+PARTS = 8
+"""Tests that the faults are spread over."""
+
+
+def saved(path: Path) -> list[Answer]:
+    """The responses of a saved conversation."""
+    return [
+        Answer(Exchange(path=one.path, content_type=content_type(one), request=one.request), one.body)
+        for one in load(path)
+    ]
+
+
+def content_type(fixture: Fixture) -> str:
+    """As recorded."""
+    return dict(fixture.headers)[b"content-type"].decode()
+
+
+def broken(number: int, parts: Sequence[str]) -> Iterator[Answer]:
+    """Streams of some protocols that the faults change."""
+    left = PROTOCOLS
+    healthy = streams()
+    number %= len(healthy)
+    for one in {one.dialect: one for one in reversed(healthy[number:] + healthy[:number])}.values():
+        sent = injected(one.body, one.exchange, *parts).out
+        if left and sent != one.body:
+            left -= 1
+            yield Answer(one.exchange, sent)
+
+
+def clients(number: int, got: Received) -> list[ClientModel]:
+    """Some clients that may misread a response: each reads it otherwise in one way."""
+    if got.protocol is None:
+        return []
+    known = concerning(got.protocol.call_form, got.entries)
+    step = max(1, len(known) // FEW)
+    return [STANDARD.having([one]) for one in known[number % step :: step]]
+
+
+def check(number: int, given: Answer) -> int:
+    """Run all that is advised to some clients; how many options that were."""
+    got = Received(given)
+    tried = 0
+    for model in clients(number, got):
+        assert got.protocol is not None
+        echo = [EchoedCall(*one[:3]) for one in reads(model, got.protocol.call_form, got.entries)]
+        found = Explainer().explain_answer(given, echo)
+        if found is None or got.is_understood(model, got.meant):
+            continue
+        others = [*found.others, *found.common]
+        for option in advise(found.model, given, others) or ():
+            tried += 1
+            sent = rewritten(given, settings(Words([option.repair], [option.shape])))
+            if sent is None:
+                assert got.meant == []
+                continue
+            assert sent.body != given.body, option
+            helped = Received(sent)
+            for one in (found.model, *others):
+                assert helped.is_understood(one, got.meant), (one.deviations, option)
+    return tried
+
+
+def test_advice_on_saved_streams_helps() -> None:
+    """Every response of every saved flow."""
+    given = [one for path in FLOWS for one in saved(path)]
+    assert len(given) >= len(FLOWS)
+    assert sum(check(number, one) for number, one in enumerate(given))
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_advice_on_broken_streams_helps(part: int) -> None:
+    """Every defect that can be caused, and every preset."""
+    numbers = range(part, len(FAULTS), PARTS)
+    assert sum(check(number, given) for number in numbers for given in broken(number, FAULTS[number]))

@@ -1,0 +1,320 @@
+"""Responses read entry by entry: the changes add up to what the whole reading gives, for every client model."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.clients import whole_reading
+from tests.clients.streams import CHAT, chat, entry, received
+from tests.laws.driven import injected
+from tests.laws.healthy import streams
+from toolstream_core.clients.entries import EntryReader, ReceivedEvent, shortened
+from toolstream_core.clients.fields import arguments_of, id_of, name_of
+from toolstream_core.clients.grouping import Grouping, grouped
+from toolstream_core.clients.intended import ResolvedEvent, intended
+from toolstream_core.clients.model import AXES, STANDARD, Adding, Arguments, Entries, Kept, Key, Name, Source
+from toolstream_core.clients.outcome import kept, kept_arguments
+from toolstream_core.clients.parting import parting
+from toolstream_core.clients.stepping import Change, Stepper, What, traces
+from toolstream_core.defects.table import ROWS
+from toolstream_core.engine.session import Session
+from toolstream_core.engine.sink import Sink
+from toolstream_core.model import ABSENT, EventContent, Finish, Fragment, Phase
+from toolstream_core.protocols.call_form import CallForm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.clients.entries import Entry
+    from toolstream_core.clients.model import ClientModel, Deviation
+    from toolstream_core.clients.opened import Group
+    from toolstream_core.model import Event, Exchange, Record, Seen
+
+type Values = list[str]
+"""Id, name and arguments of a call."""
+
+DEVIATIONS = [one for values in AXES.values() for one in values[1:]]
+STREAMS = [one for one in streams() if one.name in ("fragments of two", "two")]
+MODELS = [STANDARD, *(STANDARD.having([one]) for one in DEVIATIONS)]
+EMPTY_IDS = chat(
+    [entry(id="call_1", name="get_weather", arguments="")],
+    [entry(id="", arguments='{"lo')],
+    [entry(id="", arguments='cation":"Tokyo"}')],
+    "tool_calls",
+)
+
+
+def entries_of(events: Iterable[ReceivedEvent]) -> list[Entry]:
+    """All entries of a response."""
+    reader = EntryReader()
+    return [one for event in events for one in reader.take(event)]
+
+
+def added_up(changes: Iterable[Change]) -> list[Values]:
+    """The values of calls after all changes, by place."""
+    calls: list[Values] = []
+    for one in changes:
+        said = (one.id, one.name, one.arguments)
+        if one.place is None:
+            assert one.what is What.SKIPPED
+        elif one.what is What.OPENED:
+            assert one.place == len(calls)
+            calls.append([text or "" for text in said])
+        else:
+            values = calls[one.place]
+            appended = one.what is What.APPENDED
+            for at, text in enumerate(said):
+                if text is not None:
+                    values[at] = values[at] + text if appended else text
+    return calls
+
+
+def test_changes_of_a_client_that_treats_an_empty_id_as_a_new_call() -> None:
+    """Each fragment opens a call; the nameless ones are dropped at the end."""
+    stepper = Stepper(STANDARD.having([Key.PRESENT_ID, Kept.NAMED]), CHAT.call_form)
+    changes = [stepper.take(one) for one in entries_of(EMPTY_IDS)]
+    assert changes == [
+        (Change(0, 0, 0, What.OPENED, "call_1", "get_weather", ""),),
+        (Change(1, 0, 1, What.OPENED, "", "", '{"lo'),),
+        (Change(2, 0, 2, What.OPENED, "", "", 'cation":"Tokyo"}'),),
+    ]
+    first, second, third = stepper.calls()
+    assert (first.place, first.name, first.valid, first.dropped) == (0, "get_weather", True, "")
+    assert (second.valid, second.dropped, third.dropped) == (False, *["drops calls without a name"] * 2)
+
+
+def test_changes_of_a_client_that_follows_the_protocol() -> None:
+    """The call is opened, and grows."""
+    stepper = Stepper(STANDARD, CHAT.call_form)
+    opened, *more = (stepper.take(one) for one in entries_of(EMPTY_IDS))
+    assert opened == (Change(0, 0, 0, What.OPENED, "call_1", "get_weather", ""),)
+    assert [one for (one,) in more] == [
+        Change(1, 0, 0, What.APPENDED, arguments='{"lo'),
+        Change(2, 0, 0, What.APPENDED, arguments='cation":"Tokyo"}'),
+    ]
+    assert [one.arguments for one in stepper.calls()] == ['{"location":"Tokyo"}']
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        (STANDARD.having([Arguments.LAST]), [Change(1, 0, 0, What.REPLACED, arguments='{"lo')]),
+        (STANDARD.having([Arguments.AFTER_OPENING]), [Change(1, 0, 0, What.APPENDED, arguments='{"lo')]),
+        (STANDARD.having([Entries.FIRST]), [Change(1, 0, 0, What.APPENDED, arguments='{"lo')]),
+        (STANDARD.having([Adding.REPLACE]), [Change(1, 0, 0, What.APPENDED, arguments='{"lo')]),
+        (STANDARD.having([Name.LAST]), [Change(1, 0, 0, What.APPENDED, arguments='{"lo')]),
+    ],
+)
+def test_a_change_says_what_the_client_did_with_the_entry(model: ClientModel, expected: list[Change]) -> None:
+    """Of the second event."""
+    stepper = Stepper(model, CHAT.call_form)
+    first, second, *_ = entries_of(EMPTY_IDS)
+    stepper.take(first)
+    assert [*stepper.take(second)] == expected
+
+
+def test_a_call_that_the_client_makes_up_has_no_place() -> None:
+    """A list that is filled up to the first index."""
+    events = chat([entry(1, id="a", name="f", arguments="{}")])
+    stepper = Stepper(STANDARD.having([Kept.PADDED]), CHAT.call_form)
+    for one in entries_of(events):
+        stepper.take(one)
+    assert [(one.place, one.name) for one in stepper.calls()] == [(None, ""), (0, "f")]
+
+
+def test_a_call_that_is_not_read_is_dropped() -> None:
+    """The client reads the calls from the event that ends the response, which has none."""
+    payload = {
+        "type": "response.output_item.added",
+        "output_index": 0,
+        "item": {"type": "function_call", "id": "fc", "call_id": "c", "name": "f", "arguments": ""},
+    }
+    stepper = Stepper(STANDARD.having([Source.COMPLETED]), CallForm.ANNOUNCED)
+    for one in entries_of(received("openai-responses", [payload])):
+        stepper.take(one)
+    assert [one.dropped for one in stepper.calls()] == ["does not read the events that contain the call"]
+
+
+@pytest.mark.parametrize("identity", [{}, {"id": ""}, {"id": "call_1", "name": "get_weather"}])
+def test_changes_are_no_longer_than_what_the_entries_say(identity: dict[str, Any]) -> None:
+    """However long the call is, and however often the stream repeats its id and name."""
+    fragments = [[entry(arguments=f"word {at} ", **identity)] for at in range(500)]
+    entries = entries_of(chat([entry(id="call_1", name="get_weather", arguments='{"text": "')], *fragments))
+    said = sum(len(one.fragment.arguments or "") + len(str(identity)) for one in entries)
+    for trace in traces(MODELS, CHAT.call_form, entries):
+        assert len(trace.changes) == len(entries)
+        changes = [change for made in trace.changes for change in made]
+        texts = [text for one in changes for text in (one.id, one.name, one.arguments) if text]
+        assert sum(map(len, texts)) <= said, trace.models[0].deviations
+
+
+TEXTS = st.sampled_from(['{"a":', '"x"}', "{}", '{"a":1}', "", "1", '"', "x", '{"b":{}}', "\ud83d", " "])
+FRAGMENTS = st.builds(
+    Fragment,
+    choice=st.sampled_from([0, 0, 0, 1]),
+    index=st.sampled_from([ABSENT, 0, 0, 1, 2, None, "0"]),
+    id=st.sampled_from([ABSENT, ABSENT, None, "", "a", "b", "call_long"]),
+    item_id=st.sampled_from([ABSENT, ABSENT, "i1", "i2"]),
+    name=st.sampled_from([ABSENT, ABSENT, None, "", "f", "get_weather"]),
+    arguments=st.one_of(st.just(ABSENT), TEXTS, TEXTS, TEXTS),
+    phase=st.sampled_from([Phase.MORE] * 5 + [*Phase]),
+    well_formed=st.sampled_from([True, True, False]),
+)
+CONTENTS = st.builds(
+    EventContent,
+    fragments=st.lists(FRAGMENTS, max_size=3).map(tuple),
+    finishes=st.sampled_from([(), (), (), (Finish(0, "stop"),)]),
+)
+
+
+@given(st.lists(CONTENTS, min_size=1, max_size=12), st.sampled_from([*CallForm]), st.sets(st.sampled_from(DEVIATIONS)))
+@settings(max_examples=40, deadline=None)
+def test_the_changes_add_up_to_what_the_whole_reading_gives(
+    contents: list[EventContent], form: CallForm, more: set[Deviation]
+) -> None:
+    """For every deviation alone, and for some together."""
+    entries = entries_of(ReceivedEvent(at, one) for at, one in enumerate(contents))
+    for model in (*MODELS, STANDARD.having(one for one in DEVIATIONS if one in more)):
+        check(model, form, entries)
+
+
+TEXT_RUNS = (['{"a":', '"x', "y", "1", "{", '"'], ['{"a":"', "x", "y", " z"], ['{"a":', '"x"', "}", '{"b":1}', "z"])
+
+
+def run(chance: random.Random) -> list[EventContent]:
+    """An entry, and perhaps deltas that are alike but for their argument text."""
+    seen: list[Seen[str]] = [ABSENT, "", None, "a", "b"]
+    indexes: list[Seen[int]] = [ABSENT, 0, 0, 1, 4]
+    items: list[Seen[str]] = [ABSENT, ABSENT, "i1"]
+    texts: list[Seen[str]] = [ABSENT, "", '{"a":', "{}"]
+    opening = Fragment(
+        index=chance.choice(indexes),
+        id=chance.choice(seen),
+        item_id=chance.choice(items),
+        name=chance.choice(seen),
+        arguments=chance.choice(texts),
+        phase=chance.choice([*Phase, Phase.OPEN, Phase.MORE]),
+    )
+    kept_identity = chance.random() < 0.5
+    delta = opening._replace(phase=Phase.MORE)
+    delta = delta if kept_identity else delta._replace(id=chance.choice(seen), name=chance.choice(seen))
+    more = chance.choices(chance.choice(TEXT_RUNS), k=chance.choice([0, 5, 9, 14]))
+    return [EventContent((one,)) for one in (opening, *(delta._replace(arguments=text) for text in more))]
+
+
+@pytest.mark.parametrize("form", [*CallForm])
+@pytest.mark.parametrize("seed", range(15))
+def test_shortened_entries_are_read_as_all_entries_are(
+    form: CallForm, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But for models that split runs; and models share a trace exactly if they read all entries alike."""
+    chance = random.Random(seed)
+    contents = [one for _ in range(chance.randint(1, 3)) for one in run(chance)]
+    entries = entries_of(ReceivedEvent(at, one) for at, one in enumerate(contents))
+    short = shortened(entries)
+    models = [*MODELS, *(STANDARD.having(chance.sample(DEVIATIONS, 2)) for _ in range(40))]
+    by_model = {model: trace for trace in traces(models, form, entries) for model in trace.models}
+    for model in models:
+        stepper = Stepper(model, form)
+        changes = tuple(map(stepper.take, entries))
+        trace = by_model[model]
+        assert (trace.changes, trace.calls) == (changes, tuple(stepper.calls())), model.deviations
+        parted = parting(model, form, entries)
+        with monkeypatch.context() as patched:
+            patched.setattr("toolstream_core.clients.parting.shortened", list)
+            assert parted == parting(model, form, entries), model.deviations
+        few = grouped(model, form, entries, short)
+        assert values(model, form, few) == values(model, form, grouped(model, form, entries)), model.deviations
+
+
+def values(model: ClientModel, form: CallForm, groups: Sequence[Group]) -> list[Values]:
+    """Those of some calls."""
+    rules = (form, model.source, model.arguments, model.objects)
+    return [[id_of(one, model.id), name_of(one, model.name), arguments_of(one, *rules)] for one in groups]
+
+
+@pytest.mark.parametrize("name", ["", *(row.name for row in ROWS if row.code)])
+def test_the_changes_add_up_for_streams_with_a_defect(name: str) -> None:
+    """One stream of every protocol into which the defect can be injected."""
+    found = 0
+    for healthy in STREAMS:
+        body = injected(healthy.body, healthy.exchange, name).out if name else healthy.body
+        if name and body == healthy.body:
+            continue
+        read = Read(healthy.exchange, body)
+        entries = entries_of(ReceivedEvent(one.number, one.content) for one in read.events)
+        for model in MODELS:
+            check(model, read.form, entries)
+            found += bool(entries)
+    assert found or name
+
+
+def check(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> None:
+    """The changes give the values of each call; the calls at the end are those that are kept."""
+    stepper, grouping = Stepper(model, form), Grouping(model, form)
+    changes = [stepper.take(one) for one in entries]
+    groups = [grouping.take(one) for one in entries]
+    assert [{one.place for one in made} for made in changes] == [
+        {None if one is None else one.place} for one in groups
+    ], model.deviations
+    whole = [
+        [*whole_reading.id_and_name(model, one), whole_reading.arguments(model, form, one)] for one in grouping.groups
+    ]
+    assert added_up(one for made in changes for one in made) == whole, model.deviations
+    calls = stepper.calls()
+    keeps = [one.place if one.entries else None for one in kept(grouping.groups, form, model)]
+    assert [one.place for one in calls if not one.dropped] == keeps
+    for one in calls:
+        if one.place is not None:
+            its_id, name, text = whole[one.place]
+            made = kept_arguments(text, model.invalid, model.no_object)
+            assert (one.id, one.name, one.arguments) == (its_id, name, made)
+
+
+class Read(Sink):
+    """A response as toolstream reads it."""
+
+    live = True
+
+    def __init__(self, exchange: Exchange, body: bytes) -> None:
+        self.events: list[ResolvedEvent] = []
+        self.form = CallForm.DELTAS
+        session = Session(exchange, sinks=lambda protocol: self.begin(protocol.call_form), fast=False)
+        session.feed(body)
+        session.end()
+        self.record: Record | None = session.record()
+
+    def begin(self, form: CallForm) -> list[Sink]:
+        """The protocol is known."""
+        self.form = form
+        return [self]
+
+    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
+        """Keep an event."""
+        self.events.append(ResolvedEvent(event.frame.number, said, told))
+
+
+@pytest.mark.parametrize("name", ["", *(row.name for row in ROWS)])
+def test_the_intended_reading_ends_with_what_is_reported(name: str) -> None:
+    """Every call has exactly the reported id, name and arguments; each fragment is accounted for."""
+    found = 0
+    for healthy in streams():
+        body = injected(healthy.body, healthy.exchange, name).out if name else healthy.body
+        if name and body == healthy.body:
+            continue
+        read = Read(healthy.exchange, body)
+        if read.record is None:
+            continue
+        changes = [*intended(read.record.calls, read.events)]
+        fragments = [(one.number, at) for one in read.events for at in range(len(one.content.fragments))]
+        assert [(one.event, one.fragment) for one in changes] == fragments
+        expected = [[one.id, one.name, one.arguments] for one in read.record.calls]
+        assert added_up(changes) == expected, healthy.name
+        found += len(changes)
+    assert found or name

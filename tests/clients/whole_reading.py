@@ -1,0 +1,102 @@
+"""What a client makes of the entries of a call, worked out from all of them at once: what stepping has to arrive at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls.json_text import is_object
+from toolstream_core.clients.fields import ALONE, OWN_STRING
+from toolstream_core.clients.model import Arguments, Id, Name, Objects, Source
+from toolstream_core.model import Kind, Phase
+from toolstream_core.protocols.call_form import CallForm
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolstream_core.clients.entries import Entry
+    from toolstream_core.clients.model import ClientModel
+    from toolstream_core.clients.opened import Group
+    from toolstream_core.model import Fragment, Seen
+
+STATED = {Source.DONE: Phase.ARGUMENTS, Source.ITEM: Phase.CLOSE, Source.COMPLETED: Phase.WHOLE}
+DELTAS = (Phase.OPEN, Phase.MORE)
+
+
+def id_and_name(model: ClientModel, group: Group) -> tuple[str, str]:
+    """As the client has them."""
+    names = [one.fragment.name for one in saying(model, group, joined=model.name is Name.JOINED)]
+    ids = [one.fragment.id for one in saying(model, group, joined=model.id is Id.JOINED)]
+    made_up = model.id in (Id.OWN, Id.UNIQUE)
+    its_id = group.item_id if model.id is Id.ITEM else "" if made_up else one_of(ids, model.id.name)
+    return its_id, one_of(names, model.name.name)
+
+
+def saying(model: ClientModel, group: Group, *, joined: bool) -> Sequence[Entry]:
+    """The entries whose identity counts."""
+    stated = (one for one in group.entries if one.fragment.phase is ALONE.get(model.source))
+    alone = [one for one in stated if isinstance(one.fragment.name, str)]
+    deltas = [one for one in group.entries if joined and one.fragment.phase in DELTAS]
+    return alone or deltas or group.entries
+
+
+def one_of(seen: Sequence[Seen[str]], rule: str) -> str:
+    """The value of several that a rule selects."""
+    present = [one for one in seen if isinstance(one, str)]
+    given = [one for one in present if one]
+    match rule:
+        case "OPENING":
+            return seen[0] if seen and isinstance(seen[0], str) else ""
+        case "OVERWRITTEN":
+            return present[-1] if present else ""
+        case "LAST":
+            return given[-1] if given else ""
+        case "JOINED":
+            return "".join(given)
+    return given[0] if given else ""
+
+
+def arguments(model: ClientModel, form: CallForm, group: Group) -> str:
+    """The text of the arguments, before the client looks whether that is JSON."""
+    fragments = [one.fragment for one in group.entries]
+    if form is CallForm.ANNOUNCED:
+        for phase in stated_phases(model.source):
+            if again := [one for one in fragments if one.phase is phase and one.arguments]:
+                return text(again[-1], model.objects)
+        fragments = announced(fragments, model.source)
+    elif form is CallForm.DELTAS:
+        fragments = [one for one in fragments if one.phase in (*DELTAS, Phase.WHOLE)]
+    if model.arguments is Arguments.AFTER_OPENING:
+        fragments = fragments[1:]
+    texts = [one for fragment in fragments if (one := text(fragment, model.objects))]
+    if model.arguments is Arguments.FIRST:
+        return "".join(texts[:1])
+    return "".join(texts[-1:] if model.arguments is Arguments.LAST else texts)
+
+
+def stated_phases(source: Source) -> tuple[Phase, ...]:
+    """The phases that say the arguments once more, for a client with that source."""
+    if source is Source.PROTOCOL:
+        return Phase.WHOLE, Phase.CLOSE, Phase.ARGUMENTS
+    return (STATED[source],) if source in STATED else ()
+
+
+def announced(fragments: Sequence[Fragment], source: Source) -> list[Fragment]:
+    """The fragments whose arguments count where the start may have some."""
+    start = [one for one in fragments if one.phase is Phase.OPEN]
+    deltas = [one for one in fragments if one.phase is Phase.MORE and one.arguments]
+    match source:
+        case Source.START:
+            return start
+        case Source.START_AND_DELTAS:
+            return [one for one in fragments if one in start or one in deltas]
+        case Source.DONE | Source.ITEM | Source.COMPLETED:
+            return []
+    return deltas or start
+
+
+def text(fragment: Fragment, objects: Objects) -> str:
+    """The arguments of a fragment; an object as the client takes it."""
+    said = fragment.arguments if isinstance(fragment.arguments, str) else ""
+    if objects is Objects.JSON or fragment.well_formed or fragment.kind is Kind.CUSTOM or not is_object(said):
+        return said
+    return OWN_STRING if objects is Objects.OWN_STRING else ""

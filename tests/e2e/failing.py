@@ -1,0 +1,180 @@
+"""Agents as text: each of the five reports' clients, broken and fixed. They need nothing but Python."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_TOOL: Final = """
+import json
+import os
+import sys
+import urllib.request
+
+SCHEMA = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
+FUNCTION = {"name": "web_search", "description": "Search.", "parameters": SCHEMA}
+
+
+def ask(path, body):
+    url = os.environ["OPENAI_BASE_URL"] + path
+    headers = {"content-type": "application/json", "authorization": "Bearer sk-none"}
+    with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers)) as answer:
+        return answer.read().decode()
+
+
+def events(text):
+    data = [line[5:].strip() for line in text.splitlines() if line.startswith("data:")]
+    return [json.loads(one) for one in data if one != "[DONE]"]
+
+
+def execute(name, arguments):
+    if name != "web_search":
+        return "Unknown tool"
+    try:
+        given = json.loads(arguments or "{}")
+    except ValueError:
+        return "Invalid arguments"
+    return "17 tools" if "query" in given else "run() missing 1 required positional argument: 'query'"
+"""
+_CHAT: Final = f"""{_TOOL}
+
+def deltas(chunks):
+    return [entry for chunk in chunks for entry in chunk["choices"][0]["delta"].get("tool_calls") or ()]
+
+
+def said(entry):
+    function = entry.get("function", {{}})
+    return entry.get("id"), function.get("name"), function.get("arguments") or ""
+
+
+def run(prompt):
+    messages = [{{"role": "user", "content": prompt}}]
+    for _ in range(6):
+        body = {{"model": "m", "stream": True, "messages": messages}}
+        body["tools"] = [{{"type": "function", "function": FUNCTION}}]
+        chunks = events(ask("/chat/completions", body))
+        calls = assemble(chunks, body)
+        if not calls:
+            return "".join(chunk["choices"][0]["delta"].get("content") or "" for chunk in chunks)
+        made = [{{"id": i, "type": "function", "function": {{"name": n, "arguments": a}}}} for i, n, a in calls]
+        messages.append({{"role": "assistant", "content": None, "tool_calls": made}})
+        messages += [{{"role": "tool", "tool_call_id": i, "content": execute(n, a)}} for i, n, a in calls]
+    raise SystemExit("stopped after 6 turns")
+"""
+_END: Final = """
+
+if __name__ == "__main__":
+    print(run(sys.argv[1]))
+"""
+
+
+def _aichat(starts: str) -> str:
+    return f"""{_CHAT}
+
+def assemble(chunks, body):
+    calls, key, call = [], "", None
+    for entry in deltas(chunks):
+        given, name, arguments = said(entry)
+        new = f"{{given or ''}}/{{entry['index']}}"
+        if {starts}:
+            if call and call[1]:
+                calls.append((call[0], call[1], call[2] or "{{}}"))
+            key, call = new, ["", "", ""]
+        call = [call[0] or given or "", call[1] or name or "", call[2] + arguments]
+    if call and call[1]:
+        calls.append((call[0], call[1], call[2] or "{{}}"))
+    return calls
+{_END}"""
+
+
+AICHAT: Final = _aichat("new != key")
+"""S1: a call's key is `id/index`, and an absent id is empty."""
+AICHAT_FIXED: Final = _aichat("given and new != key")
+OPENCLAW: Final = f"""{_CHAT}
+
+def assemble(chunks, body):
+    return [(given or "", name or "", arguments) for given, name, arguments in map(said, deltas(chunks))]
+{_END}"""
+"""S3: every delta is a call."""
+OPENCLAW_FIXED: Final = f"""{_CHAT}
+
+def assemble(chunks, body):
+    calls = []
+    for given, name, arguments in map(said, deltas(chunks)):
+        if given:
+            calls.append([given, name, arguments])
+        else:
+            calls[-1][2] += arguments
+    return calls
+{_END}"""
+SPRING_AI: Final = f"""{_CHAT}
+
+def assemble(chunks, body):
+    calls = []
+    for given, name, arguments in map(said, deltas(chunks)):
+        if given is not None:
+            calls.append([given, name, arguments])
+        else:
+            calls[-1][2] += arguments
+    if any(not given or name is None for given, name, _ in calls):
+        raise SystemExit("No value present")
+    return calls
+{_END}"""
+"""S4: a call starts wherever an id is present, also an empty one."""
+SPRING_AI_FIXED: Final = f"""{_CHAT}
+
+def assemble(chunks, body):
+    calls = {{}}
+    for entry in deltas(chunks):
+        given, name, arguments = said(entry)
+        known = calls.setdefault(entry["index"], ["", "", ""])
+        calls[entry["index"]] = [known[0] or given, known[1] or name, known[2] + arguments]
+    return list(calls.values())
+{_END}"""
+PI: Final = SPRING_AI_FIXED
+"""S5: the response's finish reason says tool calls, and no event has one."""
+PI_FIXED: Final = f"""{_CHAT}
+
+def assemble(chunks, body):
+    calls = [(given, name, arguments) for given, name, arguments in map(said, deltas(chunks))]
+    if calls or chunks[-1]["choices"][0]["finish_reason"] != "tool_calls":
+        return calls
+    whole = json.loads(ask("/chat/completions", {{**body, "stream": False}}))
+    return [(one["id"], one["function"]["name"], one["function"]["arguments"])
+            for one in whole["choices"][0]["message"].get("tool_calls") or ()]
+{_END}"""
+
+
+def _ruby_llm(identity: str) -> str:
+    return f"""{_TOOL}
+
+def run(prompt):
+    items = [{{"role": "user", "content": prompt}}]
+    for _ in range(6):
+        body = {{"model": "m", "stream": True, "input": items, "tools": [{{"type": "function", **FUNCTION}}]}}
+        told = events(ask("/responses", body))
+        calls, latest = {{}}, None
+        for event in told:
+            if event["type"] == "response.output_item.added" and event["item"]["type"] == "function_call":
+                latest = event["item"]["call_id"]
+                calls[latest] = [event["item"]["name"], ""]
+            if event["type"] == "response.function_call_arguments.delta":
+                given = {identity}
+                if given is not None:
+                    latest = given
+                    calls[given] = [event.get("name"), event["delta"]]
+                else:
+                    calls[latest][1] += event["delta"]
+        if not calls:
+            return "".join(one["delta"] for one in told if one["type"] == "response.output_text.delta")
+        for given, (name, arguments) in calls.items():
+            if name is None:
+                raise SystemExit("no tool None")
+            items.append({{"type": "function_call", "call_id": given, "name": name, "arguments": arguments}})
+            items.append({{"type": "function_call_output", "call_id": given, "output": execute(name, arguments)}})
+    raise SystemExit("stopped after 6 turns")
+{_END}"""
+
+
+RUBY_LLM: Final = _ruby_llm('event.get("call_id", event["item_id"])')
+"""S2: an arguments delta with an id is a call of its own."""
+RUBY_LLM_FIXED: Final = _ruby_llm("None")

@@ -1,0 +1,103 @@
+"""After an internal error in a hook or in the capture thread, the client gets the complete response."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.e2e.harness.captures import read
+from tests.e2e.harness.changes import streamed
+from tests.e2e.harness.proxies import HERE, Proxies, client, way
+from tests.e2e.harness.samples import MAKERS
+from tests.e2e.harness.script import PATIENCE
+from toolstream_core.cli.launch import door_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.e2e.harness.samples import Sample
+    from tests.e2e.harness.upstream import Upstream
+    from toolstream_core.cli.launch import Mitmdump
+
+pytestmark = pytest.mark.e2e
+
+MODES: dict[str, dict[str, str]] = {
+    "unchanged": {},
+    "repaired": {"toolstream_repair": "safe"},
+    "delayed": {"toolstream_fault": "drip:ms=1"},
+}
+DIALECTS = ("openai-chat", "anthropic", "ollama")
+PLACES = [
+    "answers:Answers.asked",
+    "answers:Answers.request_of",
+    "answers:Answers.begin",
+    "answers:Answers.close",
+    "timing:Timing.refuses",
+    "timing:Timing.begin",
+    "timing:Timing.provides",
+    "verdicts:Verdicts.asked",
+    "verdicts:Verdicts.answered",
+    "reporters:Reporters.sinks",
+    "kept:KeptWatch.keep_sent",
+    "capture.capture:Capture.begin",
+    "capture.capture:Capture._keeps",
+    "capture.recording:Recording.end",
+    "capture.recording:Recording._submit",
+    "capture.recording:_Chunks.add",
+    "capture.recording:_Chunks.flush",
+    "capture.worker:Worker.submit",
+    "capture.draft:Draft.add_upstream",
+    "capture.draft:Draft.finish",
+    "capture.draft:Draft.discard",
+]
+REPORTED = r"toolstream.*(stopped reading|is not captured|no verdict|cannot close).*RuntimeError at \w+\.py:\d+"
+
+
+@pytest.fixture(scope="module", params=MODES)
+def capturing(
+    request: pytest.FixtureRequest, proxies: Proxies, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Mitmdump, Path]]:
+    """A proxy that captures, and in which functions fail, and its folder."""
+    folder = tmp_path_factory.mktemp("captures")
+    options = MODES[request.param] | {"toolstream_capture": str(folder)}
+    with proxies.make(options, scripts=(door_path(), HERE / "saboteur.py")) as proxy:
+        yield proxy, folder
+
+
+def received(proxy: Mitmdump, upstream: Upstream, sample: Sample, place: str = "", number: str = "") -> bytes:
+    """The response that the client gets while the function at `place` fails."""
+    plan = upstream.plan(streamed(sample))
+    headers = plan.headers | {"x-number": number} | ({"x-sabotage": place} if place else {})
+    with client("h1", way(proxy, upstream)) as connection:
+        return connection.request(sample.path, sample.body, headers).rest()
+
+
+def captured_body(folder: Path, number: str) -> bytes | None:
+    """The body of the response to the request of this number, once it is captured."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        for flow in map(read, folder.glob("*.flow")):
+            if flow.request.headers["x-number"] == number:
+                return None if flow.response is None else flow.response.content
+        time.sleep(0.01)
+    pytest.fail("not captured")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("place", [*PLACES, "sent"])
+def test_a_response_is_complete_and_the_next_one_is_captured(
+    capturing: tuple[Mitmdump, Path], secure: Upstream, place: str, dialect: str
+) -> None:
+    """The log has one error with its type and place, and no traceback."""
+    (proxy, folder), sample = capturing, MAKERS[dialect]("call_1", "Bern")
+    mark, number = len(proxy.output), f"{place} {dialect}"
+    where = "toolstream_core." + ("delivery.sent_bytes:SentBytes.take" if place == "sent" else f"proxy.{place}")
+    assert received(proxy, secure, sample, where) == b"".join(sample.pieces)
+    proxy.wait_for(REPORTED, after=mark)
+    assert received(proxy, secure, sample, number=number) == b"".join(sample.pieces)
+    assert captured_body(folder, number) == b"".join(sample.pieces)
+    lines = proxy.output[mark:]
+    assert not [line for line in lines if "crashed" in line or "Traceback" in line or "planted" in line]

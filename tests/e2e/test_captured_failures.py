@@ -1,0 +1,243 @@
+"""Five reported clients, captured in their failure: the capture becomes a test that only the fixed client passes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.e2e import failing as agents
+from tests.pytest_plugin.running import project, run
+from toolstream_core.fixtures import load
+from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
+from toolstream_core.protocols.registry import named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.e2e
+
+KEEP: Final = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Keep")[2]
+TEST: Final = re.findall(r"```python\n(.*?)```", KEEP, re.DOTALL)[0]
+"""README's test, word for word."""
+PROMPT: Final = "read README.md"
+
+
+class Report(NamedTuple):
+    """A report: the stream that the provider sends, and the client in two states."""
+
+    key: str
+    call: str
+    """The id, the name and the arguments of each fragment as JSON; `null` is a field that is absent."""
+    broken: str
+    fixed: str
+    protocol: str = "openai-chat"
+    ends: str = ""
+    """What the broken client ends with."""
+
+
+ARGUMENTS: Final = '{"query": "ESP32"}'
+NAME: Final = "web_search"
+REPORTS: Final = (
+    Report(
+        "S1",
+        '["ID", "web_search", ""], [null, null, ""], [null, null, "{\\"query\\": \\"ESP32\\""], [null, null, "}"]',
+        agents.AICHAT,
+        agents.AICHAT_FIXED,
+        ends="stopped after 6 turns",
+    ),
+    Report("S2", "", agents.RUBY_LLM, agents.RUBY_LLM_FIXED, "openai-responses", "no tool None"),
+    Report(
+        "S3",
+        '["ID", "web_search", ""], ["", "", "{\\"query\\": "], ["", "", "\\"ESP32\\"}"]',
+        agents.OPENCLAW,
+        agents.OPENCLAW_FIXED,
+        ends="stopped after 6 turns",
+    ),
+    Report(
+        "S4",
+        '["ID", "web_search", ""], ["", null, "{\\"query\\": "], ["", null, "\\"ESP32\\"}"]',
+        agents.SPRING_AI,
+        agents.SPRING_AI_FIXED,
+        ends="No value present",
+    ),
+    Report("S5", "", agents.PI, agents.PI_FIXED),
+)
+KEYS: Final = [report.key for report in REPORTS]
+
+
+def chat_chunk(delta: dict[str, Any], finish: str | None = None) -> bytes:
+    """An event of a Chat Completions stream."""
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    return f"data: {json.dumps({'id': 'chatcmpl-1', 'model': 'm', 'choices': [choice]})}\n\n".encode()
+
+
+def fragment(said: list[str | None], identity: str) -> dict[str, Any]:
+    """An entry of `tool_calls`."""
+    given, name, arguments = said
+    function = {key: value for key, value in (("name", name), ("arguments", arguments)) if value is not None}
+    head = {} if given is None else {"id": identity if given == "ID" else given}
+    return {"index": 0, **head, "type": "function", "function": function}
+
+
+class Model:
+    """Calls the tool until its good result has come, each time under another id; then it says a text."""
+
+    def __init__(self, report: Report) -> None:
+        """Nothing was asked yet."""
+        self.report = report
+        self.asked = 0
+
+    def answer(self, path: str, request: Any) -> bytes:
+        """The response's body."""
+        self.asked += 1
+        identity = f"call_{self.asked}"
+        protocol = named(self.report.protocol)
+        said = protocol.requests.conversation(request)
+        good = any(call.arguments == ARGUMENTS for call in said.calls)
+        calls = () if good and said.results else (HealthyCall(NAME, ARGUMENTS),)
+        text = "" if calls else "Use the console component."
+        answer = HealthyAnswer(model="m", request=request, calls=calls, text=text, token=identity)
+        if request.get("stream") is not True:
+            return json.dumps(protocol.healthy_whole(answer)).encode()
+        if not calls or self.report.protocol != "openai-chat":
+            return b"".join(protocol.healthy_stream(answer))
+        fragments = json.loads(f"[{self.report.call}]")
+        deltas: list[dict[str, Any]] = [{"tool_calls": [fragment(one, identity)]} for one in fragments]
+        deltas = deltas or [{"content": "I will search."}]
+        return b"".join([*map(chat_chunk, deltas), chat_chunk({}, "tool_calls"), b"data: [DONE]\n\n"])
+
+
+@pytest.fixture
+def model(request: pytest.FixtureRequest) -> Iterator[tuple[Model, str]]:
+    """A provider on this machine, and its base URL."""
+    provider = Model(request.param)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            body = provider.answer(self.path, asked)
+            kind = "text/event-stream" if asked.get("stream") is True else "application/json"
+            self.send_response(200)
+            self.send_header("content-type", kind)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield provider, f"http://127.0.0.1:{server.server_port}/v1"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def toolstream(folder: Path, *words: str, **environment: str) -> tuple[int, str]:
+    """A command's exit code, and what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-m", "toolstream_core.cli.main", *words],
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+def captured(folder: Path, model: tuple[Model, str]) -> Path:
+    """A project with the broken client, whose failure was captured and extracted as README says."""
+    report, url = model[0].report, model[1]
+    home = project(folder, agent=report.broken, test_agent=TEST)
+    code, said = toolstream(
+        home, "run", "--capture", "captures", "--", sys.executable, "agent.py", PROMPT, OPENAI_BASE_URL=url
+    )
+    assert (code != 0) is bool(report.ends), said
+    assert report.ends in said
+    code, said = toolstream(home, "extract", "captures", "-o", "flows", "--name", "broken")
+    assert code == 0, said
+    return home
+
+
+def passes(home: Path, client: str) -> bool:
+    """Whether README's test passes with a client."""
+    (home / "agent.py").write_text(client)
+    said = run(home, "--toolstream-block-network", "test_agent.py")
+    assert said.endswith(("exit code 0", "exit code 1")), said
+    return said.endswith("exit code 0")
+
+
+@pytest.mark.parametrize("model", REPORTS, ids=KEYS, indirect=True)
+def test_a_captured_failure_becomes_a_test(model: tuple[Model, str], tmp_path: Path) -> None:
+    """Red with the client that was captured, green with the fixed one."""
+    home = captured(tmp_path, model)
+    assert not passes(home, model[0].report.broken)
+    assert passes(home, model[0].report.fixed)
+
+
+@pytest.mark.parametrize("model", REPORTS[:4], ids=KEYS[:4], indirect=True)
+def test_one_response_of_it_does_too(model: tuple[Model, str], tmp_path: Path) -> None:
+    """Whichever of the loop's responses was extracted."""
+    home = captured(tmp_path, model)
+    single = max((home / "captures").glob("*.flow"))
+    toolstream(home, "extract", str(single), "-o", "flows", "--name", "broken", "--force")
+    assert len(load(home / "flows" / "broken.flow")) == 1
+    assert not passes(home, model[0].report.broken)
+    assert passes(home, model[0].report.fixed)
+
+
+@pytest.mark.parametrize("model", REPORTS[:4], ids=KEYS[:4], indirect=True)
+def test_the_shrunk_failure_does_too(model: tuple[Model, str], tmp_path: Path) -> None:
+    """The smallest reproduction keeps the verdict and the call's arguments: the fixed client's tool can be run."""
+    home = captured(tmp_path, model)
+    report = model[0].report
+    command = ("--", sys.executable, "agent.py", PROMPT)
+    code, said = toolstream(home, "shrink", "--quiet", "flows/broken.flow", "-o", "small.flow", *command)
+    assert code == 0, said
+    [small] = load(home / "small.flow")
+    [call] = small.record.calls
+    assert (call.name, json.loads(call.arguments)) == (NAME, json.loads(ARGUMENTS))
+    assert small.record.events < load(home / "flows" / "broken.flow")[0].record.events
+    (home / "small.flow").replace(home / "flows" / "broken.flow")
+    assert not passes(home, report.broken)
+    assert passes(home, report.fixed)
+
+
+@pytest.mark.parametrize("model", REPORTS[:1], ids=KEYS[:1], indirect=True)
+def test_a_saved_conversation_is_shrunk_to_its_verdict(model: tuple[Model, str], tmp_path: Path) -> None:
+    """Without a command: the response that was misread, and the request that shows it."""
+    home = captured(tmp_path, model)
+    words = ("flows/broken.flow", "--verdict", "returned-without-arguments", "-o", "small.flow")
+    code, said = toolstream(home, "shrink", "--quiet", *words)
+    assert code == 0, said
+    first, second = load(home / "small.flow")
+    assert [call.arguments for call in first.record.calls] == [ARGUMENTS]
+    assert second.request["messages"][-2]["tool_calls"][0]["function"]["arguments"] == "{}"
+    code, said = toolstream(home, "inspect", "small.flow")
+    assert "verdict returned-without-arguments" in said
+
+
+@pytest.mark.parametrize("model", REPORTS[4:], ids=KEYS[4:], indirect=True)
+def test_a_response_without_a_stream_is_served_where_it_was_captured(model: tuple[Model, str], tmp_path: Path) -> None:
+    """Then the fixed client runs the call whose deltas never came."""
+    report = model[0].report
+    home = captured(tmp_path, (Model(report._replace(broken=report.fixed)), model[1]))
+    (home / "test_agent.py").write_text(f"{TEST}    [call] = toolstream.calls\n")
+    assert not passes(home, report.broken)
+    assert passes(home, report.fixed)

@@ -1,0 +1,160 @@
+"""The real mitmweb and the real console, of each version: what a user sees there of LLM responses."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import termios
+import time
+from typing import TYPE_CHECKING, Final, Self
+
+import pytest
+
+from tests.e2e.harness import samples
+from tests.e2e.harness.changes import with_empty_ids
+from tests.e2e.harness.mitmweb import SECRET, Web, ask, misread
+from tests.e2e.harness.samples import NAME
+from tests.e2e.harness.versions import ROOT, VERSIONS, Version
+from toolstream_core.cli.launch import door_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.e2e.harness.upstream import Upstream
+
+pytestmark = pytest.mark.e2e
+
+PATIENCE: Final = 60.0
+_STEERING: Final = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[()][A-Z0-9]|[=>78cM])")
+"""What steers a terminal."""
+
+
+@pytest.fixture(scope="module", params=VERSIONS, ids=lambda version: version.name)
+def version(request: pytest.FixtureRequest) -> Version:
+    """One of them, where it can be had."""
+    found: Version = request.param
+    if found.lack:
+        pytest.skip(found.lack)
+    return found
+
+
+@pytest.fixture
+def web(version: Version, tmp_path: Path) -> Iterator[Web]:
+    """A mitmweb as a user starts it."""
+    with Web(version, tmp_path) as started:
+        yield started
+
+
+def test_a_misread_response_in_mitmweb(web: Web, plain: Upstream, tmp_path: Path) -> None:
+    """It is marked, commented and shown with its verdict; commands write it; *Save* has no kept body."""
+    sample = misread(web, plain)
+    first, second = web.flows()
+    assert first["marked"] == "❌"
+    assert first["comment"].startswith("returned-without-arguments at event ")
+    response = web.shown(first, "response")
+    assert response["view_name"] == "Tool calls"
+    assert response["text"].startswith(f"verdict: The client returned call 0 {NAME} without arguments")
+    assert web.shown(second, "request")["view_name"] == "Tool calls"
+    assert web.shown(first, "request")["view_name"] == "JSON"
+    events = web.shown(first, "response", "events")["text"].splitlines()
+    assert events[-1].split() == [str(len(sample.pieces) - 1), *events[-1].split()[1:]]
+    assert sample.pieces[0] not in web.saved()
+    assert sample.call_id.encode() in web.saved()
+    assert web.command("toolstream.view", f"@{first['id']}", str(tmp_path / "page.html")) == {"value": None}
+    web.proxy.wait_for(f"toolstream wrote {tmp_path}/page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "without arguments" in page
+    assert SECRET not in page
+    assert "exists" in web.command("toolstream.view", "@all", str(tmp_path / "page.html"))["error"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"toolstream_repair": "safe"},
+        {"toolstream_shape": "tiny-fragments"},
+        {"toolstream_fault": "stall:ms=50,at=event:2"},
+        {"toolstream_fault": "recut:bytes=7"},
+    ],
+    ids=["repair", "shape", "stall", "recut"],
+)
+def test_a_body_is_shown_as_the_client_got_it(tmp_path: Path, plain: Upstream, options: dict[str, str]) -> None:
+    """Whatever was done to it, and however it was delivered; the events are the provider's."""
+    sample = with_empty_ids(samples.openai_chat("mitmweb body", "Lugano"))
+    with Web(Version("pinned"), tmp_path, **options) as web:
+        got = ask(web, plain, sample)
+        [flow] = web.flows()
+        assert web.body(flow) == got
+        assert 'id=""' in web.shown(flow, "response", "events")["text"]
+        assert got not in web.saved()
+
+
+def test_saved_flows_in_mitmweb(version: Version, tmp_path: Path) -> None:
+    """They are shown and marked as live ones."""
+    with Web(version, tmp_path, rfile=str(ROOT / "flows" / "deepseek-empty-id.flow")) as web:
+        web.proxy.wait_for("verdict ok")
+        flow = web.flows()[0]
+        assert (flow["marked"], flow["comment"]) == ("🔻", "empty-id at event 2")
+        assert "returned: as intended" in web.shown(flow, "response")["text"]
+
+
+class Console:
+    """The console in a terminal."""
+
+    def __init__(self, version: Version, confdir: Path, *arguments: str) -> None:
+        """Start it."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 120, 0, 0))
+        program = version.program.with_name("mitmproxy")
+        command = [str(program), "-s", str(door_path()), "--set", f"confdir={confdir}", "-p", "0", *arguments]
+        environment = {**os.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
+        self._process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
+        os.close(theirs)
+        self._terminal = ours
+        self._shown = b""
+
+    def __enter__(self) -> Self:
+        """It is started."""
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """Stop it."""
+        self._process.terminate()
+        self._process.wait()
+        os.close(self._terminal)
+
+    def type(self, keys: str) -> None:
+        """What a user types; what was shown before does not count any more."""
+        self._shown = b""
+        os.write(self._terminal, keys.encode())
+
+    def wait_for(self, wanted: str) -> None:
+        """Wait until a text is shown."""
+        until = time.monotonic() + PATIENCE
+        while wanted not in self.text:
+            readable, _, _ = select.select([self._terminal], [], [], max(0.0, until - time.monotonic()))
+            assert readable, f"{wanted!r} is not shown:\n{self.text}"
+            self._shown += os.read(self._terminal, 65536)
+
+    @property
+    def text(self) -> str:
+        """What was shown."""
+        return _STEERING.sub(b"", self._shown).decode("utf-8", "replace")
+
+
+def test_the_console(version: Version, tmp_path: Path) -> None:
+    """The list has the mark, a response is shown with its verdict, commands set options."""
+    with Console(version, tmp_path, "-r", str(ROOT / "flows" / "deepseek-empty-id.flow")) as console:
+        console.wait_for("chat/completions")
+        console.type("g\r")
+        console.wait_for("deepseek-chat")
+        console.type("\t")
+        console.wait_for("verdict: The client read call 0 read_file as sent (ok)")
+        console.type(":toolstream.repair safe\r")
+        console.wait_for("toolstream_repair: safe")

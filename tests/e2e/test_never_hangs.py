@@ -1,0 +1,188 @@
+"""After an internal error in what delivers a response, its client gets the response or an error, and never waits."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from websockets.sync.client import connect
+
+from tests.e2e.harness.changes import streamed
+from tests.e2e.harness.client import BrokenOffError
+from tests.e2e.harness.proxies import HERE, Proxies, client, way
+from tests.e2e.harness.samples import JSON, MAKERS, openai_chat
+from tests.e2e.harness.script import Answer, Send
+from tests.e2e.harness.socket_server import PATIENCE, Planned, SocketServer
+from tests.e2e.harness.trust import server_context, socket_trust
+from tests.e2e.test_sockets import TWO, messages_of
+from toolstream_core.cli.launch import door_path
+from toolstream_core.engine.session import read_body
+from toolstream_core.model import Exchange
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.e2e.harness.samples import Sample
+    from tests.e2e.harness.upstream import Upstream
+    from toolstream_core.cli.launch import Mitmdump
+
+pytestmark = pytest.mark.e2e
+
+VERSIONS = pytest.mark.parametrize("version", ["h1", "h2"])
+SCRIPTS = (door_path(), HERE / "saboteur.py")
+MADE_HERE = [
+    "toolstream_core.proxy.timing:Timing._fetch",
+    "toolstream_core.proxy.delivery_loop:WatchedDelivery._advance",
+    "toolstream_core.proxy.saved_chunks:SavedChunks.extend",
+    "toolstream_core.proxy.action_queue:ActionQueue.read",
+]
+ON_THE_WAY = [
+    "toolstream_core.proxy.delivery_loop:WatchedDelivery._advance",
+    "toolstream_core.delivery.schedule:Schedule.begin",
+    "toolstream_core.delivery.schedule:Schedule.feed",
+    "toolstream_core.proxy.timing:Timing._close",
+]
+
+
+@pytest.fixture(scope="module")
+def destreaming(proxies: Proxies) -> Iterator[Mitmdump]:
+    """A proxy that asks for complete responses, in which the functions fail that a request names."""
+    with proxies.make({"toolstream_shape": "destream"}, scripts=SCRIPTS) as proxy:
+        yield proxy
+
+
+@pytest.fixture(scope="module")
+def dripping(proxies: Proxies) -> Iterator[Mitmdump]:
+    """A proxy that delays every event."""
+    with proxies.make({"toolstream_fault": "drip:ms=1"}, scripts=SCRIPTS) as proxy:
+        yield proxy
+
+
+def got(
+    proxy: Mitmdump, upstream: Upstream, version: str, sample: Sample, answer: Answer, place: str = ""
+) -> bytes | None:
+    """What the client gets; `None` where its connection breaks."""
+    plan = upstream.plan(answer)
+    headers = plan.headers | ({"x-sabotage": place} if place else {})
+    with client(version, way(proxy, upstream)) as connection:
+        try:
+            return connection.request(sample.path, sample.body, headers).rest()
+        except (BrokenOffError, ConnectionError):
+            return None
+
+
+@VERSIONS
+def test_a_response_with_an_odd_status_becomes_a_stream(destreaming: Mitmdump, secure: Upstream, version: str) -> None:
+    """A value of another type where the API has a string."""
+    sample = MAKERS["openai-responses"]("call_1", "Bern")
+    odd = json.dumps({**json.loads(sample.whole_body), "status": []}).encode()
+    body = got(destreaming, secure, version, sample, Answer((Send(odd),), content_type=JSON))
+    assert body is not None
+    record = read_body([body], Exchange(path=sample.path, content_type=sample.content_type))
+    assert record is not None
+    assert [call.name for call in record.calls] == ["get_weather"]
+
+
+@VERSIONS
+@pytest.mark.parametrize("dialect", MAKERS)
+def test_a_response_that_cannot_be_streamed_goes_on_unchanged(
+    destreaming: Mitmdump, secure: Upstream, version: str, dialect: str
+) -> None:
+    """As upstream sent it."""
+    sample = MAKERS[dialect]("call_1", "Bern")
+    place = "toolstream_core.protocols.protocol:WireProtocol.streamed"
+    mark = len(destreaming.output)
+    answer = Answer((Send(sample.whole_body),), content_type=JSON)
+    assert got(destreaming, secure, version, sample, answer, place) == sample.whole_body
+    destreaming.wait_for("toolstream stopped reading", after=mark)
+
+
+@VERSIONS
+@pytest.mark.parametrize("place", MADE_HERE)
+def test_a_response_that_is_made_here_breaks_off(
+    destreaming: Mitmdump, secure: Upstream, version: str, place: str
+) -> None:
+    """No part of it is taken for all of it."""
+    sample = openai_chat("call_1", "Bern")
+    mark = len(destreaming.output)
+    answer = Answer((Send(sample.whole_body),), content_type=JSON)
+    assert got(destreaming, secure, version, sample, answer, place) is None
+    destreaming.wait_for("toolstream stopped reading", after=mark)
+    assert not [line for line in destreaming.output[mark:] if "crashed" in line or "Traceback" in line]
+
+
+@VERSIONS
+@pytest.mark.parametrize("place", ON_THE_WAY)
+def test_a_response_that_upstream_streams_loses_nothing(
+    dripping: Mitmdump, secure: Upstream, version: str, place: str
+) -> None:
+    """Every byte, in order, and the end."""
+    sample = openai_chat("call_1", "Bern")
+    mark = len(dripping.output)
+    assert got(dripping, secure, version, sample, streamed(sample), place) == b"".join(sample.pieces)
+    assert not [line for line in dripping.output[mark:] if "crashed" in line]
+
+
+ON_A_SOCKET = [
+    "toolstream_core.proxy.sockets.sockets:Sockets._begin#1",
+    "toolstream_core.proxy.sockets.sockets:Sockets._close#1",
+    "toolstream_core.proxy.sockets.relay:SocketRelay.take#1",
+    "toolstream_core.proxy.sockets.relay:SocketRelay.take#4",
+    "toolstream_core.proxy.sockets.relay:SocketRelay.advance#4",
+    "toolstream_core.proxy.sockets.answer:SocketAnswer.take#3",
+    "toolstream_core.proxy.sockets.answer:SocketAnswer.advance#4",
+    "toolstream_core.proxy.sockets.answer:SocketAnswer.end#1",
+    "toolstream_core.proxy.watch:Watch.stream#3",
+    "toolstream_core.proxy.watch:Watch.finish#1",
+    "toolstream_core.proxy.delivery_loop:WatchedDelivery._advance#5",
+    "toolstream_core.delivery.schedule:Schedule.feed#3",
+    "toolstream_core.engine.pipeline:Pipeline.feed#3",
+    "toolstream_core.sockets.lanes:Lanes.asked#1",
+    "toolstream_core.sockets.lanes:Lanes.answered#3",
+    "toolstream_core.sockets.lines:Messages.line#3",
+]
+
+
+@pytest.fixture(scope="module")
+def on_sockets(proxies: Proxies, pem: Path) -> Iterator[tuple[Mitmdump, SocketServer]]:
+    """A proxy that delays every event and withholds calls until they are complete, and an upstream."""
+    options = {"toolstream_fault": "drip:ms=5", "toolstream_shape": "whole-calls"}
+    context = server_context(pem)
+    context.set_alpn_protocols(["http/1.1"])
+    with proxies.make(options, scripts=SCRIPTS) as proxy, SocketServer(context) as server:
+        yield proxy, server
+
+
+@pytest.mark.parametrize("place", ["", *ON_A_SOCKET])
+def test_a_socket_loses_no_message(on_sockets: tuple[Mitmdump, SocketServer], place: str) -> None:
+    """Those that were held back come too; the calls are those that the provider sent, and the socket goes on."""
+    proxy, server = on_sockets
+    got: list[str] = []
+    mark, sent = len(proxy.output), messages_of(TWO.body)
+    planned = server.plan(Planned([sent, sent[:1]]))
+    url = f"wss://127.0.0.1:{server.port}{planned.path}/v1/responses"
+    headers = {"x-sabotage": place} if place else {}
+    with connect(url, proxy=proxy.url, ssl=socket_trust(proxy.ca), additional_headers=headers) as socket:
+        socket.send(json.dumps({"type": "response.create", "model": "m", "input": "go"}))
+        while json.loads((got or ["{}"])[-1]).get("type") != "response.completed":
+            got.append(socket.recv(PATIENCE, decode=True))
+        socket.send(json.dumps({"type": "response.create", "model": "m", "input": "go on"}))
+        assert json.loads(socket.recv(PATIENCE))["type"] == "response.created"
+    assert arguments_of(got) == arguments_of(sent)
+    assert planned.over.wait(PATIENCE)
+    if place:
+        proxy.wait_for(r"\] toolstream stopped reading", after=mark)
+    errors = [line for line in proxy.output[mark:] if "] toolstream stopped reading" in line]
+    assert len(errors) == (1 if place else 0)
+    assert not [line for line in proxy.output[mark:] if "crashed" in line or "Traceback" in line]
+
+
+def arguments_of(messages: list[str]) -> dict[str, str]:
+    """The joined fragments of each call's arguments."""
+    found: dict[str, str] = {}
+    for message in map(json.loads, messages):
+        if message["type"] == "response.function_call_arguments.delta":
+            found[message["item_id"]] = found.get(message["item_id"], "") + message["delta"]
+    return found

@@ -1,0 +1,50 @@
+"""Captures never hold up traffic, however slow the disk is."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.e2e.harness.changes import fetched, streamed
+from tests.e2e.harness.proxies import HERE, client, way
+from tests.e2e.harness.samples import openai_chat
+from tests.e2e.harness.script import Answer, Send
+from toolstream_core.cli.launch import door_path
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.e2e.harness.proxies import Proxies
+    from tests.e2e.harness.upstream import Upstream
+
+pytestmark = pytest.mark.e2e
+
+PIPE = "SLOW_DISK_PIPE"
+"""As in harness/slow_disk.py, which replaces the spool of any process that imports it."""
+MIB = 1024 * 1024
+LONG = 40 * MIB
+"""More than may wait for the disk."""
+
+
+def test_only_the_response_that_finds_no_room_is_given_up(proxies: Proxies, plain: Upstream, tmp_path: Path) -> None:
+    """All of it reaches its client while nothing can be written; the log has one line, and others are captured."""
+    pipe, captures = tmp_path / "pipe", tmp_path / "captures"
+    os.mkfifo(pipe)
+    sample = openai_chat("call_1", "Bern")
+    chunk = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "word " * (MIB // 5)}}]}
+    event = b"data: " + json.dumps(chunk).encode() + b"\n\n"
+    scripts = (door_path(), HERE / "slow_disk.py")
+    with proxies.make({"toolstream_capture": str(captures)}, scripts=scripts, env={PIPE: str(pipe)}) as proxy:
+        plan = plain.plan(Answer((Send(event),) * (LONG // MIB)))
+        with client("h1", way(proxy, plain)) as connection:
+            rest = iter(connection.request(sample.path, sample.body, plan.headers).piece, b"")
+            assert sum(map(len, rest)) == len(event) * (LONG // MIB)
+        _, body, _ = fetched(proxy, plain, sample, "h1", streamed(sample))
+        assert body == b"".join(sample.pieces)
+        assert list(captures.glob("*.flow")) == []
+        pipe.write_bytes(b"go on")
+    assert len([line for line in proxy.output if "the disk is too slow" in line]) == 1
+    assert len(list(captures.glob("*.flow"))) == 1

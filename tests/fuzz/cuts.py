@@ -1,0 +1,287 @@
+"""Healthy streams with long events, cut everywhere: the cut changes no byte, no record and no log line."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import operator
+import random
+from importlib import import_module
+from inspect import signature
+from itertools import accumulate, pairwise, product
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from toolstream_core.engine.framing import BodyFraming
+from toolstream_core.engine.session import Session
+from toolstream_core.model import Exchange
+from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
+from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.report.jsonform import record_object
+from toolstream_core.report.jsonl import JsonLines
+from toolstream_core.report.layout import Label
+from toolstream_core.report.text import EndLines, Lines
+from toolstream_core.settings import NOTHING, SAFE, Settings
+from toolstream_core.wire.event_stream import chunk, fresh
+from toolstream_core.wire.form import CONTENT_TYPES, Form
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from toolstream_core.engine.sink import Sink
+    from toolstream_core.model import Json
+    from toolstream_core.protocols.protocol import WireProtocol
+
+SIZES: Final = (1_000, 5_000, 20_000, 100_000, 1_000_000)
+"""Characters of a long event, about."""
+CUTS: Final = ("700", "1500", "3000", "4095", "4096", "4097", "16384", "random", "borders", "events", "1")
+"""Bytes of a chunk, or another way to cut."""
+BYTEWISE: Final = 16 * 1024
+"""Bytes of a body up to which it is cut into single bytes."""
+PLACES: Final = ("arguments", "text", "field before", "field after")
+"""What makes an event long."""
+LOGS: Final = ("off", "calls", "chunks", "jsonl")
+FORMS: Final = {
+    "gemini": (Form.EVENTS, Form.ARRAY),
+    "ollama": (Form.LINES,),
+    "bedrock": (Form.MESSAGES,),
+    "anthropic": (Form.EVENTS, Form.MESSAGES),
+    "openai-responses": (Form.EVENTS, Form.LINES),
+    "openai-realtime": (Form.LINES,),
+    "gemini-live": (Form.LINES,),
+}
+"""How a protocol's events are framed; a protocol that is not here has server-sent events alone."""
+_TEXTS: Final = {
+    "words": "the quick brown fox jumps over it, and then some more; ",
+    "code": 'if (a[0] == "x\\y") {\n\treturn {b: `c`};\n}\n',
+    "wide": "naïve 😀 日本語 – ",
+}
+_WRITTEN: Final[dict[str, dict[str, Any]]] = {
+    "compact": {"separators": (",", ":"), "ensure_ascii": False},
+    "spaced": {"separators": (", ", ": "), "ensure_ascii": True},
+}
+_LEAD: Final = "Let me look."
+_ENDS: Final = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
+
+
+class Stream(NamedTuple):
+    """What a healthy stream is made of."""
+
+    protocol: WireProtocol
+    form: Form
+    place: str
+    size: int
+    text: str
+    written: str
+    end: str
+
+    def __str__(self) -> str:
+        """As a name."""
+        return " ".join([self.protocol.name, self.form.name.lower(), *map(str, self[2:])])
+
+    @property
+    def exchange(self) -> Exchange:
+        """What is known beside its bytes."""
+        path = self.protocol.api.public_url("m", streamed=True, array=False).removeprefix(self.protocol.api.server)
+        return Exchange(path=path, content_type=CONTENT_TYPES[self.form])
+
+    @property
+    def answer(self) -> HealthyAnswer:
+        """Two calls, and a text where that is to be long."""
+        long = repeated(_TEXTS[self.text], 3 * self.size if self.place in {"arguments", "text"} else 60)
+        said = long if self.place == "arguments" else "Oslo"
+        arguments = json.dumps({"city": said, "days": [1, {"a": None}]}, ensure_ascii=False)
+        calls = (HealthyCall("get_weather", arguments), HealthyCall("get_time", '{"zone":"UTC"}'))
+        return HealthyAnswer(model="m", request={}, calls=calls, text=long if self.place == "text" else "")
+
+    def events(self) -> list[bytes]:
+        """The events, framed."""
+        events = [
+            (
+                name,
+                payload
+                if isinstance(payload, str)
+                else json.dumps(self._padded(payload, at), **_WRITTEN[self.written]),
+            )
+            for at, (name, payload) in enumerate(_frames(self.protocol, self.answer, self.size))
+        ]
+        return list(_FRAMED[self.form](events, _ENDS[self.end]))
+
+    def _padded(self, payload: dict[str, Json], number: int) -> dict[str, Json]:
+        """The payload; every third one with an unknown long field, where fields are to be long."""
+        padding = {"x_padding": repeated(_TEXTS[self.text], self.size)}
+        if not self.place.startswith("field") or number % 3 != 1:
+            return payload
+        return padding | payload if self.place == "field before" else payload | padding
+
+
+def repeated(text: str, size: int) -> str:
+    """So many characters of a text, again and again, numbered."""
+    count = size // len(text) + 1
+    return "".join(f"{number} {text}" for number in range(count))[:size]
+
+
+def _pieces(size: int) -> Callable[[str], list[str]]:
+    """Cuts texts as a provider may: small pieces first, then long ones."""
+    return lambda text: [text[at:to] for at, to in pairwise([*range(0, 28, 7), *range(28, len(text), size), len(text)])]
+
+
+def _frames(protocol: WireProtocol, answer: HealthyAnswer, size: int) -> Iterator[tuple[str, Json]]:
+    """Name and payload of each event. Calls that come complete follow a few events of text."""
+    streamed = import_module(f"{protocol.package}.whole_answer").streamed
+    whole = protocol.healthy_whole(answer)
+    if "cut" in signature(streamed).parameters:
+        yield from _read(protocol, streamed(whole, {}, _pieces(size)))
+    else:
+        yield from _read(protocol, protocol.healthy_stream(HealthyAnswer(model="m", request={}, text=_LEAD))[:-1])
+        yield from _read(protocol, streamed(whole, {}))
+
+
+def _read(protocol: WireProtocol, events: Iterable[bytes]) -> Iterator[tuple[str, Json]]:
+    framing = BodyFraming(CONTENT_TYPES[protocol.form])
+    opened = framing.open(b"".join(events), ended=True)
+    assert framing.framer is not None
+    for frame in framing.framer.feed(opened):
+        if frame.data is not None:
+            yield frame.name, frame.json if frame.data.startswith(b"{") else frame.data.decode()
+
+
+def _as_events(events: Sequence[tuple[str, str]], end: str) -> Iterator[bytes]:
+    for name, said in events:
+        yield (f"event: {name}{end}" * bool(name) + f"data: {said}{end}{end}").encode()
+
+
+def _as_lines(events: Sequence[tuple[str, str]], end: str) -> Iterator[bytes]:
+    for _, said in events:
+        yield f"{said}{end}".encode()
+
+
+def _as_array(events: Sequence[tuple[str, str]], end: str) -> Iterator[bytes]:
+    for number, (_, said) in enumerate(events):
+        yield ((f",{end}" if number else "[") + said).encode()
+    yield f"{end}]".encode()
+
+
+def _as_messages(events: Sequence[tuple[str, str]], end: str) -> Iterator[bytes]:
+    for name, said in events:
+        inner = said.encode()
+        yield (chunk(inner) if '"type"' in said[:40] or name in said else fresh(inner, name)).encode()
+
+
+_FRAMED: Final[dict[Form, Callable[[Sequence[tuple[str, str]], str], Iterator[bytes]]]] = {
+    Form.EVENTS: _as_events,
+    Form.LINES: _as_lines,
+    Form.ARRAY: _as_array,
+    Form.MESSAGES: _as_messages,
+}
+
+
+def streams(sizes: Sequence[int] = SIZES) -> Iterator[Stream]:
+    """Every combination that is valid."""
+    for protocol in PROTOCOLS:
+        for form in FORMS.get(protocol.name, (Form.EVENTS,)):
+            ends = {Form.MESSAGES: ["lf"], Form.LINES: ["lf", "crlf"], Form.ARRAY: ["lf", "crlf"]}.get(form, [*_ENDS])
+            for made in product(PLACES, sizes, _TEXTS, _WRITTEN, ends):
+                yield Stream(protocol, form, *made)
+
+
+def cut(events: Sequence[bytes], way: str, seed: str) -> list[bytes]:
+    """A body in chunks."""
+    if way == "events":
+        return list(events)
+    body = b"".join(events)
+    dice = random.Random(f"{way} {seed}")
+    if way == "borders":
+        places = [end + dice.randint(-3, 3) for end in accumulate(map(len, events)) for _ in range(2)]
+    elif way == "random":
+        most = dice.choice([50, 500, 5_000, 50_000])
+        places = list(accumulate(dice.randint(1, most) for _ in range(2 * len(body) // most + 1)))
+    else:
+        places = list(range(0, len(body), int(way)))
+    bounds = [0, *sorted({place for place in places if 0 < place < len(body)}), len(body)]
+    return [body[begin:end] for begin, end in pairwise(bounds)]
+
+
+class Way(NamedTuple):
+    """How a body goes through a session."""
+
+    cut: str
+    log: str = "off"
+    repair: str = ""
+    fast: bool = True
+
+    def __str__(self) -> str:
+        """For people."""
+        repair, fast = self.repair or "nothing", "on" if self.fast else "off"
+        return f"cut {self.cut}, log {self.log}, repair {repair}, fast path {fast}"
+
+
+class Outcome(NamedTuple):
+    """What came of a body."""
+
+    sent: list[bytes]
+    record: dict[str, Any] | None
+    lines: list[str]
+    error: Exception | None
+
+
+def run(exchange: Exchange, chunks: Sequence[bytes], way: Way) -> Outcome:
+    """Chunks through one session."""
+    lines: list[str] = []
+    make = _SINKS.get(way.log)
+    sinks = [make(lines.append)] if make is not None else []
+    session = Session(exchange, _SETTINGS[way.repair], lambda _: sinks, fast=way.fast)
+    sent = [piece for chunk in chunks for piece in session.feed(chunk)] + session.end()
+    record = session.record()
+    return Outcome(sent, None if record is None else record_object(record), lines, session.error)
+
+
+_SINKS: Final[dict[str, Callable[[Callable[[str], None]], Sink]]] = {
+    "calls": lambda write: EndLines(write, Label("#1")),
+    "chunks": lambda write: Lines(write, Label("#1")),
+    "jsonl": lambda write: JsonLines(write, {"flow": "f"}),
+}
+_SETTINGS: Final = {"": NOTHING, "safe": Settings(SAFE)}
+
+
+def broken(stream: Stream, cuts: Sequence[str] = CUTS) -> Iterator[str]:
+    """Every way in which the stream does not come through as it is, and what differs there."""
+    events = stream.events()
+    body = b"".join(events)
+    whole = {one: run(stream.exchange, [body], one) for one in _ways("none")}
+    record = whole[Way("none")].record
+    if record is None or record["findings"] or _calls(record) != _meant(stream):
+        yield f"{stream}: it is read wrongly: {record and (record['findings'], _calls(record))}"
+        return
+    for name in cuts:
+        if name == "1" and len(body) > BYTEWISE:
+            continue
+        chunks = cut(events, name, str(stream))
+        for way in _ways(name):
+            went = run(stream.exchange, chunks, way)
+            same = way.repair or all(map(operator.is_, went.sent, chunks))
+            differs = {
+                "bytes": b"".join(went.sent) != body,
+                "chunk objects": not same or not all(went.sent),
+                "record": went.record != record,
+                "log": went.lines != whole[way._replace(cut="none")].lines,
+                f"{went.error!r}": went.error is not None,
+            }
+            if any(differs.values()):
+                yield f"{stream}: {way}: {', '.join(what for what, one in differs.items() if one)}"
+
+
+def failures(stream: Stream) -> list[str]:
+    """All of `broken`, for another process."""
+    return list(broken(stream))
+
+
+def _ways(cut: str) -> Iterator[Way]:
+    return itertools.starmap(Way, product([cut], LOGS, _SETTINGS, [True, False]))
+
+
+def _calls(record: dict[str, Any]) -> list[tuple[str, Json]]:
+    return [(call["name"], json.loads(call["arguments"])) for call in record["calls"]]
+
+
+def _meant(stream: Stream) -> list[tuple[str, Json]]:
+    return [(call.name, json.loads(call.arguments)) for call in stream.answer.calls]

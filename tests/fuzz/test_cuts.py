@@ -1,0 +1,35 @@
+"""One stream of each framing, its events longer than a chunk: no cut changes it. `scripts/fuzz --cuts` has them all."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fuzz.cuts import FORMS, Stream, broken, streams
+from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.wire.form import Form
+
+CHOSEN = [
+    ("openai-chat", Form.EVENTS, "arguments", "code", "crlf"),
+    ("openai-responses", Form.EVENTS, "text", "words", "lf"),
+    ("openai-responses", Form.LINES, "arguments", "wide", "lf"),
+    ("ollama", Form.LINES, "arguments", "words", "lf"),
+    ("gemini", Form.ARRAY, "field before", "code", "crlf"),
+    ("bedrock", Form.MESSAGES, "arguments", "wide", "lf"),
+    ("anthropic", Form.MESSAGES, "field after", "words", "lf"),
+]
+
+
+@pytest.mark.parametrize(("protocol", "form", "place", "text", "end"), CHOSEN)
+def test_no_cut_changes_a_healthy_stream(protocol: str, form: Form, place: str, text: str, end: str) -> None:
+    """Neither its bytes nor its record nor the log, with any log, repaired or not, on the fast path or off it."""
+    wire = next(one for one in PROTOCOLS if one.name == protocol)
+    for size in (1_000, 5_000):
+        assert list(broken(Stream(wire, form, place, size, text, "compact", end))) == []
+
+
+def test_every_protocol_and_framing_is_among_them() -> None:
+    """Those of a few bytes are read as meant, so that the others are what they should be."""
+    short = [one for one in streams([1_000]) if one[2:] == ("arguments", 1_000, "words", "compact", "lf")]
+    assert {one.protocol.name for one in short} == {one.name for one in PROTOCOLS}
+    assert len(short) == len(PROTOCOLS) + sum(len(forms) - 1 for forms in FORMS.values())
+    assert [why for one in short for why in broken(one, ["events"])] == []

@@ -1,0 +1,45 @@
+"""Requests that offer `functions`: the response says its call as `function_call`, which is what the client wants."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.laws.driven import changed, seen, sse
+from toolstream_core.model import Exchange
+
+FUNCTIONS = [{"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}]
+REQUEST = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "go"}], "functions": FUNCTIONS}
+EXCHANGE = Exchange(path="/v1/chat/completions", content_type="text/event-stream", request=REQUEST)
+
+
+def chunk(delta: dict[str, object], finish: str | None = None, choice: int = 0) -> dict[str, object]:
+    """One event of a choice."""
+    one = {"index": choice, "delta": delta, "finish_reason": finish}
+    return {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [one]}
+
+
+def call(choice: int = 0) -> list[dict[str, object]]:
+    """The events of a call."""
+    said = [{"name": "get_weather", "arguments": ""}, {"arguments": '{"city":'}, {"arguments": '"Oslo"}'}]
+    return [chunk({"function_call": one}, choice=choice) for one in said]
+
+
+@pytest.mark.parametrize("choices", [1, 2])
+@pytest.mark.parametrize("finish", ["function_call", "stop"])
+def test_a_call_is_not_missing(choices: int, finish: str) -> None:
+    """Nothing is found in such a response, and nothing is changed."""
+    events = [event for at in range(choices) for event in [*call(at), chunk({}, finish, at)]]
+    body = sse(*events, "[DONE]")
+    exchange = replace(EXCHANGE, request={**REQUEST, "n": choices})
+    assert seen(body, exchange).told == []
+    assert seen(body, exchange).calls == [("get_weather", {"city": "Oslo"})] * choices
+    assert changed(body, exchange).out == body
+    assert changed(body, exchange, "missing-calls").out == body
+
+
+def test_no_call_is_missing_calls() -> None:
+    """The finish reason promises a call, and none came."""
+    body = sse(chunk({"content": "Hm."}), chunk({}, "function_call"), "[DONE]")
+    assert seen(body, EXCHANGE).told == ["missing-calls"]

@@ -1,0 +1,119 @@
+"""The live view's server: loopback only, its own names only, its own page only."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import urllib.error
+import urllib.request
+from typing import TYPE_CHECKING
+
+import pytest
+from mitmproxy.exceptions import OptionsError
+
+from tests.proxy.flows import CHUNK, llm_flow
+from toolstream_core.proxy.exchange import request_json
+from toolstream_core.proxy.live.serving import ServedView
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def asked(url: str, **headers: str) -> tuple[int, bytes]:
+    """Status and body."""
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers)) as response:  # noqa: S310 - our own server
+            return response.status, response.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read()
+
+
+def served(do: Callable[[ServedView, str, str], None]) -> None:
+    """Do something, in a thread, with a server, its URL and its token."""
+
+    async def run() -> None:
+        view = ServedView("0")
+        url, _, token = view.address.partition("#token=")
+        await asyncio.to_thread(do, view, url, token)
+        view.server.stop()
+
+    asyncio.run(run())
+
+
+def test_only_with_the_token(caplog: pytest.LogCaptureFixture) -> None:
+    """The page has no response in it; what has needs the token, which is not logged."""
+    caplog.set_level(logging.DEBUG)
+
+    def do(view: ServedView, url: str, token: str) -> None:
+        status, page = asked(url)
+        assert (status, token.encode() in page) == (200, False)
+        assert asked(f"{url}document")[0] == 401
+        assert asked(f"{url}updates", Authorization="Bearer wrong")[0] == 401
+        flow = llm_flow()
+        view.view.begin(flow, request_json(flow.request)).take_upstream(0.0, CHUNK, ())
+        status, body = asked(f"{url}document", Authorization=f"Bearer {token}")
+        assert (status, len(json.loads(body)["responses"])) == (200, 1)
+        assert token not in caplog.text
+
+    served(do)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Origin": "null"}],
+    ids=["rebound", "foreign", "null"],
+)
+def test_other_names_and_pages_are_refused(headers: dict[str, str]) -> None:
+    """With the token too."""
+
+    def do(view: ServedView, url: str, token: str) -> None:
+        del view
+        for path in ("", "document", "updates"):
+            assert asked(f"{url}{path}", Authorization=f"Bearer {token}", **headers)[0] == 403
+
+    served(do)
+
+
+def test_updates_stream() -> None:
+    """Patches come as events; a viewer that goes is noticed."""
+
+    async def run() -> None:
+        view = ServedView("0")
+        url, _, token = view.address.partition("#token=")
+        request = urllib.request.Request(f"{url}updates", headers={"Authorization": f"Bearer {token}"})  # noqa: S310
+        response = await asyncio.to_thread(urllib.request.urlopen, request)
+        flow = llm_flow()
+        view.view.begin(flow, request_json(flow.request)).take_upstream(0.0, CHUNK, ())
+        patches: list[dict[str, object]] = []
+        while not any("begin" in one for one in patches):
+            line = await asyncio.to_thread(response.readline)
+            if line.startswith(b"data: "):
+                patches.append(json.loads(line.removeprefix(b"data: ")))
+        response.close()
+        async with asyncio.timeout(20):
+            await view.server.unwatched(0.01)
+        view.server.stop()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("text", ["here", "70000", "-1", "1.5"])
+def test_a_wrong_port_is_an_error(text: str) -> None:
+    """That says what was expected."""
+    with pytest.raises(OptionsError, match=r"is not a port\. Expected a number, or 0 for any free port"):
+        ServedView(text)
+
+
+def test_a_port_in_use_is_an_error() -> None:
+    """Instead of a traceback."""
+
+    def do(view: ServedView, url: str, token: str) -> None:
+        del view, token
+        with pytest.raises(OptionsError, match="is not available"):
+            asyncio.run(_second(url))
+
+    async def _second(url: str) -> None:
+        ServedView(url.rpartition(":")[2].strip("/"))
+
+    served(do)

@@ -1,0 +1,76 @@
+"""An interface of mitmproxy with a list of flows, as mitmweb and the console have one, and what it shows of them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from mitmproxy import contentviews, http
+from mitmproxy.addons.next_layer import NextLayer
+from mitmproxy.addons.proxyserver import Proxyserver
+from mitmproxy.addons.view import View
+from mitmproxy.io import FlowReader
+from mitmproxy.test import taddons
+
+from toolstream_core.proxy.addon import ToolstreamAddon
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mitmproxy.websocket import WebSocketMessage
+
+FLOWS: Final = Path(__file__).resolve().parents[3] / "flows"
+
+
+class Shown:
+    """An addon and the interface that it is loaded in."""
+
+    def __init__(self, addon: ToolstreamAddon, view: View, context: taddons.context) -> None:
+        """Both are running."""
+        self.addon, self.view, self.context = addon, view, context
+
+    def load(self, path: Path) -> list[http.HTTPFlow]:
+        """Load a flow file, as `-r` does."""
+        flows = flows_in(path)
+        self.pass_through(*flows)
+        return flows
+
+    def pass_through(self, *flows: http.HTTPFlow) -> None:
+        """Let all hooks see flows, until each verdict has come."""
+
+        async def passing() -> None:
+            for flow in flows:
+                await self.context.master.load_flow(flow)
+            await asyncio.gather(*map(asyncio.wrap_future, self.addon.verdicts.unexplained))
+
+        asyncio.run(passing())
+
+    def text(self, flow: http.HTTPFlow, message: http.Message | WebSocketMessage | None, view: str = "auto") -> str:
+        """What is shown of a message."""
+        return self.result(flow, message, view).text
+
+    def result(self, flow: http.HTTPFlow, message: Any, view: str = "auto") -> contentviews.ContentviewResult:
+        """As `text`, with the name of the view."""
+        return contentviews.prettify_message(message, flow, view)
+
+
+def flows_in(path: Path) -> list[http.HTTPFlow]:
+    """The HTTP flows of a file."""
+    with path.open("rb") as file:
+        return [flow for flow in FlowReader(file).stream() if isinstance(flow, http.HTTPFlow)]
+
+
+@contextlib.contextmanager
+def interface(**options: Any) -> Iterator[Shown]:
+    """An interface of mitmproxy with toolstream, running; the content views are removed at the end."""
+    addon, view = ToolstreamAddon(), View()
+    before = dict(contentviews.registry)
+    with taddons.context(Proxyserver(), NextLayer(), view, addon) as context:
+        context.configure(addon, **{"toolstream_log": "off", **options})
+        addon.running()
+        try:
+            yield Shown(addon, view, context)
+        finally:
+            contentviews.registry._by_name = before

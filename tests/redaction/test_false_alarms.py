@@ -1,0 +1,69 @@
+"""Code and prose without secrets stay as they are: the Python library's own sources, and texts as agents write them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import re
+import string
+import sysconfig
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.redact import redacted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MESSAGES: Final = 4000
+ALARMS: Final = 2
+"""Of that many messages: installed packages may hold a key in their examples."""
+LONGEST: Final = 1500
+SOURCES: Final = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib"))
+ENDINGS: Final = frozenset({".py", ".md", ".txt", ".rst", ".js", ".pyi", ".toml", ".h"})
+
+
+def messages() -> Iterator[str]:
+    """Parts of files, in an order by chance that is always the same."""
+    paths = sorted(path for root in SOURCES for path in root.rglob("*") if path.suffix in ENDINGS)
+    random.Random(1).shuffle(paths)
+    for path in paths:
+        if "test" in path.as_posix() or path.stat().st_size > 1 << 20:
+            continue
+        text = path.read_text("utf-8", "replace")
+        yield from (part[:LONGEST] for part in re.split(r"\n(?:\s*\n)+", text)[:20] if len(part) > 40)
+
+
+def test_sources_stay() -> None:
+    """Byte for byte."""
+    parts = [text for _, text in zip(range(MESSAGES), messages(), strict=False)]
+    assert len(parts) == MESSAGES
+    found = [text for text in parts if redacted(text) != text]
+    assert len(found) <= ALARMS, found
+
+
+ALPHABETS: Final = {"x": string.hexdigits[:16], "w": string.ascii_letters + string.digits, "d": string.digits}
+TEMPLATES: Final = (Path(__file__).parent / "harmless.jsonl").read_text("utf-8").splitlines()
+
+
+def made(template: str, source: random.Random) -> str:
+    """`<x40>` becomes 40 hexadecimal digits, `<b64>` the base64 of 64 bytes, `<u>` a UUID."""
+
+    def drawn(found: re.Match[str]) -> str:
+        if found[1] == "u":
+            return str(uuid.UUID(int=source.getrandbits(128), version=4))
+        if found[1] == "b":
+            return base64.b64encode(source.randbytes(int(found[2]))).decode()
+        return "".join(source.choices(ALPHABETS[found[1]], k=int(found[2])))
+
+    return re.sub(r"<([xwdub])([0-9]*)>", drawn, template)
+
+
+def test_texts_of_agents_stay() -> None:
+    """Ids, hashes, images, placeholders and names are no secrets, whatever their digits are."""
+    source = random.Random(3)
+    templates = [json.loads(line)["text"] for line in TEMPLATES]
+    texts = [made(template, source) for _ in range(100) for template in templates]
+    assert [text for text in texts if redacted(text) != text] == []

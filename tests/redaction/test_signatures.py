@@ -1,0 +1,322 @@
+"""Signatures of reasoning stay byte for byte where a protocol has them, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+import random
+import string
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from toolstream_core.proxy.capture.quick import QuickRedactor
+from toolstream_core.redact import redacted
+from toolstream_core.redaction import BodyRedactor, Redaction, redacted_body
+from toolstream_core.redaction.body import WINDOW
+from toolstream_core.redaction.overwritten import secrets_of_text
+from toolstream_core.secret_shapes import SHAPES
+from toolstream_core.wire.event_message import Header, HeaderType, Message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+STANDARD: Final = string.ascii_letters + string.digits + "+/"
+URLSAFE: Final = string.ascii_letters + string.digits + "-_"
+PREFIXES: Final = sorted({shape.prefix for shape in SHAPES if shape.prefix} | {"AK" + "IA", "SK", "sk-" + "proj-"})
+
+
+def signature(seed: int, prefix: str = "") -> str:
+    """Random base64 or base64url with a key's prefix at its begin, inside it or at its end."""
+    rng = random.Random(f"{seed} {prefix}")
+    alphabet, edges = (STANDARD, "+/") if seed % 2 else (URLSAFE, "-_")
+    size = rng.choice([88, 88, 200, 344, 1000])
+    key = "".join(one if one in alphabet else rng.choice(edges) for one in prefix)
+    key += "".join(rng.choices(rng.choice([string.ascii_uppercase, "0123456789abcdef", alphabet[:62]]), k=48))
+    rest = "".join(rng.choices(alphabet, k=size))
+    at = rng.choice([0, rng.randrange(8, size), size])
+    before = rest[:at] and rest[: at - 1] + rng.choice(edges)
+    return before + key + rng.choice(edges) + rest[at:] + "=" * rng.randrange(3)
+
+
+SIGNATURES: Final = [signature(seed, prefix) for seed, prefix in enumerate(PREFIXES + PREFIXES[::-1])]
+
+type Made = Callable[[str], Any]
+
+DOCUMENTS: Final[dict[str, Made]] = {
+    "anthropic thinking": lambda s: {
+        "messages": [{"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": s}]}]
+    },
+    "anthropic thinking, sorted": lambda s: {"content": [{"signature": s, "thinking": "hm", "type": "thinking"}]},
+    "anthropic redacted": lambda s: {"messages": [{"content": [{"type": "redacted_thinking", "data": s}]}]},
+    "anthropic search": lambda s: {
+        "content": [
+            {
+                "type": "web_search_tool_result",
+                "content": [{"type": "web_search_result", "url": "https://a.example", "encrypted_content": s}],
+            },
+            {"type": "text", "citations": [{"type": "web_search_result_location", "encrypted_index": s}]},
+        ]
+    },
+    "gemini": lambda s: {
+        "contents": [
+            {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {"a": "b"}}, "thoughtSignature": s}]}
+        ]
+    },
+    "gemini, as its SDK names it": lambda s: {"contents": [{"parts": [{"text": "a", "thought_signature": s}]}]},
+    "gemini in chat": lambda s: {
+        "messages": [{"tool_calls": [{"id": "c", "extra_content": {"google": {"thought_signature": s}}}]}]
+    },
+    "responses": lambda s: {"input": [{"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": s}]},
+    "responses, whole": lambda s: {"output": [{"encrypted_content": s, "id": "rs_1", "type": "reasoning"}]},
+    "responses, compaction": lambda s: {"input": [{"type": "compaction", "encrypted_content": s}]},
+    "converse": lambda s: {
+        "messages": [
+            {
+                "content": [
+                    {"reasoningContent": {"reasoningText": {"text": "a", "signature": s}}},
+                    {"reasoningContent": {"redactedContent": s}},
+                ]
+            }
+        ]
+    },
+    "openrouter": lambda s: {
+        "messages": [
+            {
+                "reasoning_details": [
+                    {"type": "reasoning.encrypted", "data": s, "format": "x"},
+                    {"type": "reasoning.text", "text": "a", "signature": s},
+                ]
+            }
+        ]
+    },
+    "litellm": lambda s: {"messages": [{"thinking_blocks": [{"type": "thinking", "thinking": "", "signature": s}]}]},
+    "copilot": lambda s: {"messages": [{"role": "assistant", "content": None, "reasoning_opaque": s}]},
+}
+"""Requests and whole responses."""
+EVENTS: Final[dict[str, Made]] = {
+    "anthropic delta": lambda s: {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "signature_delta", "signature": s},
+    },
+    "anthropic block": lambda s: {
+        "type": "content_block_start",
+        "index": 0,
+        "content_block": {"type": "redacted_thinking", "data": s},
+    },
+    "gemini": lambda s: {
+        "candidates": [
+            {"content": {"parts": [{"functionCall": {"name": "f", "args": {}}, "thoughtSignature": s}]}, "index": 0}
+        ]
+    },
+    "gemini live": lambda s: {"serverContent": {"modelTurn": {"parts": [{"text": "a", "thoughtSignature": s}]}}},
+    "gemini in chat": lambda s: {
+        "choices": [{"delta": {"tool_calls": [{"index": 0, "extra_content": {"google": {"thought_signature": s}}}]}}]
+    },
+    "responses": lambda s: {
+        "type": "response.output_item.done",
+        "output_index": 0,
+        "item": {"type": "reasoning", "id": "rs", "encrypted_content": s},
+    },
+    "responses, completed": lambda s: {
+        "type": "response.completed",
+        "response": {"output": [{"type": "reasoning", "encrypted_content": s}]},
+    },
+    "converse": lambda s: {"contentBlockIndex": 0, "delta": {"reasoningContent": {"signature": s}}},
+    "converse, redacted": lambda s: {"contentBlockIndex": 0, "delta": {"reasoningContent": {"redactedContent": s}}},
+    "openrouter": lambda s: {
+        "choices": [{"delta": {"reasoning_details": [{"type": "reasoning.encrypted", "data": s, "index": 0}]}}]
+    },
+    "copilot": lambda s: {"choices": [{"index": 0, "delta": {"reasoning_opaque": s}}]},
+}
+WHOLE: Final = {"anthropic block", "responses", "responses, completed"}
+"""Events that never bring a signature in fragments."""
+
+
+def stream(*events: Any) -> bytes:
+    """Server-sent events."""
+    return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
+
+
+def fragments(rng: random.Random, text: str) -> list[str]:
+    """A text cut at random."""
+    places = sorted(rng.sample(range(1, len(text)), rng.choice([1, 3, 20])))
+    return [text[low:high] for low, high in zip([0, *places], [*places, len(text)], strict=True)]
+
+
+def fed(body: bytes, redactor: BodyRedactor | QuickRedactor, size: int) -> bytes:
+    """What a redactor makes of a body that comes in chunks."""
+    return b"".join(redactor.feed(body[at : at + size]) for at in range(0, len(body), size)) + redactor.finish()
+
+
+@pytest.mark.parametrize("kind", DOCUMENTS)
+def test_signatures_of_requests_and_whole_responses_stay(kind: str) -> None:
+    """In compact, indented and escaped JSON, in captures, the log and what `doctor` finds."""
+    damaged = []
+    for one in SIGNATURES:
+        document = DOCUMENTS[kind](one)
+        escaped = json.dumps(document).replace("/", "\\/").replace("=", "\\u003d").replace("+", "\\u002b")
+        for text in (json.dumps(document), json.dumps(document, separators=(",", ":"), indent=1), escaped):
+            body = text.encode()
+            kept = redacted_body(body) == body == fed(body, QuickRedactor(Redaction()), 997)
+            if not (kept and redacted(text) == text and not [*secrets_of_text(body, Redaction())]):
+                damaged.append(one)
+    assert damaged == []
+
+
+@pytest.mark.parametrize("kind", EVENTS)
+def test_signatures_of_streams_stay(kind: str) -> None:
+    """Whole or over several events, with the stream cut at random."""
+    rng = random.Random(kind)
+    damaged = []
+    for one in SIGNATURES:
+        parts = [one] if kind in WHOLE or rng.random() < 0.4 else fragments(rng, one)
+        body = stream(*map(EVENTS[kind], parts))
+        size = rng.randrange(1, 2000)
+        kept = fed(body, BodyRedactor(Redaction()), size) == body == fed(body, QuickRedactor(Redaction()), size)
+        lines = b"".join(line.removeprefix(b"data: ") for line in body.splitlines(keepends=True) if line.strip())
+        if not (kept and redacted_body(lines) == lines and redacted(body.decode()) == body.decode()):
+            damaged.append(one)
+    assert damaged == []
+
+
+@pytest.mark.parametrize("kind", EVENTS)
+def test_a_message_of_a_socket_by_itself(kind: str) -> None:
+    """One event is the body."""
+    bodies = [json.dumps(EVENTS[kind](one)).encode() for one in SIGNATURES]
+    assert [body for body in bodies if redacted_body(body) != body] == []
+
+
+def test_signatures_in_an_aws_event_stream_stay() -> None:
+    """In the messages' payloads, with their checksums."""
+    rng = random.Random(1)
+    headers = (
+        Header(":event-type", HeaderType.STRING, "contentBlockDelta"),
+        Header(":message-type", HeaderType.STRING, "event"),
+    )
+    for one in SIGNATURES:
+        payloads = [json.dumps(EVENTS["converse"](part)).encode() for part in fragments(rng, one)]
+        body = b"".join(Message(headers, payload).encode() for payload in payloads)
+        assert redacted_body(body) == body
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("kind", ["anthropic thinking", "responses, whole"])
+def test_signatures_of_a_long_conversation_stay(kind: str, indent: int | None) -> None:
+    """In a document longer than what is looked at together, each of its turns different."""
+    rng = random.Random(kind)
+    document = DOCUMENTS[kind](SIGNATURES[0])
+    [name] = document
+    turns = [DOCUMENTS[kind](rng.choice(SIGNATURES))[name][0] for _ in range(220)]
+    for turn in turns:
+        turn["note"] = "".join(rng.choices("abcdef ghi", k=6000))
+    document[name] = turns
+    body = json.dumps(document, indent=indent).encode()
+    assert len(body) > WINDOW
+    assert redacted_body(body) == body
+
+
+def test_a_signature_longer_than_what_is_looked_at_together_stays() -> None:
+    """A compacted conversation, for example."""
+    blob = "".join(SIGNATURES * 20)[: 3 << 19].replace("=", "x")
+    assert len(blob) > WINDOW
+    document = DOCUMENTS["responses, compaction"](blob)
+    document["input"] += [
+        {"type": "reasoning", "summary": [], "encrypted_content": SIGNATURES[0]},
+        {"type": "function_call_output", "output": [{"type": "reasoning", "encrypted_content": KEY}]},
+    ]
+    for body in (json.dumps(document).encode(), stream(document)):
+        assert redacted_body(body) == body.replace(KEY.encode(), b"*" * len(KEY))
+
+
+KEY: Final = "sk-" + "proj-" + "Ab3dEf7hIj" * 6
+ELSEWHERE: Final[dict[str, Any]] = {
+    "the arguments of Gemini": {
+        "contents": [{"parts": [{"functionCall": {"name": "f", "args": {"parts": [{"thoughtSignature": KEY}]}}}]}]
+    },
+    "the result of Gemini": {
+        "contents": [{"parts": [{"functionResponse": {"response": {"parts": {"thought_signature": KEY}}}}]}]
+    },
+    "the input of Anthropic": {
+        "messages": [
+            {"content": [{"type": "tool_use", "input": {"content": [{"type": "thinking", "signature": KEY}]}}]}
+        ]
+    },
+    "the result of Anthropic": {
+        "messages": [{"content": [{"type": "tool_result", "content": [{"type": "thinking", "signature": KEY}]}]}]
+    },
+    "the result of Anthropic, sorted": {
+        "messages": [{"content": [{"content": [{"type": "thinking", "signature": KEY}], "type": "tool_result"}]}]
+    },
+    "the result of Converse": {
+        "messages": [{"content": [{"toolResult": {"content": [{"json": {"reasoningContent": {"signature": KEY}}}]}}]}]
+    },
+    "the arguments of Ollama": {
+        "message": {"tool_calls": [{"function": {"arguments": {"google": {"thought_signature": KEY}}}}]}
+    },
+    "the arguments of Chat Completions": {
+        "tool_calls": [{"function": {"arguments": json.dumps({"parts": [{"thoughtSignature": KEY}]})}}]
+    },
+    "a webhook": {"event": "paid", "signature": KEY},
+    "a webhook with a type": {"type": "thinking", "signature": KEY},
+    "content of another type": {"content": [{"type": "text", "text": "a", "signature": KEY}]},
+    "data of another type": {"content": [{"type": "image", "data": KEY}]},
+    "a file": {"data": KEY, "type": "reasoning.encrypted"},
+    "metadata": {"metadata": {"encrypted_content": KEY, "reasoning_opaque": KEY, "thoughtSignature": KEY}},
+    "text": {"content": [{"type": "thinking", "thinking": f"signature {KEY}", "signature": "a"}]},
+    "a signature that is none": {"content": [{"type": "thinking", "signature": f"key: {KEY}"}]},
+    "a URL": {
+        "content": [{"type": "thinking", "signature": f"https://a.example/?signature={KEY}"}],
+        "url": f"https://a.example/?signature={KEY}",
+    },
+    "a short value": {"content": [{"type": "thinking", "signature": "AK" + "IA" + KEY[8:].upper()[:16]}]},
+}
+
+
+@pytest.mark.parametrize("place", ELSEWHERE)
+def test_elsewhere_nothing_is_exempt(place: str) -> None:
+    """Names alone do not make a signature."""
+    text = json.dumps(ELSEWHERE[place])
+    for body in (text, f"data: {text}\n\n"):
+        for clean in (redacted_body(body.encode()).decode(), redacted(body)):
+            assert KEY not in clean
+            assert KEY[8:].upper()[:16] not in clean
+
+
+@pytest.mark.parametrize("kind", EVENTS)
+def test_what_the_request_carried_is_hidden_in_signatures_too(kind: str) -> None:
+    """Also where the fragments of a signature say it together."""
+    secret = "plainSecretOfTheRequest4711"
+    one = f"{SIGNATURES[0][:40]}{secret}{SIGNATURES[0][40:]}"
+    at = one.index(secret) + 9
+    for parts in ([one],) if kind in WHOLE else ([one], [one[:at], one[at:]]):
+        body = stream(*map(EVENTS[kind], parts))
+        clean = redacted_body(body, known=(secret,))
+        assert clean == stream(*map(EVENTS[kind], _starred(parts, one.index(secret), len(secret))))
+    text = json.dumps(EVENTS[kind](one))
+    assert secret not in redacted(text, (secret,))
+    assert one[:40] in redacted(text, (secret,))
+
+
+def _starred(parts: list[str], at: int, size: int) -> list[str]:
+    text = "".join(parts)
+    clean = text[:at] + "*" * size + text[at + size :]
+    return [clean[: len(parts[0])], clean[len(parts[0]) :]] if len(parts) > 1 else [clean]
+
+
+def test_what_the_user_names_is_hidden() -> None:
+    """By its field's name, or by an expression."""
+    body = json.dumps(DOCUMENTS["anthropic thinking"](SIGNATURES[0])).encode()
+    assert SIGNATURES[0].encode() not in redacted_body(body, Redaction(names=("signature",)))
+    middle = SIGNATURES[0][30:60]
+    assert middle.encode() not in redacted_body(body, Redaction(patterns=(middle.replace("+", "[+]"),)))
+
+
+def test_a_secret_beside_a_signature_is_hidden() -> None:
+    """As before."""
+    for one in SIGNATURES:
+        document = DOCUMENTS["anthropic thinking"](one)
+        document["messages"][0]["content"].append({"type": "text", "text": f"use {KEY}"})
+        clean = redacted_body(json.dumps(document).encode()).decode()
+        assert KEY not in clean
+        assert one in clean

@@ -1,0 +1,67 @@
+"""Sentences on why a client misread a response: one for each deviation, true to what the client did."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.clients.streams import CHAT, chat, echoed, entry
+from tests.clients.test_deviations import CASES
+from toolstream_core.clients.explanation import Explanation, explain
+from toolstream_core.clients.model import AXES, STANDARD, Kept, Key
+from toolstream_core.clients.stepping import Change, What
+from toolstream_core.report.causes import CAUSES, cause, reason
+
+if TYPE_CHECKING:
+    from tests.clients.test_deviations import Case
+    from toolstream_core.clients.model import Deviation
+
+DEVIATIONS = [one for values in AXES.values() for one in values[1:]]
+MOST_WORDS = 25
+
+
+@pytest.mark.parametrize("one", DEVIATIONS)
+def test_every_deviation_has_a_sentence_with_the_event(one: Deviation) -> None:
+    """It names the actor, and has at most 25 words."""
+    change = Change(7, 0, 0, What.APPENDED)
+    text = reason(Explanation(STANDARD.having([one]), 7, shows=one, change=change))
+    assert "event 7 " in text.replace(",", " ")
+    assert "client" in text
+    assert "{" not in text.replace("`{}`", "")
+    assert text.endswith(".")
+    assert len(text.split()) <= MOST_WORDS, text
+    assert set(CAUSES) == set(DEVIATIONS)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.deviation.value)
+def test_the_sentence_is_on_a_deviation_of_the_client(case: Case) -> None:
+    """Where several explain what came back, on one of the model's own."""
+    found = explain(case.protocol.call_form, case.events, echoed(*case.sent))
+    assert found is not None
+    assert found.shows in found.model.deviations
+    assert f"event {found.event} " in reason(found).replace(",", " ")
+
+
+def test_the_sentence_is_on_what_happened_at_the_event() -> None:
+    """A client that opens a call for each id, and drops calls without a name: the event opened a call."""
+    pieces = [[entry(id="", arguments=text)] for text in ('{"a":', "1}")]
+    events = chat([entry(id="call_1", name="f", arguments="")], *pieces, "tool_calls")
+    found = explain(CHAT.call_form, events, echoed(("call_1", "f", "")))
+    assert found is not None
+    assert found.shows is Key.INDEX_AND_ID
+    assert reason(found) == (
+        "At event 1 the client started a new call, because it compares index and id with those of the event before "
+        '(here `index 0, id ""`).'
+    )
+    assert cause(found).endswith(", and drops calls without a name.")
+    assert reason(found, 5).startswith("At event 5 ")
+
+
+def test_a_client_without_deviations_has_a_cause_and_no_event() -> None:
+    """The stream is malformed."""
+    found = Explanation(STANDARD)
+    assert reason(found) == ""
+    assert cause(found) == "The client followed the protocol, but the stream is malformed."
+    dropped = Explanation(STANDARD.having([Kept.NAMED]), 3, shows=Kept.NAMED)
+    assert reason(dropped) == "The client dropped the call that ends at event 3, because it has no name."

@@ -1,0 +1,143 @@
+"""What clients made of saved answers, where a file holds their next requests."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from toolstream_core.cli.printer import JsonPrinter, TextPrinter
+from toolstream_core.engine.session import read_body
+from toolstream_core.model import Exchange, Record
+from toolstream_core.report.judging import Judging, SavedVerdict
+from toolstream_core.sources.saved import Saved
+
+ARGUMENTS = '{"path":"/tmp"}'
+
+
+def body(id_: str = "c1") -> bytes:
+    """An answer with one call."""
+    function = {"name": "ls", "arguments": ARGUMENTS}
+    delta = {"tool_calls": [{"index": 0, "id": id_, "type": "function", "function": function}]}
+    said = {"model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": "tool_calls"}]}
+    return f"data: {json.dumps(said)}\n\ndata: [DONE]\n\n".encode()
+
+
+def back(id_: str = "c1", arguments: str = ARGUMENTS) -> list[dict[str, Any]]:
+    """The call said again, and its result."""
+    call = {"id": id_, "type": "function", "function": {"name": "ls", "arguments": arguments}}
+    return [{"role": "assistant", "tool_calls": [call]}, {"role": "tool", "tool_call_id": id_, "content": "r"}]
+
+
+def saved(source: str, *messages: Any, user: str = "go", **more: Any) -> Saved:
+    """An exchange of a file."""
+    request = {"model": "m", "messages": [{"role": "user", "content": user}, *messages]}
+    exchange = Exchange(source=source, host="h", path="/v1/chat/completions", request=request)
+    return Saved(exchange=exchange, chunks=[body()], **more)
+
+
+def judged(*exchanges: Saved) -> list[tuple[str, str, str | None]]:
+    """The verdicts on these, in order."""
+    told: list[SavedVerdict] = []
+    judging = Judging(told.append)
+    for one in exchanges:
+        judging.take(one, record(one))
+    return [(one.source, one.verdict.outcome.value, one.request) for one in told]
+
+
+def record(one: Saved) -> Record:
+    """What an answer was."""
+    read = read_body(one.chunks, one.exchange, broken=one.broken)
+    assert read is not None
+    return read
+
+
+def test_the_next_request_of_a_file() -> None:
+    """Tells what the client made of the answer before."""
+    told = judged(saved("a.flow#0"), saved("a.flow#1", *back(arguments="{}")), saved("a.flow#2", user="other"))
+    assert told == [("a.flow#0", "returned-without-arguments", "a.flow#1")]
+
+
+def test_two_files() -> None:
+    """Only where ids and conversation say so: many recordings begin with the same prompt."""
+    assert judged(saved("a.flow#0"), saved("b.flow#0")) == []
+    assert judged(saved("a.flow#0"), saved("b.flow#0", *back("other"))) == []
+    assert judged(saved("a.flow#0"), saved("b.flow#0", *back())) == [("a.flow#0", "ok", "b.flow#0")]
+
+
+def test_what_began_before_the_answer_was_over_is_no_retry() -> None:
+    """The same was asked twice at once."""
+    first = saved("a.flow#0", began=10.0, ended=20.0)
+    assert judged(first, saved("a.flow#1", began=15.0, ended=21.0)) == []
+    assert judged(first, saved("a.flow#1", began=25.0, ended=26.0)) == [("a.flow#0", "retried", "a.flow#1")]
+
+
+def test_the_answer_as_the_client_got_it() -> None:
+    """Where it was rewritten, that counts."""
+    told = judged(saved("a.flow#0", sent=body("made")), saved("a.flow#1", user="summary"))
+    assert told == []
+    told = judged(saved("a.flow#0", sent=body("made")), saved("a.flow#1", *back("made"), user="summary"))
+    assert told == [("a.flow#0", "ok", "a.flow#1")]
+
+
+def test_a_client_that_left() -> None:
+    """Is told of without a next request."""
+    cut = b"".join(body().partition(b"data: [DONE]")[:1]).replace(b'"tool_calls"}', b"null}")
+    exchange = saved("a.flow#0").exchange
+    left = Saved(exchange=exchange, chunks=[cut], broken="Client disconnected.")
+    assert judged(left) == [("a.flow#0", "aborted", None)]
+
+
+def test_what_is_no_request_to_an_llm() -> None:
+    """Is passed over."""
+    other = Saved(exchange=Exchange(source="a.flow#1", path="/health"), chunks=[])
+    told: list[SavedVerdict] = []
+    judging = Judging(told.append)
+    one = saved("a.flow#0")
+    judging.take(one, record(one))
+    judging.take(other, None)
+    judging.take(saved("a.flow#2", *back()), None)
+    assert [verdict.text.text for verdict in told] == ["verdict ok (request a.flow#2)"]
+
+
+def test_printed() -> None:
+    """A key of the stream's object; a line behind the streams so far."""
+    told: list[SavedVerdict] = []
+    judging = Judging(told.append)
+    lines: list[str] = []
+    documents: list[str] = []
+    printers = TextPrinter(lines.append, chunks=False), JsonPrinter(documents.append)
+    for one in (saved("a.flow#0"), saved("a.flow#1", *back(arguments="{}"))):
+        read = record(one)
+        judging.take(one, read)
+        for printer in printers:
+            printer.sinks(one.exchange, str, None)
+            printer.add(read, str)
+            for verdict in told:
+                printer.judged(verdict)
+    for printer in printers:
+        printer.close()
+    assert lines[0].startswith(
+        "#1         verdict returned-without-arguments: call 0 ls: returned without its arguments (request a.flow#1), "
+    )
+    assert lines[1].startswith("#1           client probably drops ")
+    assert lines[2].endswith("client: keep the arguments of the fragment that opens the call")
+    assert lines[3].endswith("→ toolstream run --shape split-header -- CMD")
+    first, second = json.loads(documents[0])["streams"]
+    assert (first["verdict"]["request"], second["verdict"]) == ("a.flow#1", None)
+
+
+def test_a_single_stream_whose_lines_still_wait() -> None:
+    """The verdict waits with them."""
+    told: list[SavedVerdict] = []
+    one = Saved(exchange=saved("s").exchange, chunks=[body()[:-20]], broken="Client disconnected.")
+    lines: list[str] = []
+    printer = TextPrinter(lines.append)
+    read = read_body(one.chunks, one.exchange, broken=one.broken, sinks=printer.sinks(one.exchange, str, None))
+    assert read is not None
+    read.ended = False
+    Judging(told.append).take(one, read)
+    printer.add(read, str)
+    printer.judged(told[0])
+    assert lines == []
+    printer.close()
+    assert lines[-1] == "#1         verdict aborted"

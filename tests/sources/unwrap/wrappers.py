@@ -1,0 +1,639 @@
+"""Streams as people paste them: each function wraps a bare body the way a program or a person does."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import html
+import json
+import pprint
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+type Wrap = Callable[[bytes], bytes]
+
+COLOUR = "\x1b[32m"
+PLAIN = "\x1b[0m"
+
+
+class Event(NamedTuple):
+    """One event of a body."""
+
+    name: str
+    data: str
+
+
+def events(body: bytes) -> list[Event]:
+    """The events of an event stream, or the lines of JSON lines."""
+    text = body.decode().replace("\r\n", "\n")
+    if text.lstrip().startswith("{"):
+        return [Event("", line) for line in text.splitlines() if line]
+    found = []
+    for block in text.split("\n\n"):
+        fields = [line.partition(":") for line in block.split("\n")]
+        name = next((value.strip() for field, _, value in fields if field == "event"), "")
+        data = [value.removeprefix(" ") for field, _, value in fields if field == "data"]
+        if data:
+            found.append(Event(name, "\n".join(data)))
+    return found
+
+
+def payloads(body: bytes) -> list[Any]:
+    """The events that are JSON."""
+    return [json.loads(one.data) for one in events(body) if one.data.startswith("{")]
+
+
+def lines(make: Callable[[int, str], str], *, blank: bool = True) -> Wrap:
+    """Each line of the body made another one; without `blank`, blank lines are left out."""
+
+    def wrap(body: bytes) -> bytes:
+        said = body.decode().replace("\r\n", "\n").rstrip("\n").split("\n")
+        return ("\n".join(make(n, line) for n, line in enumerate(said) if line or blank) + "\n").encode()
+
+    return wrap
+
+
+def prefixed(prefix: Callable[[int], str] | str, *, blank: bool = True) -> Wrap:
+    """A prefix on each line."""
+    return lines(lambda n, line: (prefix if isinstance(prefix, str) else prefix(n)) + line, blank=blank)
+
+
+def around(before: str, after: str) -> Wrap:
+    """Text before and after the body."""
+    return lambda body: before.encode() + body + after.encode()
+
+
+def objects(make: Callable[[int, Any], str], joint: str = "\n") -> Wrap:
+    """Each event's object printed, without the framing of the stream."""
+    return lambda body: (joint.join(make(n, one) for n, one in enumerate(payloads(body))) + "\n").encode()
+
+
+def compact(value: Any) -> str:
+    """JSON in one line."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def then(*wraps: Wrap) -> Wrap:
+    """One after the other."""
+
+    def wrap(body: bytes) -> bytes:
+        for one in wraps:
+            body = one(body)
+        return body
+
+    return wrap
+
+
+def stamp(n: int) -> str:
+    """A time of the n-th line."""
+    return f"2026-11-02T10:{12 + n // 60:02}:{n % 60:02}.{123 + 7 * n % 800:03}Z"
+
+
+def clock(n: int) -> str:
+    """The same as logging prints it."""
+    return f"2026-11-02 10:{12 + n // 60:02}:{n % 60:02},{123 + 7 * n % 800:03}"
+
+
+def pieces(body: bytes, size: int = 50) -> list[bytes]:
+    """The body as a network cuts it."""
+    return [body[at : at + size] for at in range(0, len(body), size)]
+
+
+def chunked(body: bytes, size: int = 700) -> bytes:
+    """Chunked transfer coding."""
+    return b"".join(b"%x\r\n%s\r\n" % (len(one), one) for one in pieces(body, size)) + b"0\r\n\r\n"
+
+
+HEAD = b"HTTP/1.1 200 OK\r\ndate: Mon, 02 Nov 2026 10:12:00 GMT\r\ncontent-type: %s\r\nserver: x\r\n"
+ASKED = b'{"model":"m","stream":true,"messages":[{"role":"user","content":"go"}]}'
+
+
+def kind(body: bytes) -> bytes:
+    """The content type."""
+    return b"application/x-ndjson" if body.startswith(b"{") else b"text/event-stream"
+
+
+def head(body: bytes) -> bytes:
+    """`curl -i`."""
+    return HEAD % kind(body) + b"\r\n" + body
+
+
+def raw(body: bytes) -> bytes:
+    """`curl -i --raw`."""
+    return HEAD % kind(body) + b"transfer-encoding: chunked\r\n\r\n" + chunked(body)
+
+
+def verbose(body: bytes) -> bytes:
+    """`curl -v 2>&1`."""
+    said = (HEAD % kind(body)).decode().replace("\r\n", "\n").strip().split("\n")
+    return (
+        "* Host api.example.com:443 was resolved.\n*   Trying 192.0.2.1:443...\n* Connected to api.example.com\n"
+        "> POST /v1/chat/completions HTTP/1.1\n> Host: api.example.com\n> Authorization: Bearer sk-x\n> \n"
+        "} [71 bytes data]\n* upload completely sent off: 71 bytes\n"
+        + "".join(f"< {line}\n" for line in said)
+        + "< \n{ [1369 bytes data]\n"
+        + body.decode()
+        + "* Connection #0 to host api.example.com left intact\n"
+    ).encode()
+
+
+METER = (
+    "  % Total    % Received % Xferd  Average Speed   Time    Time     Time  Current\n"
+    "                                 Dload  Upload   Total   Spent    Left  Speed\n"
+    "\r  0     0    0     0    0     0      0      0 --:--:-- --:--:-- --:--:--     0"
+    "\r100   254    0     0  100   254      0    203  0:00:01  0:00:01 --:--:--   203"
+)
+
+
+def followed(body: bytes) -> bytes:
+    """Wireshark's “Follow HTTP Stream”, saved as ASCII."""
+    return (
+        b"POST /v1/chat/completions HTTP/1.1\r\nHost: api.example.com\r\nContent-Type: application/json\r\n\r\n"
+        + ASKED
+        + head(body)
+    )
+
+
+def followed_raw(body: bytes) -> bytes:
+    """“Follow TCP Stream”: chunked, and kept open for a second request."""
+    asked = b"POST /v1/chat/completions HTTP/1.1\r\nHost: api.example.com\r\n\r\n" + ASKED
+    return asked + raw(body) + b"GET /health HTTP/1.1\r\nHost: api.example.com\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n"
+
+
+def rows(data: bytes, indent: str = "") -> str:
+    """Wireshark's hex dump."""
+    found = []
+    for at in range(0, len(data), 16):
+        row = data[at : at + 16]
+        shown = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in row)
+        left, right = " ".join(f"{b:02x}" for b in row[:8]), " ".join(f"{b:02x}" for b in row[8:])
+        found.append(f"{indent}{at:08X}  {left:<23}  {right:<23}   {shown}")
+    return "\n".join(found) + "\n"
+
+
+def followed_hex(body: bytes) -> bytes:
+    """“Show as hex dump”: the server's bytes are indented."""
+    asked, _, answer = followed(body).partition(b"HTTP/1.1 200")
+    return (rows(asked) + rows(b"HTTP/1.1 200" + answer, "    ")).encode()
+
+
+def tshark(kind_: str, data: Callable[[bytes, str], str]) -> Wrap:
+    """`tshark -q -z follow,tcp,KIND,0`."""
+
+    def wrap(body: bytes) -> bytes:
+        asked, _, answer = followed(body).partition(b"HTTP/1.1 200")
+        rule = "=" * 67 + "\n"
+        nodes = f"Follow: tcp,{kind_}\nFilter: tcp.stream eq 0\nNode 0: 127.0.0.1:50000\nNode 1: 127.0.0.1:80\n"
+        said = "".join(data(one, "\t") for one in pieces(b"HTTP/1.1 200" + answer, 1000))
+        return ("\n" + rule + nodes + data(asked, "") + said + rule).encode()
+
+    return wrap
+
+
+def _ascii(data: bytes, indent: str) -> str:
+    shown = "".join(chr(b) if 32 <= b < 127 or b in b"\r\n\t" else "." for b in data)
+    return f"{indent}{len(data)}\n{shown}\n"
+
+
+def xxd(body: bytes) -> bytes:
+    """`xxd`."""
+    found = []
+    for at in range(0, len(body), 16):
+        row = body[at : at + 16]
+        pairs = " ".join(row[n : n + 2].hex() for n in range(0, len(row), 2))
+        shown = "".join(chr(b) if 32 <= b < 127 else "." for b in row)
+        found.append(f"{at:08x}: {pairs:<39}  {shown}")
+    return ("\n".join(found) + "\n").encode()
+
+
+def hexdump(body: bytes) -> bytes:
+    """`hexdump -C`."""
+    found = []
+    for at in range(0, len(body), 16):
+        row = body[at : at + 16]
+        left, right = " ".join(f"{b:02x}" for b in row[:8]), " ".join(f"{b:02x}" for b in row[8:])
+        shown = "".join(chr(b) if 32 <= b < 127 else "." for b in row)
+        found.append(f"{at:08x}  {left:<23}  {right:<23}  |{shown}|")
+    return ("\n".join(found) + f"\n{len(body):08x}\n").encode()
+
+
+def trace(body: bytes) -> bytes:
+    """`curl --trace -`."""
+
+    def told(data: bytes) -> str:
+        out = []
+        for at in range(0, len(data), 16):
+            row = data[at : at + 16]
+            shown = "".join(chr(b) if 32 <= b < 128 else "." for b in row)
+            out.append(f"{at:04x}: {''.join(f'{b:02x} ' for b in row):<48}{shown}")
+        return "\n".join(out) + "\n"
+
+    text = "== Info:   Trying 192.0.2.1:443...\n== Info: Connected to api.example.com (192.0.2.1) port 443\n"
+    for line in (HEAD % kind(body)).split(b"\r\n"):
+        text += f"<= Recv header, {len(line) + 2} bytes (0x{len(line) + 2:x})\n" + told(line + b"\r\n")
+    for one in pieces(body, 500):
+        text += f"<= Recv data, {len(one)} bytes (0x{len(one):x})\n" + told(one)
+    return (text + "== Info: Connection #0 to host api.example.com left intact\n").encode()
+
+
+def trace_ascii(body: bytes) -> bytes:
+    """`curl --trace-ascii -`: a row ends after 64 bytes or at CRLF; what cannot be printed is a dot."""
+
+    def told(data: bytes) -> str:
+        out, at = [], 0
+        while at < len(data):
+            row = data[at : at + 64].partition(b"\r\n")
+            shown = "".join(chr(b) if 32 <= b < 127 else "." for b in row[0])
+            out.append(f"{at:04x}: {shown}")
+            at += len(row[0]) + len(row[1])
+        return "\n".join(out) + "\n"
+
+    text = "== Info: Connected to api.example.com (192.0.2.1) port 443\n=> Send header, 40 bytes (0x28)\n"
+    text += told(b"POST /v1/x HTTP/1.1\r\n") + told(b"Host: x\r\n")
+    for line in (HEAD % kind(body)).split(b"\r\n"):
+        text += f"<= Recv header, {len(line) + 2} bytes (0x{len(line) + 2:x})\n" + told(line + b"\r\n")
+    for one in pieces(body, 500):
+        text += f"<= Recv data, {len(one)} bytes (0x{len(one):x})\n" + told(one)
+    return (text + "== Info: Connection #0 to host api.example.com left intact\n").encode()
+
+
+def table(delimiter: str) -> Wrap:
+    """A table of separated values: each event in a quoted field."""
+
+    def wrap(body: bytes) -> bytes:
+        rows = (f'{stamp(n)}{delimiter}DEBUG{delimiter}"data: {doubled(one)}"\n' for n, one in enumerate(events(body)))
+        return f"time{delimiter}level{delimiter}message\n{''.join(rows)}".encode()
+
+    def doubled(one: Event) -> str:
+        return one.data.replace('"', '""')
+
+    return wrap
+
+
+def devtools(body: bytes) -> bytes:
+    """Chrome's EventStream tab, copied."""
+    said = [f"{n or ''}\t{one.name or 'message'}\t{one.data}\t10:12:{n:02}.123" for n, one in enumerate(events(body))]
+    return ("Id\tType\tData\tTime\n" + "\n".join(said) + "\n").encode()
+
+
+def har(body: bytes, **content: Any) -> bytes:
+    """A HAR file."""
+    entry = {
+        "startedDateTime": "2026-11-02T10:12:00.000Z",
+        "request": {"method": "POST", "url": "https://api.example.com/x", "headers": []},
+        "response": {
+            "status": 200,
+            "headers": [{"name": "content-type", "value": kind(body).decode()}, *content.pop("headers", [])],
+            "content": {"size": len(body), "mimeType": kind(body).decode(), "text": body.decode()} | content,
+        },
+    }
+    return json.dumps({"log": {"version": "1.2", "entries": [entry]}}).encode()
+
+
+def har_compressed(body: bytes) -> bytes:
+    """A HAR file whose body is still compressed."""
+    text = base64.b64encode(gzip.compress(body)).decode()
+    return har(body, text=text, encoding="base64", headers=[{"name": "content-encoding", "value": "gzip"}])
+
+
+def charles(body: bytes) -> bytes:
+    """Charles's session as JSON (.chlsj)."""
+    return json.dumps(
+        [
+            {
+                "status": "COMPLETE", "method": "POST", "scheme": "https", "host": "api.example.com", "path": "/v1/x",
+                "request": {"mimeType": "application/json", "body": {"text": ASKED.decode()}},
+                "response": {"status": 200, "mimeType": kind(body).decode(), "body": {"text": body.decode()}},
+            }
+        ]
+    ).encode()  # fmt: skip
+
+
+def claude_trace(body: bytes) -> bytes:
+    """claude-trace: a pair of request and response on each line."""
+    request = {"timestamp": 1.5, "method": "POST", "url": "https://api.example.com/v1/messages", "body": {"a": 1}}
+    response = {"timestamp": 2.5, "status_code": 200, "headers": {}, "body_raw": body.decode()}
+    return (json.dumps({"request": request, "response": response, "logged_at": "2026-11-02"}) + "\n").encode()
+
+
+def record(key: str, extra: dict[str, Any] | None = None, *, end: str = "") -> Wrap:
+    """Records of JSON lines with the event's data as text."""
+    return lambda body: "".join(
+        json.dumps({"time": stamp(n), **(extra or {}), key: f"data: {one.data}{end}"}) + "\n"
+        for n, one in enumerate(events(body))
+    ).encode()
+
+
+def cut_records(body: bytes) -> bytes:
+    """Records of JSON lines with what the network brought."""
+    return "".join(
+        json.dumps({"ts": n, "msg": "chunk", "raw": one.decode("latin-1")}) + "\n" for n, one in enumerate(pieces(body))
+    ).encode()
+
+
+def docker(body: bytes) -> bytes:
+    """Docker's json-file log."""
+    said = body.decode().split("\n")
+    return "".join(
+        json.dumps({"log": f"INFO:     chunk {line}\n", "stream": "stderr", "time": stamp(n)}) + "\n"
+        for n, line in enumerate(said)
+    ).encode()
+
+
+_CLASSES = {"choices": "Choice", "delta": "ChoiceDelta", "tool_calls": "ChoiceDeltaToolCall", "function": "Function",
+            "usage": "Usage", "message": "Message", "content_block": "ToolUseBlock", "item": "Item",
+            "response": "Response", "output": "Item"}  # fmt: skip
+
+
+def sdk(value: Any, name: str = "ChatCompletionChunk") -> str:
+    """An object of an SDK as Python prints it, with fields that the wire did not have."""
+    if isinstance(value, dict):
+        fields = [f"{key}={sdk(item, _CLASSES.get(key, 'Part'))}" for key, item in value.items()]
+        return f"{name}({', '.join([*fields, 'refusal=None'])})"
+    if isinstance(value, list):
+        return "[" + ", ".join(sdk(item, name) for item in value) + "]"
+    return repr(value)
+
+
+def fields(value: dict[str, Any]) -> str:
+    """An object as pydantic's `str` prints it: without its name, its fields apart by spaces."""
+    return " ".join(f"{key}={sdk(item, _CLASSES.get(key, 'Part'))}" for key, item in [*value.items(), ("usage", None)])
+
+
+def rich(value: Any, name: str = "ChatCompletionChunk", indent: int = 0) -> str:
+    """The same as rich prints it, over many lines."""
+    pad = "    " * (indent + 1)
+    if isinstance(value, dict) and value:
+        fields = ",\n".join(
+            f"{pad}{key}={rich(item, _CLASSES.get(key, 'Part'), indent + 1)}" for key, item in value.items()
+        )
+        return f"{name}(\n{fields}\n{'    ' * indent})"
+    if isinstance(value, list) and value:
+        items = ",\n".join(pad + rich(item, name, indent + 1) for item in value)
+        return f"[\n{items}\n{'    ' * indent}]"
+    return repr(value)
+
+
+def node(value: Any, indent: int = 0) -> str:
+    """An object as Node prints it with `depth: null`."""
+    pad = "  " * (indent + 1)
+    if isinstance(value, dict):
+        if not value:
+            return "{}"
+        fields = ",\n".join(
+            f"{pad}{key if key.isidentifier() else repr(key)}: {node(item, indent + 1)}" for key, item in value.items()
+        )
+        return f"{{\n{fields}\n{'  ' * indent}}}"
+    if isinstance(value, list):
+        return "[ " + ", ".join(node(item, indent + 1) for item in value) + " ]" if value else "[]"
+    if isinstance(value, str):
+        return repr(value)
+    return (
+        {None: "null", True: "true", False: "false"}.get(value, repr(value))
+        if value is None or isinstance(value, bool)
+        else repr(value)
+    )
+
+
+def rust(value: Any) -> str:
+    """A `serde_json::Value` as Rust's `{:?}` prints it."""
+    if isinstance(value, dict):
+        return "Object {" + ", ".join(f"{json.dumps(key)}: {rust(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "Array [" + ", ".join(map(rust, value)) + "]"
+    if isinstance(value, str):
+        return f"String({json.dumps(value, ensure_ascii=False)})"
+    if value is None:
+        return "Null"
+    return f"Bool({json.dumps(value)})" if isinstance(value, bool) else f"Number({value})"
+
+
+def server_sent(body: bytes) -> bytes:
+    """`ServerSentEvent` objects, as SDKs log them."""
+    return "".join(
+        f"DEBUG:openai._streaming:ServerSentEvent(event={one.name or None}, data={one.data}, id=None, retry=None)\n"
+        for one in events(body)
+    ).encode()
+
+
+def client_log(body: bytes) -> bytes:
+    """Event and data on one line of a log."""
+    return "".join(
+        f"bridge  | {clock(n)} | DEBUG    | app.stream:run:70 - SSE received - event: {one.name or 'message'}, "
+        f"data: {one.data}, id: , retry: None\n"
+        for n, one in enumerate(events(body))
+    ).encode()
+
+
+def concatenated(body: bytes) -> bytes:
+    """All events on one line."""
+    return "".join(f"data: {one.data}" for one in events(body)).encode() + b"\n"
+
+
+def upper_escapes(body: bytes) -> bytes:
+    """A log that escapes what it prints, without quotes."""
+    return "".join(
+        "recv: data: " + one.data.replace("\\", "\\\\").replace('"', '\\"') + "\\n\\n\n" for one in events(body)
+    ).encode()
+
+
+def wrapped_at(width: int) -> Wrap:
+    """Copied from a terminal that breaks lines."""
+
+    def wrap(body: bytes) -> bytes:
+        out = []
+        for line in body.decode().split("\n"):
+            out += [line[at : at + width] for at in range(0, len(line), width)] or [""]
+        return "\n".join(out).encode()
+
+    return wrap
+
+
+def several(body: bytes) -> bytes:
+    """Pretty JSON over several data lines."""
+    return "".join(
+        "".join(f"data: {line}\n" for line in json.dumps(json.loads(one.data), indent=1).split("\n")) + "\n"
+        if one.data.startswith("{")
+        else f"data: {one.data}\n\n"
+        for one in events(body)
+    ).encode()
+
+
+def quoted_text(body: bytes) -> bytes:
+    """The body as one JSON string."""
+    return json.dumps(body.decode()).encode() + b"\n"
+
+
+def python_list(body: bytes) -> bytes:
+    """A list of bytes objects."""
+    return (pprint.pformat(pieces(body, 200), width=10000) + "\n").encode()
+
+
+BOTH: dict[str, Wrap] = {
+    # curl and terminals
+    "curl-i": head,
+    "curl-i-lf": lambda body: head(body).replace(b"\r\n", b"\n"),
+    "curl-i-raw": raw,
+    "curl-i-raw-lf": lambda body: raw(body).replace(b"\r\n", b"\n"),
+    "curl-raw": chunked,
+    "curl-v": verbose,
+    "curl-meter": lambda body: METER.encode() + b"\n" + body,
+    "curl-meter-before-data": lambda body: METER.encode() + body + b"\r100   300    0   300    0     0    203      0\n",
+    "curl-trace": trace,
+    "curl-trace-ascii": trace_ascii,
+    "http-redirect": lambda body: b"HTTP/1.1 307 Temporary Redirect\r\nlocation: /x\r\n\r\n" + head(body),
+    "http-continue": lambda body: b"HTTP/1.1 100 Continue\r\n\r\n" + head(body),
+    "http2": lambda body: b"HTTP/2 200 \r\ncontent-type: " + kind(body) + b"\r\n\r\n" + body,
+    "prompt": around("$ curl -N https://api.example.com/v1/x -d @q.json\n", "$ \n"),
+    "prompt-windows": around("PS C:\\Users\\me> curl.exe -N https://api.example.com/v1/x\n", "PS C:\\Users\\me> \n"),
+    "log-before": around("INFO:     Started server process [1]\nINFO:     Application startup complete.\n", ""),
+    "junk-behind": around(
+        "", "\nTraceback (most recent call last):\n  File \"a.py\", line 3, in <module>\nKeyError: 'x'\n"
+    ),
+    "exit-code": around("+ curl -sN localhost:8000/v1/x\n", "\n[Process exited 0]\nreal\t0m1.2s\n"),
+    "colours": lines(lambda _n, line: f"{COLOUR}{line}{PLAIN}" if line else line),
+    "colours-inside": lines(lambda _n, line: line.replace("data:", f"{COLOUR}data:{PLAIN}", 1)),
+    "script": lambda body: b"\x1b[?2004hme@host:~$ \x1b[?2004l\r\n" + body.replace(b"\n", b"\r\n"),
+    "trailing-spaces": lines(lambda _n, line: f"{line}    "),
+    "crlf-blank": lambda body: b"\r\n\r\n" + body.replace(b"\n", b"\r\n"),
+    # people
+    "fence": around("The provider answers:\n\n```\n", "```\n\nWhat is wrong?\n"),
+    "fence-language": around("**Response**\n```text\n", "```\n"),
+    "fence-tilde": around("~~~sse\n", "~~~\n"),
+    "fence-details": around("<details><summary>stream</summary>\n\n```\n", "```\n</details>\n"),
+    "quote": prefixed("> "),
+    "quote-tight": lines(lambda _n, line: f"> {line}" if line else ">"),
+    "quote-twice": prefixed("> > "),
+    "quote-fence": then(around("Here:\n```\n", "```\n"), prefixed("> ")),
+    "indented": lines(lambda _n, line: f"    {line}" if line else line),
+    "tabbed": lines(lambda _n, line: f"\t{line}" if line else line),
+    "html-entities": lambda body: html.escape(body.decode(), quote=True).encode(),
+    "issue": around(
+        "### Bug\n\n- model: `m`\n- {version: 1}\n\n1. run it\n\n```console\n$ curl x\n", "```\n\nThanks!\n"
+    ),
+    "numbered": lines(lambda n, line: f"{n + 1:>6}\t{line}"),
+    "grep-n": lines(lambda n, line: f"stream.log:{n + 1}:{line}"),
+    "diff": prefixed("+"),
+    # logs
+    "time-iso": prefixed(lambda n: f"{stamp(n)} "),
+    "time-bracket": prefixed(lambda n: f"[10:12:{n % 60:02}] "),
+    "level": prefixed("[DEBUG] "),
+    "logging": prefixed(lambda n: f"{clock(n)} - myapp.client - DEBUG - "),
+    "logging-colon": prefixed("DEBUG:httpx_sse:line: "),
+    "loguru": prefixed(lambda n: f"{clock(n)} | DEBUG    | app.llm:stream:{40 + n % 3} - "),
+    "docker-compose": prefixed("litellm-1  | "),
+    "kubernetes": prefixed(lambda n: f"{stamp(n)} stdout F "),
+    "journald": prefixed(lambda n: f"Nov 02 10:12:{n % 60:02} host app[4242]: "),
+    "syslog": prefixed(lambda n: f"<14>1 {stamp(n)} host app 4242 - - "),
+    "rust-tracing": prefixed(lambda n: f"{stamp(n)} DEBUG client::sse{{req=7}}: line="),
+    "go-log": prefixed(lambda n: f"2026/11/02 10:12:{n % 60:02} stream.go:88: "),
+    "logcat": prefixed(lambda n: f"11-02 10:12:{n % 60:02}.123  4242  4311 D OkHttp  : "),
+    "xcode": prefixed(lambda n: f"2026-11-02 10:12:{n % 60:02}.123456+0100 MyApp[4242:{31000 + n}] "),
+    "pm2": prefixed(lambda n: f"0|api  | {clock(n)}: "),
+    "github-actions": prefixed(lambda n: f"{stamp(n)[:-1]}4567Z "),
+    "systemd-cat": prefixed("app.service: "),
+    "no-blank-prefixed": prefixed(lambda n: f"{stamp(n)} DEBUG ", blank=False),
+    "jest": prefixed("    at console.log "),
+    "emoji": prefixed("🔍 chunk → "),
+    "docker-json": docker,
+    # dumps
+    "wireshark": followed,
+    "wireshark-tcp": followed_raw,
+    "wireshark-hex": followed_hex,
+    "tshark-ascii": tshark("ascii", _ascii),
+    "tshark-hex": tshark("hex", rows),
+    "tshark-raw": tshark("raw", lambda data, indent: f"{indent}{data.hex()}\n"),
+    "xxd": xxd,
+    "hexdump": hexdump,
+    "xxd-plain": lambda body: b"\n".join(one.hex().encode() for one in pieces(body, 30)) + b"\n",
+    # encodings
+    "utf-16": lambda body: body.decode().replace("\n", "\r\n").encode("utf-16"),
+    "utf-16-be": lambda body: b"\xfe\xff" + body.decode().encode("utf-16-be"),
+    "utf-16-no-mark": lambda body: body.decode().encode("utf-16-le"),
+    "utf-8-mark": lambda body: b"\xef\xbb\xbf" + body,
+    "powershell-log": then(prefixed(lambda n: f"{stamp(n)} "), lambda body: body.decode().encode("utf-16")),
+    "gzip-log": then(prefixed("LOG "), gzip.compress),
+    # files of tools
+    "har": har,
+    "har-utf-16": lambda body: har(body).decode().encode("utf-16"),
+    "har-base64": lambda body: har(body, text=base64.b64encode(body).decode(), encoding="base64"),
+    "har-compressed": har_compressed,
+    "charles": charles,
+    "postman": lambda body: json.dumps(
+        {"item": [{"response": [{"code": 200, "body": body.decode()}]}]}, indent=1
+    ).encode(),
+    "claude-trace": claude_trace,
+    "cut-records": cut_records,
+    "bytes-repr": lambda body: "".join(f"{one!r}\n" for one in pieces(body)).encode(),
+    "bytes-repr-logged": lambda body: "".join(f"chunk: {one!r}\n" for one in pieces(body, 120)).encode(),
+    "bytes-list": python_list,
+    "string": quoted_text,
+    "string-array": lambda body: json.dumps([one.decode() for one in pieces(body)], indent=2).encode(),
+}
+"""For any body of text."""
+
+DATA: dict[str, Wrap] = {
+    "no-blank-lines": lines(lambda _n, line: line, blank=False),
+    "grep-data": lambda body: b"\n".join(line for line in body.splitlines() if line.startswith(b"data:")) + b"\n",
+    "concatenated": concatenated,
+    "doubled-data": lambda body: re.sub(rb"(?m)^data: ", b"data: data: ", body),
+    "stream-data": lambda body: "".join(
+        f"{stamp(n)} DEBUG stream-data: {one.data}\n" for n, one in enumerate(events(body))
+    ).encode(),
+    "devtools": devtools,
+    "server-sent-event": server_sent,
+    "client-log": client_log,
+    "record-message": record("message", {"level": "debug"}),
+    "record-raw": record("raw", end="\n\n"),
+    "record-cloud": record("textPayload", {"severity": "DEBUG", "labels": {"pod": "x"}}),
+    "escaped": upper_escapes,
+    "wrapped-80": wrapped_at(80),
+    "wrapped-132": wrapped_at(132),
+    "several-data-lines": several,
+    "csv": table(","),
+    "csv-semicolons": table(";"),
+    "tsv": table("\t"),
+    "js-log": lambda body: "".join(f"chunk {node(f'data: {one.data}')}\n" for one in events(body)).encode(),
+}
+"""For event streams."""
+
+OBJECTS: dict[str, Wrap] = {
+    "json-lines": objects(lambda _n, one: compact(one)),
+    "json-spaced": objects(lambda _n, one: json.dumps(one)),
+    "json-pretty": objects(lambda _n, one: json.dumps(one, indent=2)),
+    "json-pretty-tab": objects(lambda _n, one: json.dumps(one, indent="\t"), "\n\n"),
+    "json-pretty-quoted": then(objects(lambda _n, one: json.dumps(one, indent=2)), prefixed("> ")),
+    "json-pretty-logged": then(objects(lambda _n, one: json.dumps(one, indent=2)), prefixed(lambda n: f"{stamp(n)} ")),
+    "json-concatenated": objects(lambda _n, one: compact(one), ""),
+    "json-commas": objects(lambda _n, one: compact(one), ",\n"),
+    "json-array": lambda body: json.dumps(payloads(body)).encode(),
+    "json-array-pretty": lambda body: json.dumps(payloads(body), indent=2).encode(),
+    "json-in-record": objects(lambda n, one: compact({"ts": n, "level": "info", "chunk": one})),
+    "json-in-document": lambda body: json.dumps({"request": {"x": 1}, "chunks": payloads(body)}, indent=1).encode(),
+    "json-string-record": objects(lambda n, one: compact({"ts": n, "body": compact(one)})),
+    "debug-json": objects(lambda _n, one: f"debug: {compact(one)}"),
+    "litellm": objects(lambda n, one: f"{clock(n)[11:19]} - LiteLLM:DEBUG: utils.py:{n} - raw chunk: {compact(one)}"),
+    "console-count": objects(lambda n, one: f"chunk {n}: {compact(one)} ({n * 12} ms)"),
+    "python-dict": objects(lambda _n, one: repr(one)),
+    "python-dict-logged": objects(lambda _n, one: f"INFO:root:chunk={one!r}"),
+    "python-pprint": objects(lambda _n, one: pprint.pformat(one, width=60)),
+    "sdk-repr": objects(lambda _n, one: sdk(one)),
+    "sdk-repr-logged": objects(lambda n, one: f"{clock(n)} DEBUG chunk: {sdk(one)}"),
+    "sdk-str": objects(lambda _n, one: fields(one)),
+    "rich": lambda body: rich(payloads(body)).encode(),
+    "node": objects(lambda _n, one: node(one)),
+    "rust": objects(lambda _n, one: rust(one)),
+    "fence-json": then(objects(lambda _n, one: json.dumps(one, indent=2)), around("```json\n", "```\n")),
+    "claude-stream-json": lambda body: "".join(
+        compact(one) + "\n"
+        for one in [
+            {"type": "system", "subtype": "init", "session_id": "s", "tools": ["Bash"]},
+            *({"type": "stream_event", "event": each, "session_id": "s", "uuid": "u"} for each in payloads(body)),
+            {"type": "result", "subtype": "success", "session_id": "s", "result": "done"},
+        ]
+    ).encode(),
+}
+"""For any stream of JSON objects: the framing is lost."""

@@ -1,0 +1,123 @@
+"""Which tools are harmless: names from the tool lists of agents and MCP servers, each with its class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolstream_core.protocols.api import Question, Tool
+from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.protocols.requests.tools import OfferedTool, ToolChoice
+from toolstream_core.synthetic.harmless import is_harmless, may_be_called, words_of
+
+NAMES = [
+    tuple(line.split()) for line in Path(__file__).with_name("tool_names.txt").read_text(encoding="utf-8").splitlines()
+]
+
+
+@pytest.mark.parametrize(("kind", "name"), NAMES)
+def test_the_class_of_a_name(kind: str, name: str) -> None:
+    """A harmless tool may be called without being named; one with effects may not, nor one that nobody knows."""
+    assert is_harmless(OfferedTool(name, {})) is (kind == "harmless")
+
+
+def test_the_table_is_large() -> None:
+    """No name is in both classes."""
+    assert len({name for _, name in NAMES}) == len(NAMES) > 400
+
+
+@pytest.mark.parametrize(
+    "effect", ["delete", "write", "send", "run", "exec", "update", "create", "pay", "kill", "drop"]
+)
+@pytest.mark.parametrize("reading", ["read", "list", "get", "search", "find"])
+@pytest.mark.parametrize("form", ["{0}_and_{1}", "{0}_{1}", "{1}_{0}", "{0}-{1}", "mcp__a__{0}_{1}", "a.{0}_{1}"])
+def test_no_reading_word_excuses_an_effect(reading: str, effect: str, form: str) -> None:
+    """In any order, with any separator, also in camel case and in capitals."""
+    name = form.format(reading, effect)
+    camel = "".join(word.title() for word in words_of(name))
+    for one in (name, camel, name.upper()):
+        assert not is_harmless(OfferedTool(one, {})), one
+
+
+def test_words_of_a_name() -> None:
+    """In every way in which names are written."""
+    for name in (
+        "read_my_file",
+        "readMyFile",
+        "ReadMyFile",
+        "read-my-file",
+        "READ_MY_FILE",
+        "read.my.file",
+        "read my file2",
+    ):
+        assert words_of(name) == ["read", "my", "file"], name
+    assert words_of("HTTPGetURL") == ["http", "get", "url"]
+
+
+@pytest.mark.parametrize(
+    ("description", "harmless"),
+    [
+        ("Reads a file. Never use it to delete or write one.", True),
+        ("- Fast content search tool that works with any codebase size\n- Deletes nothing", True),
+        ("Get the current weather in a city", True),
+        ("Removes and returns the first item of a queue", False),
+        ("Get a message and mark it as read", False),
+        ("Reads the item, then deletes it.", False),
+        ("Search the web for a text", False),
+        ("\n\n  Executes a query", False),
+    ],
+)
+def test_a_description_only_excludes(description: str, harmless: bool) -> None:
+    """By its first sentence; a tool with effects stays one, whatever it says of itself."""
+    assert is_harmless(OfferedTool("get_item", {}, description=description)) is harmless
+    assert not is_harmless(OfferedTool("frobnicate", {}, description=description))
+
+
+@pytest.mark.parametrize(
+    ("name", "schema", "harmless"),
+    [
+        ("city", {"type": "string"}, True),
+        ("query", {"type": "string"}, True),
+        ("query", {"type": "string", "description": "The SQL query"}, False),
+        ("command", {"type": "string"}, False),
+        ("url", {"type": "string"}, False),
+        ("page", {"type": "string", "format": "uri"}, False),
+        ("sqlStatement", {"type": "string"}, False),
+    ],
+)
+def test_required_parameters_only_exclude(name: str, schema: Any, harmless: bool) -> None:
+    """A value that is run, or asked for over the network; not one that is never given."""
+    found = {"type": "object", "properties": {name: schema}}
+    assert is_harmless(OfferedTool("get_item", {**found, "required": [name]})) is harmless
+    assert is_harmless(OfferedTool("get_item", found))
+    assert not is_harmless(OfferedTool("get_item", {}, custom=True))
+
+
+def test_the_order_of_what_is_called() -> None:
+    """Free arguments first, then none, a path, an id; names of the user instead, where there are any."""
+
+    def tool(name: str, *required: str) -> OfferedTool:
+        return OfferedTool(name, {"properties": {key: {"type": "string"} for key in required}, "required": [*required]})
+
+    tools = [
+        tool("rm", "path"),
+        tool("get_issue", "id"),
+        tool("read", "path"),
+        tool("list_tags"),
+        tool("grep", "pattern"),
+    ]
+    names = [one.name for one in may_be_called(tools, ToolChoice())]
+    assert names == ["grep", "list_tags", "read", "get_issue"]
+    assert [one.name for one in may_be_called(tools, ToolChoice(), ["rm", "x", "read"])] == ["rm", "read"]
+    assert [one.name for one in may_be_called(tools, ToolChoice(frozenset(["rm", "read"])))] == ["read"]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=[one.name for one in PROTOCOLS])
+def test_descriptions_are_read_in_every_protocol(protocol: Any) -> None:
+    """As its API writes them."""
+    body = protocol.api.request(
+        Question("m", "Hello?", (Tool("get_item", "Deletes it.", {"type": "object"}),), streamed=True)
+    )
+    assert [one.description for one in protocol.requests.offered(body)] == ["Deletes it."]

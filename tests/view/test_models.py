@@ -1,0 +1,37 @@
+"""Which client models a response is read by, and in which order they are listed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.calls.patterns import patterns
+from toolstream_core.sources.saved import Saved
+from toolstream_core.view.document import ViewBuilder
+
+
+def kind(name: str, table: dict[str, Any]) -> int:
+    """Protocol, intended calls, client versions, single deviations."""
+    if name in ("protocol", "intended"):
+        return ("protocol", "intended").index(name)
+    return 2 if "client" in table[name] else 3
+
+
+def test_client_versions_stand_above_single_deviations() -> None:
+    """A name of a client version says which project it is, and what it does."""
+    builder = ViewBuilder()
+    for pattern in patterns():
+        builder.take(Saved(exchange=pattern.exchange, chunks=[pattern.body]))
+    document = builder.document([])
+    listed = 0
+    for response in document["responses"]:
+        names = [one["model"] for one in response.get("readings", {"models": []})["models"]]
+        kinds = [kind(name, document["models"]) for name in names]
+        assert kinds == sorted(kinds)
+        assert kinds.count(0) == kinds.count(1) == min(1, len(kinds))
+        listed += 2 in kinds
+        if 2 in kinds:
+            assert response["protocol"] == "openai-chat"
+    assert listed
+    versions = [one for one in document["models"].values() if "client" in one]
+    assert {one["client"]["name"] for one in versions} >= {"agno", "pi-ai"}
+    assert all(one["projects"] and one["projects"][0] in document["projects"] for one in versions)

@@ -1,0 +1,59 @@
+"""What the client got instead of each event, put together, is what the client got."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from tests.calls.patterns import Pattern, patterns
+from toolstream_core.engine.session import Session
+from toolstream_core.settings import Words, known_shapes, settings
+from toolstream_core.sources.saved import Saved
+from toolstream_core.view.received import Alignment
+from toolstream_core.view.response import as_received, read
+
+if TYPE_CHECKING:
+    from toolstream_core.view.response import ReadResponse
+
+PATTERNS: Final = patterns()
+WAYS: Final = (
+    Words(repair=["safe"]),
+    *(Words(shape=[name]) for name in known_shapes()),
+    *(Words(fault=[name]) for name in ("duplicate-id", "empty-data")),
+)
+"""How a pattern is rewritten; each one in a fifth of the ways."""
+
+
+def rewritten(pattern: Pattern, way: Words) -> Saved:
+    """A response as a capture has it whose proxy rewrote it."""
+    session = Session(pattern.exchange, settings(way))
+    sent = b"".join([*session.feed(pattern.body), *session.end()])
+    return Saved(exchange=pattern.exchange, chunks=[pattern.body], sent=sent)
+
+
+def received(ours: ReadResponse, alignment: Alignment) -> str:
+    """What the events say that the client got."""
+    return "".join("".join(alignment.received.get(row, [text])) for row, text in enumerate(ours.events.texts))
+
+
+@pytest.mark.parametrize("number", range(len(PATTERNS)), ids=lambda number: PATTERNS[number].name)
+def test_received(number: int) -> None:
+    """Of each pattern, however it was rewritten: every event once, in the client's order."""
+    pattern = PATTERNS[number]
+    for way in WAYS[number % 5 :: 5]:
+        saved = rewritten(pattern, way)
+        ours = read(saved)
+        theirs = as_received(ours)
+        if theirs is None or ours.record is None or theirs.record is None:
+            continue
+        alignment = Alignment(ours, theirs)
+        assert received(ours, alignment) == "".join(theirs.events.texts), way
+        assert set(alignment.numbers.values()) <= set(ours.events.numbers)
+
+
+def test_a_response_that_was_not_rewritten() -> None:
+    """Has no other one that the client got."""
+    pattern = PATTERNS[0]
+    ours = read(Saved(exchange=pattern.exchange, chunks=[pattern.body], sent=pattern.body))
+    assert as_received(ours) is None

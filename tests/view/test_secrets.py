@@ -1,0 +1,81 @@
+"""Secrets of a session are not in its document, in whatever parts they came; the verdicts stay."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import pytest
+
+from toolstream_core.model import Exchange
+from toolstream_core.sources.saved import Saved
+from toolstream_core.view.document import ViewBuilder
+
+KEY: Final = "sk-proj-" + "Ab3dEf6hIj9kLmN0pQrStUvWx" * 2
+AWS: Final = "AKIA" + "ABCDEFGHIJKLMNOP"
+PASSWORD: Final = "-".join(["hunter2"] * 2)
+ARGUMENTS: Final = json.dumps({"api_key": KEY, "command": f"export AWS_ACCESS_KEY_ID={AWS}", "password": PASSWORD})
+
+
+def chunk(payload: dict[str, Any]) -> bytes:
+    """A server-sent event."""
+    return b"data: " + json.dumps(payload).encode() + b"\n\n"
+
+
+def delta(finish: str | None = None, **said: Any) -> bytes:
+    """A chunk of a completion."""
+    choice = {"index": 0, "delta": said, "finish_reason": finish}
+    return chunk({"object": "chat.completion.chunk", "choices": [choice]})
+
+
+def cut(text: str) -> list[str]:
+    """Parts that hold no secret by themselves."""
+    return [text[at : at + 5] for at in range(0, len(text), 5)]
+
+
+def session() -> list[Saved]:
+    """Secrets in the path, in messages, in text, in arguments, in an error, in a message of the connection."""
+    head = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "run", "arguments": ""}}
+    parts = [delta(tool_calls=[{"index": 0, "function": {"arguments": part}}]) for part in cut(ARGUMENTS)]
+    texts = [delta(content=part) for part in cut(f"Your keys are {KEY} and {AWS}.")]
+    error = chunk({"error": {"message": f"Incorrect API key provided: {KEY}"}})
+    chunks = [*texts, delta(tool_calls=[head]), *parts, delta("tool_calls"), error]
+    call = {"id": "call_1", "type": "function", "function": {"name": "run", "arguments": ARGUMENTS}}
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": f"My key is {KEY}, my password={PASSWORD}"},
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call_1", "content": f"rejected: {KEY} {AWS}"},
+    ]
+    sent = b"".join(chunks).replace(b'"index": 0, "function"', b'"index": 0, "id": "call_1", "function"')
+    broken = f"the connection with {KEY} was reset"
+    return [
+        Saved(exchange=exchange(0, messages[:1]), chunks=chunks, sent=sent, broken=broken, secrets=(KEY,)),
+        Saved(exchange=exchange(1, messages), chunks=[delta("stop", content="Done.")], secrets=(KEY,)),
+    ]
+
+
+def exchange(number: int, messages: list[dict[str, Any]]) -> Exchange:
+    """A request with these messages."""
+    return Exchange(
+        source=f"x.flow#{number}",
+        path=f"/v1/chat/completions?api_key={KEY}",
+        content_type="text/event-stream",
+        request={"model": "m", "messages": messages, "user_token": KEY},
+    )
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_secrets(raw: bool) -> None:
+    """They are in the document only if it is to have them; the verdict is the same."""
+    builder = ViewBuilder(raw=raw)
+    for saved in session():
+        builder.take(saved)
+    document = builder.document([])
+    text = json.dumps(document)
+    assert [secret in text for secret in (KEY, AWS, PASSWORD)] == [raw] * 3
+    first = document["responses"][0]
+    returned = first["verdict"]["returned"]
+    assert first["verdict"]["verdict"] == "ok"
+    assert [one["arguments"] for one in returned] == [one["arguments"] for one in first["calls"]]
+    assert first["changed"] == len(cut(ARGUMENTS))
+    assert document["generated"]["redacted"] is not raw
