@@ -83,7 +83,7 @@ class Commands:
 
     @_completed("name", "toolstream.explain.names")
     def explain(self, name: str) -> Sequence[str]:
-        """Explain a defect, a shape, a fault, a preset, a client or a verdict."""
+        """Explain a defect, a shape, a fault, a preset, a client, a verdict or a client bug."""
         return (explained(name) or "").splitlines()
 
     def view(self, flows: Sequence[flow.Flow], path: types.Path) -> None:
