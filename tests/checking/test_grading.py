@@ -272,9 +272,17 @@ def test_a_rejection_passes_where_no_client_has_to_read_the_stream(
 def test_the_worst_reason_is_told() -> None:
     """Of all problems of all answers, with why the client read so."""
     first = verdict("wrong-id", "wrong-id")
-    second = {**verdict("split-call", "split-call"), "explanation": "the client goes by id"}
+    second = {
+        **verdict("split-call", "split-call"),
+        "explanation": "the client goes by id",
+        "fix": "fix the client: go by index",
+    }
     result = graded(PLAIN, run_of(exchange(0, first), exchange(1, second)))
-    assert result == (Grade.FAILED, Reason.SPLIT, "call 0 ls: m, because the client goes by id")
+    assert result == (
+        Grade.FAILED,
+        Reason.SPLIT,
+        "call 0 ls: m, because the client goes by id; fix the client: go by index",
+    )
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -52,6 +53,38 @@ EMPTY_IDS = answer(HEADER, more('{"x":', id=""), more("1}", id=""))
 REUSED = answer(
     HEADER, more('{"x":1}'), {"tool_calls": [entry(id="call_b", type="function", name="g", arguments="")]}, more("{}")
 )
+
+
+def two_choices(*order: int, **continuation: Any) -> Answer:
+    """A call in each of two choices; the fragments that continue it come in this order of choices."""
+    names = {0: "f", 1: "g"}
+    deltas = [(at, entry(id=f"call_{names[at]}", type="function", name=names[at], arguments="")) for at in order]
+    deltas += [(at, entry(arguments=text, **continuation)) for text in ('{"x":', f"{1}}}") for at in order]
+    choices: list[dict[str, Any]] = [
+        {"index": at, "delta": {"tool_calls": [one]}, "finish_reason": None} for at, one in deltas
+    ]
+    choices += [{"index": at, "delta": {}, "finish_reason": "tool_calls"} for at in order]
+    said = [{"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [one]} for one in choices]
+    body = b"".join(b"data: " + json.dumps(one).encode() + b"\n\n" for one in said)
+    exchange = replace(EXCHANGE, request={"tools": TOOLS, "n": 2})
+    return Answer(exchange, body + b"data: [DONE]\n\n")
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize(("used", "name"), [(0, "f"), (1, "g")])
+def test_the_choice_that_the_client_used(order: tuple[int, int], used: int, name: str) -> None:
+    """What the client is to understand is that choice, whichever comes first in the stream."""
+    sent = two_choices(*order, id="")
+    lost = [EchoedCall(f"call_{name}", name, ""), EchoedCall("", "", '{"x":'), EchoedCall("", "", "1}")]
+    explained = Explaining()(sent, lost)
+    assert explained.explanation is not None
+    assert explained.explanation.choice == used
+    assert [one.name for one in Received(sent, used).meant] == [name]
+    assert explained.advice == ("--set toolstream_shape=whole-calls",)
+    read = reads(explained.explanation.model, CallForm.DELTAS, Received(sent).entries, used)
+    assert [one.name for one in read] == [name, "", ""]
+    assert Received(sent, used).is_understood(STANDARD, Received(sent, used).meant)
+    assert Received(sent).is_understood(STANDARD, Received(sent).meant)
 
 
 NEVER = STANDARD.having([Key.ENTRY, Name.OVERWRITTEN, Arguments.AFTER_OPENING])

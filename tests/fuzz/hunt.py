@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import mmap
 import multiprocessing
 import re
 import signal
@@ -152,18 +153,19 @@ def names(seed: str, worker: int) -> Iterator[str]:
         count += 1
 
 
-_interrupts: list[int] = []
-"""Signals that this process got."""
+_interrupted = mmap.mmap(-1, 1)
+"""1 after an interrupt. All processes of a hunt share it: one that is forked just then does not get the signal."""
 
 
 def note_interrupts() -> None:
     """An interrupt ends the hunt of this process, and of those that it starts from here on, instead of the process."""
-    signal.signal(signal.SIGINT, lambda number, _: _interrupts.append(number))
+    _interrupted[0] = 0
+    signal.signal(signal.SIGINT, lambda *_: _interrupted.__setitem__(0, 1))
 
 
 def until(drawn: Iterator[str], end: float) -> Iterator[str]:
     """Names until the clock says so, or an interrupt."""
-    while time.monotonic() < end and not _interrupts:
+    while time.monotonic() < end and not _interrupted[0]:
         yield next(drawn)
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import multiprocessing
 import os
 import re
 import signal
 import subprocess
 import sys
+from collections import deque
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,7 @@ import pytest
 from tests.fuzz import mutate
 from tests.fuzz.case import Case, load, save
 from tests.fuzz.corpus import seeds
-from tests.fuzz.hunt import Broken, broken, names, shrunk
+from tests.fuzz.hunt import Broken, broken, names, note_interrupts, shrunk, until
 from tests.fuzz.laws import LAWS
 from toolstream_core.model import ABSENT
 
@@ -55,6 +58,24 @@ def test_what_breaks_a_law_is_made_small(monkeypatch: pytest.MonkeyPatch) -> Non
     case = Case("openai-chat", b'data: {"choices":[]}\n\n' * 9 + b"data: [DONE]\n\n", request={}, shape=("crlf",))
     small = shrunk(case, Broken("no-exception", "seen"))
     assert (small.body, small.request, small.shape) == (b"data: [DONE]\n\n", ABSENT, ())
+
+
+def test_an_interrupt_ends_workers_that_are_started_just_then() -> None:
+    """A signal that the parent process gets shortly before a fork is not pending in the child."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        note_interrupts()
+        drawn = until(names("1", 0), math.inf)
+        assert next(drawn)
+        worker = multiprocessing.get_context("fork").Process(target=deque, args=(drawn, 0))
+        worker.start()
+        signal.raise_signal(signal.SIGINT)
+        worker.join(60)
+        worker.kill()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert worker.exitcode == 0
+    assert not list(drawn)
 
 
 def test_an_interrupt_ends_the_hunt_and_what_was_found_is_counted(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.conftest import ROOT
 from toolstream_core.cli.main import main
+from toolstream_core.clients import deviations
 from toolstream_core.defects.table import ROWS
 from toolstream_core.report import catalogue
 from toolstream_core.report.names import explained
@@ -44,6 +45,7 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
         "for:aichat",
         "aichat",
         "silent",
+        "by-present-id",
     ],
 )
 def test_explain(capsys: pytest.CaptureFixture[str], name: str) -> None:
@@ -59,6 +61,15 @@ def test_every_defect_is_explained() -> None:
         assert told is not None
         assert told.startswith(explained(row.code) or "?")
         assert row.must in told
+
+
+def test_every_client_bug_is_explained() -> None:
+    """With its fix and the projects in which it was seen; its name means nothing else."""
+    for bug, row in deviations.ROWS.items():
+        told = explained(bug.value) or ""
+        assert told.startswith(f"# Client bug {bug.value}\n\nThe client {row.words}.\n")
+        assert deviations.fix((bug,)).removeprefix("fix the client: ") in told
+        assert [project for project in row.projects if f"[{project}](https://" not in told] == []
 
 
 def test_a_family_is_explained_by_its_defects() -> None:

@@ -44,9 +44,9 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[Answer]:
     """The responses for which advice was tried."""
     seen: list[Answer] = []
 
-    def noted(model: ClientModel, answer: Answer, others: Sequence[ClientModel]) -> list[Advice] | None:
+    def noted(model: ClientModel, answer: Answer, others: Sequence[ClientModel], choice: int) -> list[Advice] | None:
         seen.append(answer)
-        return advise(model, answer, others)
+        return advise(model, answer, others, choice)
 
     monkeypatch.setattr(explaining, "advise", noted)
     return seen

@@ -240,9 +240,11 @@ def _is_renamed(exchange: Exchange, problem: FoundProblem) -> bool:
 
 def _text(exchange: Exchange, problem: FoundProblem) -> str:
     which = "" if problem.call is None else f"call {problem.call} {exchange.calls[problem.call].name}: "
-    explanation = "" if exchange.verdict is None else exchange.verdict.explanation
+    if exchange.verdict is None:
+        return f"{which}{problem.message}"
+    explanation, fix = exchange.verdict.explanation, exchange.verdict.fix
     why = f", because {explanation}" if explanation else ""
-    return f"{which}{problem.message}{why}"
+    return f"{which}{problem.message}{why}{f'; {fix}' if fix else ''}"
 
 
 def _came_back(exchange: Exchange) -> bool:

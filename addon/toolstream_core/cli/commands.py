@@ -399,7 +399,7 @@ COMMANDS: Final = {
             "Find secrets, stale expectations and missing bodies in saved files. Print how to fix each.",
         ),
         Command("list", "list defects, shapes, faults, presets, clients and verdicts", _add_format),
-        Command("explain", "explain a defect, family, shape, fault, preset, client or verdict", _explain),
+        Command("explain", "explain a defect, family, shape, fault, preset, client, verdict or client bug", _explain),
         Command(
             "serve",
             "respond to requests with saved flows on a local port",

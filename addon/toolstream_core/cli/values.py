@@ -87,9 +87,9 @@ def _cases() -> list[str]:
 
 
 def _names() -> list[str]:
-    from toolstream_core.settings import known_shapes
+    from toolstream_core.report.names import explainable
 
-    return list(dict.fromkeys([*_defects(), *_repairs(), *known_shapes(), *_faults(), *_verdicts()]))
+    return sorted(explainable())
 
 
 def _one_of(known: Callable[[], list[str]]) -> Names:

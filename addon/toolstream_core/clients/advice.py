@@ -40,22 +40,24 @@ class Advice(NamedTuple):
         return " ".join(f"--set {name}={value}" for name, value in asked.items() if value)
 
 
-def advise(model: ClientModel, answer: Answer, others: Sequence[ClientModel] = ()) -> list[Advice] | None:
+def advise(
+    model: ClientModel, answer: Answer, others: Sequence[ClientModel] = (), choice: int | None = None
+) -> list[Advice] | None:
     """Options under which the client of `model` reads the calls that `answer` meant, the smallest first.
 
     `others` are models that the client may be as well: an option has to help all of them, since nothing shows which it
     is. Clients' sets are tried where no repair or shape helps. An empty list: all were tried, and none helps. `None`:
     nothing was tried, since the response is too long or the client reads its calls anyway. A call that never came whole
-    is meant to be left alone.
+    is meant to be left alone. `choice`: the one that the client uses; by default the first that has calls.
     """
     if len(answer.body) > MAX_BODY:
         return None
-    usual = Received(answer)
+    usual = Received(answer, choice)
     if usual.protocol is None or usual.record is None or usual.is_understood(model, usual.meant):
         return None
     direct = _direct(usual.record, usual.protocol)
     half = any(runs_on_client(call) and not call.complete for call in usual.record.calls)
-    trial = _Trial(answer, usual.meant, only_break=half and not usual.meant)
+    trial = _Trial(answer, usual.choice, usual.meant, only_break=half and not usual.meant)
     models = [model, *others]
     return _first_that_help(direct, models, trial) or _first_that_help(_sets(usual.protocol, model), models, trial)
 
@@ -64,6 +66,7 @@ class _Trial(NamedTuple):
     """What options are tried on."""
 
     answer: Answer
+    choice: int
     meant: Sequence[Call]
     only_break: bool
     """Whether all calls are incomplete: ending the answer as a break helps, and hiding the calls does not."""
@@ -104,7 +107,7 @@ def _helps(models: Sequence[ClientModel], trial: _Trial, tried: Advice) -> bool:
         return not trial.meant
     if trial.only_break:
         return False
-    got = Received(sent)
+    got = Received(sent, trial.choice)
     return all(got.is_understood(model, trial.meant) for model in models)
 
 

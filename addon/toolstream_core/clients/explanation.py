@@ -126,7 +126,10 @@ class Explainer:
         if got.protocol is None:
             return None
         found = self.explain(got.protocol.call_form, got.events, echoed, client)
-        return found and replace(found, protocol=got.protocol, wrong=_wrong(found.model, got))
+        if found is None:
+            return None
+        got.choice = found.choice
+        return replace(found, protocol=got.protocol, wrong=_wrong(found.model, got))
 
     def known(self, client: str) -> ClientModel:
         """What was learned of a client: all deviations that explained it so far, together."""

@@ -67,8 +67,8 @@ def repair(answer: Answer, tried: Settings) -> Repaired:
 class Received:
     """An answer as a client gets it: its events, and what they mean."""
 
-    def __init__(self, answer: Answer) -> None:
-        """Read `answer`."""
+    def __init__(self, answer: Answer, choice: int | None = None) -> None:
+        """Read `answer`. `choice`: the one that the client uses; by default the first that has calls."""
         self.protocol: WireProtocol | None = None
         """Its protocol; `None` where it is none that is known."""
         collected = _Events()
@@ -85,18 +85,20 @@ class Received:
         self.events = collected.events
         """Those that say something of calls, a finish or an end."""
         self.entries = entries_of(self.events)
-        self.meant = [
-            call
-            for call in (self.record.calls if self.record is not None else ())
-            if runs_on_client(call) and call.complete and call.choice == 0
-        ]
-        """The calls that a client is to run."""
+        self.choice = min((one.fragment.choice for one in self.entries), default=0) if choice is None else choice
+        """The choice that the client uses."""
+
+    @property
+    def meant(self) -> list[Call]:
+        """The calls that the client is to run."""
+        calls = () if self.record is None else self.record.calls
+        return [call for call in calls if runs_on_client(call) and call.complete and call.choice == self.choice]
 
     def is_understood(self, model: ClientModel, meant: Sequence[Call]) -> bool:
         """Whether the client of `model` reads the calls `meant`, and no other."""
         if self.protocol is None or self.record is None:
             return False
-        read = reads(model, self.protocol.call_form, self.entries)
+        read = reads(model, self.protocol.call_form, self.entries, self.choice)
         ids = [one.id for one in read if one.id]
         wanted = len(read) if self._ids_matter(model) else len(ids)
         if len(read) != len(meant) or len(set(ids)) < wanted:

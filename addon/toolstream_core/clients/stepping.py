@@ -132,9 +132,9 @@ class Stepper:
         return SteppedCall(self._id(values), values.name.text(), made, place, is_valid(made))
 
 
-def reads(model: ClientModel, form: CallForm, entries: Iterable[Entry]) -> list[SteppedCall]:
-    """The calls that the client of `model` has at the end of a response."""
-    stepper = Stepper(model, form)
+def reads(model: ClientModel, form: CallForm, entries: Iterable[Entry], choice: int | None = None) -> list[SteppedCall]:
+    """The calls that the client of `model` has at the end of a response; `choice` as in `Stepper`."""
+    stepper = Stepper(model, form, choice)
     for one in entries:
         stepper.take(one)
     return [one for one in stepper.calls() if not one.dropped]

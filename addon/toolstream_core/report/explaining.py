@@ -56,10 +56,10 @@ class Explaining:
         models, exchange = [found.model, *found.others, *found.common], answer.exchange
         ids = found.protocol and found.protocol.requests.earlier_ids(exchange.request)
         alike = replace(exchange, source="", request=without_history(exchange.request))
-        key = (models, hashlib.sha256(answer.body).digest(), answer.broken, alike, ids)
+        key = (models, found.choice, hashlib.sha256(answer.body).digest(), answer.broken, alike, ids)
         for known, advised in self._advised:
             if known == key:
                 return advised
-        advised = advise(models[0], answer, models[1:])
+        advised = advise(models[0], answer, models[1:], found.choice)
         self._advised.append((key, advised))
         return advised

@@ -1,9 +1,10 @@
-"""What each name means: defects, families, shapes, faults, presets, clients and verdicts."""
+"""What each name means: defects, families, shapes, faults, presets, clients, verdicts and client bugs."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from toolstream_core.clients import deviations
 from toolstream_core.defects.row import Safety
 from toolstream_core.defects.table import ROWS
 from toolstream_core.faults.clients import CLIENTS
@@ -76,11 +77,25 @@ def _verdict(name: str) -> str:
     return f"# Verdict {name}\n\nWhat a client did with a response: {meaning}.\n" if meaning else ""
 
 
-_KINDS: Final = (_defect, _group, _shape, _transit, _preset, _client, _verdict)
+def _deviation(name: str) -> str:
+    for deviation, row in deviations.ROWS.items():
+        if name == deviation.value:
+            seen = [f"[{project}]({link})" for project, link in deviations.projects((deviation,)).items()]
+            fix = deviations.fix((deviation,)).removeprefix("fix the client: ")
+            where = f"* Seen in {', '.join(seen)}.\n" if seen else ""
+            return (
+                f"# Client bug {name}\n\nThe client {row.words}.\n\n"
+                f"* Fix, in the fields of Chat Completions: {fix}.\n{where}"
+            )
+    return ""
+
+
+_KINDS: Final = (_defect, _group, _shape, _transit, _preset, _client, _verdict, _deviation)
 
 
 def explainable() -> set[str]:
     """The names that `explained` knows, apart from old ones."""
     rows = {word for row in ROWS for word in (row.name, row.code, row.family)}
     clients = {f"{FOR}{client.name}" for client in CLIENTS}
-    return {*rows, Safety.SAFE, *shape_names(), *fault_names(), *clients, *Outcome, DESTREAM}
+    bugs = {one.value for one in deviations.ROWS}
+    return {*rows, *bugs, Safety.SAFE, *shape_names(), *fault_names(), *clients, *Outcome, DESTREAM}

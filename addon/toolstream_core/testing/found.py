@@ -67,6 +67,8 @@ class FoundVerdict(Entry):
     """Names of the ways in which the client reads otherwise than the protocol means."""
     explanation: str
     """The same for people; `""` where it is not known."""
+    fix: str
+    """The change to the client, or the statement that no known client bug has this effect; else `""`."""
     advice: tuple[str, ...]
     """Options under which the client would have understood the answer."""
     problems: tuple[FoundProblem, ...]

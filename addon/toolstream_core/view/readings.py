@@ -150,7 +150,7 @@ class _Got:
         self._numbers = {} if alignment is None else alignment.numbers
         saved = got.saved
         exchange = replace(saved.exchange, content_encoding="")
-        self._received = Received(Answer(exchange, b"".join(saved.chunks), saved.broken))
+        self._received = Received(Answer(exchange, b"".join(saved.chunks), saved.broken), choice)
         self._parted = [one for one in self._received.entries if choice in (None, one.fragment.choice)]
 
     def encoded(self, trace: Trace) -> dict[str, Any]:

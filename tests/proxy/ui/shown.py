@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mitmproxy import contentviews, http
 from mitmproxy.addons.next_layer import NextLayer
 from mitmproxy.addons.proxyserver import Proxyserver
+from mitmproxy.addons.savehar import SaveHar
 from mitmproxy.addons.view import View
 from mitmproxy.io import FlowReader
 from mitmproxy.test import taddons
@@ -67,7 +68,7 @@ def interface(**options: Any) -> Iterator[Shown]:
     """An interface of mitmproxy with toolstream, running; the content views are removed at the end."""
     addon, view = ToolstreamAddon(), View()
     before = dict(contentviews.registry)
-    with taddons.context(Proxyserver(), NextLayer(), view, addon) as context:
+    with taddons.context(Proxyserver(), NextLayer(), SaveHar(), view, addon) as context:
         context.configure(addon, **{"toolstream_log": "off", **options})
         addon.running()
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import io
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +18,8 @@ from tests.proxy.ui.shown import Shown, interface
 from toolstream_core.proxy.addon import ToolstreamAddon
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mitmproxy import http
 
 BEGUN = CHUNK.replace(b'"{}"', b'"{"')
@@ -171,6 +174,21 @@ def test_flows_that_are_removed_make_room() -> None:
         gc.collect()
         last = shown_in(mitm, CHUNK, DONE)
         assert [flow.response is not None and bool(flow.response.raw_content) for flow in (first, last)] == [True, True]
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_save_har(stored: bool, tmp_path: Path) -> None:
+    """A HAR file has the bodies that a flow file has; what is shown stays."""
+    with interface() as mitm:
+        flow = shown_in(mitm, CHUNK, DONE)
+        mitm.context.configure(mitm.addon, store_streamed_bodies=stored)
+        path = tmp_path / "flows.har"
+        mitm.context.master.commands.call_strings("save.har", ["@all", str(path)])
+        entry = json.loads(path.read_text())["log"]["entries"][0]
+        assert entry["request"]["url"].endswith("/v1/chat/completions")
+        assert entry["response"]["content"]["text"] == ((CHUNK + DONE).decode() if stored else "")
+        assert flow.response is not None
+        assert flow.response.raw_content == CHUNK + DONE
 
 
 def test_the_end_of_the_proxy_drops_all() -> None:

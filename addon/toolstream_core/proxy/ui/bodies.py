@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mitmproxy.coretypes.serializable import State
+    from mitmproxy.flow import Flow
 
     from toolstream_core.model import Json
     from toolstream_core.proxy.kept import KeptWatch
@@ -36,6 +37,13 @@ class KeptResponse(http.Response):
         if state["content"] is self.kept and not ctx.options.store_streamed_bodies:
             state["content"] = None
         return state
+
+
+def as_saved(flow: Flow) -> Flow:
+    """A flow as mitmproxy writes it to a file; the same one if it has no kept body."""
+    if not isinstance(flow, http.HTTPFlow) or not isinstance(flow.response, KeptResponse):
+        return flow
+    return http.HTTPFlow.from_state(flow.get_state())
 
 
 class _Body:

@@ -16,6 +16,7 @@ from mitmproxy.log import ALERT
 from toolstream_core.defects.table import ROWS
 from toolstream_core.fixtures.atomic import write_atomic
 from toolstream_core.proxy.ui import written
+from toolstream_core.proxy.ui.bodies import as_saved
 from toolstream_core.redact import raised_at
 from toolstream_core.report.names import explainable, explained
 from toolstream_core.settings import fault_names, known_shapes
@@ -62,6 +63,8 @@ class Commands:
             manager.add(f"toolstream.{name}.names", names)
         for act in (self.repair, self.shape, self.fault, self.explain, self.view, self.report, self.extract):
             manager.add(f"toolstream.{act.__name__}", act)
+        if save_har := manager.commands.get("save.har"):
+            manager.add("save.har", _without_bodies(save_har.func))
 
     @_completed("names", "toolstream.repair.names")
     def repair(self, *names: str) -> None:
@@ -80,7 +83,7 @@ class Commands:
 
     @_completed("name", "toolstream.explain.names")
     def explain(self, name: str) -> Sequence[str]:
-        """Explain a defect, a shape, a fault, a preset, a client or a verdict."""
+        """Explain a defect, a shape, a fault, a preset, a client, a verdict or a client bug."""
         return (explained(name) or "").splitlines()
 
     def view(self, flows: Sequence[flow.Flow], path: types.Path) -> None:
@@ -141,6 +144,19 @@ class Commands:
         task = asyncio.get_running_loop().create_task(_written(target, make))
         self.writing.add(task)
         task.add_done_callback(self.writing.discard)
+
+
+type _Save = Callable[[Sequence[flow.Flow], types.Path], None]
+
+
+def _without_bodies(save: _Save) -> _Save:
+    """Mitmproxy's command `save.har` with flows as they are written to flow files: without kept bodies."""
+
+    def save_har(flows: Sequence[flow.Flow], path: types.Path) -> None:
+        """Export flows to an HAR (HTTP Archive) file."""
+        save([as_saved(one) for one in flows], path)
+
+    return save_har
 
 
 async def _written(path: Path, make: Callable[[], str]) -> None:

@@ -132,9 +132,9 @@ class Ledger:
     def verdict(self, told: ToldVerdict) -> dict[str, Any]:
         """A verdict for the reply."""
         after = self.entries.get(told.request or "")
-        explanation = told.hide(told.explained.text)
+        words = {"explanation": told.hide(told.explained.text), "fix": told.hide(told.explained.fix)}
         number = None if after is None else after.request["number"]
-        return {**told.object, "request": number, "explanation": explanation}
+        return {**told.object, "request": number, **words}
 
     def line(self, text: str) -> None:
         """Keep a line of the log."""

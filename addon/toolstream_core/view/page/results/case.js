@@ -98,5 +98,5 @@ function caseVerdict(turn, calls) {
   if (verdict.understood !== false) return { verdict: verdict.verdict, understood: verdict.understood, headline: "The client read the response as it was sent" };
   const words = problems.map((one) => `${typeof one.call === "number" ? `call ${one.call}: ` : ""}${one.message}`).join("; "), name = verdict.verdict.replaceAll("-", " ");
   const place = Number.isInteger(verdict.event) && !/event \d/.test(verdict.explanation || "") ? ` First misread event: event ${verdict.event}.` : "";
-  return { verdict: verdict.verdict, understood: false, event: verdict.event, headline: `${name[0].toUpperCase()}${name.slice(1)}${words ? `: ${words}` : ""}`, reason: verdict.explanation ? `${sentence(verdict.explanation)}${place}` : place.trim() };
+  return { verdict: verdict.verdict, understood: false, event: verdict.event, headline: `${name[0].toUpperCase()}${name.slice(1)}${words ? `: ${words}` : ""}`, reason: verdict.explanation ? `${sentence(verdict.explanation)}${place}` : place.trim(), fix: verdict.fix };
 }
