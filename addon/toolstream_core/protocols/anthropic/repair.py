@@ -10,9 +10,9 @@ from toolstream_core.defects.row import WARNING
 from toolstream_core.protocols.anthropic.reader import kind_of
 from toolstream_core.protocols.anthropic.resolver import NOBODYS
 from toolstream_core.protocols.requests.tools import earlier_ids
-from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.blocks.form import BlockForm, IndexRows, Said, What
 from toolstream_core.repair.blocks.half_blocks import HalfBlockRepairer
+from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.finish import FinishWords
 from toolstream_core.stages.repair.identity import STRICT_ID
 from toolstream_core.stages.repair.sse import SseRepairer

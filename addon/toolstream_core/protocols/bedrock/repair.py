@@ -11,9 +11,9 @@ from toolstream_core.defects.row import WARNING
 from toolstream_core.protocols.bedrock import converse_event as converse
 from toolstream_core.protocols.bedrock.converse_event import BLOCK_DELTA, BLOCK_START, BLOCK_STOP, INDEX
 from toolstream_core.protocols.bedrock.request import BedrockRequests
-from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.blocks.form import BlockForm, IndexRows, Said, What
 from toolstream_core.repair.blocks.half_blocks import HalfBlockRepairer
+from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.finish import FinishWords
 from toolstream_core.stages.repair.early_finish import EarlyFinishRepairer
 from toolstream_core.stages.repair.identity import STRICT_ID

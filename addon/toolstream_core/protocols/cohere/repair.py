@@ -12,9 +12,9 @@ from toolstream_core.defects.identity import CHANGING_INDEX, MISSING_INDEX, ODD_
 from toolstream_core.protocols.cohere import wire
 from toolstream_core.protocols.cohere.wire import CALL_DELTA, CALL_END, CALL_START, DONE, MESSAGE_END, MESSAGE_START
 from toolstream_core.protocols.requests.tools import earlier_ids
-from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.blocks.form import BlockForm, IndexRows, Said, What
 from toolstream_core.repair.blocks.half_blocks import HalfBlockRepairer
+from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.finish import FinishWords
 from toolstream_core.stages.repair.early_finish import EarlyFinishRepairer
 from toolstream_core.stages.repair.sse import SseRepairer

@@ -100,8 +100,6 @@ class ResponsesCalls(Calls):
             if not goes_on(call.start_input, fragment.arguments):
                 call.arguments = call.arguments.renewed()
             call.start_input = None
-        elif fragment.phase is Phase.OPEN and call.start_input is not None and fragment.arguments == call.start_input:
-            fragment = fragment._replace(arguments=ABSENT)
         elif fragment.phase is Phase.OPEN and opens_late(call, fragment):
             fragment = fragment._replace(arguments=ABSENT)
         known_already = closes_piece(call, fragment) if fragment.phase is Phase.CLOSE else call.over

@@ -125,10 +125,15 @@ class MessageEnd:
         if message.finish is None:
             if not self._put_finish("the stream ended without a finish reason"):
                 return
-        elif What.END not in form.new or (form.lines_by_first and not self._stream.keyed):
-            return
-        elif not self._stream.report(
-            MISSING_DONE, self._stream.number, "the stream ended without its last event", severity=form.end_row_severity
+        elif (
+            What.END not in form.new
+            or (form.lines_by_first and not self._stream.keyed)
+            or not self._stream.report(
+                MISSING_DONE,
+                self._stream.number,
+                "the stream ended without its last event",
+                severity=form.end_row_severity,
+            )
         ):
             return
         else:

@@ -57,7 +57,7 @@ class BlockStream:
     def _was_split(self, frame: Frame, said: Said) -> bool:
         """Whether the event came in another container."""
         again = self.form.read(frame) if self.form.split is not None else said
-        return again is None or again.body is not said.body and again.body != said.body
+        return again is None or (again.body is not said.body and again.body != said.body)
 
     def rewritten(self, frame: Frame, said: Said, body: Payload, *, line: bool = False) -> Frame:
         return self.form.rewrite(self.context.writer, frame, said, body, line)

@@ -1,0 +1,96 @@
+"""Blocks of every kind pass a moved index with all their keys; what says that half a call is over does not go."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import needs_shared, shared_dir
+from tests.laws.driven import changed, seen
+from tests.protocols.anthropic.repair.test_repairer import DELTA, HEAD, HERE, STOP, event, frames, more, start, stop
+from toolstream_core.model import Exchange
+from toolstream_core.wire.sse import SseFramer
+
+KINDS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
+    "text": ({"type": "text", "text": "", "citations": None}, [{"type": "text_delta", "text": "Hm.", "extra": 1}]),
+    "thinking": (
+        {"type": "thinking", "thinking": "", "signature": ""},
+        [{"type": "thinking_delta", "thinking": "I"}, {"type": "signature_delta", "signature": "c2ln"}],
+    ),
+    "redacted": ({"type": "redacted_thinking", "data": "ZGF0YQ=="}, []),
+    "server": (
+        {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}},
+        [
+            {"type": "input_json_delta", "partial_json": '{"query"'},
+            {"type": "input_json_delta", "partial_json": ':"x"}'},
+        ],
+    ),
+    "result": ({"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [{"url": "u"}]}, []),
+    "mcp": ({"type": "mcp_tool_use", "id": "mcptoolu_1", "name": "n", "server_name": "s", "input": {"a": 1}}, []),
+    "unknown": ({"type": "hologram", "voxels": [1]}, [{"type": "hologram_delta", "voxels": [2], "why": {"not": None}}]),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_block_of_any_kind_keeps_its_keys_under_another_index(kind: str) -> None:
+    """Its index alone changes."""
+    block, deltas = KINDS[kind]
+    body = event("content_block_start", index=1, content_block=block, vendor=kind)
+    body += b"".join(event("content_block_delta", index=1, delta=delta, vendor=kind) for delta in deltas) + stop(1)
+    out = changed(HEAD + body + start(2) + more(2, "{}") + stop(2) + DELTA + STOP, HERE).out
+    want = [
+        (name, {**said, "index": said["index"] - 1} if "index" in said else said) for name, said in frames(HEAD + body)
+    ]
+    assert frames(out)[: len(want)] == want
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_block_of_any_kind_passes(kind: str) -> None:
+    """As the same bytes, where it has its place."""
+    block, deltas = KINDS[kind]
+    body = HEAD + event("content_block_start", index=0, content_block=block)
+    body += b"".join(event("content_block_delta", index=0, delta=delta) for delta in deltas) + stop(0)
+    body += start(1) + more(1, '{"a":1}') + stop(1) + DELTA + STOP
+    assert changed(body, HERE).out == body
+
+
+def test_the_stop_of_half_a_call_does_not_go() -> None:
+    """Nor does what ends the message; a limit lets both go, and so does a block that starts behind it."""
+    half = HEAD + start(0) + more(0, '{"a":')
+    assert changed(half + stop(0) + DELTA + STOP, HERE).out == half
+    assert changed(half + stop(0), HERE).out == half
+    cut = event("message_delta", delta={"stop_reason": "max_tokens"}, usage={"output_tokens": 1})
+    assert changed(half + stop(0) + cut + STOP, HERE).out == half + stop(0) + cut + STOP
+
+
+def test_nothing_is_made_of_a_start_alone() -> None:
+    """The message stops, and no tool is known."""
+    body = HEAD + start(0) + STOP
+    went = changed(body, HERE)
+    assert went.out == body
+    assert [call.complete for call in went.record.calls] == [False]
+    assert "cut-off-call" in went.told
+
+
+def test_a_second_message_amid_a_call_is_as_it_came() -> None:
+    """Nobody knows whether clients begin anew."""
+    body = HEAD + start(0) + more(0, '{"path":') + HEAD + more(0, '"a"}') + stop(0) + DELTA + STOP
+    assert changed(body, HERE).out == body
+
+
+@needs_shared
+def test_cohere_entries_in_a_list_are_entries() -> None:
+    """In the start and in deltas."""
+    folder = shared_dir()
+    assert folder is not None
+    body = Path(folder / "repro" / "turn3" / "cohere-tool-calls-as-list.sse").read_bytes()
+    out = changed(body, Exchange(content_type="text/event-stream")).out
+    said = [json.loads(frame.data) for frame in SseFramer().feed(out) if frame.data not in (None, b"[DONE]")]
+    entries = [
+        one["delta"]["message"]["tool_calls"] for one in said if one["type"] in {"tool-call-start", "tool-call-delta"}
+    ]
+    assert "".join(one["function"]["arguments"] for one in entries) == '{"city":"Oslo"}'
+    assert seen(out, Exchange(content_type="text/event-stream")).told == []
