@@ -38,6 +38,7 @@ class OpenCall:
         "runs",
         "shared",
         "start_input",
+        "unsure_since",
     )
 
     def __init__(self, fragment: Fragment, position: int, room: Room = ENDLESS) -> None:
@@ -61,6 +62,8 @@ class OpenCall:
         self.guessed = False
         self.shared = False
         """Whether an earlier call has its index too, so that what fills the one may be a guess for the other."""
+        self.unsure_since: int | None = None
+        """The event from which on it is a guess that the arguments are the call's; `None` where that is known."""
         self.runs = Runs()
 
     def start_with(self, text: str) -> None:
@@ -69,6 +72,11 @@ class OpenCall:
             self.start_input = text
         else:
             self.arguments.truncated = True
+
+    @property
+    def sure(self) -> bool:
+        """Whether nothing that comes can show that arguments it was given are another's."""
+        return self.unsure_since is None
 
     def whole(self, *, may_be_empty: bool = True) -> bool:
         """Whether it may be run: the protocol said that it is over, or its arguments are a whole JSON object.

@@ -2,32 +2,54 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, override
+from typing import TYPE_CHECKING, ClassVar, override
 
+from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.finish_reasons import is_cut
+from toolstream_core.calls.json_text import says_nothing
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.resolver import Calls
+from toolstream_core.model import Fragment, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from toolstream_core.model import EventContent, Fragment, Seen
+    from toolstream_core.model import EventContent, Seen
+
+MAX_UNSURE = 1024
+"""Events after which what a call was given is its own for good."""
 
 
 class StartedCalls(Calls):
-    """A start opens a call, also at an index in use; a start for the open call again goes on with it."""
+    """A start opens a call, also at an index in use; a start for the open call again goes on with it.
+
+    A delta under an index that is no open call's is given to the one open call that got none of its own. That is a
+    guess: it is taken back where the call's own arguments begin anew, or where a call starts that may have been meant.
+    The end of the answer decides it.
+    """
+
+    nobodys: ClassVar[int] = 1 << 16
+    """The index from which on no answer has calls: a delta there belongs to none, however few are open."""
 
     def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
         """`tools`: as for `Calls`."""
         super().__init__(tools)
         self._newest: dict[Seen[int], OpenCall] = {}
-        """By index, the call that was started there last."""
+        """By index, the call that was started there last, by a delta where nothing else started it."""
+        self._given: dict[Seen[int], OpenCall] = {}
+        """By index that is not its own, the call that got what came there since the last start."""
+        self._still_open: dict[int, OpenCall] = {}
+        """Calls that were started and not ended, by their position."""
+        self._unsure: OpenCall | None = None
+        """The call of which it is a guess that its arguments are its own."""
         self._ended_last: OpenCall | None = None
         """The call that was ended last, where nothing else was ended behind it."""
 
     @override
     def conclude(self, content: EventContent) -> None:
         """The call that a limit cuts is ended too, and is no less cut for that."""
+        if self._unsure is not None and (content.finishes or content.end):
+            self._know() if self._unsure.closed or not content.finishes else self._take_back(self._unsure)
         super().conclude(content)
         last = self._ended_last
         if last is not None and not last.arguments.whole and any(is_cut(finish.reason) for finish in content.finishes):
@@ -37,9 +59,142 @@ class StartedCalls(Calls):
         """A limit cut this call, whose end has come."""
         call.cut, call.over = True, False
 
+    @override
+    def _place(self, fragment: Fragment, event: int) -> OpenCall | None:
+        if fragment.phase is Phase.CLOSE:
+            self._ended_last = self._ended(fragment)
+            return self._ended_last
+        return self._continued(fragment, event) if fragment.phase is Phase.MORE else self._started(fragment)
+
+    def _started(self, fragment: Fragment) -> OpenCall:
+        """The call that a start opens, or goes on with; what came under other indexes may be of one that starts."""
+        unsure = self._unsure
+        if unsure is not None and (not unsure.closed or fragment.index in self._given):
+            self._take_back(unsure)
+        self._given.clear()
+        call = self._started_again(fragment) or self._open_at(fragment)
+        if not (call.closed or self.overflowed):
+            self._still_open[call.position] = call
+        return call
+
+    def _open_at(self, fragment: Fragment) -> OpenCall:
+        call = self._open(fragment)
+        if not self.overflowed:
+            self._newest[fragment.index] = call
+        return call
+
     def _started_again(self, fragment: Fragment) -> OpenCall | None:
         """One call started twice: same index, id and name as far as it has one, not ended in between (ccx#183)."""
         last = self._opened[-1] if self._opened else None
         if last is None or last.closed or not nonblank(fragment.id) or nonblank(fragment.name) not in {"", last.name}:
             return None
         return last if (last.index, last.id) == (fragment.index, fragment.id) else None
+
+    def _continued(self, fragment: Fragment, event: int) -> OpenCall:
+        """The call that a delta goes on with."""
+        index, says = fragment.index, bool(fragment.arguments)
+        own = self._newest.get(index)
+        if own is not None and says and not own.sure:
+            self._check(own, fragment)
+        if own is not None and not self._is_past(own):
+            return self._open_at(fragment) if says and _is_said(own) else own
+        call = self._given.get(index) or self._elsewhere(fragment)
+        if call is None:
+            return self._open_at(fragment) if own is None or self._says_another(own, fragment) else own
+        self._given[index] = call
+        if says and not call.arguments.size and isinstance(index, int):
+            self._doubt(call, event)
+        elif call.unsure_since is not None and event - call.unsure_since >= MAX_UNSURE:
+            self._know()
+        return call
+
+    def _is_past(self, call: OpenCall) -> bool:
+        """Whether a delta under a call's own index may all the same be another's."""
+        del call
+        return False
+
+    def _says_another(self, call: OpenCall, fragment: Fragment) -> bool:
+        """Whether a delta under the index of a call that is past cannot be of it: it is nobody's."""
+        del call, fragment
+        return False
+
+    def _elsewhere(self, fragment: Fragment) -> OpenCall | None:
+        """Where a delta of an index that was never started belongs: to the one open call that got none, a guess.
+
+        Of several nobody can tell (claude-code "Content block not found"), and what begins other arguments than those
+        that have begun is of another call.
+        """
+        index, call = fragment.index, self._only_open
+        if call is None or (isinstance(index, int) and index >= self.nobodys):
+            return None
+        arguments = call.arguments
+        if arguments.whole or (arguments.size and call.sure):
+            return None
+        if not arguments.empty and arguments.restarted_by(fragment.arguments):
+            return None
+        return call
+
+    @property
+    def _only_open(self) -> OpenCall | None:
+        """The open call, where there is one alone."""
+        return next(iter(self._still_open.values())) if len(self._still_open) == 1 else None
+
+    def _ended(self, fragment: Fragment) -> OpenCall | None:
+        """The call that an end ends; `None` where it is of something else."""
+        call = self._given.get(fragment.index) or self._newest.get(fragment.index)
+        return None if call is None or call.closed else call
+
+    @override
+    def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:
+        if fragment.phase is Phase.OPEN:
+            if isinstance(fragment.arguments, str):
+                call.start_with(fragment.arguments)
+            return
+        super()._fill_phase(call, fragment)
+        if fragment.phase is Phase.CLOSE:
+            call.over = True
+            self._still_open.pop(call.position, None)
+
+    def _doubt(self, call: OpenCall, event: int) -> None:
+        """A call is given arguments of an index that is not its own, from this event on."""
+        self._unsure, call.unsure_since, call.guessed = call, event, True
+
+    def _know(self) -> None:
+        """What a call was given is its own."""
+        call, self._unsure = self._unsure, None
+        if call is not None:
+            call.unsure_since = None
+
+    def _check(self, call: OpenCall, own: Fragment) -> None:
+        """A delta comes under the index of the call itself: what it was given before is its own if this goes on with it."""
+        if _goes_on(call.arguments, own.arguments):
+            self._know()
+        else:
+            self._take_back(call)
+
+    def _take_back(self, call: OpenCall) -> None:
+        """What a call was given is of one that nobody started, and so is the end behind it."""
+        since = call.unsure_since
+        nobodys = self._open(Fragment(choice=call.choice))
+        nobodys.arguments, call.arguments = call.arguments, ArgumentText(room=call.arguments.room)
+        for number in call.runs:
+            if since is not None and number >= since:
+                nobodys.runs.add(number)
+        self._newest |= dict.fromkeys(self._given, nobodys)
+        self._given.clear()
+        call.guessed, call.closed = False, False
+        self._still_open[call.position] = call
+        self._know()
+        if call.over:
+            self._reopen(call)
+
+
+def _is_said(call: OpenCall) -> bool:
+    """Whether a call was stopped, and its start had all of its arguments: what follows is nobody's."""
+    return call.closed and call.arguments.empty and not says_nothing(call.start_input)
+
+
+def _goes_on(said: ArgumentText, piece: Seen[str]) -> bool:
+    """Whether a piece goes on with arguments that are said. White space goes on with anything, so it says nothing."""
+    blank = isinstance(piece, str) and not piece.strip()
+    return not blank and said.viable and not said.ended and not said.restarted_by(piece)
