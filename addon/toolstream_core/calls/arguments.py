@@ -6,18 +6,9 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.following import Following
 from toolstream_core.calls.joined_text import JoinedText
 from toolstream_core.calls.json_grammar import STRING, WHITE, WS
-from toolstream_core.calls.json_text import (
-    closes_whole,
-    end_at_once,
-    is_object,
-    meaning,
-    paired,
-    says_nothing,
-    unwrapped,
-)
+from toolstream_core.calls.json_text import closes_whole, end_at_once, is_object, meaning, paired, unwrapped
 from toolstream_core.calls.repetition import repeated
 from toolstream_core.calls.scanner import AN_OBJECT, NOTHING, JsonScanner
 
@@ -68,8 +59,8 @@ class ArgumentText:
     """Grows by `add`, is read by `reading`; `whole` is cheap at any time."""
 
     __slots__ = (
-        "_end", "_first", "_grown", "_joined", "_last", "_limit", "_meant", "_object", "_tail", "empty", "following",
-        "room", "scanner", "size", "spilled", "truncated", "whole_again",
+        "_end", "_first", "_grown", "_joined", "_last", "_limit", "_meant", "_object", "_tail", "empty", "room",
+        "scanner", "size", "spilled", "truncated", "whole_again",
     )  # fmt: skip
 
     def __init__(self, limit: int | None = None, room: Room = ENDLESS) -> None:
@@ -97,8 +88,6 @@ class ArgumentText:
         """A fragment that said all so far, whole, and how much had come where something else began behind it."""
         self.spilled = False
         """Whether something other than white space follows what has ended."""
-        self.following: Following | None = None
-        """What that is, where arguments have ended that say something."""
         self.whole_again: str | None = None
         """The last fragment that is a whole object by itself and no part of the joined text."""
 
@@ -175,7 +164,7 @@ class ArgumentText:
         """Take the next fragment."""
         if not piece:
             return
-        count, spilled = len(piece), self.spilled
+        count = len(piece)
         if not self.size:
             self._begin(piece)
         else:
@@ -193,16 +182,12 @@ class ArgumentText:
         room = self.room
         if self.truncated or self.size > self._limit or count > room.left:
             self.truncated, self._last, self.whole_again = True, "", None
-        else:
-            room.left -= count
-            joined = self._joined
-            joined.append(piece)
-            if len(joined) == joined.full:
-                joined.merge()
-        if self.following is not None:
-            self.following.add(piece, self.size, self.whole_again)
-        elif self.spilled and not spilled:
-            self._follow(self.size - count)
+            return
+        room.left -= count
+        joined = self._joined
+        joined.append(piece)
+        if len(joined) == joined.full:
+            joined.merge()
 
     def add_plain(self, text: str, last: str) -> None:
         """Take fragments joined that begin and end nothing; `last` is the last of them."""
@@ -282,14 +267,6 @@ class ArgumentText:
         elif restarts or self.ended:
             self._grown = self._grown if self.whole_again is None or self.ended else (self.whole_again, self.size)
             self.whole_again = None
-
-    def _follow(self, before: int) -> None:
-        """Look at what follows what has ended; `before`: how much had come before the piece that begins it."""
-        text = self.text()
-        whole, rest = text[: self._end], text[max(before, self._end) :]
-        if self.scanner.whole and self._holds_object() and not says_nothing(unwrapped(whole)) and rest:
-            self.following = Following(whole)
-            self.following.add(rest, self.size, self.whole_again)
 
     def _may_restart(self, piece: str) -> bool:
         """Whether an object that begins here cannot lie inside the one that is open."""

@@ -68,8 +68,6 @@ class Block:
         """The events that did not go since the client has the same call."""
         self.stopped = False
         """Whether its own stop has come."""
-        self.sure = False
-        """Whether what came under another index is decided to be its own."""
         self.settled = False
         """Whether nothing that comes decides who it is."""
         self.sent = Sent.NOTHING
@@ -136,11 +134,18 @@ class Block:
     def note(self, call: OpenCall) -> None:
         """A fragment came, and is in the call's arguments already."""
         letter = call.arguments
-        if letter is not self.meaning.letter:
-            self.seen = 0
         if self.call is call and letter.size > self.seen:
             self.meaning.add(letter.text()[self.seen :], letter)
             self.seen = letter.size
+
+    def note_taken_back(self) -> None:
+        """If the arguments that the call got are another's after all, nothing of its own came with what waits."""
+        if self.call is None or self.call.arguments is self.meaning.letter:
+            return
+        self.meaning, self.seen = Meaning(self.call.arguments), 0
+        self.text = ClientText(self.call.arguments)
+        self.waiting = deque(one._replace(size=0) for one in self.waiting)
+        self.note(self.call)
 
     def begin_anew(self, begin: int) -> None:
         """The client forgets the arguments that it has; they begin at a position of what came."""

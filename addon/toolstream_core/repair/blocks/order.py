@@ -71,7 +71,7 @@ class BlockOrder:
             block: Block | None = self._started(one)
         else:
             block = self._owner(one)
-            if block is not None and one.call is not None and one.call.guessed and self._is_stray(block, one):
+            if block is not None and one.call is not None and not one.call.sure and self._is_stray(block, one):
                 one = one._replace(guessed=True)
         if block is not None and one.call is not None:
             block.note(one.call)
@@ -89,11 +89,10 @@ class BlockOrder:
             return
         if one.said.what is What.STOP and not (block.stopped or one.guessed):
             block.stopped = block.decided = True
-        elif one.said.what is What.DELTA and not self._is_stray(block, one) and self._client.arguments_of(one):
-            block.sure = True
         if block.sent is Sent.LEFT_OUT:
             self._again_left_out(block, one)
             return
+        block.note_taken_back()
         self._queue(block, one)
         if block.order < message.turn:
             self._flow(block)
@@ -112,14 +111,12 @@ class BlockOrder:
             return known
         block = Block(call, self.form.get(one.said, INDEX), len(message.blocks))
         for before in message.blocks[-1:]:
-            before.sure = True
             before.stopped = before.stopped or before.stop_waits
         if message.blocks and not message.blocks[-1].stopped and message.blocks[-1].sent is not Sent.ENDED:
             why = "a block starts before the one before it has stopped"
             self._stream.report(OVERLAPPING_BLOCKS, self._stream.number, why, call)
         for before in message.blocks[-1:]:
             before.decided = before.decided or not (before.call and before.call.half)
-            before.sure = True
         message.blocks.append(block)
         message.by_index[block.number] = block
         if call is not None:
@@ -206,6 +203,7 @@ class BlockOrder:
     def _flow(self, block: Block) -> None:
         """Give the client the events of one block, as far as they are decided."""
         number = self._stream.number
+        block.note_taken_back()
         while block.waiting and not self._undecided(block, block.waiting[0]):
             one = block.waiting.popleft()
             self.message.gone.append(one.event.frame)
@@ -249,7 +247,7 @@ class BlockOrder:
             return self._who_is_open(block)
         if one.said.what is not What.DELTA:
             return False
-        if one.guessed and call.guessed and not block.sure:
+        if one.guessed and not call.sure:
             return True
         return self.form.get(one.said, ARGUMENTS) is not ABSENT and block.may_stand_for_more
 
@@ -283,7 +281,7 @@ class BlockOrder:
     def settle(self) -> None:
         """Nothing comes any more that could change what waits."""
         for block in self.message.blocks[self.message.turn :]:
-            block.settled = block.sure = block.decided = True
+            block.settled = block.decided = True
         self._advance(all_go=True)
         for block in self.message.blocks:
             if block.waiting:
