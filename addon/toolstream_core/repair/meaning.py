@@ -142,26 +142,30 @@ class Meaning:
 
     def begin_at(self, begin: int) -> None:
         """The arguments begin anew at a position of the letter."""
-        self._own, self.begin, self._whole, self._known = ArgumentText(), begin, None, None
+        self._own, self.begin, self._whole, self._known = self._beside(), begin, None, None
         self._own.add(self.letter.text()[begin:])
 
     def settle(self) -> None:
         """No later fragment decides what the last one means."""
         self.suspect = None
 
+    def _beside(self) -> ArgumentText:
+        """A text beside the letter, within the same room."""
+        return ArgumentText(room=self.letter.room)
+
     def _judge(self, piece: str) -> None:
         """Whether the intended text differs from the letter from this fragment on."""
         letter = self.letter
         if HIGH <= piece[-1] < LOW:
-            self._own, self.row, self._half = ArgumentText(), SPLIT_SURROGATE, piece[-1]
+            self._own, self.row, self._half = self._beside(), SPLIT_SURROGATE, piece[-1]
             self._own.add(paired(letter.text()[:-1]))
         elif len(piece) < letter.size <= len(piece) + LONGEST_PLACEHOLDER and piece.lstrip(WHITE).startswith("{"):
             before = letter.text()[: -len(piece)]
             if before.strip(WHITE) and is_placeholder(before) and not is_placeholder(piece):
-                self._own, self.row, self.begin = ArgumentText(), PLACEHOLDER_ARGUMENTS, len(before)
+                self._own, self.row, self.begin = self._beside(), PLACEHOLDER_ARGUMENTS, len(before)
                 self._own.add(piece)
         elif letter.spilled and (whole := letter.ended_object()) is not None and letter.text().startswith(whole):
-            self._own, self._whole = ArgumentText(), whole
+            self._own, self._whole = self._beside(), whole
             self._own.add(whole)
             self._follow(self._own, whole, letter.text()[len(whole) :])
 

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.tables import INJECTORS
-from toolstream_core.calls.strays import MAX_STRAYS
+from toolstream_core.calls.started_calls import MAX_UNSURE
 from toolstream_core.engine.fast_path.skipper import Skipper
 from toolstream_core.engine.fast_path.template import TemplateReader
 from toolstream_core.engine.session import Session
@@ -435,7 +435,7 @@ def test_a_long_call_that_is_broken_is_hardly_parsed(monkeypatch: pytest.MonkeyP
     assert record is not None
     assert record.faults[0].changes >= 3002
     # Deltas of a block that nobody started wait until it is known whose they are.
-    held = MAX_STRAYS if injector == "unknown-block" else 0
+    held = MAX_UNSURE if injector == "unknown-block" else 0
     assert len(read) < held + 24
 
 

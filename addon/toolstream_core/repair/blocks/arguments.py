@@ -83,7 +83,7 @@ def row_of(block: Block, call: OpenCall, came: Json) -> tuple[Row, str]:
 def contradiction(call: OpenCall) -> tuple[Row, str] | None:
     """What makes arguments that have ended unfit to run, where nothing repairs it."""
     arguments = call.arguments
-    if arguments.whole or not arguments.spilled:
+    if arguments.truncated or arguments.whole or not arguments.spilled:
         return None
     whole = arguments.ended_object() or ""
     row = MERGED_CALLS if "{" in arguments.text()[len(whole) :] else TRAILING_GARBAGE

@@ -134,7 +134,9 @@ class Block:
     def note(self, call: OpenCall) -> None:
         """A fragment came, and is in the call's arguments already."""
         letter = call.arguments
-        if self.call is call and letter.size > self.seen:
+        if self.call is call and (letter.truncated or self.meaning.source.truncated):
+            self.text.free = True  # too long to keep: the rest is forwarded unchanged
+        elif self.call is call and letter.size > self.seen:
             self.meaning.add(letter.text()[self.seen :], letter)
             self.seen = letter.size
 
