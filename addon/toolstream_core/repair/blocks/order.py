@@ -30,7 +30,7 @@ from toolstream_core.repair.blocks.starts import BlockStarts
 from toolstream_core.repair.blocks.stream import BlockStream
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Event
@@ -50,8 +50,7 @@ class BlockOrder:
         self.context, self.form, self.message = stream.context, stream.form, stream.message
 
     def of_blocks(self, event: Event, said: Said, resolved: Sequence[ResolvedFragment]) -> None:
-        calls = {id(fragment): call for fragment, call in resolved}
-        found = [calls.get(id(fragment)) for fragment in event.content.fragments]
+        found = list(_calls(event, resolved))
         row, parts = (None, [said]) if self.form.split is None else self.form.split(said)
         first_call = found[0] if found else None
         if row is not None and not self._stream.report(
@@ -304,6 +303,16 @@ class BlockOrder:
             self._stream.out.append(event.frame)
         else:
             self._stream.pass_on(event.frame, said)
+
+
+def _calls(event: Event, resolved: Sequence[ResolvedFragment]) -> Iterator[OpenCall | None]:
+    """The call of each fragment of an event. A frame that an earlier stage rewrote has equal fragments, not the same."""
+    at = 0
+    for fragment in event.content.fragments:
+        known, call = resolved[at] if at < len(resolved) else (None, None)
+        is_its = known is fragment or known == fragment
+        at += is_its
+        yield call if is_its else None
 
 
 def _squeezed(call: OpenCall) -> str:
