@@ -80,11 +80,15 @@ def row_of(block: Block, call: OpenCall, came: Json) -> tuple[Row, str]:
     return row, MESSAGES[row.name]
 
 
-def contradiction(call: OpenCall) -> tuple[Row, str] | None:
+def contradiction(block: Block, call: OpenCall) -> tuple[Row, str] | None:
     """What makes arguments that have ended unfit to run, where nothing repairs it."""
-    arguments = call.arguments
-    if arguments.truncated or arguments.whole or not arguments.spilled:
+    arguments, meaning = call.arguments, block.meaning
+    if arguments.truncated or not arguments.spilled:
         return None
-    whole = arguments.ended_object() or ""
+    if meaning.free and meaning.row is not None and meaning.row.name in MESSAGES:
+        return meaning.row, MESSAGES[meaning.row.name]
+    whole = None if arguments.whole else arguments.ended_object()
+    if whole is None:
+        return None
     row = MERGED_CALLS if "{" in arguments.text()[len(whole) :] else TRAILING_GARBAGE
     return row, MESSAGES[row.name]

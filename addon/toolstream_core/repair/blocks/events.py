@@ -80,7 +80,7 @@ class BlockEvents:
             else:
                 more, block.text.free = came if isinstance(came, str) else "", True
         block.text.add(more if isinstance(more, str) else "", block.meaning.source)
-        if not block.mended and (why_not := truth.contradiction(call)) is not None:
+        if not block.mended and (why_not := truth.contradiction(block, call)) is not None:
             self._stream.report(why_not[0], self._stream.number, why_not[1], call)
         self._stream.pass_on(one.event.frame, said, wanted, first=one.first)
 
