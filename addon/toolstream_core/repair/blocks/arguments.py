@@ -82,11 +82,12 @@ def row_of(block: Block, call: OpenCall, came: Json) -> tuple[Row, str]:
 
 def contradiction(block: Block, call: OpenCall) -> tuple[Row, str] | None:
     """What makes arguments that have ended unfit to run, where nothing repairs it."""
-    arguments, meaning = call.arguments, block.meaning
+    arguments = call.arguments
     if arguments.truncated or not arguments.spilled:
         return None
-    if meaning.free and meaning.row is not None and meaning.row.name in MESSAGES:
-        return meaning.row, MESSAGES[meaning.row.name]
+    reading = block.meaning.read(over=False)
+    if reading.stands and reading.row is not None:
+        return reading.row, MESSAGES[reading.row.name]
     whole = None if arguments.whole else arguments.ended_object()
     if whole is None:
         return None

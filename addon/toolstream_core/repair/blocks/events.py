@@ -70,6 +70,7 @@ class BlockEvents:
             self._stream.pass_on(one.event.frame, said, wanted, first=one.first)
             return
         self._note_kind(block, call, one, came)
+        free = block.text.free
         more = self._more(block, call, one, came)
         if more != came:
             row, why = truth.row_of(block, call, came)
@@ -80,8 +81,9 @@ class BlockEvents:
             else:
                 more, block.text.free = came if isinstance(came, str) else "", True
         block.text.add(more if isinstance(more, str) else "", block.meaning.source)
-        if not block.mended and (why_not := truth.contradiction(block, call)) is not None:
+        if not (free or block.mended or block.unfit) and (why_not := truth.contradiction(block, call)) is not None:
             self._stream.report(why_not[0], self._stream.number, why_not[1], call)
+            block.unfit = True
         self._stream.pass_on(one.event.frame, said, wanted, first=one.first)
 
     def _more(self, block: Block, call: OpenCall, one: Waiting, came: Json) -> Json:

@@ -86,6 +86,8 @@ class Block:
         """Characters of the call's arguments that `meaning` knows."""
         self.mended = False
         """Whether a fragment of it was changed."""
+        self.unfit = False
+        """Whether it was reported that what follows its arguments makes them unfit to run."""
         self.decided = False
         """Whether a first `{}` is what is meant."""
         self.again: Waiting | None = None
