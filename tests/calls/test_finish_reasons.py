@@ -106,7 +106,7 @@ ANTHROPIC = {
     "nothing but a start": ([START], False),
     "its stop": ([START, block("stop")], True),
     "a stop reason": ([START, stopped("tool_use")], True),
-    "the message's stop": ([START, {"type": "message_stop"}], True),
+    "the message's stop, nothing of the call": ([START, {"type": "message_stop"}], False),
     "cut off by a limit": ([START, stopped("max_tokens"), {"type": "message_stop"}], False),
     "cut off by a limit, its block stopped": ([START, block("stop"), stopped("max_tokens")], False),
     "text behind it cut off": ([START, block("stop"), *TEXT, stopped("max_tokens")], True),

@@ -52,13 +52,14 @@ def test_one_id_for_two_different_calls() -> None:
     assert len({identity for identity, _, _ in calls(run(out)[1])}) == 2
 
 
-def test_strays_beside_the_calls_own_deltas_go_as_they_came() -> None:
-    """They are nobody's: told, and not joined to the call's."""
+def test_arguments_of_no_block_are_not_joined_to_the_calls_own() -> None:
+    """They go on under an index that no later block has."""
     said = [start(0), more(7, '{"x":1}'), more(0, '{"a":1}'), stop(0), *END]
     raw = body([*BEGIN, *said])
     out, record = run(raw, REPAIRED)
     assert "unknown-block" in told(record)
-    assert decoded(out) == decoded(raw)
+    moved = [start(0), more(StartedCalls.nobodys + 7, '{"x":1}'), more(0, '{"a":1}'), stop(0), *END]
+    assert decoded(out) == decoded(body([*BEGIN, *moved]))
 
 
 def test_a_stop_reason_without_calls_is_told() -> None:
