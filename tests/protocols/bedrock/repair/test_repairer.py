@@ -19,6 +19,7 @@ from tests.protocols.bedrock.messages import (
     text,
     told,
 )
+from toolstream_core.calls.started_calls import StartedCalls
 
 ONE = [start(0), more(0, '{"a":1}'), stop(0)]
 
