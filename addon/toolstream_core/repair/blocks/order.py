@@ -112,8 +112,7 @@ class BlockOrder:
         for before in message.blocks[-1:]:
             before.stopped = before.stopped or before.stop_waits
         if message.blocks and not message.blocks[-1].stopped and message.blocks[-1].sent is not Sent.ENDED:
-            why = "a block starts before the one before it has stopped"
-            self._stream.report(OVERLAPPING_BLOCKS, self._stream.number, why, call)
+            self._report_overlap(block)
         for before in message.blocks[-1:]:
             before.decided = before.decided or not (before.call and before.call.half)
         message.blocks.append(block)
@@ -121,6 +120,11 @@ class BlockOrder:
         if call is not None:
             message.by_call[id(call)] = block
         return block
+
+    def _report_overlap(self, block: Block) -> bool:
+        """Report that this block starts within the one before it; whether that is repaired."""
+        why = "a block starts before the one before it has stopped"
+        return self._stream.report(OVERLAPPING_BLOCKS, self._stream.number, why, block.call)
 
     def _owner(self, one: Waiting) -> Block | None:
         """The block that a delta or a stop is of."""
@@ -175,7 +179,8 @@ class BlockOrder:
             if not block.finished:
                 later = message.turn + 1 < len(message.blocks)
                 if later and self._may_close(block):
-                    self._stream.because(OVERLAPPING_BLOCKS if self._stream.on(OVERLAPPING_BLOCKS) else UNCLOSED_CALL)
+                    if not self._report_overlap(message.blocks[message.turn + 1]):
+                        self._stream.because(UNCLOSED_CALL)
                     self._client.close(block)
                 elif not (all_go or (later and not self._stream.on(OVERLAPPING_BLOCKS))):
                     break
