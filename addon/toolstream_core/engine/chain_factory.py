@@ -13,6 +13,7 @@ from toolstream_core.engine.stage_set import StageSet
 from toolstream_core.faults.picker import Picker
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.requests import asked
+from toolstream_core.repair.stage import DifferenceStage
 from toolstream_core.settings import PARTS, SAFE
 from toolstream_core.stages.answer_ids import AnswerIds
 from toolstream_core.stages.audited import Audited
@@ -99,7 +100,7 @@ class ChainFactory:
     def _repairing(self, repairers: Sequence[type[Repairer]], context: Context) -> list[Stage]:
         """The repairers in a row; the last of them, which repairs calls, loses none."""
         *first, last = [repairer(replace(context)) for repairer in repairers]
-        if context.say is None:
+        if context.say is None or isinstance(last, DifferenceStage):
             return [*first, last]
         return [*first, kept(context, last, self.dialect.read, self.reader.calls)]
 
@@ -163,7 +164,8 @@ class ChainFactory:
         """What keeps back the end of an answer of which a call is half."""
         if CUT_OFF_CALL.code not in self.settings.repairs:
             return None
-        return self.dialect.at_end(self._context(self.settings.repairs, changed=self.reader.changed))
+        at_end = self.dialect.at_end
+        return None if at_end is None else at_end(self._context(self.settings.repairs, changed=self.reader.changed))
 
     def _chain(self, stages: Sequence[Stage], share: int, at_end: Stage | None = None) -> Chain | None:
         """The stages in a row; the first `share` of them see the calls of the stream as it came."""
