@@ -13,7 +13,6 @@ from toolstream_core.engine.stage_set import StageSet
 from toolstream_core.faults.picker import Picker
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.requests import asked
-from toolstream_core.repair.stage import DifferenceStage
 from toolstream_core.settings import PARTS, SAFE
 from toolstream_core.stages.answer_ids import AnswerIds
 from toolstream_core.stages.audited import Audited
@@ -100,7 +99,7 @@ class ChainFactory:
     def _repairing(self, repairers: Sequence[type[Repairer]], context: Context) -> list[Stage]:
         """The repairers in a row; the last of them, which repairs calls, loses none."""
         *first, last = [repairer(replace(context)) for repairer in repairers]
-        if context.say is None or isinstance(last, DifferenceStage):
+        if context.say is None:
             return [*first, last]
         return [*first, kept(context, last, self.dialect.read, self.reader.calls)]
 
