@@ -1095,10 +1095,6 @@ FOUND: dict[str, tuple[str, bytes]] = {
         "anthropic",
         sse(tool_use(0), message_delta("tool_use"), tool_use(0), partial(0, '{"a":'), partial(0, "1}")),
     ),
-    "a start again behind text of a block that waits": (
-        "anthropic",
-        sse(tool_use(1), text_block(0), text(0, "Let me look."), partial(1, "x"), tool_use(1)),
-    ),
     "a start again behind text within the call": (
         "anthropic",
         sse(tool_use(0), text(0, "Let me look."), tool_use(0, name="null")),
@@ -1163,10 +1159,6 @@ FOUND: dict[str, tuple[str, bytes]] = {
     "half another object behind cumulative arguments": (
         "anthropic",
         sse(tool_use(0), partial(0, '{"a"'), partial(0, '{"a":1}'), partial(0, '{"b')),
-    ),
-    "cumulative arguments again, in pieces": (
-        "anthropic",
-        sse(tool_use(0), partial(0, '{"a"'), partial(0, '{"a":1}'), partial(0, '{"a":'), partial(0, "1}")),
     ),
     "cumulative arguments again, half of them": (
         "openai-responses",
@@ -1345,10 +1337,6 @@ FOUND: dict[str, tuple[str, bytes]] = {
             text(0, " it is."),
         ),
     ),
-    "text within a call behind text that waits for it": (
-        "anthropic",
-        sse(tool_use(0), text_block(1), text(1, "Here"), text(0, " it is."), partial(0, "{}"), stopped(0)),
-    ),
     "a block of text behind text within a call, and arguments of that": (
         "anthropic",
         sse(text_block(0), tool_use(1), text(1, "Here"), text(0, " it is."), partial(1, "{}"), stopped(1)),
@@ -1426,14 +1414,6 @@ FOUND: dict[str, tuple[str, bytes]] = {
             start(2, F | {"toolUseId": "u"}),
         ),
     ),
-    "arguments under an odd index behind whole ones under none": (
-        "bedrock",
-        converse(
-            *((kind, {key: one for key, one in body.items() if key != "contentBlockIndex"})
-              for kind, body in (start(0, F), delta(0, {"input": "{}"}))),
-            ("contentBlockDelta", {"contentBlockIndex": "", "delta": {"toolUse": {"input": 'x", '}}}),
-        ),
-    ),
     "a delta without an index that no arguments begin with": (
         "bedrock",
         converse(
@@ -1474,21 +1454,6 @@ FOUND: dict[str, tuple[str, bytes]] = {
         "anthropic",
         sse(tool_use(1), partial(0, '{"a":1}'), stopped(1), partial(1, '{"a":2}')),
     ),
-    "a start again within arguments that begin anew behind it": (
-        "anthropic",
-        sse(tool_use(0), partial(0, '{"b": "c"'), tool_use(0), partial(0, '{"a":1}')),
-    ),
-    "the same of Cohere": (
-        "cohere-v2",
-        sse(
-            *(cohere(0, named("f")), cohere(0, {"function": {"arguments": '{"b": "c"'}}, "tool-call-delta")),
-            *(cohere(0, named("f")), cohere(0, {"function": {"arguments": '{"a":1}'}}, "tool-call-delta")),
-        ),
-    ),
-    "the same of Converse": (
-        "bedrock",
-        converse(start(0, F), delta(0, {"input": '{"b": "c"'}), start(0, F), delta(0, {"input": '{"a":1}'})),
-    ),
     "the start of a block that is no call behind one that waits": (
         "bedrock",
         converse(
@@ -1518,13 +1483,6 @@ FOUND: dict[str, tuple[str, bytes]] = {
             *(cohere(1, named("f")), {"type": "tool-call-end", "index": 0}),
             *(cohere(1, named("f")), {"type": "tool-call-end", "index": 1}),
             cohere(1, {"function": {"arguments": '{"a":1}'}}, "tool-call-delta"),
-        ),
-    ),
-    "whole arguments without an index, and others under the call's own": (
-        "bedrock",
-        converse(
-            *(start(0, F), indexless(delta(0, {"input": '{"a":'})), indexless(delta(0, {"input": "1}"}))),
-            delta(0, {"input": '{"b":1}'}),
         ),
     ),
     "arguments without an index, and the rest of them behind another block's start": (
@@ -1591,10 +1549,6 @@ FOUND: dict[str, tuple[str, bytes]] = {
             *(delta(1, {"input": 'b":1}}'}), stop(1), TOOL_USE),
         ),
     ),
-    "arguments of an index that no block has, and the call's own behind its stop": (
-        "bedrock",
-        converse(start(5, F), delta(1, {"input": "{}"}), stop(5), delta(5, {"input": '{"a":1}'})),
-    ),
     "text within a call that waits, and then another block": (
         "anthropic",
         sse(tool_use(1), tool_use(5), text(5, "Hi"), tool_use(2, name="g")),
@@ -1605,10 +1559,6 @@ FOUND: dict[str, tuple[str, bytes]] = {
             *(cohere(1, named("f")), cohere(0, {"function": {"arguments": "x"}}, "tool-call-delta")),
             cohere(1, {"function": {"arguments": '{"b":2}'}}, "tool-call-delta"),
         ),
-    ),
-    "arguments under another key behind whole ones": (
-        "cohere-v2",
-        sse(cohere(0, named("f", '{"a":1}')), cohere(0, {"function": {"parameters": "null"}}, "tool-call-delta")),
     ),
     "a delta of an earlier call once more, before the next call's own": (
         "cohere-v2",
@@ -1628,27 +1578,11 @@ FOUND: dict[str, tuple[str, bytes]] = {
             {"type": "tool-call-end", "index": 1},
         ),
     ),
-    "a call's end, and then its own arguments behind others": (
-        "cohere-v2",
-        sse(
-            *(cohere(0, named("f")), cohere(1, {"function": {"arguments": '{"b"'}}, "tool-call-delta")),
-            {"type": "tool-call-end", "index": 0},
-            *(cohere(at, {"function": {"arguments": one}}, "tool-call-delta") for at, one in ((0, '{"a":1}'), (1, ""))),
-            cohere(1, named("g")),
-        ),
-    ),
     "anthropic: a call that starts again within a key, and begins as before": (
         "anthropic",
         sse(
             *(tool_use(0), partial(0, '{"a":1}'), stopped(0), tool_use(1), partial(1, '{"'), partial(1, "a")),
             *(partial(0, '{"a":1}'), tool_use(1), partial(1, '{"'), partial(1, "a"), partial(1, '":1}')),
-        ),
-    ),
-    "anthropic: deltas behind the stop reason count instead of a start's arguments": (
-        "anthropic",
-        sse(
-            *(MESSAGE_START, tool_use(0, input={"a": 1}), message_delta("tool_use")),
-            *(partial(0, '{"a":'), partial(0, '{"b":1}}'), stopped(0), {"type": "message_stop"}),
         ),
     ),
     "anthropic: a first {} that waits, and a second message": (
@@ -1748,13 +1682,6 @@ FOUND: dict[str, tuple[str, bytes]] = {
             *(tool_use(0, id="t"), tool_use(0, id="t", input={"a": 1}), text(0, "Hi"), tool_use(2, id="u")),
         ),
     ),
-    "Anthropic: a call that waits starts again, behind text of a block that waits": (
-        "anthropic",
-        sse(
-            *(tool_use(0, id="t"), tool_use(1, id="t"), partial(1, '{"b":2'), partial(1, '{"b":2')),
-            *(text_block(0), text(0, "hi"), tool_use(1, id="t")),
-        ),
-    ),
     "Anthropic: half arguments of an unknown block, the call starts again, and has arguments of its own": (
         "anthropic",
         sse(tool_use(0), partial(False, '{"b": "c"'), tool_use(0), partial(0, '{"a":1}')),
@@ -1804,17 +1731,6 @@ FOUND: dict[str, tuple[str, bytes]] = {
         sse(
             *(tool_use(1), partial(1, '{"'), partial(1, "a"), tool_use(1)),
             *(partial(1, '{"', -0.5), partial(1, "a"), partial(1, '":1}')),
-        ),
-    ),
-    "Anthropic: a piece under an index that is no number, behind arguments under none": (
-        "anthropic",
-        sse(tool_use(0) | {"index": None}, partial(0, '{"a":1}') | {"index": None}, partial(0, "x") | {"index": " "}),
-    ),
-    "Anthropic: arguments behind the stop of a block of a type that nobody knows": (
-        "anthropic",
-        sse(
-            *(tool_use(2, type="tool"), partial(2, '{"a":1}'), tool_use(101), partial(101, '{"a":1}')),
-            partial(2, '{"a"'),
         ),
     ),
     "Bedrock: a call starts again behind its arguments, and text inside another one before": (
@@ -1904,14 +1820,6 @@ FOUND: dict[str, tuple[str, bytes]] = {
                 argument_delta(1, "fc_1", "1}") | {"call_id": "c1", "response_id": "r"},
                 {**item_added(0, "fc_0"), "response_id": "r", "item": item_done(0, "fc_0", '{"a":')["item"]},
             )
-        ),
-    ),
-    "Anthropic: a block and a piece under two indexes that are no numbers": (
-        "anthropic",
-        sse(
-            {**tool_use(0), "index": "length"},
-            {**partial(0, '{"b": "c"'), "index": False},
-            {**partial(0, '{"a":1}'), "index": "length"},
         ),
     ),
     "Anthropic: the start of a call again, behind a block of an unknown type at its index": (
@@ -2141,7 +2049,8 @@ def test_no_provider_leaves_out_the_index_of_some_pieces_alone(dialect: str) -> 
     assert list(broken(case)) == []
     seen = Seen(case)
     assert [call.text for call in seen.changed.calls.values() if call.name] == ['{"a":"2"}']
-    assert seen.off.names == seen.on.names == {"missing-index", "truncated-stream"}
+    assert seen.off.names == seen.on.names
+    assert seen.on.names - {"cut-off-call"} == {"missing-index", "truncated-stream"}  # the piece may be a call of nobody
 
 
 @pytest.mark.parametrize("ended", ["clean", "broken"])

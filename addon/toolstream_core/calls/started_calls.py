@@ -128,7 +128,7 @@ class StartedCalls(Calls):
         if call is None or (isinstance(index, int) and index >= self.nobodys):
             return None
         arguments = call.arguments
-        if arguments.whole or (arguments.size and call.sure):
+        if arguments.whole or (arguments.size and call.sure) or (arguments.empty and not _may_begin(fragment.arguments)):
             return None
         if not arguments.empty and arguments.restarted_by(fragment.arguments):
             return None
@@ -192,6 +192,11 @@ class StartedCalls(Calls):
 def _is_said(call: OpenCall) -> bool:
     """Whether a call was stopped, and its start had all of its arguments: what follows is nobody's."""
     return call.closed and call.arguments.empty and not says_nothing(call.start_input)
+
+
+def _may_begin(piece: Seen[str]) -> bool:
+    """Whether arguments can begin with a piece: an object, a placeholder for one, or a string that holds one."""
+    return not isinstance(piece, str) or piece.lstrip()[:1] in {"", "{", '"', "n"}
 
 
 def _goes_on(said: ArgumentText, piece: Seen[str]) -> bool:

@@ -160,9 +160,10 @@ class BlockEvents:
             )
             self._stream.pass_on(one.event.frame, said, {INDEX: self.form.nobodys + abs(index or 0)} if taken else {})
             return
-        repair = self._stream.report(
-            UNKNOWN_BLOCK, self._stream.number, f"no block {self.form.get(said, INDEX)!r} was started", one.call
-        )
+        row, why = UNKNOWN_BLOCK, f"no block {self.form.get(said, INDEX)!r} was started"
+        if self.form.get(said, INDEX) is ABSENT:
+            row, why = self._row_of_index(ABSENT)
+        repair = self._stream.report(row, self._stream.number, why, one.call)
         if said.what is What.STOP:
             if not (repair and message.blocks and said.body.keys() <= self.form.bare):
                 self._stream.pass_on(one.event.frame, said)
