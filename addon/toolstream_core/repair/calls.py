@@ -56,7 +56,7 @@ class Client:
 
     def waits(self, one: ClientCall) -> bool:
         """Whether what a call is may still change."""
-        if one.intended.waits_for_text:
+        if one.intended.waits_for_text or one.intended.is_guessed:
             return True
         if one.is_open:
             return False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from toolstream_core.calls.arguments import ArgumentText
     from toolstream_core.model import Event, Fragment
     from toolstream_core.repair.calls import Client
     from toolstream_core.repair.client import ClientCall
@@ -22,6 +23,13 @@ class Touched(NamedTuple):
     """How many characters of the call's arguments had come with it."""
     fresh: bool
     """Whether it has an id or a name for the first time."""
+    guess: ArgumentText | None = None
+    """The text that it was put into on a guess."""
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the guess was taken back: the fragment is not the call's."""
+        return self.guess is not None and self.guess is not self.one.intended.call.arguments
 
     @property
     def piece(self) -> str:

@@ -92,6 +92,11 @@ class IntendedCall:
             return False
         return self.may_be_placeholder
 
+    @property
+    def is_guessed(self) -> bool:
+        """Whether the last fragment may be another call's."""
+        return not (self.settled or self.call.sure)
+
     def is_plain(self, piece: str) -> bool:
         """Whether the arguments are the fragments joined, now that `piece` came."""
         meaning = self.meaning

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.stages.shape.small_fragments import tiny
-from toolstream_core.stages.shape.wholeness import is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,13 +17,6 @@ def always(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool:  
     """Everything that is certain may be sent."""
     del turn, one, context, over
     return True
-
-
-def whole(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool:  # noqa: FBT001
-    """A complete call may be sent, in the order in which the calls opened."""
-    if not is_whole(one.intended.call, context, over=over):
-        return False
-    return over or in_turn(turn, one, context, over)
 
 
 def in_turn(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool:  # noqa: FBT001
@@ -94,7 +86,6 @@ class Policy(NamedTuple):
 
 LETTER: Final = Policy()
 POLICIES: Final = {
-    "whole-calls": Policy(may_send=whole),
     "sequential": Policy(may_send=in_turn),
     "header-with-first-fragment": Policy(may_send=with_text),
     "one-call-per-event": Policy(alone=True),

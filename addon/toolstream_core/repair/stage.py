@@ -55,7 +55,7 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
             self._last = event, resolved
             return ()
         heard = resolved if self.room.hears else ()
-        touched = [self._touched(*one) for one in heard if one.call.kind is Kind.FUNCTION]
+        touched = [self._touched(*one, frame.number) for one in heard if one.call.kind is Kind.FUNCTION]
         alone = not (self._queue or content.finishes or content.error)
         if alone and len(touched) == 1 and len(resolved) == 1 and self.room.passes(touched[0], frame):
             return (frame,)
@@ -99,7 +99,7 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
         one = self.client.find(call)
         if not self.client.policy.is_letter:
             return True
-        if one is None or not one.is_open or self._queue:
+        if one is None or not one.is_open or self._queue or not call.sure:
             return True
         meaning = one.intended.meaning
         return not (is_in_step(meaning, one.text) or is_withheld(meaning, one.text))
@@ -122,7 +122,7 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
             one.skipped(passed)
         self.room.skipped(passed.first + passed.events - 1)
 
-    def _touched(self, fragment: Fragment, call: OpenCall) -> Touched:
+    def _touched(self, fragment: Fragment, call: OpenCall, number: int) -> Touched:
         one = self.client.find(call) or self.client.call(call, self.room.choice(call.choice))
         who = (call.id, call.name)
         fresh, one.seen_as = one.seen_as != who, who
@@ -130,7 +130,8 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
         if fragment.phase is Phase.MORE:
             one.intended.came(piece)
         self.client.turn_of(one).note(one)
-        return Touched(fragment, one, call.arguments.size, fresh)
+        guess = call.arguments if call.unsure_since == number else None
+        return Touched(fragment, one, call.arguments.size, fresh, guess)
 
     def _waits(self, first: Waiting, followed: bool) -> bool:  # noqa: FBT001
         """Whether what an event says of its calls, or of the turn, may still change."""

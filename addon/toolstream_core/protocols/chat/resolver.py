@@ -21,7 +21,7 @@ from toolstream_core.protocols.chat.evidence import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from toolstream_core.model import EventContent
+    from toolstream_core.model import EventContent, Seen
 
 # Each of `index`, `id` and `name` is wrong for some provider, so they are considered together, for each choice:
 #
@@ -65,9 +65,15 @@ class ChatCalls(Calls):
         self._choices: dict[int, ChoiceCalls] = {}
         self._waiting: dict[int, list[OpenCall]] = {}
         """By choice, the open calls at a finish reason that came while one of them had incomplete arguments."""
+        self._doubted: dict[int, tuple[OpenCall, Fragment, str]] = {}
+        """By `id`, calls given a fragment under another index than their own, that fragment, and the text before it."""
+        self._trusted: set[tuple[int, Seen[int]]] = set()
+        """Calls, by `id`, and the other indexes under which they go on."""
 
     @override
     def conclude(self, content: EventContent) -> None:
+        for call, *_ in list(self._doubted.values()):
+            self._know(call)
         super().conclude(content)
         self._at_end = content.end  # Nothing after `[DONE]` belongs to a call.
 
@@ -78,7 +84,7 @@ class ChatCalls(Calls):
         if state is None or fragment.id or fragment.name or fragment.phase is not Phase.MORE:
             return super().take(fragment, event)
         here = state.by_index.get(fragment.index)  # type: ignore[arg-type] # ABSENT and None are never keys
-        if here is None or len(here) > 1:
+        if here is None or len(here) > 1 or self._doubted:
             return super().take(fragment, event)
         call = here[0]
         if state.last is not call:
@@ -109,7 +115,34 @@ class ChatCalls(Calls):
             state.by_id[key] = call
         if fragment.phase is Phase.WHOLE:
             state.message_calls.add(id(call))
+        elif isinstance(call.index, int) and isinstance(fragment.arguments, str) and fragment.arguments:
+            self._judge(call, fragment, event)
         return call
+
+    def _judge(self, call: OpenCall, fragment: Fragment, event: int) -> None:
+        """Decide whether the last fragment under another index than the call's own belongs to the call.
+
+        If a fragment under the call's own index does not continue the text, the one before it was foreign. So was one
+        without an id or an index among fragments that have the index.
+        """
+        doubted, index = self._doubted.get(id(call)), fragment.index
+        if doubted is not None:
+            _, before, text = doubted
+            amid = text and not (nonblank(before.id) or isinstance(before.index, int))
+            if index == call.index and (amid or not call.arguments.continued_by(fragment.arguments)):
+                call.arguments = call.arguments.renewed()
+                call.arguments.add(text)
+            else:
+                self._trusted.add((id(call), before.index))
+            self._know(call)
+        elif index != call.index and (id(call), index) not in self._trusted and not call.arguments.truncated:
+            self._doubted[id(call)] = call, fragment, call.arguments.text()
+            call.unsure_since = event
+
+    def _know(self, call: OpenCall) -> None:
+        """What a call was given is its own, or was taken back."""
+        del self._doubted[id(call)]
+        call.unsure_since = None
 
     @override
     def _end(self, choice: int) -> None:

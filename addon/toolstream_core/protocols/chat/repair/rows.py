@@ -64,9 +64,9 @@ def index(was: Json, should: Json, at: Place) -> Named | None:
     del should
     call = at.one.intended.call
     if was is ABSENT:
-        what = "the call opens" if at.opens else "a continuation comes"
+        message = "the call opens without an index" if at.opens else "a continuation has no index"
         clear = not call.guessed if not at.opens else bool(nonblank(call.id)) or len(at.turn.calls) == 1
-        return Named(MISSING_INDEX, f"{what} without an index", NOTE if clear else None)
+        return Named(MISSING_INDEX, message, NOTE if clear else None)
     if type(was) is not int:
         return Named(ODD_INDEX, f"the index is {was!r}", NOTE if was is None and at.opens else None)
     if at.opens:

@@ -78,6 +78,9 @@ class EntryWriter:
         sent: list[Sent] = []
         first: dict[int, int] = {}
         for at, (part, entry) in enumerate(zip(parts, entries, strict=False)):
+            if part.is_foreign:
+                sent.append(self._foreign(part, entry, number))
+                continue
             key, final = id(part.one), over and last[id(part.one)] == at
             choice, piece = part.fragment.choice, part.piece
             sent.append(self.entry(part.one, choice, piece, entry, number, upto=part.upto, over=final))
@@ -95,6 +98,15 @@ class EntryWriter:
         if kept:
             return {**rest, "tool_calls": kept}
         return {key: value for key, value in rest.items() if key != "tool_calls"}
+
+    def _foreign(self, part: Touched, entry: Came, number: int) -> Sent:
+        """An entry of nobody knows which call: reported, and forwarded unchanged."""
+        one, choice = part.one, self._stream.choice(part.fragment.choice)
+        place = rows.Place(one, self._client.turn(choice), not one.is_open, self._indexes.get(choice, {}))
+        named = rows.index(entry.fields.get("index", ABSENT), one.place, place)
+        if named is not None:
+            self._report(named.row, number, named.message, one.intended.call, severity=named.severity)
+        return Sent(entry.raw, one, changed=False, stays=True)
 
     def _join(self, sent: list[Sent], first: int, number: int) -> None:
         """The last entry is of the same call as the one at `first`: they become one, unless each is whole."""
