@@ -197,11 +197,11 @@ class Meaning:
 
     def _say_all(self, piece: str) -> None:
         """A fragment where each is all arguments so far."""
-        known, was_stale = self.cumulative or "", self.stale
+        known = self.cumulative or ""
         self.stale = len(piece) < len(known) and known.startswith(piece)
         if piece.startswith(known):
             self.cumulative, self.begin = piece, self.letter.size - len(piece)
-        elif not (known.startswith(piece) or was_stale) and piece.strip(WHITE):
+        elif not known.startswith(piece) and piece.strip(WHITE):
             self.cumulative = known + piece
 
     def _suspect(self, piece: str) -> None:

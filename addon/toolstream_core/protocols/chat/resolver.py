@@ -66,14 +66,14 @@ class ChatCalls(Calls):
         self._waiting: dict[int, list[OpenCall]] = {}
         """By choice, the open calls at a finish reason that came while one of them had incomplete arguments."""
         self._doubted: dict[int, tuple[OpenCall, Fragment, str]] = {}
-        """By `id`, calls given a fragment under another index than their own, that fragment, and the text before it."""
-        self._trusted: set[tuple[int, Seen[int]]] = set()
-        """Calls, by `id`, and the other indexes under which they go on."""
+        """By choice, the call given a fragment that may be another's, that fragment, and the text before it."""
+        self._trusted: set[tuple[int, Seen[int], bool]] = set()
+        """Calls, by `id`, with the other index or form in which they go on."""
 
     @override
     def conclude(self, content: EventContent) -> None:
-        for call, *_ in list(self._doubted.values()):
-            self._know(call)
+        for choice in list(self._doubted):
+            self._know(choice)
         super().conclude(content)
         self._at_end = content.end  # Nothing after `[DONE]` belongs to a call.
 
@@ -84,7 +84,7 @@ class ChatCalls(Calls):
         if state is None or fragment.id or fragment.name or fragment.phase is not Phase.MORE:
             return super().take(fragment, event)
         here = state.by_index.get(fragment.index)  # type: ignore[arg-type] # ABSENT and None are never keys
-        if here is None or len(here) > 1 or self._doubted:
+        if here is None or len(here) > 1 or self._doubted or not fragment.well_formed:
             return super().take(fragment, event)
         call = here[0]
         if state.last is not call:
@@ -115,34 +115,36 @@ class ChatCalls(Calls):
             state.by_id[key] = call
         if fragment.phase is Phase.WHOLE:
             state.message_calls.add(id(call))
-        elif isinstance(call.index, int) and isinstance(fragment.arguments, str) and fragment.arguments:
+        elif call is not self._beyond:
             self._judge(call, fragment, event)
         return call
 
     def _judge(self, call: OpenCall, fragment: Fragment, event: int) -> None:
-        """Decide whether the last fragment under another index than the call's own belongs to the call.
+        """Decide whether the last fragment under another index, or in another form, belongs to its call.
 
         If a fragment under the call's own index does not continue the text, the one before it was foreign. So was one
-        without an id or an index among fragments that have the index.
+        in another form, or without an id and an index, between fragments in the usual form under the call's index.
         """
-        doubted, index = self._doubted.get(id(call)), fragment.index
+        own = fragment.well_formed and (fragment.index == call.index or not isinstance(call.index, int))
+        doubted = self._doubted.get(fragment.choice)
         if doubted is not None:
-            _, before, text = doubted
-            amid = text and not (nonblank(before.id) or isinstance(before.index, int))
-            if index == call.index and (amid or not call.arguments.continued_by(fragment.arguments)):
+            given, before, text = doubted
+            if given is call and not fragment.arguments:
+                return
+            amid = text and not (before.well_formed and (nonblank(before.id) or isinstance(before.index, int)))
+            if given is call and own and (amid or not call.arguments.continued_by(fragment.arguments)):
                 call.arguments = call.arguments.renewed()
                 call.arguments.add(text)
             else:
-                self._trusted.add((id(call), before.index))
-            self._know(call)
-        elif index != call.index and (id(call), index) not in self._trusted and not call.arguments.truncated:
-            self._doubted[id(call)] = call, fragment, call.arguments.text()
+                self._trusted.add(_manner(given, before))
+            self._know(fragment.choice)
+        if not (own or call.arguments.truncated or _manner(call, fragment) in self._trusted) and fragment.arguments:
+            self._doubted[fragment.choice] = call, fragment, call.arguments.text()
             call.unsure_since = event
 
-    def _know(self, call: OpenCall) -> None:
+    def _know(self, choice: int) -> None:
         """What a call was given is its own, or was taken back."""
-        del self._doubted[id(call)]
-        call.unsure_since = None
+        self._doubted.pop(choice)[0].unsure_since = None
 
     @override
     def _end(self, choice: int) -> None:
@@ -233,6 +235,11 @@ class ChatCalls(Calls):
             return True
         joined = last.name + name
         return last.arguments.empty and last.name not in self._tools and joined in self._tools
+
+
+def _manner(call: OpenCall, fragment: Fragment) -> tuple[int, Seen[int], bool]:
+    """A call, and the index and form of a fragment of it."""
+    return id(call), fragment.index, fragment.well_formed
 
 
 class OllamaCalls(ChatCalls):

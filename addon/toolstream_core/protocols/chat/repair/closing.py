@@ -164,9 +164,10 @@ class Closing:
             if finish.owed is not None or whole:
                 if finish.owed is not None:
                     self._reporter.because(EARLY_FINISH)
-                out += self.rest_of(choice, number, made=WORDS.is_complete(finish.owed or WORDS.called))
-                reason = self._finishes.honest(finish, turn, finish.owed or WORDS.called)
                 late = finish.owed is not None and any(one.intended.opened_after(finish.event) for one in turn.calls)
+                made = not late and WORDS.is_complete(finish.owed or WORDS.called)
+                out += self.rest_of(choice, number, made=made)
+                reason = self._finishes.honest(finish, turn, finish.owed or WORDS.called)
                 finish.sent = "length" if late and self._reporter.repairs_row(CUT_OFF_CALL) else reason
                 finish.owed = None
                 out.append(self._stream.chunk(choice, {}, number, finish.sent))

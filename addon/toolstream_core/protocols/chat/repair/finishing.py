@@ -81,6 +81,8 @@ class Finishes:
         self._reporter = client.reporter
         self._report, self._on = client.reporter.report, client.reporter.on
         self.by_choice: dict[int, Finish] = {}
+        self.called: set[int] = set()
+        """Choices with calls that are forwarded unchanged."""
 
     def of(self, choice: int) -> Finish:
         """How a choice finishes."""
@@ -101,8 +103,8 @@ class Finishes:
                 continue
             finish.resumed = True
             self._report(EARLY_FINISH, finish.event, f"a fragment comes after finish reason {finish.sent}")
-            if finish.shortened and part.one.intended.half:
-                message = "the answer's end was said amid the arguments"
+            if finish.shortened and part.piece:
+                message = "the finish reason came before the end of the arguments"
                 self._report(CUT_OFF_CALL, number, message, part.one.intended.call)
         for choice, finish in self.by_choice.items() if event.content.text and not self._stream.done else ():
             if finish.sent is not None and says_text(event.frame, choice):
@@ -180,6 +182,8 @@ class Finishes:
         """Tell a finish that says calls where none came."""
         finish = self.of(choice)
         if WORDS.called not in map(WORDS.translated, finish.said) or self._client.turn(choice).calls:
+            return
+        if choice in self.called:
             return
         if any(turn.calls for turn in self._client.turns.values()):
             self._report(SPLIT_CHOICES, finish.event, "the finish reason says calls, which are in another choice")

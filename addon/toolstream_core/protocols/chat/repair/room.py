@@ -82,6 +82,8 @@ class ChatRoom:
     def arrives(self, waiting: Waiting) -> None:
         """As `ProtocolRepair.arrives`."""
         self._stream.arrives(waiting.event)
+        if not self._stream.hears:
+            self._finishes.called.update(one.choice for one in waiting.event.content.fragments)
         if self._finishes.by_choice:
             self._finishes.note(waiting)
         for said in waiting.event.content.finishes:

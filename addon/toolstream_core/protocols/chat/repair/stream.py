@@ -30,7 +30,7 @@ class Stream:
         self.last, self._arrived = 0, -1
         """Numbers of the last event that went, and of the last that came."""
         self.done = self.failed = self.torn = False
-        """Whether `[DONE]` came, an error, an event that nobody can read."""
+        """Whether `[DONE]` came, an error, an event that cannot be read or a fragment of an unknown call."""
         self.unread_at = -1
         """Number of the last event with arguments that nobody reads; -1 for none."""
         self.ends_open = False

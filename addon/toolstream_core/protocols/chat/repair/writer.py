@@ -100,12 +100,16 @@ class EntryWriter:
         return {key: value for key, value in rest.items() if key != "tool_calls"}
 
     def _foreign(self, part: Touched, entry: Came, number: int) -> Sent:
-        """An entry of nobody knows which call: reported, and forwarded unchanged."""
+        """An entry with arguments that are not its call's: reported, and forwarded unchanged."""
         one, choice = part.one, self._stream.choice(part.fragment.choice)
-        place = rows.Place(one, self._client.turn(choice), not one.is_open, self._indexes.get(choice, {}))
-        named = rows.index(entry.fields.get("index", ABSENT), one.place, place)
+        turn, opens = self._client.turn(choice), not one.is_open
+        place = rows.Place(one, turn, opens, self._indexes.get(choice, {}))
+        named = rows.MISNAMED if "parameters" in entry.fields else rows.index(entry.fields.get("index", ABSENT), one.place, place)
         if named is not None:
             self._report(named.row, number, named.message, one.intended.call, severity=named.severity)
+        self._stream.torn = True
+        if opens and part.fresh:
+            self._opened(Written(one, turn, opens, Lack(""), entry.fields), entry.fields, number)
         return Sent(entry.raw, one, changed=False, stays=True)
 
     def _join(self, sent: list[Sent], first: int, number: int) -> None:
