@@ -128,7 +128,11 @@ class StartedCalls(Calls):
         if call is None or (isinstance(index, int) and index >= self.nobodys):
             return None
         arguments = call.arguments
-        if arguments.whole or (arguments.size and call.sure) or (arguments.empty and not _may_begin(fragment.arguments)):
+        if (
+            arguments.whole
+            or (arguments.size and call.sure)
+            or (arguments.empty and not _may_begin(fragment.arguments))
+        ):
             return None
         if not arguments.empty and arguments.restarted_by(fragment.arguments):
             return None

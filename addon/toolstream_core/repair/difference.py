@@ -37,7 +37,11 @@ def lack(one: ClientCall, piece: str, *, upto: int | None = None, over: bool = F
     text, row, stands = intended.text(over=over)
     has = one.text.text
     if intended.meaning.cumulative is not None:
-        return Lack(text[len(has) :], row) if text.startswith(has) and not intended.meaning.stale else Lack(piece, row, contradicts=True)
+        return (
+            Lack(text[len(has) :], row)
+            if text.startswith(has) and not intended.meaning.stale
+            else Lack(piece, row, contradicts=True)
+        )
     raw = intended.arguments.text()
     if upto is not None:
         came = raw[: max(upto - intended.meaning.begin, 0)]

@@ -47,7 +47,12 @@ class Closing:
         turn = self._writer.turn(choice)
         turn.settle()
         for one in turn.unfinished():
-            if id(one) in here or one.text.free or one.intended.nothing or (not one.is_open and self._client.doubles(one)):
+            if (
+                id(one) in here
+                or one.text.free
+                or one.intended.nothing
+                or (not one.is_open and self._client.doubles(one))
+            ):
                 continue
             if self._client.policy.holds:
                 gone = self._held(one, choice, number, over=made or over)
@@ -139,8 +144,14 @@ class Closing:
         for choice, turn in list(self._client.turns.items()):
             finish = self._finishes.of(choice)
             self._finishes.without_calls(choice)
-            out += self.rest_of(choice, number, made=WORDS.is_complete(finish.owed or finish.sent or ""), over=not finish.said)
-            if self._stream.failed or finish.sent is not None or not any(not one.intended.nothing for one in turn.calls):
+            out += self.rest_of(
+                choice, number, made=WORDS.is_complete(finish.owed or finish.sent or ""), over=not finish.said
+            )
+            if (
+                self._stream.failed
+                or finish.sent is not None
+                or not any(not one.intended.nothing for one in turn.calls)
+            ):
                 continue
             whole = not self._stream.torn and all(self._is_over(one) for one in turn.calls)
             if finish.owed is not None:
@@ -157,7 +168,9 @@ class Closing:
     def _missing_finishes(self, number: int, *, cut: bool = False) -> list[Frame]:
         """The finishes that the body's end lacks."""
         out: list[Frame] = []
-        called = [(number, turn, self._finishes.of(number)) for number, turn in self._client.turns.items() if turn.calls]
+        called = [
+            (number, turn, self._finishes.of(number)) for number, turn in self._client.turns.items() if turn.calls
+        ]
         lacking = [one for one in called if one[2].sent is None]
         whole = not cut and any(finish.owed is None for _, _, finish in lacking) and self._lacks_finish()
         for choice, turn, finish in lacking:

@@ -164,7 +164,9 @@ class Finishes:
     def honest(self, finish: Finish, turn: Turn, reason: str) -> str:
         """The reason, or `length` where it says that calls were made and one is half."""
         half = any(one.intended.half for one in turn.unfinished())
-        finish.shortened = reason in {WORDS.complete, WORDS.called} and half and self._reporter.repairs_row(CUT_OFF_CALL)
+        finish.shortened = (
+            reason in {WORDS.complete, WORDS.called} and half and self._reporter.repairs_row(CUT_OFF_CALL)
+        )
         return "length" if finish.shortened else reason
 
     def whole(self, turn: Turn) -> bool:

@@ -148,9 +148,7 @@ class ChatRoom:
         """As `ProtocolRepair.is_cut`."""
         return (frame.data or b"").strip() != b"[DONE]" and not isinstance(frame.json, dict)
 
-    def _choice(
-        self, raw: Json, number: int, waiting: Waiting, following: Waiting | None, before: list[Frame]
-    ) -> Json:
+    def _choice(self, raw: Json, number: int, waiting: Waiting, following: Waiting | None, before: list[Frame]) -> Json:
         """What becomes of a choice; the same object where it goes as it came."""
         if not isinstance(raw, dict):
             return raw

@@ -140,7 +140,11 @@ def form(was: Json, should: Json, at: Place) -> Named | None:
         return Named(NULL_ARGUMENTS, "the arguments are null")
     if was is ABSENT:
         return Named(NULL_ARGUMENTS, "the call opens without arguments") if at.opens else None
-    return None if isinstance(was, str) else Named(OBJECT_ARGUMENTS, f"the arguments are no text, but {type(was).__name__}")
+    return (
+        None
+        if isinstance(was, str)
+        else Named(OBJECT_ARGUMENTS, f"the arguments are no text, but {type(was).__name__}")
+    )
 
 
 def misnamed(was: Json, should: Json, at: Place) -> Named | None:

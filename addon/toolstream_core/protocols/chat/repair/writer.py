@@ -104,7 +104,11 @@ class EntryWriter:
         one, choice = part.one, self._stream.choice(part.fragment.choice)
         turn, opens = self._client.turn(choice), not one.is_open
         place = rows.Place(one, turn, opens, self._indexes.get(choice, {}))
-        named = rows.MISNAMED if "parameters" in entry.fields else rows.index(entry.fields.get("index", ABSENT), one.place, place)
+        named = (
+            rows.MISNAMED
+            if "parameters" in entry.fields
+            else rows.index(entry.fields.get("index", ABSENT), one.place, place)
+        )
         if named is not None:
             self._report(named.row, number, named.message, one.intended.call, severity=named.severity)
         self._stream.torn = True
@@ -256,7 +260,10 @@ class EntryWriter:
         meant: Fields = {"index": at.turn.next_place if at.opens else one.place}
         kind = was.get("type", ABSENT)
         if at.opens:
-            meant |= {"id": self._identity(one, at.turn), "type": kind if kind and isinstance(kind, str) else "function"}
+            meant |= {
+                "id": self._identity(one, at.turn),
+                "type": kind if kind and isinstance(kind, str) else "function",
+            }
             if one.intended.call.name:
                 meant["name"] = one.intended.tool
             else:
