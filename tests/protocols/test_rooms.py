@@ -24,7 +24,6 @@ from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.protocols.registry import PROTOCOLS
-from toolstream_core.stages.stage import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +66,7 @@ def test_a_room_exports_stages(protocol: WireProtocol) -> None:
     """Repairs, injectors and shapes are classes, or make stages, of the types that the rest of the code asks for."""
     assert bool(protocol.repairs) is not protocol.read_only
     assert all(callable(one) for one in protocol.repairs)
-    assert all(issubclass(one, Stage) for one in protocol.shapes.values())
+    assert all(callable(one) for one in protocol.shapes.values())
     assert all(callable(one) for one in protocol.injectors.values())
     assert isinstance(protocol.api, Api)
 

@@ -92,8 +92,6 @@ class Turn:
         """The ids that the client has."""
         self.next_place = 0
         """Where the client would have the next call."""
-        self.left_out = False
-        """Whether a call was not sent, so that later ones move up."""
         self._open: dict[int, ClientCall] = {}
         """Calls that may lack something, by `order`."""
         self._undecided: dict[int, ClientCall] = {}

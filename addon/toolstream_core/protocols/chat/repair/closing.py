@@ -55,9 +55,7 @@ class Closing:
             ):
                 continue
             if self._client.policy.holds:
-                gone = self._held(one, choice, number, over=made or over)
-                turn.left_out = turn.left_out or not (gone or one.is_open)
-                out += gone
+                out += self._held(one, choice, number, over=True)
                 continue
             more = lack(one, "", upto=one.came, over=True)
             if more.contradicts:
@@ -114,8 +112,12 @@ class Closing:
 
     def held(self) -> list[Frame]:
         """What a policy keeps back, as it came."""
-        calls = [(number, one) for number, turn in self._client.turns.items() for one in turn.calls if one.held]
-        return [self._stream.chunk(number, {"tool_calls": [one.held]}, self._stream.last) for number, one in calls]
+        out: list[Frame] = []
+        for one in self._client.held:
+            choice = self._stream.choice(one.intended.call.choice)
+            out.append(self._stream.chunk(choice, {"tool_calls": [one.held]}, self._stream.last))
+            one.held = None
+        return out
 
     def is_early_total(self, frame: Frame) -> bool:
         """Whether the event is the total of the tokens, which comes last, and calls lack their finish."""

@@ -281,8 +281,6 @@ class EntryWriter:
         """Report how a field differs, under its name: whether it is to be mended."""
         field, was, should = one
         call, named, more = at.one.intended.call, rows.BY_FIELD[field](was, should, place), at.more
-        if field == "index" and at.turn.left_out:
-            return True
         if field == "arguments" and was is ABSENT and "parameters" in at.was:
             named = rows.MISNAMED
         elif field == "arguments" and named is None and more.row is not None:
