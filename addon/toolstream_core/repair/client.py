@@ -75,7 +75,8 @@ class ClientCall:
 
     def got(self, text: str, *, as_came: bool) -> None:
         """More of its arguments was sent; `as_came`: with it, all that was sent is what came first."""
-        self.text.add(text, self.intended.arguments, as_came=as_came)
+        if not self.text.free:
+            self.text.add(text, self.intended.arguments, as_came=as_came)
 
     def skipped(self, passed: SkippedRun) -> None:
         """Plain fragments were forwarded unseen."""

@@ -93,6 +93,11 @@ class IntendedCall:
         return self.may_be_placeholder
 
     @property
+    def is_too_long(self) -> bool:
+        """Whether its arguments are longer than what is kept: the rest of them is forwarded unchanged."""
+        return self.call.arguments.truncated or self.arguments.truncated
+
+    @property
     def is_guessed(self) -> bool:
         """Whether the last fragment may be another call's."""
         return not (self.settled or self.call.sure)

@@ -129,6 +129,7 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
         piece = fragment.arguments if isinstance(fragment.arguments, str) else ""
         if fragment.phase is Phase.MORE:
             one.intended.came(piece)
+            one.text.free = one.text.free or one.intended.is_too_long
         self.client.turn_of(one).note(one)
         guess = call.arguments if call.unsure_since == number else None
         return Touched(fragment, one, call.arguments.size, fresh, guess)

@@ -182,7 +182,7 @@ class EntryWriter:
         if more.contradicts or more.stands:
             self._names(one, more)
         one.text.free = one.text.free or more.contradicts
-        if over and not more.text and not one.text.text.strip():
+        if over and not (one.text.free or more.text or one.text.text.strip()):
             return self.empty(one, choice, number) or more
         return more
 
