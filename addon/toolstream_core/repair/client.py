@@ -95,6 +95,16 @@ class Turn:
         """Where the client would have the next call."""
         self._open: dict[int, ClientCall] = {}
         """Calls that may lack something, by `order`."""
+        self._changed: dict[int, ClientCall] = {}
+        """Calls of which something came since they were last judged."""
+        self._unsettled: dict[int, ClientCall] = {}
+        """Calls of which something came since they were last settled."""
+        self._half: set[int] = set()
+        self._lacking: set[int] = set()
+        self._broken: set[int] = set()
+        self._anonymous: set[int] = set()
+        """Positions of calls that are incomplete, that lack a part or all arguments, that no finish makes complete, and
+        of arguments without a call."""
         self._undecided: dict[int, ClientCall] = {}
         """Those of which all that came may stand for what follows."""
         self._of_id: dict[str, list[ClientCall]] = {}
@@ -108,13 +118,14 @@ class Turn:
         for before in self.calls[-1:]:
             if before.intended.nothing:
                 before.intended.settle()
+                self._changed[before.order] = before
         self.calls.append(one)
         return one
 
     def note(self, one: ClientCall) -> None:
         """A fragment of a call came: update what is known of this call and of others."""
         intended, call = one.intended, one.intended.call
-        self._open[one.order] = one
+        self._open[one.order] = self._changed[one.order] = self._unsettled[one.order] = one
         if one.is_open and intended.is_placeholder is not None:
             return
         of_id = self._of_id.setdefault(call.id, []) if call.id else []
@@ -133,7 +144,48 @@ class Turn:
             verdict = intended.replaces_placeholder
             for one_of_them in (one, *self._undecided.values()):
                 one_of_them.intended.is_placeholder = verdict
+            self._changed |= self._undecided
             self._undecided.clear()
+
+    def skipped(self, one: ClientCall) -> None:
+        """Plain fragments of a call were forwarded unseen."""
+        self._changed[one.order] = one
+
+    @property
+    def has_half(self) -> bool:
+        """Whether the arguments of a call have begun and are not complete."""
+        self._judge()
+        return bool(self._half)
+
+    @property
+    def has_anonymous(self) -> bool:
+        """Whether arguments came without a call."""
+        self._judge()
+        return bool(self._anonymous)
+
+    @property
+    def lacks(self) -> bool:
+        """Whether a call lacks a part, or has no arguments."""
+        self._judge()
+        return bool(self._lacking)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all calls are complete once the response has said how it finished."""
+        self._judge()
+        return self.next_place > 0 and not self._broken
+
+    def _judge(self) -> None:
+        for order, one in self._changed.items():
+            intended = one.intended
+            for found, holds in (
+                (self._half, intended.half),
+                (self._lacking, intended.lacks),
+                (self._broken, not (intended.nothing or intended.whole)),
+                (self._anonymous, not (intended.call.id or intended.call.name or intended.call.arguments.empty)),
+            ):
+                (found.add if holds else found.discard)(order)
+        self._changed.clear()
 
     def placed(self, place: Json) -> None:
         """The client has a call there."""
@@ -161,8 +213,10 @@ class Turn:
 
     def settle(self) -> None:
         """Nothing follows that could change what has come."""
-        for one in self.unfinished():
+        for one in self._unsettled.values():
             one.intended.settle()
+        self._changed |= self._unsettled
+        self._unsettled.clear()
 
 
 def is_clean(one: ClientCall) -> bool:

@@ -120,6 +120,7 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
                 if row is not None:
                     self.report(row, number, row.meaning, call)
             one.skipped(passed)
+            self.client.turn_of(one).skipped(one)
         self.room.skipped(passed.first + passed.events - 1)
 
     def _touched(self, fragment: Fragment, call: OpenCall, number: int) -> Touched:

@@ -151,7 +151,7 @@ class Finishes:
         if foreign and self._report(FOREIGN_FINISH, at, f"the finish reason is {reason}"):
             value = WORDS.translated(reason)
         settled = finish.sent is not None and not finish.resumed
-        if value != WORDS.complete or settled or not self.whole(turn):
+        if value != WORDS.complete or settled or not turn.whole:
             return value
         return WORDS.called if self._report(WRONG_FINISH, at, "finish reason stop although calls were made") else value
 
@@ -163,22 +163,17 @@ class Finishes:
 
     def honest(self, finish: Finish, turn: Turn, reason: str) -> str:
         """The reason, or `length` where it says that calls were made and one is half."""
-        half = any(one.intended.half for one in turn.unfinished())
+        half = turn.has_half
         finish.shortened = (
             reason in {WORDS.complete, WORDS.called} and half and self._reporter.repairs_row(CUT_OFF_CALL)
         )
         return "length" if finish.shortened else reason
 
-    def whole(self, turn: Turn) -> bool:
-        """Whether all calls are whole once the answer has said how it finished."""
-        lacking = [one for one in turn.unfinished() if not one.intended.nothing]
-        return turn.next_place > 0 and all(one.intended.whole for one in lacking)
-
     def closed(self, finish: Finish, turn: Turn) -> bool:
         """Whether a finish is behind all calls, or they need none."""
         if finish.resumed:
             return all(one.intended.sound or one.intended.nothing for one in turn.unfinished())
-        return self.whole(turn)
+        return turn.whole
 
     def without_calls(self, choice: int) -> None:
         """Tell a finish that says calls where none came."""

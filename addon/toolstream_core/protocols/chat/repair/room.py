@@ -21,7 +21,6 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.repair.calls import Client
-    from toolstream_core.repair.client import Turn
     from toolstream_core.repair.contract import Touched, Waiting
     from toolstream_core.wire.frame import Frame
 
@@ -88,7 +87,7 @@ class ChatRoom:
             self._finishes.note(waiting)
         for said in waiting.event.content.finishes:
             turn = self._writer.turn(said.choice)
-            if said.reason and not (WORDS.is_complete(said.reason) and _lacking(turn)):
+            if said.reason and not (WORDS.is_complete(said.reason) and turn.lacks):
                 turn.settle()
 
     def waits(self, first: Waiting, following: Waiting | None) -> bool:
@@ -103,7 +102,7 @@ class ChatRoom:
             return True
         if not (self._on(CUT_OFF_CALL) or self._on(EMPTY_ARGUMENTS)):
             return False
-        return any(WORDS.is_complete(one.reason) and _lacking(self._writer.turn(one.choice)) for one in reasons)
+        return any(WORDS.is_complete(one.reason) and self._writer.turn(one.choice).lacks for one in reasons)
 
     def frames(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
         """As `ProtocolRepair.frames`."""
@@ -182,11 +181,6 @@ class ChatRoom:
         if number and self._stream.folds(number):
             out = {**out, "index": 0}
         return out
-
-
-def _lacking(turn: Turn) -> bool:
-    """Whether a call of a turn lacks a part, or has no arguments."""
-    return any(one.intended.lacks for one in turn.unfinished())
 
 
 def _says(choice: Json) -> bool:

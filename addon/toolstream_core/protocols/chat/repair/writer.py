@@ -213,11 +213,9 @@ class EntryWriter:
         meaning = one.intended
         if not meaning.silent or not meaning.call.name or self._stream.failed:
             return None
-        half = any(other.intended.half for other in self.turn(choice).unfinished())
-        if half or any(map(is_cut, self._finishes.of(choice).said)):
+        if self.turn(choice).has_half or any(map(is_cut, self._finishes.of(choice).said)):
             return None
-        unfinished = [other.intended.call for turn in self._client.turns.values() for other in turn.unfinished()]
-        astray = any(not (call.id or call.name or call.arguments.empty) for call in unfinished)
+        astray = any(turn.has_anonymous for turn in self._client.turns.values())
         if astray or self._stream.unread_at >= next(iter(meaning.call.runs)):
             return None
         if not meaning.may_be_empty:
