@@ -213,7 +213,7 @@ class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
             or type(index) is not type(block.index)
         ):
             return None
-        if fragment.id is not ABSENT or fragment.name is not ABSENT or form.get(said, ARGUMENTS) is not piece:
+        if fragment.id is not ABSENT or fragment.name is not ABSENT or form.get(said, ARGUMENTS) != piece:
             return None
         if not (block.meaning.is_inside and block.kind == form.get(said, TYPE)):
             return None
