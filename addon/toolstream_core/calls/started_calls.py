@@ -128,7 +128,11 @@ class StartedCalls(Calls):
         if call is None or (isinstance(index, int) and index >= self.nobodys):
             return None
         arguments = call.arguments
-        if arguments.whole or (arguments.size and call.sure) or (arguments.empty and not _may_begin(fragment.arguments)):
+        if (
+            arguments.whole
+            or (arguments.size and call.sure)
+            or (arguments.empty and not _may_begin(fragment.arguments))
+        ):
             return None
         if not arguments.empty and arguments.restarted_by(fragment.arguments):
             return None
@@ -166,7 +170,7 @@ class StartedCalls(Calls):
             call.unsure_since = None
 
     def _check(self, call: OpenCall, own: Fragment) -> None:
-        """A delta comes under the index of the call itself: what it was given before is its own if this goes on with it."""
+        """A delta under the call's own index: what the call was given before is its own if this goes on with it."""
         if _goes_on(call.arguments, own.arguments):
             self._know()
         else:

@@ -20,19 +20,19 @@ from toolstream_core.defects.framing import (
     NULL_USAGE,
 )
 from toolstream_core.repair.blocks import arguments as truth
-from toolstream_core.repair.blocks.events import BlockEvents
 from toolstream_core.repair.blocks.form import (
     REASON,
     USAGE,
     What,
 )
 from toolstream_core.repair.blocks.message import Block, Sent
-from toolstream_core.repair.blocks.order import BlockOrder
-from toolstream_core.repair.blocks.stream import BlockStream
 
 if TYPE_CHECKING:
     from toolstream_core.model import Event, Json
+    from toolstream_core.repair.blocks.events import BlockEvents
     from toolstream_core.repair.blocks.form import Said
+    from toolstream_core.repair.blocks.order import BlockOrder
+    from toolstream_core.repair.blocks.stream import BlockStream
 
 
 class MessageEnd:
@@ -172,7 +172,7 @@ class MessageEnd:
         """The body ends before the answer does: what says that a half call is over does not go."""
         half = {id(call) for call in self.context.half_calls()} if self._stream.on(CUT_OFF_CALL) else set()
         for block in self.message.blocks:
-            if id(block.call) in half and block.waiting and (said := block.waiting[-1].said) and said.what is What.STOP:
+            if id(block.call) in half and block.waiting and block.waiting[-1].said.what is What.STOP:
                 self._stream.because(CUT_OFF_CALL)
                 block.waiting.pop()
                 self.message.waiting -= 1

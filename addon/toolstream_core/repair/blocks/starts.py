@@ -27,7 +27,6 @@ from toolstream_core.defects.identity import (
     MISSING_TYPE,
 )
 from toolstream_core.model import ABSENT
-from toolstream_core.repair.blocks.events import BlockEvents
 from toolstream_core.repair.blocks.form import (
     ARGUMENTS,
     ID,
@@ -36,13 +35,14 @@ from toolstream_core.repair.blocks.form import (
     TYPE,
 )
 from toolstream_core.repair.blocks.message import Block, Sent, Waiting
-from toolstream_core.repair.blocks.stream import BlockStream
 from toolstream_core.stages.repair.identity import judge_id, judge_name
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Json
+    from toolstream_core.repair.blocks.events import BlockEvents
+    from toolstream_core.repair.blocks.stream import BlockStream
 
 _SPACE: Final = re.compile(r"\s+")
 
