@@ -32,7 +32,7 @@ MESSAGES: Final = {
     SPLIT_SURROGATE.name: "a delta ends with half of a surrogate pair",
     TRAILING_GARBAGE.name: "other text follows the arguments",
     MERGED_CALLS.name: "arguments of another call follow complete ones",
-    REPLAYED_ARGUMENTS.name: "the whole arguments came again",
+    REPLAYED_ARGUMENTS.name: "the complete arguments came again",
 }
 
 

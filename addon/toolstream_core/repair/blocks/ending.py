@@ -67,7 +67,7 @@ class MessageEnd:
         words = form.words
         meant = words.translated(reason)
         if meant == words.called and not self.message.calls:
-            self._stream.report(MISSING_CALLS, number, f"the finish reason says {words.called} and no call came")
+            self._stream.report(MISSING_CALLS, number, f"the finish reason is {words.called} and no call came")
         wanted = words.wanted(reason, runs=runs)
         if meant != reason:
             foreign = self._stream.report(FOREIGN_FINISH, number, f"the finish reason is {reason}")
@@ -178,7 +178,7 @@ class MessageEnd:
                 self.message.waiting -= 1
 
     def flush(self, *, clean: bool) -> None:
-        """The body has ended, or breaks: what was kept goes; what says that half a call is over does not."""
+        """The body has ended, or the connection: what was withheld is sent, but for what ends an incomplete call."""
         del clean
         for block in self.message.blocks:
             if block.call is not None and block.sent is Sent.OPEN and not self.message.done:

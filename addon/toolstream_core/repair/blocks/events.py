@@ -87,7 +87,7 @@ class BlockEvents:
         self._stream.pass_on(one.event.frame, said, wanted, first=one.first)
 
     def _more(self, block: Block, call: OpenCall, one: Waiting, came: Json) -> Json:
-        """What the client lacks of the arguments with this event; `came` if what it has contradicts the intended ones."""
+        """What the client lacks of the arguments with this event; `came` if what it has contradicts them."""
         had, arguments, meaning = block.text, call.arguments, block.meaning
         piece = truth.text_of(came)
         source = meaning.source
@@ -127,10 +127,10 @@ class BlockEvents:
             block.text.free = self.message.lost = True
 
     def _late(self, block: Block, call: OpenCall, one: Waiting) -> bool:
-        """A delta after the stop of its block: it goes as it came, unless the stop was added and the delta adds nothing."""
+        """A delta after its stop: it goes as it came, unless the stop was added and the delta adds nothing."""
         goal = truth.intended(block, call, over=True).text
         if goal == block.text.text:
-            why = "the whole arguments came again"
+            why = "the complete arguments came again"
             if block.sent is Sent.ENDED or self._stream.report(REPLAYED_ARGUMENTS, self._stream.number, why, call):
                 return True
         if self.arguments_of(one):

@@ -211,7 +211,7 @@ class Message:
     done: bool = False
     """Whether the last event has come."""
     over: bool = False
-    """Whether a stop of a call that is half waits no longer: what it means is decided behind all stages."""
+    """Whether the stop of an incomplete call waits no longer: the last stage decides about it."""
     moved: bool = False
     """Whether any block has another place than its index."""
 

@@ -60,7 +60,7 @@ class BlockStarts:
             self._start_again(block, one)
             return
         if self.is_double(block) and self._stream.report(
-            DOUBLED_CALL, self._stream.now, "the call was said before", block.call
+            DOUBLED_CALL, self._stream.now, "the call repeats an earlier one", block.call
         ):
             block.sent = Sent.LEFT_OUT
             self.message.started += 1
@@ -198,7 +198,7 @@ class BlockStarts:
             return {}
         if isinstance(came, str) and came.lstrip()[:1] not in {"{", '"', "n"}:
             self._stream.report(
-                PREFILLED_ARGUMENTS, self._stream.number, "the block starts with text that is no arguments", call
+                PREFILLED_ARGUMENTS, self._stream.number, "the block starts with text that is not arguments", call
             )
             block.text.free = True
             return {}
