@@ -165,7 +165,7 @@ CEILINGS = [
     ("openai-responses", "cumulative-arguments", 96),
     ("anthropic", "offset-index", 115),
     ("anthropic", "reused-index", 106),
-    ("anthropic", "missing-id", 163),
+    ("anthropic", "missing-id", 166),
     ("anthropic", "cumulative-arguments", 164),
     ("gemini", "decorated-name", 101),
     ("gemini", "double-encoded-arguments", 103),

@@ -81,7 +81,7 @@ class BlockEvents:
             else:
                 more, block.text.free = came if isinstance(came, str) else "", True
         block.text.add(more if isinstance(more, str) else "", block.meaning.source)
-        if not (free or block.mended or block.unfit) and (why_not := truth.contradiction(block, call)) is not None:
+        if not (free or block.unfit) and (why_not := truth.contradiction(block, call)) is not None:
             self._stream.report(why_not[0], self._stream.number, why_not[1], call)
             block.unfit = True
         self._stream.pass_on(one.event.frame, said, wanted, first=one.first)

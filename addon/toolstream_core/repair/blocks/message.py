@@ -154,7 +154,7 @@ class Block:
 
     def note_taken_back(self) -> None:
         """If the arguments that the call got are another's after all, nothing of its own came with what waits."""
-        if self.call is None or self.call.arguments is self.meaning.letter:
+        if self.call is None or self.call.arguments is self.meaning.came:
             return
         self.meaning, self.seen = Meaning(self.call.arguments), 0
         self.text = ClientText(self.call.arguments)

@@ -88,6 +88,7 @@ class BlockOrder:
             return
         if one.said.what is What.STOP and not (block.stopped or one.guessed):
             block.stopped = block.decided = True
+            block.meaning.settle()
         if block.sent is Sent.LEFT_OUT:
             self._again_left_out(block, one)
             return
@@ -255,7 +256,7 @@ class BlockOrder:
             return self._who_is_open(block)
         if one.said.what is not What.DELTA:
             return False
-        if one.guessed and not call.sure:
+        if (one.guessed and not call.sure) or (block.meaning.suspect is not None and one.size == call.arguments.size):
             return True
         return self.form.get(one.said, ARGUMENTS) is not ABSENT and block.may_stand_for_more
 
@@ -290,6 +291,7 @@ class BlockOrder:
         """Nothing comes any more that could change what waits."""
         for block in self.message.blocks[self.message.turn :]:
             block.settled = block.decided = True
+            block.meaning.settle()
         self._advance(all_go=True)
         for block in self.message.blocks:
             if block.waiting:

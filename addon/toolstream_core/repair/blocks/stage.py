@@ -210,6 +210,8 @@ class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
             return None
         if not (fragment.well_formed and isinstance(piece, str) and piece and piece[-1] < "\ud800"):
             return None
+        if piece.lstrip()[:1] in {"{", ""}:  # it may be all arguments so far
+            return None
         text, arguments, index = block.text, call.arguments, form.get(said, INDEX)
         if block.sent is not Sent.OPEN or block.foreign or text.free or message.done:
             return None
