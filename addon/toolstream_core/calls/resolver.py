@@ -153,7 +153,7 @@ class Calls:
 
     def _fill(self, call: OpenCall, fragment: Fragment) -> None:
         if fragment.name is not ABSENT and fragment.name:
-            call.name = self._joined_name(call, nonblank(fragment.name)) if call.name else nonblank(fragment.name)
+            call.name = _joined_name(call, nonblank(fragment.name)) if call.name else nonblank(fragment.name)
         if fragment.phase is Phase.MORE:
             if isinstance(fragment.arguments, str):
                 call.arguments.add(fragment.arguments)
@@ -163,13 +163,6 @@ class Calls:
             call.id = nonblank(fragment.id)
         if not call.item_id and fragment.item_id is not ABSENT:
             call.item_id = nonblank(fragment.item_id)
-
-    def _joined_name(self, call: OpenCall, name: str) -> str:
-        """A later name joins while no arguments have come, or if both make an offered tool's; as `_longer_name`."""
-        joined = call.name + name
-        if call.name not in self._tools and joined in self._tools:
-            return joined
-        return _longer_name(call, name)
 
     def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:
         """Every phase but a delta's: what it says counts where the deltas have not said it whole."""
@@ -219,7 +212,7 @@ def same_arguments(one: str, other: str) -> bool:
     return one == other or meaning(one) == meaning(other)
 
 
-def _longer_name(call: OpenCall, name: str) -> str:
+def _joined_name(call: OpenCall, name: str) -> str:
     """A later name joins while no arguments have come, replaces where it extends, and repeats where it is equal."""
     if not name or name == call.name:
         return call.name

@@ -170,7 +170,7 @@ class StartedCalls(Calls):
             call.unsure_since = None
 
     def _check(self, call: OpenCall, own: Fragment) -> None:
-        """A delta comes under the index of the call itself: what it was given before is its own if this goes on with it."""
+        """A delta under the call's own index: what the call was given before is its own if this goes on with it."""
         if call.arguments.continued_by(own.arguments):
             self._know()
         else:

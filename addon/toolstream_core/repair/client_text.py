@@ -28,11 +28,6 @@ class ClientText:
         """What the client has."""
         return self._source.text()[: self.size] if self._copy is None else self._copy
 
-    @property
-    def is_length(self) -> bool:
-        """Whether the client's text is the first part of the source."""
-        return self._copy is None
-
     def is_in_step(self, source: ArgumentText, size: int) -> bool:
         """Whether the client has the first `size` characters of `source`, and nothing else."""
         if source is not self._source and not self.size and self._copy is None:

@@ -32,7 +32,7 @@ def is_withheld(meaning: Meaning, text: ClientText) -> bool:
 def skip(meaning: Meaning, text: ClientText, passed: str, last: str) -> None:
     """Plain fragments were forwarded unseen, and are in the letter already; `last` is the last of them."""
     source = meaning.source
-    in_step = text.is_in_step(source, source.size - (len(passed) if source is meaning.letter else 0))
+    in_step = text.is_in_step(source, source.size - (len(passed) if source is meaning.came else 0))
     meaning.skip(passed, last)
     if in_step:
         text.grow(len(passed))
@@ -40,7 +40,7 @@ def skip(meaning: Meaning, text: ClientText, passed: str, last: str) -> None:
 
 def judge_unseen(meaning: Meaning, text: ClientText, piece: str) -> Row | None:
     """A fragment was forwarded unseen, after the meaning was decided: why it is not what the client needs."""
-    meaning.add(piece, meaning.letter)
+    meaning.add(piece, meaning.came)
     said = meaning.read(over=False)
     if not text.free:
         has = text.text

@@ -31,8 +31,8 @@ class Meaning:
     """The intended arguments of one call: `add` each fragment, `read` at any time."""
 
     __slots__ = (
-        "_half", "_known", "_own", "_tail", "_whole", "as_it_came", "begin", "cumulative", "free", "letter", "row",
-        "stale", "suspect",
+        "_half", "_known", "_own", "_shift", "_tail", "_whole", "as_it_came", "begin", "came", "cumulative", "free",
+        "letter", "row", "stale", "suspect",
     )  # fmt: skip
 
     def __init__(self, letter: ArgumentText) -> None:
@@ -42,12 +42,16 @@ class Meaning:
         self._reset(letter)
 
     def _reset(self, letter: ArgumentText) -> None:
-        self.letter = letter
+        self.came = letter
         """The fragments that came, joined."""
+        self.letter = letter
+        """The same without a placeholder before the arguments."""
+        self._shift = 0
+        """Characters of that placeholder."""
         self._own: ArgumentText | None = None
         """The intended text, from where it differs from the letter."""
         self.begin = 0
-        """Where in the letter the arguments begin."""
+        """Where in what came the arguments begin."""
         self._whole: str | None = None
         """The object that is complete, where something follows it."""
         self._tail = ""
@@ -84,9 +88,11 @@ class Meaning:
 
     def read(self, *, over: bool) -> Reading:
         """The intended arguments as far as they are certain; `over`: nothing more comes."""
-        size = self.letter.size
+        size = self.came.size
         if self._known is None or self._known[:2] != (size, over):
-            self._known = size, over, self._read(over=over)
+            said = self._read(over=over)
+            named = said if said.row is not None or not self._shift else said._replace(row=PLACEHOLDER_ARGUMENTS)
+            self._known = size, over, named
         return self._known[2]
 
     def _read(self, *, over: bool) -> Reading:
@@ -103,8 +109,8 @@ class Meaning:
     @property
     def may_be_placeholder(self) -> bool:
         """Whether all that came is `{}` or `null`, which may stand for what follows."""
-        letter = self.letter
-        return not letter.empty and letter.size <= LONGEST_PLACEHOLDER and is_placeholder(letter.text())
+        came = self.came
+        return not came.empty and came.size <= LONGEST_PLACEHOLDER and is_placeholder(came.text())
 
     @property
     def is_inside(self) -> bool:
@@ -120,11 +126,13 @@ class Meaning:
 
     def add(self, piece: str, letter: ArgumentText) -> None:
         """The next fragment, which `letter` has already. Another `letter` than before: the arguments came otherwise."""
-        if letter is not self.letter:
+        if letter is not self.came:
             self._reset(letter)
         if not piece:
             return
         self._known = None
+        if self._shift:
+            self.letter.add(piece)
         if self._own is not None:
             self._grow(piece)
         elif self.cumulative is not None:
@@ -137,21 +145,25 @@ class Meaning:
     def skip(self, text: str, last: str) -> None:
         """Plain fragments were forwarded unseen."""
         self._known = None
+        if self._shift:
+            self.letter.add_plain(text, last)
         if self._own is not None:
             self._own.add_plain(text, last)
 
     def begin_at(self, begin: int) -> None:
-        """The arguments begin anew at a position of the letter."""
+        """The arguments begin anew at a position of what came."""
         self._own, self.begin, self._whole, self._known = self._beside(), begin, None, None
-        self._own.add(self.letter.text()[begin:])
+        self._own.add(self.came.text()[begin:])
 
     def settle(self) -> None:
         """No later fragment decides what the last one means."""
-        self.suspect = None
+        suspect, self.suspect = self.suspect, None
+        if suspect is not None and not self.letter.ended and is_object(suspect):
+            self.cumulative, self.begin, self._known = suspect, self.came.size - len(suspect), None
 
     def _beside(self) -> ArgumentText:
         """A text beside the letter, within the same room."""
-        return ArgumentText(room=self.letter.room)
+        return ArgumentText(room=self.came.room)
 
     def _judge(self, piece: str) -> None:
         """Whether the intended text differs from the letter from this fragment on."""
@@ -159,15 +171,27 @@ class Meaning:
         if HIGH <= piece[-1] < LOW:
             self._own, self.row, self._half = self._beside(), SPLIT_SURROGATE, piece[-1]
             self._own.add(paired(letter.text()[:-1]))
-        elif len(piece) < letter.size <= len(piece) + LONGEST_PLACEHOLDER and piece.lstrip(WHITE).startswith("{"):
-            before = letter.text()[: -len(piece)]
-            if before.strip(WHITE) and is_placeholder(before) and not is_placeholder(piece):
-                self._own, self.row, self.begin = self._beside(), PLACEHOLDER_ARGUMENTS, len(before)
-                self._own.add(piece)
-        elif letter.spilled and (whole := letter.ended_object()) is not None and letter.text().startswith(whole):
+        elif not self._shift and self._follows_placeholder(piece):
+            self._shift = self.begin = letter.size - len(piece)
+            self.letter = self._beside()
+            self.letter.add(piece)
+        elif (
+            letter.spilled
+            and not self.may_be_placeholder
+            and (whole := letter.ended_object()) is not None
+            and letter.text().startswith(whole)
+        ):
             self._own, self._whole = self._beside(), whole
             self._own.add(whole)
             self._follow(self._own, whole, letter.text()[len(whole) :])
+
+    def _follows_placeholder(self, piece: str) -> bool:
+        """Whether the arguments begin with this fragment, after a placeholder."""
+        size, begins = self.came.size - len(piece), piece.lstrip(WHITE)[:1]
+        if not 0 < size <= LONGEST_PLACEHOLDER or begins not in {"{", '"'} or is_placeholder(piece):
+            return False
+        before = self.came.text()[:size]
+        return bool(before.strip(WHITE)) and is_placeholder(before)
 
     def _grow(self, piece: str) -> None:
         assert self._own is not None
@@ -200,7 +224,7 @@ class Meaning:
         known = self.cumulative or ""
         self.stale = len(piece) < len(known) and known.startswith(piece)
         if piece.startswith(known):
-            self.cumulative, self.begin = piece, self.letter.size - len(piece)
+            self.cumulative, self.begin = piece, self.came.size - len(piece)
         elif not known.startswith(piece) and piece.strip(WHITE):
             self.cumulative = known + piece
 
@@ -210,7 +234,7 @@ class Meaning:
         suspect, self.suspect = self.suspect, None
         if suspect is not None and ((piece.startswith(suspect) and len(piece) > len(suspect)) or is_object(suspect)):
             if piece.startswith(suspect):
-                self.cumulative, self.begin = piece, letter.size - len(piece)
+                self.cumulative, self.begin = piece, self.came.size - len(piece)
             elif not letter.viable:
                 self.cumulative = suspect + piece
             return
@@ -220,6 +244,6 @@ class Meaning:
         if not piece.startswith(before) or is_placeholder(before) or before.lstrip(WHITE)[:1] == '"':
             return
         if not letter.viable:
-            self.cumulative, self.begin = piece, len(before)
+            self.cumulative, self.begin = piece, self._shift + len(before)
         elif len(before) > 1:
             self.suspect = piece

@@ -46,12 +46,12 @@ def read(frame: Frame) -> Said | None:
     return Said(KINDS.get(kind, What.OTHER), kind, body)
 
 
-def rewrite(writer: Writer, frame: Frame, said: Said, body: Payload, line: bool) -> Frame:
+def rewrite(writer: Writer, frame: Frame, said: Said, body: Payload, *, line: bool) -> Frame:
     """A frame with another body."""
     return writer.rewrite(frame, {**body}, said.kind if line else None)
 
 
-def make(writer: Writer, what: What, body: Payload, number: int, line: bool) -> Frame:
+def make(writer: Writer, what: What, body: Payload, number: int, *, line: bool) -> Frame:
     """A new frame."""
     del what, line
     return writer.make(body, number, str(body["type"]))

@@ -45,16 +45,16 @@ def read(frame: Frame) -> Said | None:
     return None if event is None else Said(KINDS[event.kind], event.kind, event.body)
 
 
-def rewrite(writer: Writer, frame: Frame, said: Said, body: Payload, line: bool) -> Frame:
+def rewrite(writer: Writer, frame: Frame, said: Said, body: Payload, *, line: bool) -> Frame:
     """A frame with another body."""
     del said, line
     event = converse.event_of(frame)
     return frame if event is None else writer.rewrite(frame, event.with_body(body))
 
 
-def make(writer: Writer, what: What, body: Payload, number: int, keyed: bool) -> Frame:
+def make(writer: Writer, what: What, body: Payload, number: int, *, line: bool) -> Frame:
     """A new frame."""
-    return converse.made(writer, WORDS[what], body, number, keyed=keyed)
+    return converse.made(writer, WORDS[what], body, number, keyed=line)
 
 
 def keyed(frame: Frame) -> bool:

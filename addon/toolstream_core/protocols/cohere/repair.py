@@ -73,12 +73,12 @@ def split(said: Said) -> tuple[Row | None, list[Said]]:
     return TOOL_CALLS_OBJECT if listed else MISNAMED_ARGUMENTS if any(odd) else None, parts
 
 
-def rewrite(writer: Writer, frame: Frame, said: Said, body: Payload, line: bool) -> Frame:
+def rewrite(writer: Writer, frame: Frame, said: Said, body: Payload, *, line: bool) -> Frame:
     """A frame with another body."""
     return writer.rewrite(frame, {**body}, said.kind if line else None)
 
 
-def make(writer: Writer, what: What, body: Payload, number: int, line: bool) -> Frame:
+def make(writer: Writer, what: What, body: Payload, number: int, *, line: bool) -> Frame:
     """A new frame."""
     if what is What.END:
         return writer.make(DONE, number)

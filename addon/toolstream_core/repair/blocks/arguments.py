@@ -32,7 +32,7 @@ MESSAGES: Final = {
     SPLIT_SURROGATE.name: "a delta ends with half of a surrogate pair",
     TRAILING_GARBAGE.name: "other text follows the arguments",
     MERGED_CALLS.name: "arguments of another call follow complete ones",
-    REPLAYED_ARGUMENTS.name: "the whole arguments came again",
+    REPLAYED_ARGUMENTS.name: "the complete arguments came again",
 }
 
 
@@ -88,7 +88,7 @@ def contradiction(block: Block, call: OpenCall) -> tuple[Row, str] | None:
     reading = block.meaning.read(over=False)
     if reading.stands and reading.row is not None:
         return reading.row, MESSAGES[reading.row.name]
-    whole = None if arguments.whole else arguments.ended_object()
+    whole = None if arguments.whole or block.mended else arguments.ended_object()
     if whole is None:
         return None
     row = MERGED_CALLS if "{" in arguments.text()[len(whole) :] else TRAILING_GARBAGE

@@ -20,19 +20,19 @@ from toolstream_core.defects.framing import (
     NULL_USAGE,
 )
 from toolstream_core.repair.blocks import arguments as truth
-from toolstream_core.repair.blocks.events import BlockEvents
 from toolstream_core.repair.blocks.form import (
     REASON,
     USAGE,
     What,
 )
 from toolstream_core.repair.blocks.message import Block, Sent
-from toolstream_core.repair.blocks.order import BlockOrder
-from toolstream_core.repair.blocks.stream import BlockStream
 
 if TYPE_CHECKING:
     from toolstream_core.model import Event, Json
+    from toolstream_core.repair.blocks.events import BlockEvents
     from toolstream_core.repair.blocks.form import Said
+    from toolstream_core.repair.blocks.order import BlockOrder
+    from toolstream_core.repair.blocks.stream import BlockStream
 
 
 class MessageEnd:
@@ -67,7 +67,7 @@ class MessageEnd:
         words = form.words
         meant = words.translated(reason)
         if meant == words.called and not self.message.calls:
-            self._stream.report(MISSING_CALLS, number, f"the finish reason says {words.called} and no call came")
+            self._stream.report(MISSING_CALLS, number, f"the finish reason is {words.called} and no call came")
         wanted = words.wanted(reason, runs=runs)
         if meant != reason:
             foreign = self._stream.report(FOREIGN_FINISH, number, f"the finish reason is {reason}")
@@ -172,13 +172,13 @@ class MessageEnd:
         """The body ends before the answer does: what says that a half call is over does not go."""
         half = {id(call) for call in self.context.half_calls()} if self._stream.on(CUT_OFF_CALL) else set()
         for block in self.message.blocks:
-            if id(block.call) in half and block.waiting and (said := block.waiting[-1].said) and said.what is What.STOP:
+            if id(block.call) in half and block.waiting and block.waiting[-1].said.what is What.STOP:
                 self._stream.because(CUT_OFF_CALL)
                 block.waiting.pop()
                 self.message.waiting -= 1
 
     def flush(self, *, clean: bool) -> None:
-        """The body has ended, or breaks: what was kept goes; what says that half a call is over does not."""
+        """The body has ended, or the connection: what was withheld is sent, but for what ends an incomplete call."""
         del clean
         for block in self.message.blocks:
             if block.call is not None and block.sent is Sent.OPEN and not self.message.done:

@@ -37,12 +37,12 @@ from toolstream_core.repair.blocks.form import (
     number_of,
 )
 from toolstream_core.repair.blocks.message import Block, Sent, Waiting
-from toolstream_core.repair.blocks.stream import BlockStream
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Json
+    from toolstream_core.repair.blocks.stream import BlockStream
 
 
 class BlockEvents:
@@ -81,19 +81,19 @@ class BlockEvents:
             else:
                 more, block.text.free = came if isinstance(came, str) else "", True
         block.text.add(more if isinstance(more, str) else "", block.meaning.source)
-        if not (free or block.mended or block.unfit) and (why_not := truth.contradiction(block, call)) is not None:
+        if not (free or block.unfit) and (why_not := truth.contradiction(block, call)) is not None:
             self._stream.report(why_not[0], self._stream.number, why_not[1], call)
             block.unfit = True
         self._stream.pass_on(one.event.frame, said, wanted, first=one.first)
 
     def _more(self, block: Block, call: OpenCall, one: Waiting, came: Json) -> Json:
-        """What the client lacks of the arguments with this event; `came` where what is meant contradicts what it has."""
+        """What the client lacks of the arguments with this event; `came` if what it has contradicts them."""
         had, arguments, meaning = block.text, call.arguments, block.meaning
         piece = truth.text_of(came)
         source = meaning.source
-        if one.size == arguments.size and isinstance(came, str) and had.is_in_step(source, source.size - len(piece)):
-            if meaning.is_inside and not piece[-1:] >= "\ud800":
-                return came
+        plain = meaning.is_inside and isinstance(came, str) and piece[-1:] < "\ud800"
+        if plain and one.size == arguments.size and had.is_in_step(source, source.size - len(piece)):
+            return came
         if had.free:
             return came
         begun = had.text
@@ -127,10 +127,10 @@ class BlockEvents:
             block.text.free = self.message.lost = True
 
     def _late(self, block: Block, call: OpenCall, one: Waiting) -> bool:
-        """A delta behind its block's stop: it goes as it came, unless it says nothing new behind a stop that was made."""
+        """A delta after its stop: it goes as it came, unless the stop was added and the delta adds nothing."""
         goal = truth.intended(block, call, over=True).text
         if goal == block.text.text:
-            why = "the whole arguments came again"
+            why = "the complete arguments came again"
             if block.sent is Sent.ENDED or self._stream.report(REPLAYED_ARGUMENTS, self._stream.number, why, call):
                 return True
         if self.arguments_of(one):

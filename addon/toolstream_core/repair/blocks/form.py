@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum, auto
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from toolstream_core.model import ABSENT
 from toolstream_core.repair.fields import always, laid_over
@@ -65,6 +65,20 @@ REASON: Final = "reason"
 USAGE: Final = "usage"
 
 
+class Rewrite(Protocol):
+    """The frame of an event with another body; `line`: whether it gets its event line."""
+
+    def __call__(self, writer: Writer, frame: Frame, said: Said, body: Payload, *, line: bool) -> Frame:
+        """Write it."""
+
+
+class Make(Protocol):
+    """The frame of a new event, as part of the event `number`; `line` as the first event of the stream has it."""
+
+    def __call__(self, writer: Writer, what: What, body: Payload, number: int, *, line: bool) -> Frame:
+        """Write it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexRows:
     """The names of what can be wrong with an index."""
@@ -82,10 +96,8 @@ class BlockForm:
     """One protocol's events. What a strict reader has to find in each is in the stage; where it finds it, is here."""
 
     read: Callable[[Frame], Said | None]
-    rewrite: Callable[[Writer, Frame, Said, Payload, bool], Frame]
-    """The frame of an event with another body; the flag: whether it gets its event line."""
-    make: Callable[[Writer, What, Payload, int, bool], Frame]
-    """The frame of a new event, as part of an event of this number; the flag as the stream's first event has it."""
+    rewrite: Rewrite
+    make: Make
     keyed: Callable[[Frame], bool] = lambda frame: bool(frame.name)
     """Whether events of the stream look like this one: with an event line, or under a key."""
     paths: Mapping[What, Mapping[str, Path]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import InitVar, dataclass, field
 from enum import StrEnum, auto
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -52,52 +53,61 @@ class Waiting(NamedTuple):
     """Whether the event's own frame is rewritten for it; an event that says several blocks makes new ones."""
 
 
+@dataclass(slots=True, eq=False)
 class Block:
     """One block, from its start on."""
 
-    def __init__(self, call: OpenCall | None, index: Json, order: int) -> None:
-        """`index` as its start spells it."""
-        self.call = call if call is not None and call.kind is Kind.FUNCTION else None
-        """The call that it is, where the client runs it."""
-        self.others = call if self.call is None else None
-        """The call that it is, where the provider runs it."""
-        self.index = index
-        self.order = order
-        self.waiting: deque[Waiting] = deque()
-        self.left_out: list[Waiting] = []
-        """The events that did not go since the client has the same call."""
-        self.stopped = False
-        """Whether its own stop has come."""
-        self.settled = False
-        """Whether nothing that comes decides who it is."""
-        self.sent = Sent.NOTHING
-        self.lacks: dict[str, bool] = {}
-        """Fields that its start lacked, and whether the client has them from there all the same."""
-        self.place: Json = index
-        """The index under which the client has it."""
+    started_as: InitVar[OpenCall | None]
+    """The call that it is; `call` if the client runs it, else `others`."""
+    index: Json
+    """As its start spells it."""
+    order: int
+    call: OpenCall | None = field(init=False)
+    """The call that it is, where the client runs it."""
+    others: OpenCall | None = field(init=False)
+    """The call that it is, where the provider runs it."""
+    place: Json = field(init=False)
+    """The index under which the client has it."""
+    meaning: Meaning = field(init=False)
+    """What its arguments mean, as far as they came."""
+    text: ClientText = field(init=False)
+    """Its arguments as the client has joined them."""
+    waiting: deque[Waiting] = field(default_factory=deque)
+    left_out: list[Waiting] = field(default_factory=list)
+    """The events that did not go since the client has the same call."""
+    stopped: bool = False
+    """Whether its own stop has come."""
+    settled: bool = False
+    """Whether nothing that comes decides who it is."""
+    sent: Sent = Sent.NOTHING
+    lacks: dict[str, bool] = field(default_factory=dict)
+    """Fields that its start lacked, and whether the client has them from there all the same."""
+    kind: Json = ...
+    """The type of the delta that first brought arguments; `...` before any did."""
+    seen: int = 0
+    """Characters of the call's arguments that `meaning` knows."""
+    mended: bool = False
+    """Whether a fragment of it was changed."""
+    unfit: bool = False
+    """Whether it was reported that what follows its arguments makes them unfit to run."""
+    decided: bool = False
+    """Whether a first `{}` is what is meant."""
+    again: Waiting | None = None
+    """Its start, which came again and was left out."""
+    started_with: Json = None
+    """What its start says of arguments."""
+    id: str = ""
+    """Under which the client knows the call."""
+    foreign: list[Waiting] = field(default_factory=list)
+    """Text that came inside although it is a call."""
+
+    def __post_init__(self, started_as: OpenCall | None) -> None:
+        """Nothing of it came but its start."""
+        runs = started_as is not None and started_as.kind is Kind.FUNCTION
+        self.call, self.others = (started_as, None) if runs else (None, started_as)
+        self.place = self.index
         letter = ArgumentText() if self.call is None else self.call.arguments
-        self.meaning = Meaning(letter)
-        """What its arguments mean, as far as they came."""
-        self.text = ClientText(letter)
-        """Its arguments as the client has joined them."""
-        self.kind: Json = ...
-        """The type of the delta that first brought arguments; `...` before any did."""
-        self.seen = 0
-        """Characters of the call's arguments that `meaning` knows."""
-        self.mended = False
-        """Whether a fragment of it was changed."""
-        self.unfit = False
-        """Whether it was reported that what follows its arguments makes them unfit to run."""
-        self.decided = False
-        """Whether a first `{}` is what is meant."""
-        self.again: Waiting | None = None
-        """Its start, which came again and was left out."""
-        self.started_with: Json = None
-        """What its start says of arguments."""
-        self.id = ""
-        """Under which the client knows the call."""
-        self.foreign: list[Waiting] = []
-        """Text that came inside although it is a call."""
+        self.meaning, self.text = Meaning(letter), ClientText(letter)
 
     @property
     def number(self) -> int | None:
@@ -144,7 +154,7 @@ class Block:
 
     def note_taken_back(self) -> None:
         """If the arguments that the call got are another's after all, nothing of its own came with what waits."""
-        if self.call is None or self.call.arguments is self.meaning.letter:
+        if self.call is None or self.call.arguments is self.meaning.came:
             return
         self.meaning, self.seen = Meaning(self.call.arguments), 0
         self.text = ClientText(self.call.arguments)
@@ -157,54 +167,53 @@ class Block:
         self.text.begin_anew(self.meaning.source)
 
 
+@dataclass(slots=True)
 class Message:
     """One message: its blocks, in the order of their starts."""
 
-    def __init__(self) -> None:
-        """Nothing came."""
-        self.head: Json = None
-        """What the event says that began it."""
-        self.blocks: list[Block] = []
-        self.by_index: dict[int | None, Block] = {}
-        """By the index of the start, the newest."""
-        self.by_call: dict[int, Block] = {}
-        """By `id(call)`; calls live as long as the stream."""
-        self.turn = 0
-        """How many blocks, from the first on, wait for nothing any more."""
-        self.started = 0
-        """How many blocks the wire has started, those included that the client does not get."""
-        self.places: set[Json] = set()
-        """Indexes under which the client has blocks."""
-        self.numbers: set[int | None] = set()
-        """Indexes at which blocks were started."""
-        self.top = -1
-        """The highest of both."""
-        self.gone: list[Frame] = []
-        """Events that stopped waiting at the event that is being dealt with: after a bug of ours they go as they came."""
-        self.waiting = 0
-        """How many events wait."""
-        self.by_id: dict[tuple[str, str], list[Block]] = {}
-        """Calls by id and name, the last of each."""
-        self.ids: set[str] = set()
-        """Ids that the client knows."""
-        self.finish: str | None = None
-        """The reason that was said."""
-        self.finished_with = 0
-        """How many blocks the client had by then."""
-        self.cut = False
-        """Whether the answer says itself that it is cut off, or failed."""
-        self.failed = False
-        """Whether the provider reported an error."""
-        self.torn = False
-        """Whether an event could not be read, so that a call may lack a part."""
-        self.lost = False
-        """Whether arguments came that are nobody's, or that their call cannot take."""
-        self.done = False
-        """Whether the last event has come."""
-        self.over = False
-        """Whether a stop of a call that is half waits no longer: what it means is decided behind all stages."""
-        self.moved = False
-        """Whether any block has another place than its index."""
+    head: Json = None
+    """What the event says that began it."""
+    blocks: list[Block] = field(default_factory=list)
+    by_index: dict[int | None, Block] = field(default_factory=dict)
+    """By the index of the start, the newest."""
+    by_call: dict[int, Block] = field(default_factory=dict)
+    """By `id(call)`; calls live as long as the stream."""
+    turn: int = 0
+    """How many blocks, from the first on, wait for nothing any more."""
+    started: int = 0
+    """How many blocks the wire has started, those included that the client does not get."""
+    places: set[Json] = field(default_factory=set)
+    """Indexes under which the client has blocks."""
+    numbers: set[int | None] = field(default_factory=set)
+    """Indexes at which blocks were started."""
+    top: int = -1
+    """The highest of both."""
+    gone: list[Frame] = field(default_factory=list)
+    """Events that stopped waiting at the event that is being dealt with: after a bug of ours they go as they came."""
+    waiting: int = 0
+    """How many events wait."""
+    by_id: dict[tuple[str, str], list[Block]] = field(default_factory=dict)
+    """Calls by id and name, the last of each."""
+    ids: set[str] = field(default_factory=set)
+    """Ids that the client knows."""
+    finish: str | None = None
+    """The reason that was said."""
+    finished_with: int = 0
+    """How many blocks the client had by then."""
+    cut: bool = False
+    """Whether the answer says itself that it is cut off, or failed."""
+    failed: bool = False
+    """Whether the provider reported an error."""
+    torn: bool = False
+    """Whether an event could not be read, so that a call may lack a part."""
+    lost: bool = False
+    """Whether arguments came that are nobody's, or that their call cannot take."""
+    done: bool = False
+    """Whether the last event has come."""
+    over: bool = False
+    """Whether the stop of an incomplete call waits no longer: the last stage decides about it."""
+    moved: bool = False
+    """Whether any block has another place than its index."""
 
     @property
     def waits(self) -> bool:

@@ -17,7 +17,6 @@ from toolstream_core.defects.identity import (
     MISSING_ID,
 )
 from toolstream_core.model import ABSENT
-from toolstream_core.repair.blocks.events import BlockEvents
 from toolstream_core.repair.blocks.form import (
     ARGUMENTS,
     INDEX,
@@ -26,15 +25,16 @@ from toolstream_core.repair.blocks.form import (
     number_of,
 )
 from toolstream_core.repair.blocks.message import Block, Sent, Waiting
-from toolstream_core.repair.blocks.starts import BlockStarts
-from toolstream_core.repair.blocks.stream import BlockStream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Event
+    from toolstream_core.repair.blocks.events import BlockEvents
     from toolstream_core.repair.blocks.form import Said
+    from toolstream_core.repair.blocks.starts import BlockStarts
+    from toolstream_core.repair.blocks.stream import BlockStream
 
 _SPACE: Final = re.compile(r"\s+")
 PATIENCE: Final = 8
@@ -88,6 +88,7 @@ class BlockOrder:
             return
         if one.said.what is What.STOP and not (block.stopped or one.guessed):
             block.stopped = block.decided = True
+            block.meaning.settle()
         if block.sent is Sent.LEFT_OUT:
             self._again_left_out(block, one)
             return
@@ -133,9 +134,9 @@ class BlockOrder:
             return message.by_call.get(id(one.call))
         block = message.by_index.get(index)
         says_text, stops = bool(one.event.content.text or one.event.content.thought), one.said.what is What.STOP
-        if block is None and self.form.implicit and stops and (last := self._in_turn()) is not None:
-            if last.call is not None and self._may_close(last):  # it lacks nothing but its stop
-                return last
+        last = self._in_turn() if block is None and self.form.implicit and stops else None
+        if last is not None and last.call is not None and self._may_close(last):  # it lacks nothing but its stop
+            return last
         if block is None and self.form.implicit and (says_text or stops):
             block = Block(None, self.form.get(one.said, INDEX), -1)
             block.sent = Sent.OPEN
@@ -226,17 +227,21 @@ class BlockOrder:
                 case _:
                     self.put_aside(one.event, one.said)
             if block.sent is Sent.LEFT_OUT:
-                rest = [one, *block.waiting]
-                self.message.waiting -= len(block.waiting)
-                block.waiting.clear()
-                for each in rest:
-                    if each.said.what is What.OTHER:
-                        self.put_aside(each.event, each.said)
-                    elif self._client.text_of(each) is not None:
-                        self._client.text_of_left_out(block, each)
-                    else:
-                        block.left_out.append(each)
+                self._leave_out(block, one)
         self._stream.number = number
+
+    def _leave_out(self, block: Block, first: Waiting) -> None:
+        """The client has the call already: its events stay here, but for what is not of the call."""
+        rest = [first, *block.waiting]
+        self.message.waiting -= len(block.waiting)
+        block.waiting.clear()
+        for each in rest:
+            if each.said.what is What.OTHER:
+                self.put_aside(each.event, each.said)
+            elif self._client.text_of(each) is not None:
+                self._client.text_of_left_out(block, each)
+            else:
+                block.left_out.append(each)
 
     def _undecided(self, block: Block, one: Waiting) -> bool:
         """Whether what comes may still change what an event has to become."""
@@ -251,7 +256,7 @@ class BlockOrder:
             return self._who_is_open(block)
         if one.said.what is not What.DELTA:
             return False
-        if one.guessed and not call.sure:
+        if (one.guessed and not call.sure) or (block.meaning.suspect is not None and one.size == call.arguments.size):
             return True
         return self.form.get(one.said, ARGUMENTS) is not ABSENT and block.may_stand_for_more
 
@@ -286,6 +291,7 @@ class BlockOrder:
         """Nothing comes any more that could change what waits."""
         for block in self.message.blocks[self.message.turn :]:
             block.settled = block.decided = True
+            block.meaning.settle()
         self._advance(all_go=True)
         for block in self.message.blocks:
             if block.waiting:
@@ -311,7 +317,7 @@ class BlockOrder:
 
 
 def _calls(event: Event, resolved: Sequence[ResolvedFragment]) -> Iterator[OpenCall | None]:
-    """The call of each fragment of an event. A frame that an earlier stage rewrote has equal fragments, not the same."""
+    """The call of each fragment of an event; those of a frame that an earlier stage rewrote are equal, not the same."""
     at = 0
     for fragment in event.content.fragments:
         known, call = resolved[at] if at < len(resolved) else (None, None)

@@ -165,7 +165,7 @@ class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
                 self._stream.pass_on(frame, said, {INDEX: block.place} if block.moved else None)
                 return
         if frame.data is not None and event.content.error:
-            message.failed = message.cut = self.message.over = True
+            message.failed = message.cut = message.over = True
             self._order.settle()
             self._ending.flush(clean=False)
             self.report(IN_BAND_ERROR, self._stream.number, f"the provider reports an error: {event.content.error}")
@@ -173,16 +173,25 @@ class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
             if not self.report(self.form.after_end, self._stream.number, "an event follows the end"):
                 self._stream.pass_on(frame, said)
             return
+        if said is None or said.what is What.OTHER:
+            self._other(event, said)
+        else:
+            self._of_message(event, said, resolved)
+
+    def _other(self, event: Event, said: Said | None) -> None:
+        """An event of no block."""
+        frame = event.frame
         if said is None and frame.data is not None and frame.name == self.form.last:
             self._order.settle()  # clients that go by its name read no further
             self._ending.flush(clean=False)
-        if said is None or said.what is What.OTHER:
-            known = said is not None and said.kind in self.form.event_lines
-            if frame.data is not None and not known and is_unread(event):
-                message.torn = self.message.over = True
-                self._order.settle()
-            self._order.aside(event, said or UNREAD)
-            return
+        known = said is not None and said.kind in self.form.event_lines
+        if frame.data is not None and not known and is_unread(event):
+            self.message.torn = self.message.over = True
+            self._order.settle()
+        self._order.aside(event, said or UNREAD)
+
+    def _of_message(self, event: Event, said: Said, resolved: Sequence[ResolvedFragment]) -> None:
+        """An event of a block, or of the message around its blocks."""
         match said.what:
             case What.HEAD:
                 self._head(event, said)
@@ -201,6 +210,8 @@ class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
             return None
         if not (fragment.well_formed and isinstance(piece, str) and piece and piece[-1] < "\ud800"):
             return None
+        if piece.lstrip()[:1] in {"{", ""}:  # it may be all arguments so far
+            return None
         text, arguments, index = block.text, call.arguments, form.get(said, INDEX)
         if block.sent is not Sent.OPEN or block.foreign or text.free or message.done:
             return None
@@ -213,7 +224,7 @@ class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
             or type(index) is not type(block.index)
         ):
             return None
-        if fragment.id is not ABSENT or fragment.name is not ABSENT or form.get(said, ARGUMENTS) is not piece:
+        if fragment.id is not ABSENT or fragment.name is not ABSENT or form.get(said, ARGUMENTS) != piece:
             return None
         if not (block.meaning.is_inside and block.kind == form.get(said, TYPE)):
             return None

@@ -27,7 +27,6 @@ from toolstream_core.defects.identity import (
     MISSING_TYPE,
 )
 from toolstream_core.model import ABSENT
-from toolstream_core.repair.blocks.events import BlockEvents
 from toolstream_core.repair.blocks.form import (
     ARGUMENTS,
     ID,
@@ -36,13 +35,14 @@ from toolstream_core.repair.blocks.form import (
     TYPE,
 )
 from toolstream_core.repair.blocks.message import Block, Sent, Waiting
-from toolstream_core.repair.blocks.stream import BlockStream
 from toolstream_core.stages.repair.identity import judge_id, judge_name
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Json
+    from toolstream_core.repair.blocks.events import BlockEvents
+    from toolstream_core.repair.blocks.stream import BlockStream
 
 _SPACE: Final = re.compile(r"\s+")
 
@@ -60,7 +60,7 @@ class BlockStarts:
             self._start_again(block, one)
             return
         if self.is_double(block) and self._stream.report(
-            DOUBLED_CALL, self._stream.now, "the call was said before", block.call
+            DOUBLED_CALL, self._stream.now, "the call repeats an earlier one", block.call
         ):
             block.sent = Sent.LEFT_OUT
             self.message.started += 1
@@ -198,7 +198,7 @@ class BlockStarts:
             return {}
         if isinstance(came, str) and came.lstrip()[:1] not in {"{", '"', "n"}:
             self._stream.report(
-                PREFILLED_ARGUMENTS, self._stream.number, "the block starts with text that is no arguments", call
+                PREFILLED_ARGUMENTS, self._stream.number, "the block starts with text that is not arguments", call
             )
             block.text.free = True
             return {}

@@ -1,4 +1,4 @@
-"""What all parts of one stream's repair share: the message, what goes on for the event at hand, and the frames of it."""
+"""What all parts of the repair of one stream share: the message, and the frames that go on for the current event."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 from toolstream_core.defects.framing import (
     MISSING_EVENT_NAME,
 )
-from toolstream_core.repair.blocks.form import (
-    What,
-)
 from toolstream_core.repair.blocks.message import Message
 from toolstream_core.repair.fields import TOP, always, laid_over
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
-    from toolstream_core.repair.blocks.form import BlockForm, Said
+    from toolstream_core.repair.blocks.form import (
+        BlockForm,
+        Said,
+        What,
+    )
     from toolstream_core.repair.fields import Payload
     from toolstream_core.stages.context import Context
     from toolstream_core.stages.repair.reporter import Reporter
@@ -60,11 +61,11 @@ class BlockStream:
         return again is None or (again.body is not said.body and again.body != said.body)
 
     def rewritten(self, frame: Frame, said: Said, body: Payload, *, line: bool = False) -> Frame:
-        return self.form.rewrite(self.context.writer, frame, said, body, line)
+        return self.form.rewrite(self.context.writer, frame, said, body, line=line)
 
     def make(self, what: What, body: Payload) -> None:
         """Send a new event."""
-        self._send(self.form.make(self.context.writer, what, body, self.number, self.keyed is not False))
+        self._send(self.form.make(self.context.writer, what, body, self.number, line=self.keyed is not False))
 
     def _send(self, frame: Frame) -> None:
         if self.out and self.out[-1].trailing:
