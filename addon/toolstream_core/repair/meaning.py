@@ -13,6 +13,7 @@ from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.calls.json_text import is_object, paired, without
 from toolstream_core.defects.arguments import CUMULATIVE_ARGUMENTS, PLACEHOLDER_ARGUMENTS, SPLIT_SURROGATE
 from toolstream_core.repair.reading import (
+    BEFORE,
     HIGH,
     LONGEST_PLACEHOLDER,
     LOW,
@@ -90,10 +91,14 @@ class Meaning:
         """The intended arguments as far as they are certain; `over`: nothing more comes."""
         size = self.came.size
         if self._known is None or self._known[:2] != (size, over):
-            said = self._read(over=over)
-            named = said if said.row is not None or not self._shift else said._replace(row=PLACEHOLDER_ARGUMENTS)
-            self._known = size, over, named
+            self._known = size, over, self._read_after_placeholder(over=over) if self._shift else self._read(over=over)
         return self._known[2]
+
+    def _read_after_placeholder(self, *, over: bool) -> Reading:
+        said = self._read(over=over)
+        if said.row is None and self.letter.text().lstrip(WHITE)[:1] == '"':  # no object: the placeholder stood for nothing
+            return read(self.came, over=over)
+        return said if said.row is not None else said._replace(row=PLACEHOLDER_ARGUMENTS)
 
     def _read(self, *, over: bool) -> Reading:
         if self.cumulative is not None:
@@ -171,10 +176,10 @@ class Meaning:
         if HIGH <= piece[-1] < LOW:
             self._own, self.row, self._half = self._beside(), SPLIT_SURROGATE, piece[-1]
             self._own.add(paired(letter.text()[:-1]))
-        elif not self._shift and self._follows_placeholder(piece):
-            self._shift = self.begin = letter.size - len(piece)
+        elif not self._shift and (shift := self._placeholder_before(piece)):
+            self._shift = self.begin = shift
             self.letter = self._beside()
-            self.letter.add(piece)
+            self.letter.add(letter.text()[shift:])
         elif (
             letter.spilled
             and not self.may_be_placeholder
@@ -185,13 +190,15 @@ class Meaning:
             self._own.add(whole)
             self._follow(self._own, whole, letter.text()[len(whole) :])
 
-    def _follows_placeholder(self, piece: str) -> bool:
-        """Whether the arguments begin with this fragment, after a placeholder."""
+    def _placeholder_before(self, piece: str) -> int:
+        """Characters of a placeholder before the arguments, which begin with or in this fragment."""
         size, begins = self.came.size - len(piece), piece.lstrip(WHITE)[:1]
+        if not size and (within := BEFORE.match(piece)):
+            return within.end()
         if not 0 < size <= LONGEST_PLACEHOLDER or begins not in {"{", '"'} or is_placeholder(piece):
-            return False
+            return 0
         before = self.came.text()[:size]
-        return bool(before.strip(WHITE)) and is_placeholder(before)
+        return size if before.strip(WHITE) and is_placeholder(before) else 0
 
     def _grow(self, piece: str) -> None:
         assert self._own is not None

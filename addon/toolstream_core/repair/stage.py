@@ -55,7 +55,7 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
             self._last = event, resolved
             return ()
         heard = resolved if self.room.hears else ()
-        touched = [self._touched(*one, frame.number) for one in heard if one.call.kind is Kind.FUNCTION]
+        touched = self._touched([one for one in heard if one.call.kind is Kind.FUNCTION], frame.number)
         alone = not (self._queue or content.finishes or content.error)
         if alone and len(touched) == 1 and len(resolved) == 1 and self.room.passes(touched[0], frame):
             return (frame,)
@@ -123,11 +123,18 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
             self.client.turn_of(one).skipped(one)
         self.room.skipped(passed.first + passed.events - 1)
 
-    def _touched(self, fragment: Fragment, call: OpenCall, number: int) -> Touched:
+    def _touched(self, resolved: Sequence[ResolvedFragment], number: int) -> list[Touched]:
+        """The fragments of an event. A call gets the arguments of all of them at once, as it has them already."""
+        texts: dict[int, str] = {}
+        for fragment, call in resolved:
+            if fragment.phase is Phase.MORE and isinstance(fragment.arguments, str):
+                texts[id(call)] = texts.get(id(call), "") + fragment.arguments
+        return [self._touch(*one, texts.pop(id(one.call), ""), number) for one in resolved]
+
+    def _touch(self, fragment: Fragment, call: OpenCall, piece: str, number: int) -> Touched:
         one = self.client.find(call) or self.client.call(call, self.room.choice(call.choice))
         who = (call.id, call.name)
         fresh, one.seen_as = one.seen_as != who, who
-        piece = fragment.arguments if isinstance(fragment.arguments, str) else ""
         if fragment.phase is Phase.MORE:
             one.intended.came(piece)
             one.text.free = one.text.free or one.intended.is_too_long
