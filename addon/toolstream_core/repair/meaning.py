@@ -96,7 +96,9 @@ class Meaning:
 
     def _read_after_placeholder(self, *, over: bool) -> Reading:
         said = self._read(over=over)
-        if said.row is None and self.letter.text().lstrip(WHITE)[:1] == '"':  # no object: the placeholder stood for nothing
+        if said.row is None and self.letter.text().lstrip(WHITE)[:1] == '"':  # no object: it was no placeholder
+            if not over:
+                self.letter, self._shift, self.begin = self.came, 0, 0
             return read(self.came, over=over)
         return said if said.row is not None else said._replace(row=PLACEHOLDER_ARGUMENTS)
 
