@@ -16,6 +16,7 @@ from tests.proxy.ui.shown import FLOWS, Shown, interface
 from tests.proxy.ui.test_marks import HEALTHY
 from tests.proxy.ui.test_views import answered, call
 from tests.sockets import conversation
+from toolstream_core.proxy.ui import loaded, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -116,3 +117,25 @@ def test_other_flows_and_files(tmp_path: Path) -> None:
         assert load(shown, tmp_path / "missing.flow") == []
     with interface() as shown:
         assert [one.metadata.get("toolstream_protocol") for one in load(shown, path)] == [None, None, "openai-chat"]
+
+
+@pytest.mark.parametrize("place", ["saved_response", "read_body"])
+def test_a_flow_that_cannot_be_read_stops_no_other(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An internal error is logged."""
+    path = saved(tmp_path / "two.flow", [answered(DONE, RESULT), answered(HEALTHY)])
+    module = written if place == "saved_response" else loaded
+    right = getattr(module, place)
+    failing = iter([True, False])
+
+    def wrong(*arguments: Any, **named: Any) -> Any:
+        if next(failing):
+            raise RuntimeError(place)
+        return right(*arguments, **named)
+
+    with interface() as shown:
+        monkeypatch.setattr(module, place, wrong)
+        flows = load(shown, path)
+    assert [bool(one.metadata.get("toolstream_protocol")) for one in flows] == [False, True]
+    assert "toolstream cannot show" in caplog.text

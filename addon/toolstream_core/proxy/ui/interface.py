@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.kept import KeptWatch
     from toolstream_core.proxy.live.recording import LiveRecording
     from toolstream_core.proxy.verdicts import ToldVerdict
+    from toolstream_core.sources.saved import Saved
 
 logger = logging.getLogger(__name__)
 
@@ -112,7 +113,7 @@ class Interface:
         task.add_done_callback(self.loading.discard)
 
     async def _load(self, flows: Sequence[http.HTTPFlow]) -> None:
-        found = [(flow, saved) for flow in flows for saved in written.saved_in(flow, self.bodies)]
+        found = [(flow, saved) for flow in flows for saved in self._saved(flow)]
         records, verdicts = await asyncio.to_thread(read_saved, [saved for _, saved in found])
         if not self.on:
             return
@@ -123,6 +124,13 @@ class Interface:
             self._judge(verdict)
         self._refresh(*flows)
         contentviews.registry.on_change.send(self._views[0])
+
+    def _saved(self, flow: http.HTTPFlow) -> Sequence[Saved]:
+        try:
+            return [*written.saved_in(flow, self.bodies)]
+        except Exception as error:  # noqa: BLE001 - the other flows are read
+            _failed(flow, error)
+            return ()
 
     def close(self) -> None:
         """The proxy ends; verdicts that come now are for the log."""
