@@ -40,8 +40,8 @@ IN_BROWSER: Final = {
     "pointer": ("loop",),
     "panels": ("loop", "many"),
     "states": (
-        "loop", "healthy", "truncated", "repaired", "violating", "error", "choices", "unstreamed", "socket", "untimed",
-        "few", "hostile",
+        "loop", "only-last", "healthy", "truncated", "repaired", "violating", "error", "choices", "unstreamed",
+        "socket", "untimed", "few", "hostile",
     ),
     "live": ("loop",),
     "layout": ("loop", "healthy", "truncated", "repaired", "violating", "error", "unstreamed"),
