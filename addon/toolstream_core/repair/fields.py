@@ -1,0 +1,67 @@
+"""Lays the fields that a client needs over an event as it came. Pure; knows JSON and no protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolstream_core.model import ABSENT
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from toolstream_core.model import Json
+
+type Payload = dict[str, Json]
+type Path = tuple[str, ...]
+type Paths = Mapping[str, Path]
+"""Where an event has each field. A field that is not listed is a key of the event."""
+type Fields = dict[str, Json]
+"""Values by field name. `ABSENT`: the event must not have the field."""
+type Judge = Callable[[Deviation], bool]
+"""Names a deviation and answers whether to repair it."""
+
+TOP: Final[Paths] = {}
+"""Every field is a key of the event."""
+
+
+class Deviation(NamedTuple):
+    """A field that differs from what the client needs."""
+
+    field: str
+    came: Json
+    """`ABSENT` where the event lacks the field."""
+    meant: Json
+
+
+def laid_over(event: Payload, wanted: Fields, judge: Judge, paths: Paths = TOP) -> Payload:
+    """The event with every deviation repaired that `judge` accepts; the same object where nothing changes.
+
+    Keys that `wanted` does not name keep their values and their order.
+    """
+    out = event
+    for field, meant in wanted.items():
+        path = paths.get(field)
+        came = event.get(field, ABSENT) if path is None else json_access.get(event, *path)
+        if came is meant or (type(came) is type(meant) and came == meant):
+            continue
+        if judge(Deviation(field, came, meant)):
+            out = put(out, path or (field,), meant)
+    return out
+
+
+def put(payload: Payload, path: Path, value: Json) -> Payload:
+    """The payload with a value at `path`, or without it for `ABSENT`."""
+    key, rest = path[0], path[1:]
+    if rest:
+        inner = payload.get(key)
+        value = put(inner if isinstance(inner, dict) else {}, rest, value)
+    elif value is ABSENT:
+        return {name: one for name, one in payload.items() if name != key}
+    return {**payload, key: value}
+
+
+def always(one: Deviation) -> bool:
+    """A judge for deviations that were named before."""
+    del one
+    return True
