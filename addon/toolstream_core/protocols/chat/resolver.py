@@ -200,17 +200,3 @@ class ChatCalls(Calls):
             return True
         joined = last.name + name
         return last.arguments.empty and last.name not in self._tools and joined in self._tools
-
-
-class OllamaCalls(ChatCalls):
-    """Resolves the calls of Ollama's own chat API, where each call is complete in one line."""
-
-    @override
-    def take(self, fragment: Fragment, event: int) -> OpenCall | None:
-        call = Calls.take(self, fragment, event)
-        if call is not None:
-            call.over = True
-        return call
-
-    conclude = Calls.conclude
-    """Clients read every line, also after a `done_reason`."""
