@@ -1,6 +1,7 @@
 // mitmweb: what toolstream adds to it. Its own page may say what it likes on the console.
 
 import assert from "node:assert/strict";
+import { request } from "node:http";
 import { test } from "node:test";
 import { opened, until } from "./harness.mjs";
 
@@ -17,6 +18,25 @@ async function select(page, view) {
   await page.locator(`${CONTENT} a`).filter({ hasText: /View:/ }).click();
   await page.locator(".dropdown-menu a").filter({ hasText: new RegExp(`^\\s*${view}`, "i") }).click();
 }
+
+/** Sends the client's next request through the proxy. */
+function sendNext() {
+  const { url, headers, json } = JSON.parse(process.env.TOOLSTREAM_NEXT);
+  const { hostname, port } = new URL(process.env.TOOLSTREAM_PROXY);
+  return new Promise((resolve, reject) => {
+    const to = { hostname, port, path: url, method: "POST", headers: { ...headers, host: new URL(url).host, "content-type": "application/json" } };
+    request(to, (response) => response.resume().on("end", resolve)).on("error", reject).end(JSON.stringify(json));
+  });
+}
+
+test("an open response shows the verdict as soon as the client's next request comes", async () => {
+  const { page, context } = await opened(process.env.TOOLSTREAM_VIEW);
+  await show(page, 0, "Response");
+  await until(page, CONTENT, /verdict: No later request shows/);
+  await sendNext();
+  await until(page, CONTENT, /verdict: The client returned call 0 get_weather without arguments/);
+  await context.close();
+});
 
 test("a misread response is marked, and shown with its verdict, its events and its body", async () => {
   const { page, context } = await opened(process.env.TOOLSTREAM_VIEW);

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tests.browser.sessions import SESSIONS
+from toolstream_core.checking.sessions import Sessions
+from toolstream_core.fixtures.answers import flow_bytes
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -176,7 +180,15 @@ def hostile() -> dict[str, Any]:
     return report(client(named, name=HOSTILE, protocol=HOSTILE, repair=[HOSTILE], command=[HOSTILE]))
 
 
-REPORTS: dict[str, Callable[[], tuple[dict[str, Any], dict[str, Any] | None]]] = {
+def recorded() -> tuple[dict[str, Any], None, list[dict[str, Any]]]:
+    """A run of two clients whose sessions were recorded, one of them without this case."""
+    failed = case("empty-id", "failed", "returned without arguments", turns=[TURN])
+    sessions = Sessions()
+    sessions.add(failed["id"], [flow_bytes([flow]) for flow in SESSIONS["loop"]()])
+    return report(client(failed, name="one"), client(failed, name="two")), None, [sessions.object, Sessions().object]
+
+
+REPORTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "check-usual": lambda: (usual(), None),
     "check-several": lambda: (several(), None),
     "check-now": lambda: (changed()[0], None),
@@ -186,6 +198,7 @@ REPORTS: dict[str, Callable[[], tuple[dict[str, Any], dict[str, Any] | None]]] =
         report(client(case("a", "failed", "lost a call"))),
     ),
     "check-hostile": lambda: (hostile(), hostile()),
+    "check-recorded": recorded,
     "check-large": lambda: (large(5, 150), None),
 }
-"""By the name of their page: a run, and the earlier run to compare it with."""
+"""By the name of their page: a run, the earlier run to compare it with, and sessions of its cases."""

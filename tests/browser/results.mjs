@@ -116,6 +116,25 @@ inPage("a case opens in the session view", "check-usual", async (page) => {
   assert.equal(await page.evaluate(() => location.hash), "");
 }, { hash: EMPTY_ID });
 
+inPage("a recorded case opens at the misread event, with times, client models and the next request", "check-recorded", async (page) => {
+  const { sessions: [{ cases }] } = documentOf("check-recorded"), [one] = Object.values(cases);
+  assert.equal(await text(page, "#verdict h1"), one.responses[0].verdict.headline);
+  assert.equal(await event(page), one.responses[0].verdict.event);
+  assert.equal(await page.locator(".turn").count(), one.responses.length);
+  assert.match(await text(page, "#span"), /\d s · /);
+  assert.ok((await texts(page, "#model option")).length > 2);
+  assert.ok((await texts(page, "#labels div")).length > 2);
+  await press(page, "ArrowRight", "ArrowRight");
+  assert.equal(await event(page), one.responses[0].verdict.event + 2);
+  await press(page, "j", "Escape", "ArrowRight", "Enter");
+  assert.equal(await text(page, "#about"), "two · openai-chat/fault/empty-id");
+  assert.equal(await page.locator("#model option").count(), 0);
+  assert.match(await text(page, "#span"), /no times recorded/);
+  await press(page, "Escape", "ArrowLeft", "Enter");
+  assert.equal(await event(page), one.responses[0].verdict.event);
+  assert.equal(await page.locator(".turn").count(), one.responses.length);
+}, { hash: EMPTY_ID });
+
 inPage("the address brings back an event of a case", "check-usual", async (page) => {
   assert.equal(await event(page), 3);
 }, { hash: `${EMPTY_ID}&r=0&e=3` });
@@ -189,7 +208,7 @@ inPage("a large report: five clients, 150 cases", "check-large", async (page) =>
   assert.equal(await page.locator(".turn").count(), 2);
 });
 
-for (const [name, hash] of [["check-usual", ""], ["check-usual", EMPTY_ID], ["check-changed", ""], ["check-several", ""]]) {
+for (const [name, hash] of [["check-usual", ""], ["check-usual", EMPTY_ID], ["check-recorded", EMPTY_ID], ["check-changed", ""], ["check-several", ""]]) {
   inPage(`accessible, no sideways scroll: ${name} ${hash && "with an open case"}`, name, async (page) => {
     await page.evaluate(AXE());
     for (const width of [1440, 700]) for (const colorScheme of ["light", "dark"]) {

@@ -10,7 +10,7 @@ const { TOOLSTREAM_PAGES: PAGES, TOOLSTREAM_PAGE_SOURCE: SOURCE } = process.env;
 const CHECKPOINT = 256;
 const context = vm.createContext({ structuredClone });
 for (const name of ["document.js", "stepping.js", "json.js"]) vm.runInContext(readFileSync(join(SOURCE, name), "utf8"), context);
-const { rawTexts, writeOut, prepared, listRows, placeOf, tokensOf, marked, difference, applyPatch, stalls, stateAt, sameJson, returnedText, Player, duration, changeWords } = vm.runInContext("({ rawTexts, writeOut, prepared, listRows, placeOf, tokensOf, marked, difference, applyPatch, stalls, stateAt, sameJson, returnedText, Player, duration, changeWords })", context);
+const { rawTexts, writeOut, prepared, listRows, placeOf, tokensOf, marked, difference, applyPatch, stalls, stateAt, sameJson, returnedText, Player, duration, changeWords, niceStep } = vm.runInContext("({ rawTexts, writeOut, prepared, listRows, placeOf, tokensOf, marked, difference, applyPatch, stalls, stateAt, sameJson, returnedText, Player, duration, changeWords, niceStep })", context);
 const plain = (value) => JSON.parse(JSON.stringify(value));
 const read = (name) => JSON.parse(/<script type="application\/json" id="data">(.*?)<\/script>/s.exec(readFileSync(join(PAGES, `${name}.html`), "utf8"))[1]);
 const all = ["loop", "truncated", "repaired", "violating", "choices", "large"].flatMap((name) => read(name).responses.map((response) => [name, response]));
@@ -24,6 +24,10 @@ test("fragments are written out", () => {
   const first = { raw: "", fragments: [{ lane: "call-0", index: 0, arguments: "{" }] }, events = [first, { raw: "", fragments: "}" }, { raw: "", fragments: [{ lane: "text", text: "a" }] }, { raw: "", fragments: "b" }];
   writeOut(events);
   assert.deepEqual(plain(events.map((event) => event.fragments)), [first.fragments, [{ lane: "call-0", index: 0, arguments: "}" }], [{ lane: "text", text: "a" }], [{ lane: "text", text: "b" }]]);
+});
+
+test("marks of the axis have different labels", () => {
+  assert.deepEqual([.01, .4, 1, 1.2, 3, 70, 500].map(niceStep), [1, 1, 1, 2, 5, 100, 500]);
 });
 
 test("tokens join to the text, and have pointers", () => {

@@ -189,6 +189,11 @@ def loop() -> list[http.HTTPFlow]:
     return [*flows, exchange(messages, text_only(), 5)]
 
 
+def only_last() -> list[http.HTTPFlow]:
+    """A client that keeps only the last call of a response."""
+    return [exchange(user(), two_calls(), 0), exchange([*user(), *returned(CALLS[1])], text_only(), 1)]
+
+
 def healthy() -> list[http.HTTPFlow]:
     """Read as sent."""
     messages = user()
@@ -344,6 +349,7 @@ def many(count: int = 120) -> list[http.HTTPFlow]:
 
 SESSIONS: Final[dict[str, Callable[[], Iterable[http.HTTPFlow]]]] = {
     "loop": loop,
+    "only-last": only_last,
     "healthy": healthy,
     "truncated": truncated,
     "repaired": repaired,

@@ -22,6 +22,16 @@ inPage("truncated: the intended calls are incomplete, too", "truncated", async (
   assert.match(await text(page, ".reader .does-now"), /At the end: no complete call$/);
 });
 
+inPage("a call that the client drops at the end: the first event that differs says so", "only-last", async (page) => {
+  assert.equal(await text(page, "#verdict h1"), "The client did not return call 0 read_file");
+  assert.match(await text(page, '.row[aria-selected="true"]'), /diverges here/);
+  const [intended, read] = await texts(page, ".reader .does-now");
+  assert.equal(read, `${intended}. At the end, the client keeps only the last call`);
+  assert.ok(await page.isVisible(".reader:nth-child(2) .does-now.odd"));
+  await press(page, "ArrowLeft");
+  assert.equal(await page.locator(".does-now.odd").count(), 0);
+});
+
 inPage("truncated: the stall and the disconnect are shown", "truncated", async (page) => {
   assert.match(await text(page, "#verdict .facts"), /disconnected/);
   assert.match(await text(page, '.row.stalled .badge[data-grade="warning"]'), /^after 1\.64 s$/);

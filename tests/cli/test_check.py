@@ -32,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 AGENT = ROOT / "tests" / "checking" / "agent.py"
 PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 SCHEMA = json.loads((ROOT / "docs" / "check.schema.json").read_text(encoding="utf-8"))
+VIEW = json.loads((ROOT / "docs" / "view.schema.json").read_text(encoding="utf-8"))
 CASES = "empty-id,cut-off-call"
 RIGHT = dict.fromkeys(["healthy", *CASES.split(",")], "ok")
 
@@ -114,7 +115,7 @@ def test_clients_are_graded_by_what_they_made_of_it(
     check_texts(capsys.readouterr().out)
     assert summary.read_text().startswith("### right (openai-chat)\n")
     assert ET.fromstring((tmp_path / "r.xml").read_text()).get("failures") == "4"  # noqa: S314 - our own
-    assert "openai-chat/fault/cut-off-call" in (tmp_path / "r.html").read_text()
+    check_sessions(tmp_path / "r.html", report)
     assert shlex.split(report["clients"][-1]["cases"][0]["rerun"])[-2:] == ["--client", "idle"]
     check_turns(report)
     before = len(runs.read_text())
@@ -143,6 +144,27 @@ def check_texts(told: str) -> None:
     assert "harness-failure required  unknown/healthy  no-such-command cannot be run" in told
     assert "the client sent no request to an LLM before the command exited with code 0" in told
     assert "\n    hello\n" in told
+
+
+def check_sessions(page: Path, report: dict[str, Any]) -> None:
+    """The page has the recorded session of each case that failed, with times, models and what came back."""
+    sessions = json.loads(page.read_text().split('id="data">')[1].split("</script>")[0])["sessions"]
+    failed = [[case["id"] for case in one["cases"] if case["grade"] == "failed"] for one in report["clients"]]
+    assert [sorted(one["cases"]) for one in sessions] == [sorted(one) for one in failed]
+    for client, session in zip(report["clients"], sessions, strict=True):
+        for case in (case for case in client["cases"] if case["grade"] == "failed"):
+            document = {**session, **session["cases"][case["id"]]}
+            del document["cases"]
+            assert not [error.message for error in jsonschema.Draft202012Validator(VIEW).iter_errors(document)]
+            first, turn = document["responses"][0], case["turns"][0]
+            assert len(document["responses"]) == len(case["turns"])
+            assert first["timed"]
+            assert first["readings"]["models"]
+            assert (first["verdict"]["verdict"], first["verdict"]["event"]) == (
+                turn["verdict"]["verdict"],
+                turn["verdict"]["event"],
+            )
+            assert bool(first["next_request"]["added"]) == bool(turn["request"]["results"])  # else it retried
 
 
 def check_turns(report: dict[str, Any]) -> None:

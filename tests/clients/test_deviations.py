@@ -84,6 +84,7 @@ DIFFERING = responses(
     *(item(0, "added", "a", "f"), piece(0, '{"x": 0}'), whole(0, '{"x": 1}')),
     *(item(0, "done", "a", "f", '{"x": 2}'), completed(item(0, "done", "a", "f", '{"x": 3}'))),
 )
+TWO_BLOCKS = anthropic(block(0, "a", "f"), part(0, X), block(1, "b", "g"), part(1, Y))
 PREFILLED = anthropic(block(0, "a", "f", {"x": 1}), part(0, X))
 
 
@@ -147,6 +148,7 @@ CASES = [
         anthropic(block(0, "a", "f"), block(1, "b", "g"), part(0, X), part(1, Y)),
         [("a", "f", ""), ("b", "g", f"{X}{Y}")],
     ),
+    Case(Key.FIRST_OPENED, ANTHROPIC, TWO_BLOCKS, [("a", "f", f"{X}{Y}"), ("b", "g", "")]),
     Case(Key.ENTRY, CHAT, LONG, [("a", "f", ""), ("", "", '{"x"'), ("", "", ": 1}")]),
     Case(Key.ENTRY, GEMINI, gemini([("f", {})], [("", {"x": 1})]), [(None, "f", "{}"), (None, "", X)]),
     Case(Key.ONE, GEMINI, gemini([("f", {"x": 1}), ("g", {"y": 2})]), [(None, "f", '{"x":1}{"y":2}')]),
@@ -180,6 +182,7 @@ CASES = [
     Case(Adding.NEXT, CHAT, chat([A], [more(0, X)], [more(0, Y)]), [("a", "f", X), ("", "", Y)]),
     Case(Adding.FINISH, CHAT, chat([A], [more(0, '{"x"')], "tool_calls", [more(0, ": 1}")]), [("a", "f", '{"x"')]),
     Case(Adding.REPLACE, CHAT, chat([A], [more(0, '{"x"', id="a")], [more(0, X, id="a")]), [("a", "", X)]),
+    Case(Adding.CONTINUED, ANTHROPIC, TWO_BLOCKS, [("a", "f", X), ("b", "g", f"{X}{Y}")]),
     Case(Source.MESSAGE, CHAT, [message(more(0, X, id="a", name="f"))], [("a", "f", X)]),
     Case(Source.DELTAS, RESPONSES, DIFFERING, [("a", "f", '{"x": 0}')]),
     Case(Source.DONE, RESPONSES, DIFFERING, [("a", "f", '{"x": 1}')]),

@@ -57,7 +57,7 @@ def one_of(seen: Sequence[Seen[str]], rule: str) -> str:
 
 def arguments(model: ClientModel, form: CallForm, group: Group) -> str:
     """The text of the arguments, before the client looks whether that is JSON."""
-    fragments = [one.fragment for one in group.entries]
+    fragments = [one.fragment for one in (*group.before, *group.entries)]
     if form is CallForm.ANNOUNCED:
         for phase in stated_phases(model.source):
             if again := [one for one in fragments if one.phase is phase and one.arguments]:

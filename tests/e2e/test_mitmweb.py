@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.e2e
 
 PATIENCE: Final = 60.0
+SAVED: Final = ROOT / "flows" / "deepseek-empty-id.flow"
 _STEERING: Final = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[()][A-Z0-9]|[=>78cM])")
 """What steers a terminal."""
 
@@ -95,9 +96,13 @@ def test_a_body_is_shown_as_the_client_got_it(tmp_path: Path, plain: Upstream, o
         assert got not in web.saved()
 
 
-def test_saved_flows_in_mitmweb(version: Version, tmp_path: Path) -> None:
+@pytest.mark.parametrize("opened", [False, True], ids=["at the start", "opened"])
+def test_saved_flows_in_mitmweb(version: Version, tmp_path: Path, opened: bool) -> None:
     """They are shown and marked as live ones."""
-    with Web(version, tmp_path, rfile=str(ROOT / "flows" / "deepseek-empty-id.flow")) as web:
+    options = {} if opened else {"rfile": str(SAVED)}
+    with Web(version, tmp_path, **options) as web:
+        if opened:
+            web.open(SAVED)
         web.proxy.wait_for("verdict ok")
         flow = web.flows()[0]
         assert (flow["marked"], flow["comment"]) == ("🔻", "empty-id at event 2")
@@ -148,10 +153,17 @@ class Console:
         return _STEERING.sub(b"", self._shown).decode("utf-8", "replace")
 
 
-def test_the_console(version: Version, tmp_path: Path) -> None:
+@pytest.mark.parametrize("loaded", [False, True], ids=["at the start", "loaded"])
+def test_the_console(version: Version, tmp_path: Path, loaded: bool) -> None:
     """The list has the mark, a response is shown with its verdict, commands set options."""
-    with Console(version, tmp_path, "-r", str(ROOT / "flows" / "deepseek-empty-id.flow")) as console:
+    with Console(version, tmp_path, *([] if loaded else ["-r", str(SAVED)])) as console:
+        if loaded:
+            console.wait_for("Load flows")
+            console.type("L")
+            console.wait_for("view.flows.load")
+            console.type(f"{SAVED}\r")
         console.wait_for("chat/completions")
+        console.wait_for("🔻")
         console.type("g\r")
         console.wait_for("deepseek-chat")
         console.type("\t")

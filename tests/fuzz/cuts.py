@@ -6,7 +6,6 @@ import itertools
 import json
 import operator
 import random
-from importlib import import_module
 from inspect import signature
 from itertools import accumulate, pairwise, product
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -127,7 +126,7 @@ def _pieces(size: int) -> Callable[[str], list[str]]:
 
 def _frames(protocol: WireProtocol, answer: HealthyAnswer, size: int) -> Iterator[tuple[str, Json]]:
     """Name and payload of each event. Calls that come complete follow a few events of text."""
-    streamed = import_module(f"{protocol.package}.whole_answer").streamed
+    streamed = protocol._responses("streamed")
     whole = protocol.healthy_whole(answer)
     if "cut" in signature(streamed).parameters:
         yield from _read(protocol, streamed(whole, {}, _pieces(size)))

@@ -21,7 +21,7 @@ from toolstream_core.defects.row import Row
 from toolstream_core.defects.table import ROWS
 from toolstream_core.protocols.api import Api
 from toolstream_core.protocols.call_form import CallForm
-from toolstream_core.protocols.protocol import WireProtocol
+from toolstream_core.protocols.protocol import WireProtocol, _home
 from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.protocols.registry import PROTOCOLS
 
@@ -29,24 +29,37 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ADDON: Final = ROOT / "addon"
+STAGES: Final = ("REPAIRS", "AT_END", "INJECTORS", "SHAPES")
+"""What `WireProtocol` takes from a package's `stages`."""
 FUNCTIONS: Final = {
-    "promote.promoted": ["promotion"],
-    "whole_answer.streamed": ["answer", "request"],
-    "whole_answer.assembled": ["payloads", "calls"],
-    "healthy.streamed": ["answer"],
-    "healthy.whole": ["answer"],
-    "errors.body": ["kind", "status"],
-    "errors.event": ["kind", "number"],
-    "errors.not_saved": ["message"],
+    "promoted": ["promotion"],
+    "streamed": ["answer", "request"],
+    "assembled": ["payloads", "calls"],
+    "healthy_stream": ["answer"],
+    "healthy_whole": ["answer"],
+    "error_body": ["kind", "status"],
+    "error_event": ["kind", "number"],
+    "not_saved": ["message"],
 }
-"""What `WireProtocol` calls in a room, with what it gives it."""
-ANNOUNCED: Final = {"promote.said": ["promotion"]}
-"""The same in rooms whose calls do not come whole."""
+"""The functions that `WireProtocol` calls in a package's `responses`, and their arguments."""
+ANNOUNCED: Final = {"said": ["promotion"]}
+"""The same in packages of protocols whose calls do not come complete."""
 EVERYWHERE: Final = ("stages/stream_checks.py", "stages/repair/leaked_calls.py", "engine/*.py")
 """Files that judge the streams of every protocol."""
 BORROWED: Final = {"realtime": ("responses", {"custom-as-function", "missing-head", "sequence-numbers"})}
 """Rooms whose streams another one's repairs judge, and the rows that cannot be said on their own wire."""
-LAZY: Final = ("repair", "inject", "shape", "promote", "whole_answer", "healthy", "errors", "api")
+LAZY: Final = (
+    "repair",
+    "inject",
+    "shape",
+    "promote",
+    "whole_answer",
+    "healthy",
+    "errors",
+    "stages",
+    "responses",
+    "api",
+)
 """The modules of a room that reading a stream does not need."""
 CONSTANTS: Final = {
     name: row
@@ -55,8 +68,8 @@ CONSTANTS: Final = {
     if isinstance(row, Row)
 }
 
-BLOCKS: Final = frozenset({"anthropic", "cohere-v2", "bedrock"})
-"""The protocols whose calls come as blocks. One stage repairs them, and knows rows that not all of them have."""
+KERNELS: Final = ("toolstream_core.repair.complete_stage", "toolstream_core.repair.blocks.stage")
+"""The stages that repair several protocols: these know defects that not all of them have."""
 SHARED: Final = ("toolstream_core.stages.", "toolstream_core.repair.")
 each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=[one.name for one in PROTOCOLS])
 
@@ -66,8 +79,8 @@ def test_a_room_exports_stages(protocol: WireProtocol) -> None:
     """Repairs, injectors and shapes are classes, or make stages, of the types that the rest of the code asks for."""
     assert bool(protocol.repairs) is not protocol.read_only
     assert all(callable(one) for one in protocol.repairs)
-    assert all(callable(one) for one in protocol.shapes.values())
-    assert all(callable(one) for one in protocol.injectors.values())
+    assert protocol.at_end is None or callable(protocol.at_end)
+    assert all(callable(one) for one in (*protocol.shapes.values(), *protocol.injectors.values()))
     assert isinstance(protocol.api, Api)
 
 
@@ -75,35 +88,26 @@ def test_a_room_exports_stages(protocol: WireProtocol) -> None:
 @pytest.mark.parametrize("function", FUNCTIONS | ANNOUNCED)
 def test_a_room_exports_functions(protocol: WireProtocol, function: str) -> None:
     """Each takes, by position, what `WireProtocol` gives it."""
-    module, name = function.split(".")
-    room = import_module(f"{protocol.package}.{module}")
+    module, name = _home(protocol.package, "responses", function)
+    package = import_module(f"{protocol.package}.{module}")
     if function in ANNOUNCED and protocol.call_form is CallForm.WHOLE:
-        assert not hasattr(room, name)
+        assert not hasattr(package, name)
         return
-    inspect.signature(getattr(room, name)).bind(*(FUNCTIONS | ANNOUNCED)[function])
+    inspect.signature(getattr(package, name)).bind(*(FUNCTIONS | ANNOUNCED)[function])
 
 
-def test_these_are_the_functions_that_the_protocol_asks_for() -> None:
-    """`_room("module").name` in protocol.py, and no other."""
+def test_these_are_the_names_that_the_protocol_asks_for() -> None:
+    """`_stages("NAME")` and `_responses("name")` in protocol.py, and no other."""
     tree = ast.parse(Path(inspect.getfile(WireProtocol)).read_text())
     asked = {
-        f"{ast.literal_eval(node.value.args[0])}.{node.attr}"
+        (node.func.attr, ast.literal_eval(node.args[0]))
         for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Call)
-        and isinstance(node.value.func, ast.Attribute)
-        and node.value.func.attr == "_room"
-        and isinstance(node.value.args[0], ast.Constant)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in {"_stages", "_responses"}
     }
     functions = FUNCTIONS | ANNOUNCED
-    assert asked - functions.keys() == {
-        "repair.REPAIRS",
-        "repair.AT_END",
-        "inject.INJECTORS",
-        "shape.SHAPES",
-        "api.API",
-    }
-    assert functions.keys() <= asked
+    assert asked == {("_stages", name) for name in STAGES} | {("_responses", name) for name in functions}
 
 
 @each_protocol
@@ -129,9 +133,9 @@ def test_the_table_names_the_protocol_where_the_room_judges(protocol: WireProtoc
     files = [path for pattern in EVERYWHERE for path in (ADDON / "toolstream_core").glob(pattern)]
     everywhere = {row for path in files for row in rows_of_module(_dotted(path))}
     assert named - own - everywhere == set(), "the table names the protocol, and nothing reports these"
-    shared = own & rows_of_module("toolstream_core.repair.blocks.stage") if protocol.name in BLOCKS else frozenset()
+    kernels = {kernel for kernel in KERNELS if kernel in modules_of_room(protocol.package)}
+    shared = {row for kernel in kernels for row in rows_of_module(kernel)}
     assert own - shared - named == set(), "the protocol reports these, and the table does not name it"
-    assert shared <= {row.name for row in ROWS if set(row.dialects) & BLOCKS}, "no protocol with blocks has these"
 
 
 @each_protocol
@@ -146,6 +150,12 @@ def test_rows_of_a_room_are_found_also_in_the_stages_that_it_uses() -> None:
     assert {"empty-id", "cumulative-arguments", "comment-as-data"} <= chat
     assert "foreign-delta" not in chat
     assert "cumulative-arguments" not in rows_of_room("toolstream_core.protocols.gemini")
+
+
+def modules_of_room(package: str) -> frozenset[str]:
+    """The modules that a package imports."""
+    files = _path(package).parent.rglob("*.py")
+    return frozenset(target for path in files for _, target in _imports(_dotted(path)))
 
 
 def borrowed_rows(package: str) -> frozenset[str]:
@@ -169,7 +179,7 @@ def rows_of_room(package: str) -> frozenset[str]:
 
 
 def _lies_in_repair(path: Path, package: str) -> bool:
-    return path.relative_to(_path(package).parent).parts[0].removesuffix(".py") == "repair"
+    return path.relative_to(_path(package).parent).parts[0].removesuffix(".py") in {"repair", "stages"}
 
 
 def rows_of_module(module: str, *room: str) -> frozenset[str]:

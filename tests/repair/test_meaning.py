@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from itertools import product
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from toolstream_core.engine.session import Session
 from toolstream_core.model import Exchange
 from toolstream_core.settings import SAFE, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 OBJECTS: Final = ('{"path":"a"}', '{"a":[1,2]}', '{"o":{"o":{"x":1}}}', '{"t":"}{"}', '{"n":null,"s":""}')
 
@@ -31,7 +34,7 @@ def quoted(pieces: list[str]) -> list[str]:
     return [f'"{inside[0]}', *inside[1:], '"'] if len(inside) > 1 else [f'"{inside[0]}"']
 
 
-WAYS: Final = {
+WAYS: Final[dict[str, Callable[[list[str]], list[str]]]] = {
     "valid": lambda pieces: pieces,
     "cumulative": cumulative,
     "placeholder": lambda pieces: ["{}", *pieces],

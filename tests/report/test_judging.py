@@ -64,6 +64,38 @@ def test_two_files() -> None:
     assert judged(saved("a.flow#0"), saved("b.flow#0", *back())) == [("a.flow#0", "ok", "b.flow#0")]
 
 
+def without_ids(source: str, *arguments: str, user: str = "go", **more: Any) -> Saved:
+    """An exchange of Gemini, whose calls have no ids, after turns with these arguments."""
+    contents: list[dict[str, Any]] = [{"role": "user", "parts": [{"text": user}]}]
+    for one in arguments:
+        contents.append({"role": "model", "parts": [{"functionCall": {"name": "ls", "args": json.loads(one)}}]})
+        result = {"functionResponse": {"name": "ls", "response": {"r": 1}}}
+        contents.append({"role": "user", "parts": [result]})
+    part = {"functionCall": {"name": "ls", "args": json.loads(ARGUMENTS)}}
+    said = {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}]}
+    path = "/v1beta/models/m:streamGenerateContent"
+    exchange = Exchange(source=source, host="h", path=path, request={"contents": contents})
+    return Saved(exchange=exchange, chunks=[f"data: {json.dumps(said)}\n\n".encode()], **more)
+
+
+def test_calls_without_ids_in_a_file_for_each_response() -> None:
+    """As captures have them: the later request has the whole conversation so far, and came soon after the response."""
+    first = without_ids("1.flow#0", began=10.0, ended=20.0)
+    verdict = ("1.flow#0", "returned-without-arguments", "2.flow#0")
+    assert judged(first, without_ids("2.flow#0", "{}", began=25.0, ended=26.0)) == [verdict]
+    assert judged(first, without_ids("2.flow#0", ARGUMENTS, began=25.0))[0][1:] == ("ok", "2.flow#0")
+
+
+def test_unrelated_files_whose_calls_have_no_ids() -> None:
+    """Another prompt, a request alone, one of another day or from before the response, and files without times."""
+    first = without_ids("1.flow#0", began=10.0, ended=20.0)
+    assert judged(first, without_ids("2.flow#0", ARGUMENTS, user="other", began=25.0)) == []
+    assert judged(first, without_ids("2.flow#0", began=25.0)) == []
+    assert judged(first, without_ids("2.flow#0", ARGUMENTS, began=90_000.0)) == []
+    assert judged(first, without_ids("2.flow#0", ARGUMENTS, began=15.0)) == []
+    assert judged(without_ids("1.flow#0"), without_ids("2.flow#0", ARGUMENTS)) == []
+
+
 def test_what_began_before_the_answer_was_over_is_no_retry() -> None:
     """The same was asked twice at once."""
     first = saved("a.flow#0", began=10.0, ended=20.0)

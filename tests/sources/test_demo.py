@@ -100,12 +100,12 @@ def test_the_provider_gets_them_as_they_are_named() -> None:
 def test_an_unknown_name(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 2, with the name that is nearest."""
     assert main(words) == 2
-    assert "no packaged flow is called glm-4. Did you mean demo:glm-5?" in capsys.readouterr().err
+    assert "unknown packaged flow 'demo:glm-4'; did you mean demo:glm-5?" in capsys.readouterr().err
 
 
 def test_a_name_like_no_other() -> None:
-    """All names are told."""
-    with pytest.raises(FixtureError, match=r"called zzz\. There are anthropic-no-arguments, .*, ruby-llm-responses$"):
+    """The error names the command that lists all."""
+    with pytest.raises(FixtureError, match=r"^unknown packaged flow 'demo:zzz'\. See `toolstream inspect demo:`$"):
         load(Path("demo:zzz"))
 
 

@@ -60,8 +60,8 @@ def data_of(html: str) -> dict[str, Any]:
 
 def test_the_reports_come_back_as_they_were() -> None:
     """In one block of JSON; without an earlier run there is null."""
-    assert data_of(page(usual())) == {"report": usual(), "other": None}
-    assert data_of(page(usual(), report())) == {"report": usual(), "other": report()}
+    assert data_of(page(usual())) == {"report": usual(), "other": None, "sessions": []}
+    assert data_of(page(usual(), report())) == {"report": usual(), "other": report(), "sessions": []}
 
 
 @pytest.mark.parametrize("hostile", [HOSTILE, "</SCRIPT >", "<!--<script>", "]]>", "\ud800", "\x00\r\n"])
@@ -72,7 +72,7 @@ def test_hostile_text_stays_text(hostile: str) -> None:
     written = report(client(named, name=hostile, protocol=hostile, command=[hostile], repair=[hostile]))
     html = page(written, written)
     assert [tag for tag, _ in Elements(html).elements] == [tag for tag, _ in Elements(page(report())).elements]
-    assert data_of(html) == {"report": written, "other": written}
+    assert data_of(html) == {"report": written, "other": written, "sessions": []}
     block = html.split('id="data">')[1].split("</script>")[0]
     assert not re.search("[<>&\u2028\u2029]", block)
     assert block.encode("utf-8", "backslashreplace").decode() == block.replace("\ud800", r"\ud800")

@@ -44,6 +44,8 @@ class Plan:
     repeat: int = 1
     provider_repeats: int = REPEATS
     """Equal requests that one response of `flows` answers; 0 is no limit."""
+    sessions: bool = False
+    """Keep the sessions of failed cases for the page."""
 
     def wants(self, case: Case) -> bool:
         """Whether a case is to be run."""

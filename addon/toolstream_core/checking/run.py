@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from toolstream_core.agents import Upstream, launch
+from toolstream_core.checking.sessions import captured_in, flow_files
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.redact import redacted
 from toolstream_core.synthetic.answers import MODEL
@@ -50,6 +51,8 @@ class Run:
     failure: str | None = None
     """Why the run failed; `None` if it did not."""
     timeout: float = 0.0
+    captured: Sequence[bytes] = ()
+    """The flow files of its responses in order, redacted; nothing unless they were to be kept."""
 
     @property
     def ending(self) -> str:
@@ -101,8 +104,19 @@ class Seat:
         self._lock = threading.Lock()
         self._stopped = False
 
-    def run(self, client: Client, setup: Setup) -> Run:
-        """Run the command in a fresh conversation."""
+    def run(self, client: Client, setup: Setup, *, capture: bool = False) -> Run:
+        """Run the command in a fresh conversation. With `capture`, the run has its flow files."""
+        if not capture:
+            return self._run_in(client, setup)
+        with tempfile.TemporaryDirectory(prefix="toolstream-check-") as folder:
+            run = self._run_in(client, captured_in(setup, folder))
+            try:
+                self._session.reset(setup)  # writes what is not written yet
+                return replace(run, captured=flow_files(Path(folder)))
+            except (ProxySessionError, OSError):
+                return run
+
+    def _run_in(self, client: Client, setup: Setup) -> Run:
         began = time.monotonic()
         try:
             self._session.reset(setup)

@@ -18,6 +18,7 @@ from toolstream_core.checking.fitting import AskedRequest, Fitting
 from toolstream_core.checking.grading import NOTHING_INJECTED, Grade, Result, graded, rank
 from toolstream_core.checking.helping import candidates
 from toolstream_core.checking.run import Client, Run, Seat
+from toolstream_core.checking.sessions import Sessions
 from toolstream_core.checking.skip import Skip
 from toolstream_core.protocols.registry import named
 from toolstream_core.redact import redacted
@@ -117,6 +118,8 @@ class ClientCheck:
         """The tools of the client, if none was called because each may have effects."""
         self._results: dict[str, dict[str, Any]] = {}
         self._cases: list[Case] = []
+        self.sessions = Sessions()
+        """What the page shows of the cases that failed."""
         self._known: Sequence[KnownResult] = ()
         """The results of the tools in the healthy runs."""
 
@@ -141,7 +144,7 @@ class ClientCheck:
         if self.withheld:
             result = Result(Grade.HARNESS_FAILURE, None, withheld_text(self.withheld))
         self._announce(self._calls_text(run.exchanges))
-        self._over(first, case_object(first, result, self._rerun(first.id), runs=runs, run=run, advice=advice))
+        self._tried_over(first, _Tried(runs, run, result, advice))
         for case, why in left:
             self._over(case, case_object(case, why, self._rerun(case.id)))
         others = self._cases[1:]
@@ -222,11 +225,10 @@ class ClientCheck:
             done, _ = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
             for future in done:
                 case = running.pop(future)
-                runs, run, result, advice = future.result()
-                if case.kind is Kind.HEALTHY and result.grade in _PASSED:
-                    self._known = [*self._known, *_known(run)]
-                told = case_object(case, result, self._rerun(case.id), runs=runs, run=run, advice=advice)
-                self._over(case, told)
+                tried = future.result()
+                if case.kind is Kind.HEALTHY and tried.result.grade in _PASSED:
+                    self._known = [*self._known, *_known(tried.worst)]
+                self._tried_over(case, tried)
 
     def _tried(self, case: Case) -> _Tried:
         """Run a case as often as it is to be."""
@@ -238,7 +240,7 @@ class ClientCheck:
     def _run_once(self, case: Case, setup: Setup) -> tuple[Run, Result]:
         places.clear()
         with self._seats.taken() as seat:
-            run = seat.run(self._client, setup)
+            run = seat.run(self._client, setup, capture=self._plan.sessions)
         return run, self._graded(case, run)
 
     def _advice(self, case: Case, failed: Run) -> str:
@@ -269,6 +271,12 @@ class ClientCheck:
             return None
         why = f"{case.needs} did not pass: {needed['reason'] or needed['message']}"
         return Result(Grade.SKIPPED, Skip.NO_BASELINE, needed["message"] if needed["grade"] == Grade.SKIPPED else why)
+
+    def _tried_over(self, case: Case, tried: _Tried) -> None:
+        runs, run, result, advice = tried
+        if result.grade not in (*_PASSED, *_UNTRIED):
+            self.sessions.add(case.id, run.captured)
+        self._over(case, case_object(case, result, self._rerun(case.id), runs=runs, run=run, advice=advice))
 
     def _over(self, case: Case, found: dict[str, Any], *, keep: bool = True) -> None:
         self._results[case.id] = found

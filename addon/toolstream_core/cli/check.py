@@ -81,7 +81,7 @@ def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], repo
         seconds=time.monotonic() - began,
         seed=plan.seed,
     )
-    reports.write(report)
+    reports.write(report, [check.sessions.object for check in checks])
     if interrupted:
         print(f"toolstream: stopped; {_how_to_go_on(args)}", file=sys.stderr)
         return INTERRUPTED

@@ -51,6 +51,7 @@ def plan_asked(args: argparse.Namespace) -> Plan:
         seed=args.seed,
         repeat=args.repeat,
         provider_repeats=args.provider_repeats,
+        sessions=args.html is not None or args.format == "html",
     )
 
 

@@ -22,6 +22,7 @@ from toolstream_core.report.paint import printable
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
 _LEAST_WIDTH: Final = 60
 """Columns that are taken for granted."""
@@ -74,8 +75,8 @@ class Reports:
         """Print a line before the report."""
         print(printable(line), file=self._told(), flush=True)
 
-    def write(self, report: dict[str, Any]) -> None:
-        """Write all of them. Raises `OSError`."""
+    def write(self, report: dict[str, Any], sessions: Sequence[dict[str, Any]] = ()) -> None:
+        """Write all of them. `sessions` as for `check_page`. Raises `OSError`."""
         from toolstream_core.fixtures.atomic import write_atomic
 
         told = self._told()
@@ -84,7 +85,8 @@ class Reports:
         if self.html is not None:
             from toolstream_core.view.assemble import check_page
 
-            write_atomic(self.html, check_page(report, self.raw).encode("utf-8", "backslashreplace"), replace=True)
+            page = check_page(report, self.raw, sessions)
+            write_atomic(self.html, page.encode("utf-8", "backslashreplace"), replace=True)
         width = _width(told)
         text = [*lines(report, width), *(() if self.raw is None else comparison(self.raw, report, width))]
         document = json.dumps(report, ensure_ascii=False, indent=1)

@@ -145,6 +145,10 @@ ROWS: Final[Mapping[Deviation, Row]] = {
         "key fragments by {key}, not by the last opened call",
         ("llama-index", "pi-ai", "agent-framework", "langchain-oracle", "any-llm"),
     ),
+    Key.FIRST_OPENED: Row(
+        "adds every delta to the first opened call",
+        "key fragments by {key}, not by the first opened call",
+    ),
     Key.ENTRY: Row(
         "treats every entry as a separate call", "join all fragments with the same {key} into one call", ("OpenClaw",)
     ),
@@ -194,6 +198,10 @@ ROWS: Final[Mapping[Deviation, Row]] = {
         "replaces a call when an entry repeats its id",
         "append to a call whose {id} is repeated, and keep what it has",
         ("ruby_llm",),
+    ),
+    Adding.CONTINUED: Row(
+        "keeps the arguments of earlier calls in the buffer of the next call",
+        "keep an arguments buffer for each {key}, and start it empty",
     ),
     Source.MESSAGE: Row(
         "also reads the calls of the final message", "read the calls of the final message only if no deltas came"

@@ -12,7 +12,7 @@ from toolstream_core.model import Kind, Phase
 from toolstream_core.protocols.call_form import CallForm
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from toolstream_core.clients.entries import Entry
     from toolstream_core.clients.model import ClientModel
@@ -58,12 +58,14 @@ def readable(group: Group, source: Source) -> bool:
 class CallValues:
     """Id, name and arguments of one call as the client of a model reads them, entry by entry."""
 
-    def __init__(self, model: ClientModel, form: CallForm) -> None:
-        """Nothing has come."""
+    def __init__(self, model: ClientModel, form: CallForm, before: Sequence[Entry] = ()) -> None:
+        """`before`: as in `Group`."""
         self._model, self._form = model, form
         self.all = (Value(model.id), Value(model.name), Value(model.arguments))
         """Id, name, arguments."""
         self.id, self.name, self.arguments = self.all
+        for one in before:
+            _take_arguments(self.arguments, one.fragment, form, model.source, model.objects)
 
     def take(self, group: Group, entry: Entry) -> tuple[Edit | None, Edit | None, Edit | None]:
         """What an entry changes in id, name and arguments; it is one of `group` by now."""
@@ -94,7 +96,7 @@ def id_of(group: Group, rule: Id) -> str:
 def arguments_of(group: Group, form: CallForm, source: Source, rule: Arguments, objects: Objects) -> str:
     """The text that the client takes for the call's arguments, before it looks whether that is JSON."""
     value = Value(rule)
-    for one in group.entries:
+    for one in (*group.before, *group.entries):
         _take_arguments(value, one.fragment, form, source, objects)
     return value.text()
 

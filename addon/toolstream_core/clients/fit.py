@@ -71,7 +71,8 @@ def _found(
         if cost > 1 and len(entries) > MANY and splits(model, form, short):
             continue
         groups = grouped(model, form, entries, short)
-        partition = (model.source, tuple(tuple(map(id, one.entries)) for one in groups))
+        read = tuple((len(one.before), *map(id, one.entries)) for one in groups)
+        partition = (model.source, read)
         if seen.setdefault(partition, cost) < cost:
             continue
         for fields in search.fields(model, groups, best - cost):

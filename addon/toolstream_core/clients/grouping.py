@@ -30,6 +30,8 @@ class Grouping:
         self._model, self._choice = model, choice
         self._calls = Calls(form, model.no_index)
         self._alone = ALONE.get(model.source)
+        self._deltas: list[Entry] = []
+        """Of all calls, for a client that has a single buffer for them."""
         self.splits = False
         """Whether the client opened a call for an entry that stands for several: it would open more for all of them."""
 
@@ -55,6 +57,9 @@ class Grouping:
     def _add(self, group: Group, entry: Entry) -> None:
         adding, fragment = self._model.adding, entry.fragment
         group.alone = self._alone
+        if adding is Adding.CONTINUED:
+            group.before = group.before if group.entries else tuple(self._deltas)
+            self._deltas += [entry] if fragment.phase is Phase.MORE else []
         if adding is Adding.REPLACE and _identified(entry):
             group.entries.clear()
         group.entries.append(entry)

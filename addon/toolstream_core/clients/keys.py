@@ -155,6 +155,11 @@ def _last(calls: Calls, entry: Entry) -> Found:
     return calls.groups[-1] if calls.groups else NEW
 
 
+def _first(calls: Calls, entry: Entry) -> Found:
+    del entry
+    return calls.first or NEW
+
+
 def _every(calls: Calls, entry: Entry) -> Found:
     del calls, entry
     return NEW
@@ -176,6 +181,7 @@ LOOKUPS: Final[Mapping[Key, Callable[[Calls, Entry], Found]]] = {
     Key.PLACE: _by_place,
     Key.ITEM: _by_item,
     Key.LAST: _last,
+    Key.FIRST_OPENED: _first,
     Key.ENTRY: _every,
     Key.ONE: _last,
 }

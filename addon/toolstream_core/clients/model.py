@@ -32,6 +32,7 @@ class Key(enum.StrEnum):
     PLACE = "by-place"
     ITEM = "by-item-id"
     LAST = "last-opened"
+    FIRST_OPENED = "first-opened"
     ENTRY = "every-entry"
     ONE = "one-call"
 
@@ -63,6 +64,7 @@ class Adding(enum.StrEnum):
     NEXT = "next-after-whole"
     FINISH = "until-finish"
     REPLACE = "entry-replaces"
+    CONTINUED = "buffer-never-reset"
 
 
 class Source(enum.StrEnum):

@@ -12,6 +12,8 @@ from toolstream_core.clients.model import NoIndex
 from toolstream_core.protocols.call_form import CallForm
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from toolstream_core.clients.entries import Entry
     from toolstream_core.model import Phase
 
@@ -42,6 +44,8 @@ class Group:
     index: int | None
     """The index that it was opened with."""
     entries: list[Entry] = field(default_factory=list)
+    before: Sequence[Entry] = ()
+    """Deltas of earlier calls whose arguments the client did not reset when it opened this one."""
     id: str = ""
     """The first id that says something."""
     item_id: str = ""
@@ -105,6 +109,11 @@ class Calls:
         """That of the entry before."""
         self.entry: Entry | None = None
         """The entry before."""
+
+    @property
+    def first(self) -> Group | None:
+        """The call that was opened first."""
+        return self.groups[0] if self.groups else None
 
     def new(self, entry: Entry) -> Group:
         """A call opened by `entry`."""

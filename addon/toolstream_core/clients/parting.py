@@ -98,8 +98,9 @@ def _of_values(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> 
     groups = grouped(model, form, entries)
     left = set(map(id, groups)) - set(map(id, kept(groups, form, model)))
     for group in groups:
-        usual, theirs = CallValues(STANDARD, form), CallValues(model, form)
-        since: list[Entry | None] = [None] * len(usual.all)
+        usual, theirs = CallValues(STANDARD, form), CallValues(model, form, group.before)
+        since: list[Entry | None] = [None, None, group.entries[0] if group.before else None]
+        values = (*_VALUES[:-1], ("adding",)) if group.before else _VALUES
         for entry in group.entries:
             edits = zip(usual.take(group, entry), theirs.take(group, entry), strict=True)
             for at, (one, other) in enumerate(edits):
@@ -107,7 +108,7 @@ def _of_values(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> 
                     since[at] = None
                 else:
                     since[at] = since[at] or entry
-        for entry_since, axes in zip(since, _VALUES, strict=True):
+        for entry_since, axes in zip(since, values, strict=True):
             if entry_since is not None:
                 yield Parting(entry_since.event, "", axes)
         text = theirs.arguments.text()

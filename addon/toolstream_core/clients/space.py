@@ -34,10 +34,14 @@ _OF_DELTAS: Final = (
 )
 KEYS: Final[Mapping[CallForm, tuple[Key, ...]]] = {
     CallForm.DELTAS: _OF_DELTAS,
-    CallForm.ANNOUNCED: (Key.ITEM, Key.ID, Key.GIVEN_ID, Key.FIRST_OF_INDEX, Key.LAST, Key.ENTRY, Key.ONE),
+    CallForm.ANNOUNCED: (
+        *(Key.ITEM, Key.ID, Key.GIVEN_ID, Key.FIRST_OF_INDEX, Key.LAST, Key.FIRST_OPENED, Key.ENTRY, Key.ONE),
+    ),
     CallForm.WHOLE: (Key.ID, Key.PLACE, Key.ENTRY, Key.ONE),
 }
 """The keys, beside the protocol's own, that clients go by."""
+MAX_CONTINUED: Final = 100
+"""Calls, at most, that may have one buffer."""
 _ADDINGS: Final[Mapping[CallForm, tuple[Adding, ...]]] = {
     CallForm.DELTAS: (Adding.WHOLE, Adding.HEADER, Adding.NEXT, Adding.REPLACE),
     CallForm.ANNOUNCED: (Adding.REPLACE,),
@@ -69,15 +73,22 @@ def _axes(form: CallForm, entries: Sequence[Entry]) -> dict[str, tuple[Deviation
     """The axes that concern which entries make a call, with the deviations that can show in this stream."""
     several = any(one.place for one in entries)
     without = form is CallForm.DELTAS and any(not isinstance(one.fragment.index, int) for one in entries)
+    continued = (Adding.CONTINUED,) if continues(form, entries) else ()
     finish = (Adding.FINISH,) if any(one.finished for one in entries) else ()
     named = any(one.fragment.item_id for one in entries)
     return {
         "key": tuple(one for one in KEYS[form] if named or one is not Key.ITEM),
         "no_index": tuple(NoIndex)[1:] if without else (),
         "entries": (Entries.FIRST,) if several else (),
-        "adding": (*_ADDINGS[form], *finish),
+        "adding": (*_ADDINGS[form], *continued, *finish),
         "source": tuple(_sources(form, entries)),
     }
+
+
+def continues(form: CallForm, entries: Sequence[Entry]) -> bool:
+    """Whether a buffer that is never reset shows. Of many calls it is not tried: each would repeat all before it."""
+    opened = sum(one.fragment.phase is Phase.OPEN for one in entries)
+    return form is CallForm.ANNOUNCED and 1 < opened <= MAX_CONTINUED
 
 
 def _sources(form: CallForm, entries: Sequence[Entry]) -> Iterator[Source]:

@@ -100,7 +100,7 @@ class Stepper:
             return (Change(entry.event, entry.at, None, What.SKIPPED),)
         opened, renewed = group.place == len(self._values), len(group.entries) == 1
         if opened:
-            self._values.append(CallValues(self._model, self._form))
+            self._values.append(CallValues(self._model, self._form, group.before))
         elif renewed:
             self._values[group.place] = CallValues(self._model, self._form)
         values = self._values[group.place]

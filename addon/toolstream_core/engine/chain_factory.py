@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Change, Exchange, Finding, Json
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.settings import Settings
-    from toolstream_core.stages.repair.repairer import Repairer
+    from toolstream_core.stages.repair.repairer import RepairerMaker
     from toolstream_core.stages.stage import Stage
     from toolstream_core.wire.write import Writer
 
@@ -83,7 +83,7 @@ class ChainFactory:
             changes=lambda: self.reader.changes,
         )
 
-    def _repairs(self, repairers: Sequence[type[Repairer]]) -> tuple[list[Stage], list[Stage]]:
+    def _repairs(self, repairers: Sequence[RepairerMaker]) -> tuple[list[Stage], list[Stage]]:
         """The repairers that only judge, and those that repair; the same ones do both where all are on."""
         repairs = self.settings.repairs
         if repairs == SAFE:
@@ -96,7 +96,7 @@ class ChainFactory:
             return judges, []
         return judges, self._repairing(repairers, self._context(repairs, changed=self.reader.changed))
 
-    def _repairing(self, repairers: Sequence[type[Repairer]], context: Context) -> list[Stage]:
+    def _repairing(self, repairers: Sequence[RepairerMaker], context: Context) -> list[Stage]:
         """The repairers in a row; the last of them, which repairs calls, loses none."""
         *first, last = [repairer(replace(context)) for repairer in repairers]
         if context.say is None:

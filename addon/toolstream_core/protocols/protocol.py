@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.requests.requests import Requests
@@ -21,12 +23,29 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.provider_error import ErrorKind
     from toolstream_core.stages.inject.injector import InjectorMaker
     from toolstream_core.stages.promotion import Promotion
-    from toolstream_core.stages.repair.repairer import Repairer
-    from toolstream_core.stages.stage import Stage
+    from toolstream_core.stages.repair.repairer import RepairerMaker
+    from toolstream_core.stages.stage import StageMaker
     from toolstream_core.wire.frame import Frame
 
-# A protocol is a folder. Its row names what reads a stream; all else lies in modules whose names are the same in
-# every such folder, and is loaded when it is first asked for: most programs read and never rewrite.
+# A protocol is a package. Its definition names what reads a stream. The rest lies in three modules, `stages`,
+# `responses` and `api`, which are loaded on first use: most programs read and never rewrite.
+
+_SEPARATE: Final = {
+    "REPAIRS": ("repair", "REPAIRS"),
+    "AT_END": ("repair", "AT_END"),
+    "INJECTORS": ("inject", "INJECTORS"),
+    "SHAPES": ("shape", "SHAPES"),
+    "promoted": ("promote", "promoted"),
+    "said": ("promote", "said"),
+    "streamed": ("whole_answer", "streamed"),
+    "assembled": ("whole_answer", "assembled"),
+    "healthy_stream": ("healthy", "streamed"),
+    "healthy_whole": ("healthy", "whole"),
+    "error_body": ("errors", "body"),
+    "error_event": ("errors", "event"),
+    "not_saved": ("errors", "not_saved"),
+}
+"""Module and name in packages with more modules than these three, by the name in `stages` or `responses`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,73 +108,89 @@ class WireProtocol:
         return CONTENT_TYPES[self.form]
 
     @property
-    def repairs(self) -> tuple[type[Repairer], ...]:
-        """The stages that judge and repair a stream, in order: `repair.REPAIRS`."""
-        found: tuple[type[Repairer], ...] = self._room("repair").REPAIRS
+    def repairs(self) -> tuple[RepairerMaker, ...]:
+        """The stages that judge and repair a stream, in order: `stages.REPAIRS`."""
+        found: tuple[RepairerMaker, ...] = self._stages("REPAIRS")
         return found
 
     @property
-    def at_end(self) -> type[Repairer]:
-        """What keeps back the end of an answer of which a call is half, behind all other stages: `repair.AT_END`."""
-        found: type[Repairer] = self._room("repair").AT_END
+    def at_end(self) -> RepairerMaker:
+        """Withholds the end of a response of which a call is incomplete, after all other stages: `stages.AT_END`."""
+        found: RepairerMaker = self._stages("AT_END")
         return found
 
     @property
     def injectors(self) -> Mapping[str, InjectorMaker]:
-        """What causes each defect, by the defect's name: `inject.INJECTORS`."""
-        found: Mapping[str, InjectorMaker] = self._room("inject").INJECTORS
+        """The injectors by the defect's name: `stages.INJECTORS`."""
+        found: Mapping[str, InjectorMaker] = self._stages("INJECTORS")
         return found
 
     @property
-    def shapes(self) -> Mapping[str, type[Stage]]:
-        """The lawful rewritings, by name: `shape.SHAPES`."""
-        found: Mapping[str, type[Stage]] = self._room("shape").SHAPES
+    def shapes(self) -> Mapping[str, StageMaker]:
+        """The valid encodings of the same calls, by name: `stages.SHAPES`."""
+        found: Mapping[str, StageMaker] = self._stages("SHAPES")
         return found
 
     @property
     def api(self) -> Api:
-        """Where the API is, what it is asked, and how its clients are configured: `api.API`."""
-        found: Api = self._room("api").API
+        """The address of the API, its requests, and the variables of its clients: `api.API`."""
+        found: Api = self._part("api", "API")
         return found
 
     def promoted(self, promotion: Promotion) -> list[Frame]:
-        """Events that make calls of what was text, and the event of the finish: `promote.promoted`."""
-        found: list[Frame] = self._room("promote").promoted(promotion)
+        """Events that turn text into calls, and the event of the finish reason."""
+        found: list[Frame] = self._responses("promoted")(promotion)
         return found
 
     def said(self, promotion: Promotion) -> list[Frame]:
-        """Events that say calls, where calls are announced: `promote.said`."""
-        found: list[Frame] = self._room("promote").said(promotion)
+        """Events with calls, in protocols that announce them."""
+        found: list[Frame] = self._responses("said")(promotion)
         return found
 
     def streamed(self, answer: Json, request: Json) -> list[bytes]:
-        """The events of a whole answer; none where it is not an answer of this protocol: `whole_answer.streamed`."""
-        return list(self._room("whole_answer").streamed(answer, request)) if isinstance(answer, dict) else []
+        """The events of a complete response; none if it is not a response of this protocol."""
+        return list(self._responses("streamed")(answer, request)) if isinstance(answer, dict) else []
 
     def assembled(self, payloads: Sequence[dict[str, Json]], calls: Sequence[Call]) -> Json:
-        """The whole answer that a stream's payloads and resolved calls amount to: `whole_answer.assembled`."""
-        return self._room("whole_answer").assembled(payloads, calls)
+        """The complete response of a stream with these payloads and resolved calls."""
+        return self._responses("assembled")(payloads, calls)
 
     def healthy_stream(self, answer: HealthyAnswer) -> list[bytes]:
-        """The events of an answer as a healthy provider streams it: `healthy.streamed`."""
-        return list(self._room("healthy").streamed(answer))
+        """The events of a response as a healthy provider streams it."""
+        return list(self._responses("healthy_stream")(answer))
 
     def healthy_whole(self, answer: HealthyAnswer) -> Json:
-        """The same answer to a request without a stream: `healthy.whole`."""
-        return self._room("healthy").whole(answer)
+        """The same response to a request without a stream."""
+        return self._responses("healthy_whole")(answer)
 
     def error_body(self, kind: ErrorKind, status: int) -> Json:
-        """The JSON body of an HTTP error: `errors.body`."""
-        return self._room("errors").body(kind, status)
+        """The JSON body of an HTTP error."""
+        return self._responses("error_body")(kind, status)
 
     def error_event(self, kind: ErrorKind, number: int = 0) -> bytes:
-        """The bytes of an error in mid-stream; `number` is its place among the events: `errors.event`."""
-        found: bytes = self._room("errors").event(kind, number)
+        """The bytes of an error inside a stream; `number` is its place among the events."""
+        found: bytes = self._responses("error_event")(kind, number)
         return found
 
     def not_saved(self, message: str) -> Json:
-        """The body of a 404 that says that no saved answer fits, as the clients of this API show it."""
-        return self._room("errors").not_saved(message)
+        """The body of a 404 for a request that no saved response fits, as the clients of this API show it."""
+        return self._responses("not_saved")(message)
 
-    def _room(self, module: str) -> Any:
-        return import_module(f"{self.package}.{module}")
+    def _stages(self, name: str) -> Any:
+        """Stages that change a stream: repairs, faults, shapes."""
+        return self._part("stages", name)
+
+    def _responses(self, name: str) -> Any:
+        """A function that writes responses; it has the name of the method above."""
+        return self._part("responses", name)
+
+    def _part(self, module: str, name: str) -> Any:
+        module, name = _home(self.package, module, name)
+        return getattr(import_module(f"{self.package}.{module}"), name)
+
+
+@cache
+def _home(package: str, module: str, name: str) -> tuple[str, str]:
+    """The module that has `name`, and the name there."""
+    joined = name not in _SEPARATE or find_spec(f"{package}.{module}") is not None
+    return (module, name) if joined else _SEPARATE[name]

@@ -11,7 +11,7 @@ from toolstream_core.protocols.cohere.row import COHERE
 from toolstream_core.protocols.gemini.row import GEMINI
 from toolstream_core.protocols.gemini_live.row import GEMINI_LIVE
 from toolstream_core.protocols.gemini_live.socket import GEMINI_LIVE_SOCKET
-from toolstream_core.protocols.ollama.row import OLLAMA
+from toolstream_core.protocols.ollama import OLLAMA
 from toolstream_core.protocols.realtime.row import REALTIME
 from toolstream_core.protocols.realtime.socket import REALTIME_SOCKET
 from toolstream_core.protocols.responses.row import RESPONSES

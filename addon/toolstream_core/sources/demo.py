@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import Final
 
+from toolstream_core import suggest
 from toolstream_core.packaged import packaged
 
 PREFIX: Final = "demo:"
@@ -39,9 +39,8 @@ def unknown(path: str | Path) -> str | None:
     """Why a `demo:NAME` names no packaged flow, where it does not."""
     if not is_demo(path) or located(path).exists():
         return None
-    near = difflib.get_close_matches(_name(path), names(), n=1)
-    right = f"Did you mean {PREFIX}{near[0]}?" if near else f"There are {', '.join(names())}"
-    return f"no packaged flow is called {_name(path)}. {right}"
+    known = [f"{PREFIX}{name}" for name in names()]
+    return suggest.unknown("packaged flow", f"{PREFIX}{_name(path)}", known, "`toolstream inspect demo:`")
 
 
 def _name(path: str | Path) -> str:

@@ -6,12 +6,14 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Event, SkippedRun
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
+
+type StageMaker = Callable[[Context], Stage]
 
 # A stage has three verbs: `take`, `end`, `release`. What only some stages can do is a class of its own; which of
 # them a stage has is looked for once, when its chain is built.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.verdict.alignment import said_again
 from toolstream_core.verdict.history import History, added
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.requests.conversation import Conversation
     from toolstream_core.verdict.answer import SentAnswer
     from toolstream_core.verdict.outcome import Meant
+
+
+_SOON: Final = 3600.0
+"""Seconds that a client may take to run its tools."""
 
 
 class State(enum.Enum):
@@ -103,9 +107,15 @@ def fit(slot: Slot[Any], answer: SentAnswer, asked: Asked) -> Fit | None:
     ids = _new_ids(slot.history, answer.ids & asked.ids, asked.said)
     if not (named or ids) and not (prefix and _may_follow(slot, answer, asked)):
         return None
-    if slot.source != asked.source and not named and not (prefix and ids):
+    if slot.source != asked.source and not named and not (prefix and ids) and not _soon_after(slot, answer, asked):
         return None
     return Fit(named, bool(prefix and ids), prefix, ids, _size(slot.history), slot.place == asked.place)
+
+
+def _soon_after(slot: Slot[Any], answer: SentAnswer, asked: Asked) -> bool:
+    """Whether a request of another file follows an answer whose calls have no ids: captures are one file a response."""
+    soon = 0 < answer.ended <= asked.began <= answer.ended + _SOON
+    return soon and not answer.ids and slot.place == asked.place and goes_on(slot, asked)
 
 
 def _may_follow(slot: Slot[Any], answer: SentAnswer, asked: Asked) -> bool:

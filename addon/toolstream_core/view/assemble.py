@@ -11,7 +11,10 @@ from html import escape
 from importlib.resources import files
 from pathlib import PurePosixPath
 from string import Template
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _PACKAGE: Final = "toolstream_core.view.page"
 _START: Final = "start.js"
@@ -27,13 +30,17 @@ def page(document: dict[str, Any], *, connect: str = "'none'") -> str:
     return _page(f"toolstream: {read[0] if read else 'session'}", document, connect=connect)
 
 
-def check_page(report: dict[str, Any], other: dict[str, Any] | None = None) -> str:
+def check_page(
+    report: dict[str, Any], other: dict[str, Any] | None = None, sessions: Sequence[dict[str, Any]] = ()
+) -> str:
     """The page of a report of `toolstream check` (`docs/check.schema.json`); `other` is an earlier run to compare with.
 
-    A case opens in the session view.
+    A case opens in the session view. `sessions` has, for each client, what documents of the session view share,
+    and under `cases` the rest of each by the id of its case. Other cases are shown from the report alone.
     """
     names = ", ".join(str(client.get("name")) for client in report.get("clients", ()))
-    return _page(f"toolstream check: {names}", _whole_arguments({"report": report, "other": other}), part=_RESULTS)
+    reports = _whole_arguments({"report": report, "other": other})
+    return _page(f"toolstream check: {names}", {**reports, "sessions": sessions}, part=_RESULTS)
 
 
 def _page(title: str, data: Any, *, connect: str = "'none'", part: str = "") -> str:

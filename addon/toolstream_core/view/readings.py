@@ -10,9 +10,10 @@ from toolstream_core.clients.deviations import ROWS, fix, projects
 from toolstream_core.clients.entries import EntryReader, ReceivedEvent
 from toolstream_core.clients.intended import intended
 from toolstream_core.clients.measured import measured_in
-from toolstream_core.clients.model import STANDARD, Id, Key, NoIndex, Source
+from toolstream_core.clients.model import STANDARD, Adding, Id, Key, NoIndex, Source
 from toolstream_core.clients.parting import parting
 from toolstream_core.clients.received import Answer, Received
+from toolstream_core.clients.space import continues
 from toolstream_core.clients.stepping import traces
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.view.steps import Steps, result
@@ -207,4 +208,6 @@ def _applies(one: Deviation, form: CallForm, entries: Sequence[Entry]) -> bool:
         return form is CallForm.ANNOUNCED
     if isinstance(one, NoIndex):
         return form is CallForm.DELTAS and any(not isinstance(entry.fragment.index, int) for entry in entries)
+    if one is Adding.CONTINUED:
+        return continues(form, entries)
     return one not in (Id.OWN, Id.UNIQUE)

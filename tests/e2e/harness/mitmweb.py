@@ -71,6 +71,12 @@ class Web:
         """The flow file that *Save* gives."""
         return self._http.get("/flows/dump").raise_for_status().content
 
+    def open(self, file: Path) -> None:
+        """Load a flow file in place of the list of flows, as *File > Open* does."""
+        self._http.post(
+            "/flows/dump", files={"file": file.read_bytes()}, headers={"X-XSRFToken": TOKEN}
+        ).raise_for_status()
+
     def command(self, name: str, *arguments: str) -> dict[str, Any]:
         """What a command of the command bar gives."""
         said = self._http.post(f"/commands/{name}", json={"arguments": [*arguments]}, headers={"X-XSRFToken": TOKEN})
@@ -78,13 +84,20 @@ class Web:
         return found
 
 
+def request_for(upstream: Upstream, sample: Sample, *messages: dict[str, Any]) -> dict[str, Any]:
+    """The URL, headers and body of a request for a response."""
+    headers = upstream.plan(Answer(tuple(map(Send, sample.pieces)), content_type=sample.content_type)).headers
+    return {
+        "url": f"{upstream.url}{sample.path}",
+        "json": {**sample.request, "messages": [{"role": "user", "content": "weather"}, *messages]},
+        "headers": {**headers, "authorization": f"Bearer {SECRET}"},
+    }
+
+
 def ask(web: Web, upstream: Upstream, sample: Sample, *messages: dict[str, Any]) -> bytes:
     """Ask for a response through the proxy; what the client got."""
-    headers = upstream.plan(Answer(tuple(map(Send, sample.pieces)), content_type=sample.content_type)).headers
-    body = {**sample.request, "messages": [{"role": "user", "content": "weather"}, *messages]}
     with httpx2.Client(proxy=web.proxy.url) as http:
-        url = f"{upstream.url}{sample.path}"
-        return http.post(url, json=body, headers={**headers, "authorization": f"Bearer {SECRET}"}).content
+        return http.post(**request_for(upstream, sample, *messages)).content
 
 
 def without_arguments(sample: Sample) -> list[dict[str, Any]]:
@@ -96,9 +109,15 @@ def without_arguments(sample: Sample) -> list[dict[str, Any]]:
     ]
 
 
+def turns() -> tuple[Sample, Sample]:
+    """A response that a client misreads, and the one to its next request."""
+    first, second = (samples.openai_chat(f"mitmweb {turn}", "Lugano") for turn in "ab")
+    return first, second
+
+
 def misread(web: Web, upstream: Upstream) -> Sample:
     """Let a client lose the arguments of a call, and wait for the verdict; the response that it misread."""
-    sample, after = (samples.openai_chat(f"mitmweb {turn}", "Lugano") for turn in "ab")
+    sample, after = turns()
     assert ask(web, upstream, sample) == b"".join(sample.pieces)
     ask(web, upstream, after, *without_arguments(sample))
     web.proxy.wait_for("verdict returned-without-arguments")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.protocols.frames import frame
 from toolstream_core.model import Finish, Fragment, Phase
-from toolstream_core.protocols.ollama.row import OLLAMA
+from toolstream_core.protocols.ollama import OLLAMA
 
 
 def test_calls() -> None:

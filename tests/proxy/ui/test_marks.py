@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from mitmproxy import flowfilter, http
 from mitmproxy.test import tflow
+from mitmproxy.tools.web.webaddons import WebAddon
 
 from tests.fixtures.test_sockets import socket
 from tests.proxy.flows import CHUNK, DONE, SECRET
@@ -67,6 +68,28 @@ def test_a_misread_response_is_marked(shown: Shown) -> None:
     ):
         assert flowfilter.match(expression, flow), expression
         assert not flowfilter.match(expression, tflow.tflow(resp=True)), expression
+
+
+@pytest.mark.parametrize("web", [False, True])
+def test_a_verdict_makes_mitmweb_load_the_messages_again(web: bool) -> None:
+    """It does so when a hash changes. The bodies are the same afterwards."""
+    with interface() as shown:
+        if web:
+            shown.context.master.addons.add(WebAddon())
+        first, second = answered(HEALTHY), answered(DONE, call("c1", '{"x":1}'), RESULT)
+        shown.pass_through(first)
+        bodies: list[tuple[bytes | None, bytes | None]] = []
+
+        def note(flow: Any) -> None:
+            assert first.response is not None
+            bodies.append((first.response.raw_content, second.request.raw_content))
+
+        shown.view.sig_view_update.connect(note)
+        shown.pass_through(second)
+        response, request = HEALTHY, second.request.raw_content
+        assert bodies[-1] == (response, request)
+        assert ((response + b"\n", request) in bodies) == web
+        assert ((response, (request or b"") + b"\n") in bodies) == web
 
 
 def test_a_response_that_was_read_well_has_no_mark(shown: Shown) -> None:

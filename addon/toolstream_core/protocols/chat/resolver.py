@@ -240,17 +240,3 @@ class ChatCalls(Calls):
 def _manner(call: OpenCall, fragment: Fragment) -> tuple[int, Seen[int], bool]:
     """A call, and the index and form of a fragment of it."""
     return id(call), fragment.index, fragment.well_formed
-
-
-class OllamaCalls(ChatCalls):
-    """Resolves the calls of Ollama's own chat API, where each call is complete in one line."""
-
-    @override
-    def take(self, fragment: Fragment, event: int) -> OpenCall | None:
-        call = Calls.take(self, fragment, event)
-        if call is not None:
-            call.over = True
-        return call
-
-    conclude = Calls.conclude
-    """Clients read every line, also after a `done_reason`."""

@@ -1,1 +1,30 @@
-"""Ollama's native chat: everything that knows how this protocol is spoken."""
+"""Ollama's native chat API."""
+
+import re
+from typing import Final
+
+from toolstream_core.calls.complete_calls import CompleteCalls
+from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.protocols.ollama.reader import answer, quiet, read, recognise
+from toolstream_core.protocols.ollama.request import OllamaRequests
+from toolstream_core.protocols.protocol import WireProtocol
+from toolstream_core.wire.form import Form
+
+_MESSAGE: Final = ("/message/content", "/message/thinking", "/message/tool_calls")
+
+OLLAMA: Final = WireProtocol(
+    name="ollama",
+    package=__name__,
+    paths=re.compile(r"/api/chat/?$"),
+    calls=CompleteCalls,
+    recognise=recognise,
+    read=read,
+    answer=answer,
+    quiet=quiet,
+    call_form=CallForm.WHOLE,
+    pointers=(*_MESSAGE, "/response", "/done", "/done_reason", "/error"),
+    requests=OllamaRequests(),
+    form=Form.LINES,
+    ends_with_finish=True,
+    call_keys=(),
+)

@@ -1,4 +1,4 @@
-"""Ollama's native chat: NDJSON, each call whole in one line.
+"""Ollama's native chat: NDJSON, each call complete in one line.
 
 https://github.com/ollama/ollama/blob/main/docs/api.md#generate-a-chat-completion
 """
@@ -15,6 +15,13 @@ from toolstream_core.wire.raw_json import may_hide_letters
 if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.wire.frame import Frame
+    from toolstream_core.wire.json_paths import Path
+
+
+def recognise(name: str, payload: Json) -> bool:
+    """Whether a frame can only be this protocol's; see `WireProtocol.recognise`."""
+    del name
+    return isinstance(payload, dict) and "done" in payload and isinstance(payload.get("message"), dict)
 
 
 def quiet(raw: bytes, frames: int) -> bool:
@@ -26,16 +33,23 @@ def quiet(raw: bytes, frames: int) -> bool:
 
 
 def read(frame: Frame) -> EventContent:
-    """What a frame says, as `WireProtocol.read`."""
-    return _content_of(frame.json, Phase.MORE)
+    """The content of a line; see `WireProtocol.read`."""
+    return _content(frame.json, Phase.MORE)
+
+
+def calls(payload: Json) -> list[tuple[Path, Json]]:
+    """The path and value of each call of a line; none if one of them is not an object."""
+    found = json_access.items_at(payload, "message", "tool_calls")
+    usual = [one for one in found if isinstance(one, dict) and isinstance(one.get("function"), dict)]
+    return [(("message", "tool_calls", at), one) for at, one in enumerate(found)] if len(usual) == len(found) else []
 
 
 def answer(payload: Json) -> EventContent:
-    """What a whole answer says, as `WireProtocol.answer`."""
-    return _content_of(payload, Phase.WHOLE)
+    """The content of a complete response, which has the form of a line; see `WireProtocol.answer`."""
+    return _content(payload, Phase.WHOLE)
 
 
-def _content_of(payload: Json, phase: Phase) -> EventContent:
+def _content(payload: Json, phase: Phase) -> EventContent:
     if not isinstance(payload, dict):
         return NOTHING
     done = payload.get("done") is True
@@ -70,9 +84,3 @@ def _fragment(entry: Json, phase: Phase) -> Fragment:
         phase,
         well_formed=not (was_text and arguments),
     )
-
-
-def recognise(name: str, payload: Json) -> bool:
-    """Whether a frame can only be this protocol's, as `WireProtocol.recognise`."""
-    del name
-    return isinstance(payload, dict) and "done" in payload and isinstance(payload.get("message"), dict)

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mitmproxy import contentviews, ctx
+from mitmproxy import contentviews, ctx, http
 from mitmproxy.hooks import UpdateHook
 
 from toolstream_core.proxy.exchange import secrets_of
-from toolstream_core.proxy.options import size_of
+from toolstream_core.proxy.options import filter_of, size_of
+from toolstream_core.proxy.ui import written
 from toolstream_core.proxy.ui.bodies import Bodies
 from toolstream_core.proxy.ui.commands import Commands
 from toolstream_core.proxy.ui.known import Known
+from toolstream_core.proxy.ui.loaded import note_loaded, read_saved
 from toolstream_core.proxy.ui.marks import clear, put
 from toolstream_core.proxy.ui.views import Events, ToolCalls
 from toolstream_core.redact import raised_at, redacted
 from toolstream_core.report.judging import SavedVerdict
 
 if TYPE_CHECKING:
-    from mitmproxy import http
+    from collections.abc import Sequence
 
-    from toolstream_core.model import Json
+    from mitmproxy.flow import Flow
+
+    from toolstream_core.model import Json, Record
     from toolstream_core.proxy.kept import KeptWatch
     from toolstream_core.proxy.live.recording import LiveRecording
     from toolstream_core.proxy.verdicts import ToldVerdict
+    from toolstream_core.sources.saved import Saved
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +47,8 @@ class Interface:
         self.known = Known(self.bodies.saved)
         self.commands = Commands(self.known, self.bodies)
         self._views = (ToolCalls(self.known), Events(self.known))
+        self.loading: set[asyncio.Task[None]] = set()
+        """Flows that are being read."""
 
     def run(self) -> None:
         """The addons of mitmproxy are there; its list of flows is one of them in mitmweb and in the console."""
@@ -50,6 +58,7 @@ class Interface:
             for view in self._views:
                 contentviews.add(view)
             self.commands.add_to(ctx.master.commands)
+            note_loaded(ctx.master.commands, self.load)
 
     def configure(self) -> None:
         """Take the options. Raises `OptionsError`."""
@@ -78,12 +87,7 @@ class Interface:
         self.bodies.end(flow)
         shown = self._shown(flow.id) or flow
         if watch.record is not None:
-            if shown.websocket is None:
-                clear(shown)
-            seen = self.known.note(flow.id)
-            seen.record, seen.hide = watch.record, partial(redacted, secrets=secrets_of(flow.request))
-            seen.judged = None
-            put(shown, seen)
+            self._note(shown, flow.id, watch.record, secrets_of(flow.request))
             self.known.prepare(flow)
         self._refresh(shown)
 
@@ -92,18 +96,75 @@ class Interface:
         if self.on:
             calls = told.answer.calls
             verdict = SavedVerdict(told.flow, told.verdict, calls, told.request, told.hide, told.explained)
-            seen, flow = self.known.note(told.flow), self._shown(told.flow)
-            seen.judged = verdict
+            flow, request = self._judge(verdict), told.request and self._shown(told.request)
             if flow is not None:
-                put(flow, seen)
                 self._refresh(flow)
-                contentviews.registry.on_change.send(self._views[0])  # the console shows flows again then
+                self._show_again(flow, flow.response)
+            if request:
+                self._show_again(request, request.request)
+            contentviews.registry.on_change.send(self._views[0])  # the console shows flows again then
+
+    def load(self, flows: Sequence[Flow]) -> None:
+        """The console loaded flows from a file. They are read in a thread."""
+        matches = filter_of(ctx.options.toolstream_filter) or bool
+        chosen = [one for one in flows if isinstance(one, http.HTTPFlow) and one.response is not None and matches(one)]
+        task = asyncio.get_running_loop().create_task(self._load(chosen))
+        self.loading.add(task)
+        task.add_done_callback(self.loading.discard)
+
+    async def _load(self, flows: Sequence[http.HTTPFlow]) -> None:
+        found = [(flow, saved) for flow in flows for saved in self._saved(flow)]
+        records, verdicts = await asyncio.to_thread(read_saved, [saved for _, saved in found])
+        if not self.on:
+            return
+        for (flow, saved), record in zip(found, records, strict=True):
+            if record is not None:
+                self._note(flow, saved.exchange.source, record, saved.secrets)
+        for verdict in verdicts:
+            self._judge(verdict)
+        self._refresh(*flows)
+        contentviews.registry.on_change.send(self._views[0])
+
+    def _saved(self, flow: http.HTTPFlow) -> Sequence[Saved]:
+        try:
+            return [*written.saved_in(flow, self.bodies)]
+        except Exception as error:  # noqa: BLE001 - the other flows are read
+            _failed(flow, error)
+            return ()
 
     def close(self) -> None:
         """The proxy ends; verdicts that come now are for the log."""
         self.on = False
         self.bodies.close()
         self.known.close()
+
+    def _note(self, shown: http.HTTPFlow, token: str, record: Record, secrets: tuple[str, ...]) -> None:
+        """A response was read."""
+        if shown.websocket is None:
+            clear(shown)
+        seen = self.known.note(token)
+        seen.record, seen.hide, seen.judged = record, partial(redacted, secrets=secrets), None
+        put(shown, seen)
+
+    def _judge(self, verdict: SavedVerdict) -> http.HTTPFlow | None:
+        """Add a verdict to its response; the flow that shows it."""
+        seen, flow = self.known.note(verdict.source), self._shown(verdict.source)
+        seen.judged = verdict
+        if flow is not None:
+            put(flow, seen)
+        return flow
+
+    def _show_again(self, flow: http.HTTPFlow, message: http.Message | None) -> None:
+        """Let mitmweb load a message again that is open: it does so when the hash of its body changes."""
+        body = None if message is None else message.raw_content
+        if not body or message is None or ctx.master.addons.get("webaddon") is None:
+            return
+        message.raw_content = body + b"\n"
+        try:
+            ctx.master.addons.trigger(UpdateHook([flow]))
+        finally:
+            message.raw_content = body
+        ctx.master.addons.trigger(UpdateHook([flow]))
 
     def _shown(self, token: str) -> http.HTTPFlow | None:
         """The flow in mitmproxy's list that a response came in; those of a WebSocket come in one."""

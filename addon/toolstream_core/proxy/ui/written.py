@@ -30,7 +30,17 @@ if TYPE_CHECKING:
     from toolstream_core.report.judging import SavedVerdict
     from toolstream_core.sources.saved import Saved
 
-__all__ = ["answered", "fixtures_of", "following", "has_response", "page_of", "report_of", "responses", "write_all"]
+__all__ = [
+    "answered",
+    "fixtures_of",
+    "following",
+    "has_response",
+    "page_of",
+    "report_of",
+    "responses",
+    "saved_in",
+    "write_all",
+]
 
 
 class Shown(NamedTuple):
@@ -47,7 +57,9 @@ def has_response(flow: http.HTTPFlow, known: Known) -> bool:
 
 def responses(flows: Sequence[http.HTTPFlow], known: Known, bodies: Bodies) -> list[Shown]:
     """The responses of flows."""
-    return [Shown(saved, known.seen(saved.exchange.source).judged) for flow in flows for saved in _saved(flow, bodies)]
+    return [
+        Shown(saved, known.seen(saved.exchange.source).judged) for flow in flows for saved in saved_in(flow, bodies)
+    ]
 
 
 def page_of(shown: Sequence[Shown], following: Sequence[Saved]) -> str:
@@ -101,7 +113,8 @@ def fixtures_of(found: Sequence[Answered]) -> dict[str, bytes]:
     return files
 
 
-def _saved(flow: http.HTTPFlow, bodies: Bodies) -> Iterator[Saved]:
+def saved_in(flow: http.HTTPFlow, bodies: Bodies) -> Iterator[Saved]:
+    """The responses in a flow: of a WebSocket there are several."""
     answers = socket_flows(flow)
     if answers is None:
         yield bodies.saved(flow) or saved_response(flow, flow.id)

@@ -8,8 +8,12 @@ from toolstream_core.stages.repair.reporter import Reporter
 from toolstream_core.stages.stage import Stage
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
+
+type RepairerMaker = Callable[[Context], Repairer]
 
 
 class Repairer(Stage):

@@ -35,6 +35,11 @@ class Reporter:
         self.mended: set[str] = set()
         """Names of all defects for which events were rewritten."""
 
+    @property
+    def has_reason(self) -> bool:
+        """Whether a defect was named for which an event is rewritten, or was."""
+        return bool(self._why or self._reasons)
+
     def report(
         self,
         row: Row,

@@ -131,6 +131,12 @@ function placeOf(rows, row) {
 
 function worstOf(findings) { return GRADES.find((grade) => findings.some((one) => one.severity === grade)) || "note"; }
 
+/** The distance of the marks of an axis: 1, 2 or 5 times a power of ten, at least 1 millisecond or event. */
+function niceStep(least) {
+  const size = 10 ** Math.max(0, Math.floor(Math.log10(least)));
+  return [1, 2, 5, 10].find((one) => one * size >= least * .999) * size;
+}
+
 function duration(ms) {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60000) return `${(ms / 1000).toFixed(ms < 10000 ? 2 : 1)} s`;

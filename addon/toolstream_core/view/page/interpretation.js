@@ -58,9 +58,10 @@ class Interpretation {
     parts.right.picker.value = app.model;
     fill(parts.left.about, this.aboutLeft());
     fill(parts.right.about, prose(this.aboutRight()));
-    const said = sentenceOf(mine), other = sentenceOf(theirs), because = diverges && diverges.event === number && diverges.value ? ` (${diverges.value})` : "";
+    const here = diverges && diverges.event === number, said = sentenceOf(mine), now = sentenceOf(theirs);
+    const other = here && now === said ? now + dropsLater(theirs, callsAtEnd(response, reading.steps)) : now;
     fill(parts.left.does, said);
-    fill(parts.right.does, other + because);
+    fill(parts.right.does, other + (here && diverges.value ? ` (${diverges.value})` : ""));
     parts.right.does.classList.toggle("odd", said !== other);
     parts.left.cards.replaceChildren(...cardsOf(app, mine, null));
     parts.right.cards.replaceChildren(...cardsOf(app, theirs, mine));
@@ -92,6 +93,12 @@ function sentenceOf(state) {
   const kept = state.calls.filter((call) => call && !call.dropped && !call.incomplete), named = kept.slice(0, NAMED_CALLS).map((call) => `call ${call.place}${call.name ? ` ${call.name}` : ""}`);
   if (kept.length > named.length) named.push(counted(kept.length - named.length, "more call"));
   return `${text}. At the end: ${named.length ? named.join(" and ") : "no complete call"}`;
+}
+
+/** Which of the calls that an event changed the client drops at the end of the response. */
+function dropsLater({ changes }, end) {
+  const dropped = changes.map(({ place }) => end[place] && end[place].dropped).find(Boolean);
+  return dropped ? `. At the end, the client ${dropped}` : "";
 }
 
 /** The calls of a response whose readings are not known. */

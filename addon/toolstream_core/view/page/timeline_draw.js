@@ -63,19 +63,13 @@ function drawStalls(ink, view) {
 }
 
 function drawAxis(ink, view) {
-  const { from, to, width, height, colours, axis } = view, step = niceStep((to - from) / Math.max(2, width / 110), axis);
+  const { from, to, width, height, colours, axis } = view, step = niceStep((to - from) / Math.max(2, width / 110));
   for (let value = Math.ceil(from / step) * step; value <= to + 1e-9; value += step) {
     const at = view.x(value);
     line(ink, [at, HEAD - 4, at, height], colours.line, { alpha: .6 });
     if (at > 12 && at < width - 16) write(ink, axis === "time" ? clock(value) : String(Math.round(value)), at, 44, colours.quiet, { align: "center" });
   }
   line(ink, [0, HEAD - 4, width, HEAD - 4], colours.line);
-}
-
-/** 1, 2 or 5 times a power of ten; on the axis of events at least one event. */
-function niceStep(least, axis) {
-  const size = 10 ** Math.floor(Math.log10(least)), step = [1, 2, 5, 10].find((one) => one * size >= least * .999) * size;
-  return axis === "event" ? Math.max(1, Math.round(step)) : step;
 }
 
 function clock(ms) { return ms < 60000 ? duration(ms).replace(/\.?0+ s$/, " s") : `${Math.floor(ms / 60000)}:${String(Math.round(ms % 60000 / 1000)).padStart(2, "0")} min`; }

@@ -5,7 +5,7 @@ const CASE_ERROR = 400;
 /** Opens a case; `earlier`: as it was in the earlier run. */
 function openCase(row, at, earlier = false) {
   const { one, before } = row.cells[at], shown = earlier || !one ? before : one, { client } = state.columns[at];
-  const doc = caseDocument(shown, client);
+  const doc = (!earlier && recordedDocument(shown, at)) || caseDocument(shown, client);
   const here = new URLSearchParams(location.hash.slice(1));
   if (here.get("case") !== shown.id || here.get("client") !== String(at)) setHash("");
   state.open = { row, at, empty: !doc.responses.length };
@@ -72,7 +72,13 @@ function stepCase(by) {
   next.click();
 }
 
-/** A case as the document of a session: its responses as the report has them, without times and readings. */
+/** The session of a case as it was recorded; undefined without one. */
+function recordedDocument(shown, at) {
+  const { cases = {}, ...shared } = state.sessions[at] ?? {};
+  return Object.hasOwn(cases, shown.id) ? { ...shared, ...structuredClone(cases[shown.id]) } : undefined;  // the page writes events out in place
+}
+
+/** A case without a recorded session, as the document of one: its responses as the report has them, without times and readings. */
 function caseDocument(shown, client) {
   const responses = list(shown.turns).map((turn) => caseResponse(turn, shown, client));
   return { generated: { files: [shown.id], live: false }, conversations: [{ title: shown.title || shown.name, responses: [...responses.keys()] }], responses, models: {}, projects: {}, defects: {} };

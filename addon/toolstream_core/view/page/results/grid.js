@@ -1,6 +1,6 @@
 // Summary, filters and table of the results.
 
-const state = { report: null, columns: [], rows: [], compared: false, filter: { ...NO_FILTER }, order: "kind", open: null };
+const state = { report: null, columns: [], rows: [], sessions: [], compared: false, filter: { ...NO_FILTER }, order: "kind", open: null };
 
 const button = (attributes, ...children) => el("button", { type: "button", ...attributes }, ...children);
 const mark = (grade, required = true) =>

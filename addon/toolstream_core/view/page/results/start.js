@@ -51,7 +51,8 @@ function leaveFilter() {
   if (state.filter.text) setText(""); else $("matrix").querySelector('button.cell[tabindex="0"]')?.focus();
 }
 
-function beginResults({ report, other }) {
+function beginResults({ report, other, sessions }) {
+  state.sessions = list(sessions);
   addFrame();
   connect(onResultsKey);
   $("app").hidden = true;

@@ -1,0 +1,108 @@
+"""Repairs, faults and shapes of Ollama streams, whose lines contain complete calls."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final, override
+
+from toolstream_core.defects.row import OLLAMA
+from toolstream_core.defects.table import ROWS
+from toolstream_core.model import ABSENT
+from toolstream_core.protocols.ollama.reader import calls
+from toolstream_core.protocols.ollama.responses import line
+from toolstream_core.protocols.requests.tools import earlier_ids
+from toolstream_core.repair.complete_faults import injectors
+from toolstream_core.repair.complete_form import CompleteCallForm
+from toolstream_core.repair.complete_stage import CompleteCallStage, IncompleteResponseStage
+from toolstream_core.stages.inject.injector import Injector
+from toolstream_core.stages.inject.sse import UnterminatedEvent
+from toolstream_core.stages.stage import Stage
+from toolstream_core.wire import json_access
+from toolstream_core.wire.json_paths import changed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.model import Event, Json
+    from toolstream_core.stages.context import Context
+    from toolstream_core.stages.inject.injector import InjectorMaker, Pick
+    from toolstream_core.wire.frame import Frame
+
+_CALLS: Final = ("message", "tool_calls")
+_TEXTS: Final = ("content", "thinking")
+
+
+def split_end(payload: Json) -> tuple[Json, Json] | None:
+    """The line that says done as two: its message, and the rest; `None` if the message is empty."""
+    message = json_access.get(payload, "message")
+    if not isinstance(message, dict) or not any(message.get(key) for key in (*_TEXTS, "tool_calls")):
+        return None
+    texts = {key: message[key] for key in message if key in _TEXTS}
+    entries = json_access.items(message.get("tool_calls"))
+    content = line(payload, {"content": "", **texts, **({"tool_calls": entries} if entries else {})})
+    rest = {key: "" if key in texts else value for key, value in message.items() if key != "tool_calls"}
+    return content, {**payload, "message": rest}
+
+
+FORM: Final = CompleteCallForm(
+    calls=calls,
+    fields={"id": ("id",), "name": ("function", "name"), "arguments": ("function", "arguments")},
+    earlier_ids=earlier_ids,
+    defects=frozenset(row.name for row in ROWS if OLLAMA in row.dialects),
+    split_end=split_end,
+    failure={"error": "error parsing tool call"},
+    is_lines=True,
+)
+
+
+class CallsInDone(Injector):
+    """Moves all calls to the line that says done."""
+
+    @override
+    def __init__(self, context: Context, pick: Pick) -> None:
+        super().__init__(context, pick)
+        self._calls: list[Json] = []
+
+    @override
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
+        payload, frame, writer = event.frame.json, event.frame, self._context.writer
+        entries = json_access.items_at(payload, *_CALLS) if FORM.entries(payload, resolved) else []
+        if not event.content.end:
+            if not entries or not self._pick.stream():
+                return [frame]
+            self._calls += entries
+            self._pick.acted()
+            return [writer.rewrite(frame, _with_calls(payload, []))]
+        if not self._calls or not isinstance(json_access.get(payload, "message"), dict):
+            return [frame]
+        moved, self._calls = [*self._calls, *entries], []
+        return [writer.rewrite(frame, _with_calls(payload, moved))]
+
+
+class OneCallPerEvent(Stage):
+    """Sends each call of a line in a line of its own; everything else stays with the first."""
+
+    @override
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
+        payload, frame, writer = event.frame.json, event.frame, self._context.writer
+        if len(FORM.entries(payload, resolved)) <= 1 or event.content.end or frame.trailing:
+            return [frame]
+        first, *others = json_access.items_at(payload, *_CALLS)
+        lines = [line(payload, {"content": "", "tool_calls": [one]}) for one in others]
+        made = [writer.make(one, frame.number) for one in lines]
+        return [writer.rewrite(frame, _with_calls(payload, [first])), *made]
+
+
+def _with_calls(payload: Json, entries: list[Json]) -> Json:
+    return changed(payload, {_CALLS: entries or ABSENT})
+
+
+REPAIRS: Final = (partial(CompleteCallStage, FORM),)
+AT_END: Final = partial(IncompleteResponseStage, FORM)
+INJECTORS: Final[dict[str, InjectorMaker]] = {
+    **injectors(FORM),
+    "calls-in-done": CallsInDone,
+    "unterminated-event": UnterminatedEvent,
+}
+SHAPES: Final[dict[str, type[Stage]]] = {"one-call-per-event": OneCallPerEvent}

@@ -1,0 +1,142 @@
+"""How a protocol's events contain complete calls, as a table of JSON paths. Knows no protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from toolstream_core.calls.json_text import says_nothing
+from toolstream_core.model import ABSENT
+from toolstream_core.wire import json_access
+from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.json_paths import Path, changed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from toolstream_core.calls import OpenCall, ResolvedFragment
+    from toolstream_core.model import Event, Fragment, Json
+    from toolstream_core.repair.fields import Fields
+    from toolstream_core.wire.write import Writer
+
+PARTIAL: Final = frozenset({"patches", "goes_on"})
+"""Fields of calls that are streamed in several events."""
+
+type Payload = dict[str, Any]
+type Changes = Mapping[Path, Json]
+"""New values by path; `ABSENT` removes."""
+type Located = tuple[Path, Json]
+"""A call in an event: its path and its value."""
+
+
+class Entry(NamedTuple):
+    """A call in an event."""
+
+    path: Path
+    fragment: Fragment
+    call: OpenCall
+    fields: Fields
+    """The form's fields that the call has."""
+    name: str
+    """`""` if the entry has no name."""
+    is_partial: bool
+    """Whether the call is streamed in several events."""
+
+    @property
+    def lacks_arguments(self) -> bool:
+        """Whether the entry names a call without arguments."""
+        return bool(self.name) and not self.is_partial and says_nothing(self.fragment.arguments)
+
+
+class CompleteCallForm(NamedTuple):
+    """Where the events of a protocol contain calls, and how such an event is changed."""
+
+    calls: Callable[[Json], Sequence[Located]]
+    """The calls of an event: one item for each fragment that the reader makes of it."""
+    fields: Mapping[str, Path]
+    """The paths of `id`, `name` and `arguments` within a call, and of `PARTIAL` if calls can be streamed."""
+    earlier_ids: Callable[[Json], frozenset[str]]
+    """The ids of the calls in a request's conversation."""
+    defects: frozenset[str]
+    """The names of the defects that the protocol's streams can have."""
+    split_end: Callable[[Json], tuple[Json, Json] | None]
+    """Splits the last event into its content and the end of the response; `None` if it has no content."""
+    failure: Payload
+    """The event by which the provider gives up on a call."""
+    failed: frozenset[str] = frozenset()
+    """The finish reasons by which the provider gives up on a call."""
+    entry: Callable[[Path], Path] = lambda path: path
+    """The path of what is removed from an event with a call."""
+    emptied: Callable[[Json], Json] | None = None
+    """Completes an event after calls were removed from it."""
+    is_empty: Callable[[Json], bool] = lambda _: False
+    """Whether an event need not be sent after calls were removed from it."""
+    is_lines: bool = False
+    """Whether events are JSON lines, of which the last one may lack its line feed."""
+
+    def entries(self, payload: Json, resolved: Sequence[ResolvedFragment]) -> list[Entry]:
+        """The calls of an event; none if they differ from the resolved ones."""
+        if not resolved:
+            return []
+        found = self.calls(payload)
+        if len(found) != len(resolved):
+            return []
+        out: list[Entry] = []
+        before: Path | None = None
+        for (path, value), (fragment, call) in zip(found, resolved, strict=True):
+            if path is before:
+                continue
+            before = path
+            fields: Fields = {}
+            for name, steps in self.fields.items():
+                one = value
+                for step in steps:
+                    one = one.get(step, ABSENT) if isinstance(one, dict) else ABSENT
+                if one is not ABSENT:
+                    fields[name] = one
+            text = fields.get("name")
+            is_partial = not PARTIAL.isdisjoint(fields)
+            out.append(Entry(path, fragment, call, fields, text if isinstance(text, str) else "", is_partial))
+        return out
+
+    def changes(self, one: Entry, fields: Fields | None) -> dict[Path, Json]:
+        """The changes after which an event has these fields of a call; `None` removes the call."""
+        if fields is None:
+            return {self.entry(one.path): ABSENT}
+        return {
+            one.path + self.fields[name]: fields.get(name, ABSENT)
+            for name in {**one.fields, **fields}
+            if fields.get(name, ABSENT) is not one.fields.get(name, ABSENT)
+        }
+
+    def other_keys(self, payload: Json, one: Entry, other_payload: Json, other: Entry) -> dict[Path, Json]:
+        """The keys beside the arguments that `other`, an entry of the same call, has and `one` lacks."""
+        pairs = {one.path: other.path, self.entry(one.path): self.entry(other.path)}
+        known = {other.path, *(other.path + path for name, path in self.fields.items() if name not in {"id", "name"})}
+        return {
+            (*mine, key): value
+            for mine, theirs in pairs.items()
+            for key, value in json_access.get(other_payload, *theirs).items()
+            if (*theirs, key) not in known and not json_access.get(payload, *mine, key)
+        }
+
+    def frames_apart(self, event: Event, changes: Changes, writer: Writer) -> list[Frame]:
+        """The changed event in two frames: its content, and the end of the response; one frame without content."""
+        frame = event.frame
+        split = self.split_end(self.written(frame.json, changes))
+        if split is None:
+            return [self.rewritten(event, changes, writer)]
+        content, end = writer.ended(writer.rewrite(frame, split[0])), writer.make(split[1], frame.number)
+        if frame.trailing:
+            end = Frame(end.raw.rstrip(), end.number, end.data, trailing=True)
+        return [content, end]
+
+    def written(self, payload: Json, changes: Changes) -> Json:
+        """The changed payload."""
+        if not changes:
+            return payload
+        made = changed(payload, changes)
+        return made if self.emptied is None else self.emptied(made)
+
+    def rewritten(self, event: Event, changes: Changes, writer: Writer) -> Frame:
+        """The changed event's frame; the same frame without changes."""
+        return writer.rewrite(event.frame, self.written(event.frame.json, changes)) if changes else event.frame

@@ -1,0 +1,194 @@
+"""Judges and repairs streams whose calls come complete, each in one event. Knows no protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, override
+
+from toolstream_core.calls.json_text import says_nothing
+from toolstream_core.defects.arguments import PLACEHOLDER_ARGUMENTS
+from toolstream_core.defects.finish import CALLS_IN_DONE, IN_BAND_ERROR
+from toolstream_core.defects.framing import UNTERMINATED_EVENT
+from toolstream_core.repair.complete_client import CompleteCallClient
+from toolstream_core.stages.repair.half_answers import HalfAnswerRepairer
+from toolstream_core.stages.repair.repairer import Repairer
+from toolstream_core.stages.stage import Holds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.model import Event, Json
+    from toolstream_core.repair.complete_form import CompleteCallForm, Entry
+    from toolstream_core.stages.context import Context
+    from toolstream_core.wire.frame import Frame
+    from toolstream_core.wire.json_paths import Path
+
+MAX_COMMENTS: Final = 8
+"""Comments that wait with an event. If more come, the stream is slow, and the event is sent."""
+
+
+class Waiting(NamedTuple):
+    """An event that was not sent yet, and the calls in it."""
+
+    event: Event
+    entries: Sequence[Entry]
+
+
+class CompleteCallStage(Repairer, Holds):
+    """Compares each call of an event with the intended call, and writes the fields that differ.
+
+    An event waits only if the next one may bring the arguments of its last call, or if it is the last one of a body
+    and lacks its line feed. With `joins`, an event also waits for the rest of a call that is streamed in several
+    events, which is then written as one: this is for clients that read only complete calls.
+    """
+
+    def __init__(self, form: CompleteCallForm, context: Context, *, joins: bool = False) -> None:
+        """`form`: where the protocol has its calls."""
+        super().__init__(context)
+        self._form = form
+        self._joins = joins
+        self._waits_for_arguments = self.on(PLACEHOLDER_ARGUMENTS) and PLACEHOLDER_ARGUMENTS.name in form.defects
+        self._end_has_calls = CALLS_IN_DONE.name in form.defects
+        self._client = CompleteCallClient(form, context, self.reporter)
+        self._queue: list[Waiting] = []
+        self._ended: set[int] = set()
+        """The choices that have a finish reason."""
+        self._failed = False
+
+    @property
+    @override
+    def holding(self) -> bool:
+        return bool(self._queue)
+
+    @override
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
+        frame, content = event.frame, event.content
+        entries = () if frame.data is None else self._form.entries(frame.json, resolved)
+        self._ended.update([finish.choice for finish in content.finishes])
+        self._failed = self._failed or bool(content.error)
+        self._queue.append(Waiting(event, entries))
+        return self._sent()
+
+    @override
+    def end(self, *, clean: bool) -> Iterable[Frame]:
+        return self._sent(ending=True, clean=clean)
+
+    @override
+    def release(self) -> list[Frame]:
+        held, self._queue = [one.event.frame for one in self._queue], []
+        return held
+
+    def _sent(self, *, ending: bool = False, clean: bool = True) -> list[Frame]:
+        """The frames of all events that need not wait; these leave the queue when all frames are made."""
+        out: list[Frame] = []
+        queue, at = self._queue, 0
+        while at < len(queue) and (ending or not self._waits(queue[at], queue[at + 1 :])):
+            first, rest = queue[at], queue[at + 1 :]
+            frame = first.event.frame
+            frames = self._frames(first, rest)
+            if frame.trailing and self._form.is_lines:
+                frames = self._ended_line(frame, frames) if clean else [frame]
+            if (len(frames) != 1 or frames[0] is not frame) and self.reporter.has_reason:
+                self.audit(frame.number, [frame], frames)
+            out += frames
+            at += 1
+        del queue[:at]
+        return out
+
+    def _waits(self, first: Waiting, rest: Sequence[Waiting]) -> bool:
+        """Whether an event, after which `rest` came, may still change."""
+        event, entries = first
+        if event.frame.trailing and self._form.is_lines:
+            return True
+        if self._joins and any(self._may_go_on(one) for one in entries):
+            return True
+        if not (self._waits_for_arguments and entries) or event.content.finishes:
+            return False
+        if len(rest) > MAX_COMMENTS or any(one.event.frame.data is not None for one in rest):
+            return False
+        last = {one.fragment.choice: one for one in entries}
+        known = self._context.parameterless
+        return any(_may_get_arguments(one) and one.call.name not in known for one in last.values())
+
+    def _may_go_on(self, one: Entry) -> bool:
+        """Whether an entry names a streamed call of which the rest is yet to come."""
+        if not (one.is_partial and one.name) or one.call.over:
+            return False
+        return not self._failed and one.fragment.choice not in self._ended
+
+    def _ended_line(self, frame: Frame, frames: list[Frame]) -> list[Frame]:
+        """The frames of a body's last line, which lacks its line feed."""
+        message = "the last line lacks its line feed"
+        if isinstance(frame.json, dict) and self.report(UNTERMINATED_EVENT, frame.number, message):
+            return [*frames[:-1], self._context.writer.ended(frames[-1])]
+        return frames
+
+    def _frames(self, first: Waiting, rest: Sequence[Waiting]) -> list[Frame]:
+        """The frames to send for an event, after which `rest` came."""
+        (event, entries), form, writer = first, self._form, self._context.writer
+        number = event.frame.number
+        if event.content.error or event.content.finishes:
+            self._judge_failure(event)
+        if not entries:
+            return [event.frame]
+        changes: dict[Path, Json] = {}
+        for one in entries:
+            if self._joins and self._client.is_joined(one):
+                fields = self._client.joined(one)
+            else:
+                fields = self._client.lack(one, number, rest[-1].event.frame.number if rest else number)
+            if fields is not one.fields:
+                changes |= form.changes(one, fields)
+                if fields and fields.get("arguments") is not one.fields.get("arguments"):
+                    changes |= self._other_keys(one, (first, *rest))
+        if self._end_has_calls and event.content.end:
+            message = "the line that says done carries calls, and readers may stop at that first"
+            if self.report(CALLS_IN_DONE, number, message, entries[0].call):
+                return form.frames_apart(event, changes, writer)
+        if self._context.judging:
+            return [event.frame]
+        frame = form.rewritten(event, changes, writer)
+        return [] if self._joins and number and changes and form.is_empty(frame.json) else [frame]
+
+    def _other_keys(self, one: Entry, events: Sequence[Waiting]) -> dict[Path, Json]:
+        """What other entries of a call have beside its arguments: the first entry of the call gets all of it."""
+        changes: dict[Path, Json] = {}
+        mine = events[0].event.frame.json
+        for event, entries in events:
+            for other in entries:
+                if other.call is one.call and not other.name:
+                    changes |= self._form.other_keys(mine, one, event.frame.json, other)
+        return changes
+
+    def _judge_failure(self, event: Event) -> None:
+        content, number = event.content, event.frame.number
+        if content.error:
+            self.report(IN_BAND_ERROR, number, f"the provider reports an error: {content.error}")
+            return
+        for finish in content.finishes:
+            if finish.reason in self._form.failed:
+                self.report(IN_BAND_ERROR, number, f"the provider gave up on a call: {finish.reason}")
+
+
+class IncompleteResponseStage(HalfAnswerRepairer):
+    """Withholds the end of a response of which a call is incomplete; its content is sent."""
+
+    def __init__(self, form: CompleteCallForm, context: Context) -> None:
+        """`form`: how the protocol ends a response."""
+        super().__init__(context)
+        self._form = form
+
+    @override
+    def _goes(self, event: Event) -> bool:
+        """The bracket that closes a JSON array is an end, too."""
+        return super()._goes(event) and not (event.frame.data is None and event.frame.raw.strip() == b"]")
+
+    @override
+    def _parted(self, event: Event) -> tuple[list[Frame], list[Frame]]:
+        *content, end = self._form.frames_apart(event, {}, self._context.writer)
+        return content, [end]
+
+
+def _may_get_arguments(one: Entry) -> bool:
+    """Whether an entry names a call of which no arguments have come."""
+    return one.lacks_arguments and says_nothing(one.call.arguments.text())

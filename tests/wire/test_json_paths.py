@@ -1,0 +1,49 @@
+"""Writing into JSON by path."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING
+
+import pytest
+
+from toolstream_core.wire.json_paths import Path, changed
+from toolstream_core.wire.json_value import ABSENT
+
+if TYPE_CHECKING:
+    from toolstream_core.wire.json_value import Json
+
+VALUE: Json = {"a": {"b": [1, {"c": 2, "d": 3}, 4], "e": {}}, "f": None}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, VALUE),
+        ({("a", "b", 1, "c"): 5}, {"a": {"b": [1, {"c": 5, "d": 3}, 4], "e": {}}, "f": None}),
+        ({("a", "b", 1, "c"): 5, ("a", "b", 1, "d"): ABSENT}, {"a": {"b": [1, {"c": 5}, 4], "e": {}}, "f": None}),
+        ({("a", "b", 0): ABSENT, ("a", "b", 2): ABSENT}, {"a": {"b": [{"c": 2, "d": 3}], "e": {}}, "f": None}),
+        ({("a", "b", 0): ABSENT, ("a", "b", 1, "c"): 5}, {"a": {"b": [{"c": 5, "d": 3}, 4], "e": {}}, "f": None}),
+        ({("f", "g"): 1}, {"a": VALUE["a"], "f": {"g": 1}}),
+        ({("h", "i"): 1}, {**VALUE, "h": {"i": 1}}),
+        ({("f",): ABSENT, ("h",): ABSENT}, {"a": VALUE["a"]}),
+        ({(): 1}, 1),
+    ],
+)
+def test_only_the_values_at_the_paths_change(changes: dict[Path, Json], expected: Json) -> None:
+    """The rest is the same, and the value that was given is not changed."""
+    before = copy.deepcopy(VALUE)
+    assert changed(VALUE, changes) == expected
+    assert before == VALUE
+
+
+def test_containers_beside_the_paths_are_not_copied() -> None:
+    """A large event with one change costs little."""
+    made = changed(VALUE, {("a", "b", 0): 9})
+    assert made["a"]["b"][1] is VALUE["a"]["b"][1]
+    assert made["a"]["e"] is VALUE["a"]["e"]
+
+
+def test_an_object_in_place_of_an_array_becomes_an_array() -> None:
+    """With the items that readers find."""
+    assert changed({"a": {"b": 1}}, {("a", 0, "b"): 2}) == {"a": [{"b": 2}]}
