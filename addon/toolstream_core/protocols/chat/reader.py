@@ -108,6 +108,8 @@ def _fragment(entry: Json, number: int, phase: Phase, *, well_formed: bool) -> F
     if not isinstance(entry, dict):
         return Fragment(number, phase=phase, well_formed=False)
     function = entry.get("function")
+    if not function and (custom := entry.get("custom")) and isinstance(custom, dict):
+        return _custom_fragment(entry, custom, number, phase, well_formed=well_formed)
     if not isinstance(function, dict):
         function = entry if "name" in entry or "arguments" in entry else {}
         well_formed = False
@@ -131,6 +133,29 @@ def _fragment(entry: Json, number: int, phase: Phase, *, well_formed: bool) -> F
         phase,
         Kind.FUNCTION,
         well_formed,
+    )
+
+
+def _custom_fragment(
+    entry: dict[str, Json], custom: dict[str, Json], number: int, phase: Phase, *, well_formed: bool
+) -> Fragment:
+    """An entry of a call of a custom tool, whose input is text of any form.
+
+    https://platform.openai.com/docs/guides/function-calling#custom-tools
+    """
+    text, was_text = json_access.argument_text(custom.get("input", ABSENT))
+    index = json_access.integer(entry.get("index", ABSENT))
+    return Fragment(
+        number,
+        index,
+        json_access.text(entry.get("id", ABSENT)),
+        ABSENT,
+        json_access.text(custom.get("name", ABSENT)),
+        text,
+        json_access.text(entry.get("type", ABSENT)),
+        phase,
+        Kind.CUSTOM,
+        well_formed and was_text and (isinstance(index, int) or index is ABSENT),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, override
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.resolver import Calls
-from toolstream_core.model import Call, Fragment, Phase
+from toolstream_core.model import Call, Fragment, Kind, Phase
 from toolstream_core.protocols.chat.evidence import (
     ChoiceCalls,
     announces_next,
@@ -19,7 +19,7 @@ from toolstream_core.protocols.chat.evidence import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from toolstream_core.model import EventContent
 
@@ -116,7 +116,7 @@ class ChatCalls(Calls):
         # If one call is incomplete, the finish reason may be early: calls without arguments are complete only if the
         # rest of that one still comes, which `resolved` finds out.
         calls = self._not_over.get(choice, {})
-        if any(call.half for call in calls.values()):
+        if _has_incomplete(calls.values()):
             self._waiting[choice] = list(calls.values())
         else:
             super()._end(choice)
@@ -124,7 +124,7 @@ class ChatCalls(Calls):
     @override
     def resolved(self) -> list[Call]:
         for calls in self._waiting.values():
-            if not any(call.half for call in calls):
+            if not _has_incomplete(calls):
                 for call in calls:
                     call.over = True
         return super().resolved()
@@ -200,3 +200,8 @@ class ChatCalls(Calls):
             return True
         joined = last.name + name
         return last.arguments.empty and last.name not in self._tools and joined in self._tools
+
+
+def _has_incomplete(calls: Iterable[OpenCall]) -> bool:
+    """Whether the arguments of a function are incomplete; of free text, only the finish reason says that."""
+    return any(call.half for call in calls if call.kind is not Kind.CUSTOM)
