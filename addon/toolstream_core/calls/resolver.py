@@ -109,12 +109,12 @@ class Calls:
 
     def resolved(self) -> list[Call]:
         """What was meant, in order of appearance. May be asked at any time."""
-        kept: list[Call] = []
-        for opened in self._opened:
-            call = self._resolve(opened)
-            if call.name or call.id or not opened.arguments.empty:
-                kept.append(call)
+        kept = [self._resolve(opened) for opened in self._opened if not self._is_nothing(opened)]
         return numbered(said_once(kept))
+
+    def _is_nothing(self, opened: OpenCall) -> bool:
+        """Whether nothing came that a call could be known by."""
+        return not (opened.name or opened.id) and opened.arguments.empty
 
     def _place(self, fragment: Fragment, event: int) -> OpenCall | None:
         raise NotImplementedError
@@ -153,7 +153,7 @@ class Calls:
 
     def _fill(self, call: OpenCall, fragment: Fragment) -> None:
         if fragment.name is not ABSENT and fragment.name:
-            call.name = _joined_name(call, nonblank(fragment.name)) if call.name else nonblank(fragment.name)
+            call.name = self._joined_name(call, nonblank(fragment.name)) if call.name else nonblank(fragment.name)
         if fragment.phase is Phase.MORE:
             if isinstance(fragment.arguments, str):
                 call.arguments.add(fragment.arguments)
@@ -163,6 +163,16 @@ class Calls:
             call.id = nonblank(fragment.id)
         if not call.item_id and fragment.item_id is not ABSENT:
             call.item_id = nonblank(fragment.item_id)
+
+    def _joined_name(self, call: OpenCall, name: str) -> str:
+        """The name with a later part of it."""
+        return call.name + name if self._is_name_part(call, name) else _longer_name(call, name)
+
+    def _is_name_part(self, call: OpenCall, name: str) -> bool:
+        """Whether a name is the next part of a call's, whatever came in between: only together they begin a tool's."""
+        if not (name and call.name) or name in self._tools or call.name in self._tools or name == call.name:
+            return False
+        return any(tool.startswith(call.name + name) for tool in self._tools)
 
     def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:
         """Every phase but a delta's: what it says counts where the deltas have not said it whole."""
@@ -212,7 +222,7 @@ def same_arguments(one: str, other: str) -> bool:
     return one == other or meaning(one) == meaning(other)
 
 
-def _joined_name(call: OpenCall, name: str) -> str:
+def _longer_name(call: OpenCall, name: str) -> str:
     """A later name joins while no arguments have come, replaces where it extends, and repeats where it is equal."""
     if not name or name == call.name:
         return call.name

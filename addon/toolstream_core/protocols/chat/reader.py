@@ -116,7 +116,9 @@ def _fragment(entry: Json, number: int, phase: Phase, *, well_formed: bool) -> F
     arguments = function.get("arguments", ABSENT)
     if not isinstance(arguments, str):
         other = function.get("parameters", ABSENT) if arguments is ABSENT else ABSENT
-        arguments, was_text = json_access.argument_piece(arguments if other is ABSENT else other)
+        first = phase is not Phase.MORE or entry.get("id") or function.get("name")
+        as_text = json_access.argument_piece if first else json_access.argument_delta
+        arguments, was_text = as_text(arguments if other is ABSENT else other)
         well_formed = well_formed and was_text and other is ABSENT
     index = entry.get("index", ABSENT)
     if type(index) is not int and index is not ABSENT and index is not None:

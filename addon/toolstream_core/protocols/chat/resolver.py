@@ -129,6 +129,12 @@ class ChatCalls(Calls):
                     call.over = True
         return super().resolved()
 
+    @override
+    def _is_nothing(self, opened: OpenCall) -> bool:
+        """An id alone is no call once the response has finished (OpenBitFun#398)."""
+        over = opened.over or (opened.choice in self._waiting)
+        return super()._is_nothing(opened) or (over and not opened.name and opened.arguments.empty)
+
     def _begin(self, state: ChoiceCalls, fragment: Fragment) -> OpenCall:
         call = self._open(fragment)
         if self.overflowed:
@@ -165,6 +171,8 @@ class ChatCalls(Calls):
             return None if named else index_changed(state, fragment) or index_came(state, fragment, index)
         newest = here[-1]
         key = nonblank(fragment.id)
+        if fragment.name and key in {"", newest.id} and self._is_name_part(newest, nonblank(fragment.name)):
+            return newest
         if not key:
             if announces_next(newest, fragment):
                 return None
@@ -194,12 +202,9 @@ class ChatCalls(Calls):
         return last
 
     def _name_goes_on(self, last: OpenCall, name: str) -> bool:
-        if last.arguments.whole:
-            return False
-        if name == last.name or not last.name:
+        if self._is_name_part(last, name):
             return True
-        joined = last.name + name
-        return last.arguments.empty and last.name not in self._tools and joined in self._tools
+        return not last.arguments.whole and (name == last.name or not last.name)
 
 
 def _has_incomplete(calls: Iterable[OpenCall]) -> bool:
