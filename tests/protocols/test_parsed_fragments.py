@@ -51,8 +51,8 @@ def test_no_fragment_is_lost(name: str, arguments: dict[str, Any]) -> None:
     assert seen(repaired.out, exchange).calls == [("read", arguments)]
 
 
-def test_an_empty_list_says_nothing() -> None:
-    """PHP writes an empty object so."""
+def test_a_list_says_nothing() -> None:
+    """PHP writes an empty object as an empty list."""
     body, _ = stream(named("openai-chat"), {"a": 1})
     nothing = body.replace(b'"arguments":"{\\""', b'"arguments":[]', 1)
     assert nothing != body

@@ -73,6 +73,8 @@ class Calls:
         resolved: list[ResolvedFragment] = []
         if self._at_end:
             return resolved
+        if content.cancels:
+            self._cancel()
         for fragment in content.fragments:
             call = self.take(fragment, event)
             if call is not None:
@@ -80,6 +82,11 @@ class Calls:
         if content.finishes or content.end or content.error is not None:
             self.conclude(content)
         return resolved
+
+    def _cancel(self) -> None:
+        """Forget the calls so far: they are not to be run, and may be incomplete."""
+        for calls in (self._opened, self._unsettled, self._not_over, self._counts):
+            calls.clear()
 
     def conclude(self, content: EventContent) -> None:
         """Take what an event says of the turn: a finish ends its choice's calls, the stream's end those of all.
@@ -109,12 +116,16 @@ class Calls:
 
     def resolved(self) -> list[Call]:
         """What was meant, in order of appearance. May be asked at any time."""
-        kept = [self._resolve(opened) for opened in self._opened if not self._is_nothing(opened)]
+        kept = [
+            self._resolve(opened)
+            for opened in self._opened
+            if opened.name or not opened.arguments.empty or self._id_counts(opened)
+        ]
         return numbered(said_once(kept))
 
-    def _is_nothing(self, opened: OpenCall) -> bool:
-        """Whether nothing came that a call could be known by."""
-        return not (opened.name or opened.id) and opened.arguments.empty
+    def _id_counts(self, opened: OpenCall) -> bool:
+        """Whether a call has an id, and that alone makes it one."""
+        return bool(opened.id)
 
     def _place(self, fragment: Fragment, event: int) -> OpenCall | None:
         raise NotImplementedError
@@ -152,7 +163,7 @@ class Calls:
         self._not_over.setdefault(call.choice, {})[id(call)] = call
 
     def _fill(self, call: OpenCall, fragment: Fragment) -> None:
-        if fragment.name is not ABSENT and fragment.name:
+        if fragment.name is not ABSENT and fragment.name and fragment.name != call.name:
             call.name = self._joined_name(call, nonblank(fragment.name)) if call.name else nonblank(fragment.name)
         if fragment.phase is Phase.MORE:
             if isinstance(fragment.arguments, str):

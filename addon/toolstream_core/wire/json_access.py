@@ -94,8 +94,8 @@ def argument_piece(value: Json) -> tuple[Seen[str], bool]:
 
 
 def argument_delta(value: Json) -> tuple[Seen[str], bool]:
-    """As `argument_text`, for a later part of arguments; an empty list says nothing.
+    """As `argument_text`, for a later part of arguments; a list says nothing.
 
     Some gateways parse each part as JSON, so that `5.1` in a path comes as a number.
     """
-    return (None, False) if value == [] else argument_text(value)
+    return (None, False) if isinstance(value, list) else argument_text(value)

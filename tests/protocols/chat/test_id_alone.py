@@ -10,6 +10,8 @@ from tests.laws.driven import changed, seen, sse
 from tests.protocols.chat.test_split_names import exchange
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.laws.driven import Payload
 
 CALL = {"index": 0, "id": "call_o", "type": "function", "function": {"name": "search", "arguments": '{"q":1}'}}
@@ -30,7 +32,7 @@ def chunk(*entries: Payload, finish: str | None = None, **delta: Any) -> Payload
     return {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
 
 
-STREAMS = {
+STREAMS: dict[str, Callable[[Payload], tuple[Payload, ...]]] = {
     "with the finish": lambda alone: (chunk(CALL), chunk(alone, finish="tool_calls")),
     "before the finish": lambda alone: (chunk(CALL), chunk(alone), chunk(finish="tool_calls")),
     "before the call": lambda alone: (chunk({**alone, "index": 1}), chunk(CALL), chunk(finish="tool_calls")),

@@ -130,10 +130,9 @@ class ChatCalls(Calls):
         return super().resolved()
 
     @override
-    def _is_nothing(self, opened: OpenCall) -> bool:
+    def _id_counts(self, opened: OpenCall) -> bool:
         """An id alone is no call once the response has finished (OpenBitFun#398)."""
-        over = opened.over or (opened.choice in self._waiting)
-        return super()._is_nothing(opened) or (over and not opened.name and opened.arguments.empty)
+        return bool(opened.id) and not (opened.over or opened.choice in self._waiting)
 
     def _begin(self, state: ChoiceCalls, fragment: Fragment) -> OpenCall:
         call = self._open(fragment)
@@ -171,7 +170,8 @@ class ChatCalls(Calls):
             return None if named else index_changed(state, fragment) or index_came(state, fragment, index)
         newest = here[-1]
         key = nonblank(fragment.id)
-        if fragment.name and key in {"", newest.id} and self._is_name_part(newest, nonblank(fragment.name)):
+        name = fragment.name
+        if name and name != newest.name and key in {"", newest.id} and self._is_name_part(newest, nonblank(name)):
             return newest
         if not key:
             if announces_next(newest, fragment):

@@ -156,7 +156,7 @@ class EndOfStream:
         choices = stream.choices.values()
         if stream.failed or self.torn or not all(choice.calls and not choice.custom for choice in choices):
             return False
-        calls = [client_call for choice in choices for client_call in choice.calls if not client_call.nothing]
+        calls = [one for choice in choices for one in choice.calls if one.call.id or not one.nothing]
         whole = bool(calls) and all(client_call.full for client_call in calls)
         return whole and self._reporter.report(
             MISSING_FINISH, self._stream.last, "the stream ended without a finish reason"

@@ -121,7 +121,7 @@ class ClientArguments:
         Hand its text to `give` when it is sent: until then it may still change.
         """
         text = delta if isinstance(delta, str) else self.as_text(delta)
-        if text is None or argument_delta(delta)[0] is None:
+        if text is None or not (isinstance(delta, str) or argument_delta(delta)[0] is not None):
             return None
         may_wait = may_wait and self._call.name not in self._state.context.parameterless
         return self.repair.take(text, self.judge, may_wait=may_wait)
