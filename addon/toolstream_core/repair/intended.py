@@ -59,8 +59,8 @@ class IntendedCall:
 
     @property
     def nothing(self) -> bool:
-        """Whether nothing has come that identifies a call."""
-        return not (self.call.id or self.call.name) and self.call.arguments.empty
+        """Whether nothing has come that identifies a call; once nothing follows, an id alone does not."""
+        return not ((self.call.id and not self.settled) or self.call.name) and self.call.arguments.empty
 
     @property
     def waits_for_identity(self) -> bool:

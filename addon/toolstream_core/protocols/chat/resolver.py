@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, override
 
+from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.resolver import Calls
-from toolstream_core.model import Call, Fragment, Phase
+from toolstream_core.model import Call, Fragment, Kind, Phase
 from toolstream_core.protocols.chat.evidence import (
     ChoiceCalls,
     announces_next,
@@ -19,7 +20,7 @@ from toolstream_core.protocols.chat.evidence import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from toolstream_core.model import EventContent, Seen
 
@@ -123,7 +124,7 @@ class ChatCalls(Calls):
         """Decide whether the last fragment under another index, or in another form, belongs to its call.
 
         If a fragment under the call's own index does not continue the text, the one before it was foreign. So was one
-        in another form, or without an id and an index, between fragments in the usual form under the call's index.
+        without an id or an index between fragments that have the index.
         """
         own = fragment.well_formed and (fragment.index == call.index or not isinstance(call.index, int))
         doubted = self._doubted.get(fragment.choice)
@@ -131,8 +132,8 @@ class ChatCalls(Calls):
             given, before, text = doubted
             if given is call and not fragment.arguments:
                 return
-            amid = text and not (before.well_formed and (nonblank(before.id) or isinstance(before.index, int)))
-            if given is call and own and (amid or not call.arguments.continued_by(fragment.arguments)):
+            amid = text and before.well_formed and not (nonblank(before.id) or isinstance(before.index, int))
+            if given is call and own and (amid or not _continues(call, fragment)):
                 call.arguments = call.arguments.renewed()
                 call.arguments.add(text)
             else:
@@ -151,7 +152,7 @@ class ChatCalls(Calls):
         # If one call is incomplete, the finish reason may be early: calls without arguments are complete only if the
         # rest of that one still comes, which `resolved` finds out.
         calls = self._not_over.get(choice, {})
-        if any(call.half for call in calls.values()):
+        if _has_incomplete(calls.values()):
             self._waiting[choice] = list(calls.values())
         else:
             super()._end(choice)
@@ -159,10 +160,15 @@ class ChatCalls(Calls):
     @override
     def resolved(self) -> list[Call]:
         for calls in self._waiting.values():
-            if not any(call.half for call in calls):
+            if not _has_incomplete(calls):
                 for call in calls:
                     call.over = True
         return super().resolved()
+
+    @override
+    def _id_counts(self, opened: OpenCall) -> bool:
+        """An id alone is no call once the response has finished (OpenBitFun#398)."""
+        return bool(opened.id) and not (opened.over or opened.choice in self._waiting)
 
     def _begin(self, state: ChoiceCalls, fragment: Fragment) -> OpenCall:
         call = self._open(fragment)
@@ -200,6 +206,9 @@ class ChatCalls(Calls):
             return None if named else index_changed(state, fragment) or index_came(state, fragment, index)
         newest = here[-1]
         key = nonblank(fragment.id)
+        name = fragment.name
+        if name and name != newest.name and key in {"", newest.id} and self._is_name_part(newest, nonblank(name)):
+            return newest
         if not key:
             if announces_next(newest, fragment):
                 return None
@@ -229,14 +238,25 @@ class ChatCalls(Calls):
         return last
 
     def _name_goes_on(self, last: OpenCall, name: str) -> bool:
-        if last.arguments.whole:
-            return False
-        if name == last.name or not last.name:
+        if self._is_name_part(last, name):
             return True
-        joined = last.name + name
-        return last.arguments.empty and last.name not in self._tools and joined in self._tools
+        return not last.arguments.whole and (name == last.name or not last.name)
 
 
 def _manner(call: OpenCall, fragment: Fragment) -> tuple[int, Seen[int], bool]:
     """A call, and the index and form of a fragment of it."""
     return id(call), fragment.index, fragment.well_formed
+
+
+def _continues(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether a call's arguments are the beginning of JSON together with a fragment."""
+    if not isinstance(fragment.arguments, str) or not call.arguments.continued_by(fragment.arguments):
+        return False
+    joined = ArgumentText()
+    joined.add(call.arguments.text() + fragment.arguments)
+    return joined.viable
+
+
+def _has_incomplete(calls: Iterable[OpenCall]) -> bool:
+    """Whether the arguments of a function are incomplete; of free text, only the finish reason says that."""
+    return any(call.half for call in calls if call.kind is not Kind.CUSTOM)

@@ -190,9 +190,11 @@ class Closing:
 
     def _lacks_finish(self) -> bool:
         """Whether an answer without any end has made all its calls in full."""
-        if self._stream.failed or self._stream.torn or not all(turn.calls for turn in self._client.turns.values()):
+        turns = self._client.turns.values()
+        unknown = self._stream.failed or self._stream.torn or self._finishes.called
+        if unknown or not all(turn.calls for turn in turns):
             return False
-        calls = [one for turn in self._client.turns.values() for one in turn.calls if not one.intended.nothing]
+        calls = [one for turn in turns for one in turn.calls if not one.intended.nothing]
         whole = bool(calls) and all(one.intended.full and not one.text.free for one in calls)
         return whole and self._report(MISSING_FINISH, self._stream.last, "the stream ended without a finish reason")
 

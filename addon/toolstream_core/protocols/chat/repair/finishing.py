@@ -132,7 +132,7 @@ class Finishes:
         if finish.sent is not None:
             if finish.resumed and value != finish.sent:
                 return value
-            if not turn.calls:
+            if not (turn.calls or self._stream.choice(number) in self.called):
                 finish.loose = True
                 return value
             return self._repeated(finish, reason, value, at)
@@ -182,7 +182,7 @@ class Finishes:
             return
         if choice in self.called:
             return
-        if any(turn.calls for turn in self._client.turns.values()):
+        if self.called or any(turn.calls for turn in self._client.turns.values()):
             self._report(SPLIT_CHOICES, finish.event, "the finish reason says calls, which are in another choice")
         else:
             self._report(MISSING_CALLS, finish.event, "the finish reason says tool calls and none came")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from toolstream_core.defects.arguments import EMPTY_ARGUMENTS
 from toolstream_core.defects.finish import CUT_OFF_CALL, EARLY_FINISH, IN_BAND_ERROR
 from toolstream_core.defects.framing import DATA_AFTER_END, MISSING_DELTA
-from toolstream_core.model import ABSENT, Phase
-from toolstream_core.protocols.chat.edit import choice_number
+from toolstream_core.model import ABSENT, Kind, Phase
+from toolstream_core.protocols.chat.edit import choice_number, entries_of
 from toolstream_core.protocols.chat.repair import messages
 from toolstream_core.protocols.chat.repair.closing import Closing
 from toolstream_core.protocols.chat.repair.finishing import WORDS, Finishes
@@ -19,7 +19,9 @@ from toolstream_core.repair.policy import at_once
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from toolstream_core.model import Json
+    from collections.abc import Iterable
+
+    from toolstream_core.model import Fragment, Json
     from toolstream_core.repair.calls import Client
     from toolstream_core.repair.contract import Touched, Waiting
     from toolstream_core.wire.frame import Frame
@@ -81,14 +83,21 @@ class ChatRoom:
     def arrives(self, waiting: Waiting) -> None:
         """As `ProtocolRepair.arrives`."""
         self._stream.arrives(waiting.event)
-        if not self._stream.hears:
-            self._finishes.called.update(one.choice for one in waiting.event.content.fragments)
+        if len(waiting.touched) != len(waiting.event.content.fragments):
+            self._pass_by(waiting.event.content.fragments)
         if self._finishes.by_choice:
             self._finishes.note(waiting)
         for said in waiting.event.content.finishes:
             turn = self._writer.turn(said.choice)
             if said.reason and not (WORDS.is_complete(said.reason) and turn.lacks):
                 turn.settle()
+
+    def _pass_by(self, fragments: Iterable[Fragment]) -> None:
+        """Note calls that are forwarded unchanged: of custom tools, or none of ours."""
+        for one in fragments:
+            if one.kind is Kind.CUSTOM or not self._stream.hears:
+                self._finishes.called.add(one.choice)
+                self._writer.turn(one.choice).placed(one.index)
 
     def waits(self, first: Waiting, following: Waiting | None) -> bool:
         """As `ProtocolRepair.waits`: a finish where calls lack a part, and the total where they lack their finish."""
@@ -168,6 +177,10 @@ class ChatRoom:
         delta = out.get("delta")
         if isinstance(delta, dict):
             parts = [part for part in mine if part.fragment.phase is Phase.MORE]
+            if parts and len(parts) != len(entries_of(delta)):  # among entries of custom tools
+                for part in parts:
+                    part.one.text.free = True
+                parts = []
             changed = self._writer.delta(delta, parts, event, over=over) if parts else delta
             if changed is not delta:
                 out = {**out, "delta": changed}

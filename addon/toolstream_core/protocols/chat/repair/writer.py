@@ -171,7 +171,7 @@ class EntryWriter:
             return Sent(None, one, changed=True)
         if not one.intended.nothing:
             return None
-        if self._report(MISSING_ID, number, "an entry has neither id, name nor arguments") and not entry.extra:
+        if self._report(MISSING_ID, number, "an entry has neither a name nor arguments") and not entry.extra:
             return Sent(None, one, changed=True)
         return Sent(entry.raw, one, changed=False)
 
