@@ -25,7 +25,7 @@ HEALTHY = openai_chat("call_1", "Bern")
 DEFECTIVE = with_empty_ids(HEALTHY)
 REWRITING = [
     "toolstream_core.repair.stage:DifferenceStage.take",
-    "toolstream_core.protocols.chat.repair.room:ChatRoom.frames",
+    "toolstream_core.protocols.chat.repair.events:ChatEvents.frames",
     "toolstream_core.wire.write:SseWriter.rewrite",
     "toolstream_core.engine.chain:Chain.take",
     "toolstream_core.engine.chain_factory:ChainFactory._chain",

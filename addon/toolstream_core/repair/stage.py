@@ -32,11 +32,11 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
     """Reports how a stream differs from the intended calls, and sends what the client lacks of them."""
 
     @override
-    def __init__(self, context: Context, room: Callable[[Client], ProtocolRepair], policy: Policy = LETTER) -> None:
-        """`room` makes the protocol package's part; `policy`: what the client needs."""
+    def __init__(self, context: Context, protocol: Callable[[Client], ProtocolRepair], policy: Policy = LETTER) -> None:
+        """`protocol` makes the protocol package's part; `policy`: what the client needs."""
         super().__init__(context)
         self.client = Client(context, self.reporter, policy)
-        self.room = room(self.client)
+        self.protocol = protocol(self.client)
         self._queue: Queue[Waiting] = Queue(lambda one: one.event.frame, most=MAX_WAITING, patience=MAX_WAITING)
         self._ending = False
         """Whether the body has ended."""
@@ -46,7 +46,7 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
     @property
     @override
     def holding(self) -> bool:
-        return bool(self._queue or self._last or self.room.looks or self.client.held)
+        return bool(self._queue or self._last or self.protocol.looks or self.client.held)
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
@@ -54,13 +54,13 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
         if frame.trailing and frame.raw.strip() and self._last is None:
             self._last = event, resolved
             return ()
-        heard = resolved if self.room.hears else ()
+        heard = resolved if self.protocol.hears else ()
         touched = self._touched([one for one in heard if one.call.kind is Kind.FUNCTION], frame.number)
         alone = not (self._queue or content.finishes or content.error)
-        if alone and len(touched) == 1 and len(resolved) == 1 and self.room.passes(touched[0], frame):
+        if alone and len(touched) == 1 and len(resolved) == 1 and self.protocol.passes(touched[0], frame):
             return (frame,)
         waiting = Waiting(event, touched)
-        self.room.arrives(waiting)
+        self.protocol.arrives(waiting)
         self._queue.add(waiting)
         if content.end or content.error or self._queue.too_long:
             self.client.settle()
@@ -72,7 +72,7 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
         out: list[Frame] = []
         if self._last is not None:
             frame = self._last[0].frame
-            if self.room.is_cut(frame):
+            if self.protocol.is_cut(frame):
                 cut = [frame]
             else:
                 gone = list(self.take(*self._last))
@@ -80,11 +80,11 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
         self.client.settle()
         self._ending = True
         out += self._gone()
-        kept, added = self.room.end(clean=clean, cut=bool(cut))
+        kept, added = self.protocol.end(clean=clean, cut=bool(cut))
         if not (kept or added):
             return [*out, *cut]
         rest = [] if added else cut  # half an event gives way to what ends the answer
-        self.audit(self.room.last + 1, cut if added else [], [*kept, *added])
+        self.audit(self.protocol.last + 1, cut if added else [], [*kept, *added])
         return [*out[:-1], *map(self._context.writer.ended, out[-1:]), *kept, *added, *rest]
 
     @override
@@ -92,7 +92,7 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
         held = self._queue.unsent
         self._queue.clear()
         last, self._last = self._last, None
-        return [*self.room.held(), *held, *([] if last is None else [last[0].frame])]
+        return [*self.protocol.held(), *held, *([] if last is None else [last[0].frame])]
 
     @override
     def needs_every_event(self, call: OpenCall) -> bool:
@@ -121,7 +121,7 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
                     self.report(row, number, row.meaning, call)
             one.skipped(passed)
             self.client.turn_of(one).skipped(one)
-        self.room.skipped(passed.first + passed.events - 1)
+        self.protocol.skipped(passed.first + passed.events - 1)
 
     def _touched(self, resolved: Sequence[ResolvedFragment], number: int) -> list[Touched]:
         """The fragments of an event. A call gets the arguments of all of them at once, as it has them already."""
@@ -132,7 +132,7 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
         return [self._touch(*one, texts.pop(id(one.call), ""), number) for one in resolved]
 
     def _touch(self, fragment: Fragment, call: OpenCall, piece: str, number: int) -> Touched:
-        one = self.client.find(call) or self.client.call(call, self.room.choice(call.choice))
+        one = self.client.find(call) or self.client.call(call, self.protocol.choice(call.choice))
         who = (call.id, call.name)
         fresh, one.seen_as = one.seen_as != who, who
         if fragment.phase is Phase.MORE:
@@ -146,13 +146,13 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
         """Whether what an event says of its calls, or of the turn, may still change."""
         if any(self.client.waits(part.one) for part in first.touched):
             return True
-        return not self._ending and self.room.waits(first, self._following(first, 1) if followed else None)
+        return not self._ending and self.protocol.waits(first, self._following(first, 1) if followed else None)
 
     def _gone(self) -> list[Frame]:
         """What need not wait any longer."""
         out: list[Frame] = []
         for first in self._queue.ready(self._waits):
-            frames, frame = self.room.frames(first, self._following(first, 0)), first.event.frame
+            frames, frame = self.protocol.frames(first, self._following(first, 0)), first.event.frame
             if len(frames) != 1 or frames[0] is not frame:
                 self.audit(frame.number, [frame], frames)
             out += frames

@@ -1,4 +1,4 @@
-"""Chat Completions, as the kernel of repair needs it: what an event becomes for a client that keeps to the letter."""
+"""What becomes of each event of a Chat Completions stream: its choices, deltas, messages and finish reasons."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from toolstream_core.model import Fragment, Json
+    from toolstream_core.model import Event, Fragment, Json
     from toolstream_core.repair.calls import Client
     from toolstream_core.repair.contract import Touched, Waiting
     from toolstream_core.wire.frame import Frame
 
 
-class ChatRoom:
+class ChatEvents:
     """One Chat Completions stream."""
 
     def __init__(self, client: Client) -> None:
@@ -131,60 +131,48 @@ class ChatRoom:
             self._stream.last = frame.number
             return self._stream.pinned(frame)
         before = [] if waiting.touched else self._closing.before(waiting, following)
-        changed = False
-        choices: list[Json] = []
-        listed = payload["choices"]
-        for place, raw in enumerate(listed if isinstance(listed, list) else json_access.items(listed)):
-            made = self._choice(raw, choice_number(raw, place), waiting, following, before)
-            choices.append(made)
-            changed = changed or made is not raw
-        self._stream.last = frame.number
-        self._stream.remember(payload)
-        result = {**payload, "choices": choices} if changed else payload
-        if self._stream.differs(frame, seen=bool(waiting.touched or content.finishes)):
-            result = {**result, "id": self._stream.head["id"]}
+        result = self._rewritten(payload, waiting, following, before)
         if self._spreads:
             return [*before, *spread(frame, result, self.client.policy, self._writer.turn, self._context.writer)]
         behind = self._closing.released(frame.number) if self._holds else []
         if result is payload:
             return [*before, frame, *behind]
-        if not payload.get("usage") and _only_again(waiting, choices):
+        if not payload.get("usage") and _only_again(waiting, result["choices"]):
             return [*before, *behind]
         return [*before, self._context.writer.rewrite(frame, result), *behind]
+
+    def _rewritten(
+        self, payload: dict[str, Json], waiting: Waiting, following: Waiting | None, before: list[Frame]
+    ) -> dict[str, Json]:
+        """What becomes of a chunk; the same object where it is forwarded unchanged. New events are put into `before`."""
+        frame, listed = waiting.event.frame, payload["choices"]
+        raws = listed if isinstance(listed, list) else json_access.items(listed)
+        choices = [
+            self._choice(raw, choice_number(raw, place), waiting, following, before) for place, raw in enumerate(raws)
+        ]
+        self._stream.last = frame.number
+        self._stream.remember(payload)
+        changed = any(made is not raw for made, raw in zip(choices, raws, strict=True))
+        result = {**payload, "choices": choices} if changed else payload
+        if self._stream.differs(frame, seen=bool(waiting.touched or waiting.event.content.finishes)):
+            result = {**result, "id": self._stream.head["id"]}
+        return result
 
     def is_cut(self, frame: Frame) -> bool:
         """As `ProtocolRepair.is_cut`."""
         return (frame.data or b"").strip() != b"[DONE]" and not isinstance(frame.json, dict)
 
     def _choice(self, raw: Json, number: int, waiting: Waiting, following: Waiting | None, before: list[Frame]) -> Json:
-        """What becomes of a choice; the same object where it goes as it came."""
+        """What becomes of a choice; the same object where it is forwarded unchanged."""
         if not isinstance(raw, dict):
             return raw
-        event, out = waiting.event, raw
+        event = waiting.event
         mine = [part for part in waiting.touched if part.fragment.choice == number] if self._stream.hears else []
         ends = [one for one in event.content.finishes if one.choice == number]
         over = bool(ends) and ends[0].reason != "" and not (following is not None and following.brings_more(number))
-        said = [part for part in mine if part.fragment.phase is Phase.WHOLE]
-        if said:
-            streamed = messages.unstreamed(raw, said, event.frame.number, self.client, self._stream, self._writer)
-            if streamed is not None:
-                before += streamed
-                out = messages.without_calls(out, text_said=self._stream.text_said)
-        delta = out.get("delta")
-        bare = not isinstance(delta, dict) and ("message" not in out or self._stream.head) and (ends or not mine)
-        if bare and self._report(MISSING_DELTA, event.frame.number, "a choice has no delta object"):
-            out = {**out, "delta": {}, "finish_reason": out.get("finish_reason")}
-        delta = out.get("delta")
-        if isinstance(delta, dict):
-            parts = [part for part in mine if part.fragment.phase is Phase.MORE]
-            if parts and len(parts) != len(entries_of(delta)):  # among entries of custom tools
-                for part in parts:
-                    part.one.text.free = True
-                parts = []
-            changed = self._writer.delta(delta, parts, event, over=over) if parts else delta
-            if changed is not delta:
-                out = {**out, "delta": changed}
-            self._stream.text_said = self._stream.text_said or bool(delta.get("content"))
+        out = self._with_delta(self._streamed(raw, mine, event, before), mine, event, ends=bool(ends))
+        if isinstance(out.get("delta"), dict):
+            out = self._delta(out, mine, event, over=over)
         for finish in ends:
             made = WORDS.is_complete(finish.reason) and not self._closing.talks_on(following)
             before += self._closing.rest_of(number, event.frame.number, made=made, parts=mine) if over else []
@@ -194,6 +182,41 @@ class ChatRoom:
         if number and self._stream.folds(number):
             out = {**out, "index": 0}
         return out
+
+    def _streamed(
+        self, choice: dict[str, Json], mine: list[Touched], event: Event, before: list[Frame]
+    ) -> dict[str, Json]:
+        """The choice without the calls of its message, which are sent as deltas before it."""
+        said = [part for part in mine if part.fragment.phase is Phase.WHOLE]
+        if not said:
+            return choice
+        number = event.frame.number
+        streamed = messages.unstreamed(choice, said, number, self.client, self._stream, self._writer)
+        if streamed is None:
+            return choice
+        before += streamed
+        return messages.without_calls(choice, text_said=self._stream.text_said)
+
+    def _with_delta(self, choice: dict[str, Json], mine: list[Touched], event: Event, *, ends: bool) -> dict[str, Json]:
+        """The choice with the `delta` object that it lacks."""
+        bare = not isinstance(choice.get("delta"), dict) and ("message" not in choice or self._stream.head)
+        if not (bare and (ends or not mine)):
+            return choice
+        if not self._report(MISSING_DELTA, event.frame.number, "a choice has no delta object"):
+            return choice
+        return {**choice, "delta": {}, "finish_reason": choice.get("finish_reason")}
+
+    def _delta(self, choice: dict[str, Json], mine: list[Touched], event: Event, *, over: bool) -> dict[str, Json]:
+        """The choice with what the client lacks of the calls in its delta; `over`: nothing more of them comes."""
+        delta = choice["delta"]
+        parts = [part for part in mine if part.fragment.phase is Phase.MORE]
+        if parts and len(parts) != len(entries_of(delta)):  # among entries of custom tools
+            for part in parts:
+                part.one.text.free = True
+            parts = []
+        changed = self._writer.delta(delta, parts, event, over=over) if parts else delta
+        self._stream.text_said = self._stream.text_said or bool(delta.get("content"))
+        return choice if changed is delta else {**choice, "delta": changed}
 
 
 def _says(choice: Json) -> bool:
