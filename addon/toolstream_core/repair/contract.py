@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from toolstream_core.calls.arguments import ArgumentText
     from toolstream_core.model import Event, Fragment
@@ -60,15 +60,26 @@ class ProtocolRepair(Protocol):
     """What a protocol package has to provide: how its events send what a client lacks."""
 
     client: Client
-    hears: bool
-    """Whether the request's tools make the calls of this stream relevant."""
-    last: int
-    """Number of the last event that was sent."""
-    looks: bool
-    """Whether the next event has to be shown to the stage."""
+    choice: Callable[[int], int]
+    """The choice that a fragment of a choice with this number belongs to."""
+    skipped: Callable[[int], None]
+    """Events up to this number were forwarded unseen."""
+    held: Callable[[], list[Frame]]
+    """What a policy withholds, as it came."""
 
-    def choice(self, number: int) -> int:
-        """The choice that a fragment of choice `number` belongs to."""
+    @property
+    def hears(self) -> bool:
+        """Whether the request's tools make the calls of this stream relevant."""
+        ...
+
+    @property
+    def last(self) -> int:
+        """Number of the last event that was sent."""
+        ...
+
+    @property
+    def looks(self) -> bool:
+        """Whether the next event has to be shown to the stage."""
         ...
 
     def passes(self, part: Touched, frame: Frame) -> bool:
@@ -79,20 +90,12 @@ class ProtocolRepair(Protocol):
         """An event came: update what is known of the response."""
         ...
 
-    def skipped(self, number: int) -> None:
-        """Events up to `number` were forwarded unseen."""
-        ...
-
     def waits(self, first: Waiting, following: Waiting | None) -> bool:
         """Whether the first event in the queue waits, because `following`, the next event of substance, may deny it."""
         ...
 
     def frames(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
         """The frames to send for an event."""
-        ...
-
-    def held(self) -> list[Frame]:
-        """What a policy withholds, as it came."""
         ...
 
     def is_cut(self, frame: Frame) -> bool:

@@ -42,7 +42,7 @@ class ChatEvents:
         policy = client.policy
         self._holds, self._spreads = policy.holds, policy.alone or policy.cut is not at_once
         self.choice, self.skipped = self._stream.choice, self._stream.skipped
-        self.held, self.end = self._closing.held, self._closing.at_end
+        self.held = self._closing.held
 
     @property
     def hears(self) -> bool:
@@ -144,7 +144,7 @@ class ChatEvents:
     def _rewritten(
         self, payload: dict[str, Json], waiting: Waiting, following: Waiting | None, before: list[Frame]
     ) -> dict[str, Json]:
-        """What becomes of a chunk; the same object where it is forwarded unchanged. New events are put into `before`."""
+        """What becomes of a chunk; the same object where it is forwarded unchanged. `before` gets new events."""
         frame, listed = waiting.event.frame, payload["choices"]
         raws = listed if isinstance(listed, list) else json_access.items(listed)
         choices = [
@@ -161,6 +161,10 @@ class ChatEvents:
     def is_cut(self, frame: Frame) -> bool:
         """As `ProtocolRepair.is_cut`."""
         return (frame.data or b"").strip() != b"[DONE]" and not isinstance(frame.json, dict)
+
+    def end(self, *, clean: bool, cut: bool) -> tuple[list[Frame], list[Frame]]:
+        """As `ProtocolRepair.end`."""
+        return self._closing.at_end(clean=clean, cut=cut)
 
     def _choice(self, raw: Json, number: int, waiting: Waiting, following: Waiting | None, before: list[Frame]) -> Json:
         """What becomes of a choice; the same object where it is forwarded unchanged."""
