@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, override
+from typing import TYPE_CHECKING, Protocol
 
 from toolstream_core.stages.context import Context
-from toolstream_core.stages.stage import Skippable, Stage
+from toolstream_core.stages.stage import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from toolstream_core.calls import OpenCall
-    from toolstream_core.model import SkippedRun
     from toolstream_core.wire.frame import Frame
 
 
@@ -45,42 +44,6 @@ class Injector(Stage):
         if len(made) != 1 or made[0] is not frame:
             self._pick.acted()
         return made
-
-
-class EditingInjector(Injector, Skippable):
-    """Does an edit to the fragments of calls."""
-
-    def __init__(self, context: Context, pick: Pick, *, steady: bool) -> None:
-        """`steady`: whether it does the same to every fragment that is plain text in the middle of arguments."""
-        super().__init__(context, pick)
-        self._steady = steady
-        self.acts = False
-        """Whether it changed the event that it was given last."""
-        self.calls: list[OpenCall] = []
-        """The calls so far, in order."""
-        self.kept: dict[int, Any] = {}
-        """State of edits, by the `id()` of the call."""
-
-    @property
-    def context(self) -> Context:
-        """What is known of the stream."""
-        return self._context
-
-    def first_time(self, call: OpenCall) -> bool:
-        """Whether this is asked of the call for the first time."""
-        asked = id(call) in self.kept
-        self.kept[id(call)] = True
-        return not asked
-
-    @override
-    def needs_every_event(self, call: OpenCall) -> bool:
-        return not (self._steady and call.arguments.inside_value)
-
-    @override
-    def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
-        del call
-        if self.acts:
-            self._pick.acted(passed.events)
 
 
 type InjectorMaker = Callable[[Context, Pick], Stage]

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.model import Fragment
-from toolstream_core.protocols.anthropic.resolver import AnthropicCalls
-from toolstream_core.stages.inject.argument_text import (
+from toolstream_core.defects.causes.argument_text import (
     double_encoded,
     pieces,
     split_surrogates,
     whole_arguments,
     without_end,
 )
+from toolstream_core.model import Fragment
+from toolstream_core.protocols.anthropic.resolver import AnthropicCalls
 
 if TYPE_CHECKING:
     from toolstream_core.calls.open_call import OpenCall
