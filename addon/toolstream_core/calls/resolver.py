@@ -73,6 +73,8 @@ class Calls:
         resolved: list[ResolvedFragment] = []
         if self._at_end:
             return resolved
+        if content.cancels:
+            self._cancel()
         for fragment in content.fragments:
             call = self.take(fragment, event)
             if call is not None:
@@ -80,6 +82,11 @@ class Calls:
         if content.finishes or content.end or content.error is not None:
             self.conclude(content)
         return resolved
+
+    def _cancel(self) -> None:
+        """Forget the calls so far: they are not to be run, and may be incomplete."""
+        for calls in (self._opened, self._unsettled, self._not_over, self._counts):
+            calls.clear()
 
     def conclude(self, content: EventContent) -> None:
         """Take what an event says of the turn: a finish ends its choice's calls, the stream's end those of all.
@@ -109,12 +116,16 @@ class Calls:
 
     def resolved(self) -> list[Call]:
         """What was meant, in order of appearance. May be asked at any time."""
-        kept: list[Call] = []
-        for opened in self._opened:
-            call = self._resolve(opened)
-            if call.name or call.id or not opened.arguments.empty:
-                kept.append(call)
+        kept = [
+            self._resolve(opened)
+            for opened in self._opened
+            if opened.name or not opened.arguments.empty or self._id_counts(opened)
+        ]
         return numbered(said_once(kept))
+
+    def _id_counts(self, opened: OpenCall) -> bool:
+        """Whether a call has an id, and that alone makes it one."""
+        return bool(opened.id)
 
     def _place(self, fragment: Fragment, event: int) -> OpenCall | None:
         raise NotImplementedError
@@ -152,8 +163,8 @@ class Calls:
         self._not_over.setdefault(call.choice, {})[id(call)] = call
 
     def _fill(self, call: OpenCall, fragment: Fragment) -> None:
-        if fragment.name is not ABSENT and fragment.name:
-            call.name = _joined_name(call, nonblank(fragment.name)) if call.name else nonblank(fragment.name)
+        if fragment.name is not ABSENT and fragment.name and fragment.name != call.name:
+            call.name = self._joined_name(call, nonblank(fragment.name)) if call.name else nonblank(fragment.name)
         if fragment.phase is Phase.MORE:
             if isinstance(fragment.arguments, str):
                 call.arguments.add(fragment.arguments)
@@ -163,6 +174,16 @@ class Calls:
             call.id = nonblank(fragment.id)
         if not call.item_id and fragment.item_id is not ABSENT:
             call.item_id = nonblank(fragment.item_id)
+
+    def _joined_name(self, call: OpenCall, name: str) -> str:
+        """The name with a later part of it."""
+        return call.name + name if self._is_name_part(call, name) else _longer_name(call, name)
+
+    def _is_name_part(self, call: OpenCall, name: str) -> bool:
+        """Whether a name is the next part of a call's, whatever came in between: only together they begin a tool's."""
+        if not (name and call.name) or name in self._tools or call.name in self._tools or name == call.name:
+            return False
+        return any(tool.startswith(call.name + name) for tool in self._tools)
 
     def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:
         """Every phase but a delta's: what it says counts where the deltas have not said it whole."""
@@ -212,7 +233,7 @@ def same_arguments(one: str, other: str) -> bool:
     return one == other or meaning(one) == meaning(other)
 
 
-def _joined_name(call: OpenCall, name: str) -> str:
+def _longer_name(call: OpenCall, name: str) -> str:
     """A later name joins while no arguments have come, replaces where it extends, and repeats where it is equal."""
     if not name or name == call.name:
         return call.name

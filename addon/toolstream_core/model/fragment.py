@@ -83,6 +83,8 @@ class EventContent(NamedTuple):
     """Reasoning that is shown, of all choices."""
     begins: tuple[Seen[int], ...] = ()
     """Places at which something else than a call begins, so that they are no call's any more."""
+    cancels: bool = False
+    """Whether all calls so far are cancelled, because another model continues the response (Anthropic `fallback`)."""
 
 
 NOTHING: Final = EventContent()

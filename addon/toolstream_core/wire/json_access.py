@@ -88,6 +88,14 @@ def argument_text(value: Json) -> tuple[Seen[str], bool]:
 
 
 def argument_piece(value: Json) -> tuple[Seen[str], bool]:
-    """As `argument_text`, for a part of arguments: a number, a truth value or a list is none."""
+    """As `argument_text`, for the first part of arguments: a number, a truth value or a list is none."""
     said, was_text = argument_text(value)
     return (None, False) if not was_text and not isinstance(value, dict) else (said, was_text)
+
+
+def argument_delta(value: Json) -> tuple[Seen[str], bool]:
+    """As `argument_text`, for a later part of arguments; a list says nothing.
+
+    Some gateways parse each part as JSON, so that `5.1` in a path comes as a number.
+    """
+    return (None, False) if isinstance(value, list) else argument_text(value)

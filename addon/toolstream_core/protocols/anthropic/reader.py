@@ -29,6 +29,9 @@ _EVENTS = frozenset(
     }
 )
 
+FALLBACK = "fallback"
+"""The type of a block after which another model answers (beta `server-side-fallback`): earlier calls are cancelled."""
+
 _ARGUMENTS = "input_json_delta"
 
 
@@ -78,7 +81,8 @@ def _start(payload: dict[str, Json]) -> EventContent:
     kind = _kind(block)
     if kind is None:
         text = block.get("text")
-        return EventContent(text=text if isinstance(text, str) else "", begins=(place,))
+        text = text if isinstance(text, str) else ""
+        return EventContent(text=text, begins=(place,), cancels=block.get("type") == FALLBACK)
     return EventContent((_call(block, kind, place, Phase.OPEN),))
 
 
@@ -139,7 +143,9 @@ def answer(payload: Json) -> EventContent:
         if not isinstance(block, dict):
             continue
         kind = _kind(block)
-        if kind is not None:
+        if block.get("type") == FALLBACK:
+            fragments.clear()
+        elif kind is not None:
             fragments.append(_call(block, kind, place, Phase.WHOLE))
         elif isinstance(text := block.get("text"), str):
             texts.append(text)

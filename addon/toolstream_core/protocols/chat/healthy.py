@@ -22,11 +22,7 @@ def whole(answer: HealthyAnswer) -> dict[str, Any]:
     asked, made = answer.tokens
     message: dict[str, Any] = {"role": "assistant", "content": answer.text or None, "refusal": None}
     calls = [
-        {
-            "id": f"call_{answer.call_letters(place, 24)}",
-            "type": "function",
-            "function": {"name": call.name, "arguments": call.arguments},
-        }
+        whole_answer.entry(f"call_{answer.call_letters(place, 24)}", call.name, call.arguments, custom=call.custom)
         for place, call in enumerate(answer.calls)
     ]
     reason = "tool_calls" if calls else "stop"

@@ -108,13 +108,17 @@ def _fragment(entry: Json, number: int, phase: Phase, *, well_formed: bool) -> F
     if not isinstance(entry, dict):
         return Fragment(number, phase=phase, well_formed=False)
     function = entry.get("function")
+    if not function and (custom := entry.get("custom")) and isinstance(custom, dict):
+        return _custom_fragment(entry, custom, number, phase, well_formed=well_formed)
     if not isinstance(function, dict):
         function = entry if "name" in entry or "arguments" in entry else {}
         well_formed = False
     arguments = function.get("arguments", ABSENT)
     if not isinstance(arguments, str):
         other = function.get("parameters", ABSENT) if arguments is ABSENT else ABSENT
-        arguments, was_text = json_access.argument_piece(arguments if other is ABSENT else other)
+        first = phase is not Phase.MORE or entry.get("id") or function.get("name")
+        as_text = json_access.argument_piece if first else json_access.argument_delta
+        arguments, was_text = as_text(arguments if other is ABSENT else other)
         well_formed = well_formed and was_text and other is ABSENT
     index = entry.get("index", ABSENT)
     if type(index) is not int and index is not ABSENT and index is not None:
@@ -131,6 +135,29 @@ def _fragment(entry: Json, number: int, phase: Phase, *, well_formed: bool) -> F
         phase,
         Kind.FUNCTION,
         well_formed,
+    )
+
+
+def _custom_fragment(
+    entry: dict[str, Json], custom: dict[str, Json], number: int, phase: Phase, *, well_formed: bool
+) -> Fragment:
+    """An entry of a call of a custom tool, whose input is text of any form.
+
+    https://platform.openai.com/docs/guides/function-calling#custom-tools
+    """
+    text, was_text = json_access.argument_text(custom.get("input", ABSENT))
+    index = json_access.integer(entry.get("index", ABSENT))
+    return Fragment(
+        number,
+        index,
+        json_access.text(entry.get("id", ABSENT)),
+        ABSENT,
+        json_access.text(custom.get("name", ABSENT)),
+        text,
+        json_access.text(entry.get("type", ABSENT)),
+        phase,
+        Kind.CUSTOM,
+        well_formed and was_text and (isinstance(index, int) or index is ABSENT),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, override
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.resolver import Calls
-from toolstream_core.model import Call, Fragment, Phase
+from toolstream_core.model import Call, Fragment, Kind, Phase
 from toolstream_core.protocols.chat.evidence import (
     ChoiceCalls,
     announces_next,
@@ -19,7 +19,7 @@ from toolstream_core.protocols.chat.evidence import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from toolstream_core.model import EventContent
 
@@ -116,7 +116,7 @@ class ChatCalls(Calls):
         # If one call is incomplete, the finish reason may be early: calls without arguments are complete only if the
         # rest of that one still comes, which `resolved` finds out.
         calls = self._not_over.get(choice, {})
-        if any(call.half for call in calls.values()):
+        if _has_incomplete(calls.values()):
             self._waiting[choice] = list(calls.values())
         else:
             super()._end(choice)
@@ -124,10 +124,15 @@ class ChatCalls(Calls):
     @override
     def resolved(self) -> list[Call]:
         for calls in self._waiting.values():
-            if not any(call.half for call in calls):
+            if not _has_incomplete(calls):
                 for call in calls:
                     call.over = True
         return super().resolved()
+
+    @override
+    def _id_counts(self, opened: OpenCall) -> bool:
+        """An id alone is no call once the response has finished (OpenBitFun#398)."""
+        return bool(opened.id) and not (opened.over or opened.choice in self._waiting)
 
     def _begin(self, state: ChoiceCalls, fragment: Fragment) -> OpenCall:
         call = self._open(fragment)
@@ -165,6 +170,9 @@ class ChatCalls(Calls):
             return None if named else index_changed(state, fragment) or index_came(state, fragment, index)
         newest = here[-1]
         key = nonblank(fragment.id)
+        name = fragment.name
+        if name and name != newest.name and key in {"", newest.id} and self._is_name_part(newest, nonblank(name)):
+            return newest
         if not key:
             if announces_next(newest, fragment):
                 return None
@@ -194,9 +202,11 @@ class ChatCalls(Calls):
         return last
 
     def _name_goes_on(self, last: OpenCall, name: str) -> bool:
-        if last.arguments.whole:
-            return False
-        if name == last.name or not last.name:
+        if self._is_name_part(last, name):
             return True
-        joined = last.name + name
-        return last.arguments.empty and last.name not in self._tools and joined in self._tools
+        return not last.arguments.whole and (name == last.name or not last.name)
+
+
+def _has_incomplete(calls: Iterable[OpenCall]) -> bool:
+    """Whether the arguments of a function are incomplete; of free text, only the finish reason says that."""
+    return any(call.half for call in calls if call.kind is not Kind.CUSTOM)

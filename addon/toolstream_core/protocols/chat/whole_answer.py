@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.model import Kind
 from toolstream_core.protocols.answers import add_texts, data_event, dictionary, merged, uncut
 from toolstream_core.wire import json_access
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.answers import Cut, Payload, Payloads
+from toolstream_core.protocols.answers import Cut, Payload, Payloads
 
 
 def streamed(answer: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
@@ -49,13 +50,14 @@ def _deltas(message: Payload, cut: Cut) -> Iterator[Payload]:
 
 def _entries(call: Payload, cut: Cut) -> Iterator[Payload]:
     """The entries of one call: a header and fragments, where its arguments are cut."""
-    function = dictionary(call.get("function"))
-    arguments = function.get("arguments")
-    if cut is uncut or not isinstance(arguments, str):
+    kind, field = ("function", "arguments") if "function" in call else ("custom", "input")
+    tool = dictionary(call.get(kind))
+    said = tool.get(field)
+    if cut is uncut or not isinstance(said, str):
         yield call
     else:
-        yield {**call, "function": {**function, "arguments": ""}}
-        yield from ({"function": {"arguments": text}} for text in cut(arguments))
+        yield {**call, kind: {**tool, field: ""}}
+        yield from ({kind: {field: text}} for text in cut(said))
 
 
 def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
@@ -85,7 +87,13 @@ def _chat_message(texts: dict[str, Json], calls: Sequence[Call]) -> Json:
     message = {"role": "assistant", "content": None, "refusal": None, **texts}
     if calls:
         message["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for call in calls
+            entry(call.id, call.name, call.arguments, custom=call.kind is Kind.CUSTOM) for call in calls
         ]
     return message
+
+
+def entry(identity: str, name: str, arguments: str, *, custom: bool) -> dict[str, Json]:
+    """A call in a message."""
+    if custom:
+        return {"id": identity, "type": "custom", "custom": {"name": name, "input": arguments}}
+    return {"id": identity, "type": "function", "function": {"name": name, "arguments": arguments}}

@@ -147,7 +147,7 @@ def _tool(tool: Json) -> Iterator[OfferedTool]:
     for key in ("functionDeclarations", "function_declarations"):
         for declared in json_access.items(tool.get(key)):
             yield from _tool(declared)
-    inner = tool["function"] if isinstance(tool.get("function"), dict) else tool
+    inner = next((tool[key] for key in ("function", "custom") if isinstance(tool.get(key), dict)), tool)
     name = inner.get("name")
     if isinstance(name, str) and name:
         schema = next((inner[key] for key in _SCHEMAS if key in inner), None)

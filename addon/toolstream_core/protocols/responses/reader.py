@@ -81,7 +81,7 @@ def _about_response(payload: dict[str, Json], kind: str) -> EventContent:
 def _part(payload: dict[str, Json], key: str, kind: Kind, phase: Phase) -> Fragment:
     arguments, well_formed = payload.get(key, ABSENT), True
     if type(arguments) is not str:
-        as_text = json_access.argument_piece if phase is Phase.MORE else json_access.argument_text
+        as_text = json_access.argument_delta if phase is Phase.MORE else json_access.argument_text
         arguments, well_formed = as_text(arguments)
     call_id, item_id, name = payload.get("call_id", ABSENT), payload.get("item_id", ABSENT), payload.get("name", ABSENT)
     return Fragment(

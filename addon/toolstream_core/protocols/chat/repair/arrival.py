@@ -63,6 +63,7 @@ class Arrivals:
             return parts
         for fragment, call in resolved:
             if call.kind is not Kind.FUNCTION:
+                self._stream.choice(call.choice).pass_custom(fragment.index)
                 continue
             client_call = self._stream.calls.get(id(call)) or self._opened(fragment, call)
             choice = self._stream.choices[client_call.choice]

@@ -11,6 +11,7 @@ from toolstream_core.protocols.chat.repair.unfinished import Unfinished
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
+    from toolstream_core.model import Seen
     from toolstream_core.stages.context import Context
     from toolstream_core.stages.repair.reporter import Reporter
 
@@ -31,8 +32,9 @@ class Choice:
         """By `id`: calls that are settled where the next one opens."""
         self.keeping: dict[int, ClientCall] = {}
         """By `id`: calls of which some arguments may have been kept back."""
-        self.apart = False
-        """Whether arguments without an index stayed as they came, as those of no call for sure."""
+        self.apart = self.custom = False
+        """Whether arguments without an index stayed as they came, as those of no call for sure; whether it has calls of
+        custom tools, whose events are forwarded unchanged."""
         self.unsettled: list[ClientCall] = []
         self.unfinished = Unfinished()
         self.finish: str | None = None
@@ -57,6 +59,12 @@ class Choice:
         self.unfinished.touch(client_call)
         return client_call
 
+    def pass_custom(self, index: Seen[int]) -> None:
+        """An entry of a call of a custom tool is forwarded."""
+        self.custom = True
+        if isinstance(index, int):
+            self.indexes.pass_by(index)
+
     def decide(self, client_call: ClientCall) -> None:
         """A first `{}` or `null` of a call does not stand for anything that follows."""
         self.unfinished.touch(client_call)
@@ -78,7 +86,7 @@ class Choice:
     @property
     def has_calls(self) -> bool:
         """Whether it has any call; an entry of nothing is none."""
-        return any(not client_call.nothing for client_call in self.calls)
+        return self.custom or any(not client_call.nothing for client_call in self.calls)
 
     @property
     def whole(self) -> bool:

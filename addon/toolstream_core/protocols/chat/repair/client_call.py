@@ -120,8 +120,8 @@ class ClientCall:
 
     @property
     def nothing(self) -> bool:
-        """Whether nothing has come that a call could be known by."""
-        return not (self.call.id or self.call.name) and self.call.arguments.empty
+        """Whether nothing has come that a call could be known by; an id alone, where nothing more is waited for."""
+        return not ((self.call.id and not self.settled) or self.call.name) and self.call.arguments.empty
 
     @property
     def first_event(self) -> int:
@@ -239,9 +239,9 @@ class ClientCall:
     def resolved(self, fragment: Fragment) -> None:
         """Look at the next fragment's name, before the client has the header: whether the call's name is whole."""
         context, name = self.context, self.call.name
-        if not fragment.name or not self.call.arguments.empty or name in context.schemas:
+        if not fragment.name or name in context.schemas:
             self.name_open = False
         elif context.schemas:
             self.name_open = may_grow(name, context.schemas)
         else:
-            self.name_open = context.patient
+            self.name_open = context.patient and self.call.arguments.empty

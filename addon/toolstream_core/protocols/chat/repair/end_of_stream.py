@@ -153,11 +153,10 @@ class EndOfStream:
     def _lacks_finish(self) -> bool:
         """Whether an answer without any end has made all its calls in full."""
         stream = self._stream
-        if stream.failed or self.torn or not all(choice.calls for choice in stream.choices.values()):
+        choices = stream.choices.values()
+        if stream.failed or self.torn or not all(choice.calls and not choice.custom for choice in choices):
             return False
-        calls = [
-            client_call for choice in stream.choices.values() for client_call in choice.calls if not client_call.nothing
-        ]
+        calls = [one for choice in choices for one in choice.calls if one.call.id or not one.nothing]
         whole = bool(calls) and all(client_call.full for client_call in calls)
         return whole and self._reporter.report(
             MISSING_FINISH, self._stream.last, "the stream ended without a finish reason"
@@ -166,9 +165,9 @@ class EndOfStream:
     def _without_calls(self, choice: Choice) -> None:
         """Tell a finish that says calls where none came."""
         reasons = {OURS.get(reason, reason) for reason in choice.reasons}
-        if CALLS not in reasons or choice.calls or choice.number in self._stream.legacy_calls:
+        if CALLS not in reasons or choice.calls or choice.custom or choice.number in self._stream.legacy_calls:
             return
-        elsewhere = any(other.calls for other in self._stream.choices.values())
+        elsewhere = any(other.calls or other.custom for other in self._stream.choices.values())
         if elsewhere:
             message = "the finish reason says calls, which are in another choice"
             self._reporter.report(SPLIT_CHOICES, choice.finish_event, message)

@@ -172,7 +172,7 @@ TABLE: Final = (
     Rule(_F.TYPE, _P.CONTINUATION, _C.NULL, NULL_IDENTITY, _E.DROP, "a continuation has type null"),
     Rule(_F.TYPE, _P.CONTINUATION, _C.BLANK, MISSING_TYPE, _E.DROP, 'a continuation has type ""'),
     Rule(_F.TYPE, _P.CONTINUATION, _C.BESIDE_DROPPED, None, _E.DROP),
-    Rule(_F.ENTRY, _P.HEADER, _C.NOTHING, MISSING_ID, _E.DROP, "an entry has neither id, name nor arguments"),
+    Rule(_F.ENTRY, _P.HEADER, _C.NOTHING, MISSING_ID, _E.DROP, "an entry has neither a name nor arguments"),
     Rule(_F.ENTRY, _P.ANY, _C.CALL_AGAIN, DOUBLED_CALL, _E.DROP, "the call was said before"),
 )  # fmt: skip
 RULES: Final[Mapping[tuple[Field, Place, Came], Rule]] = {(one.field, one.place, one.came): one for one in TABLE}

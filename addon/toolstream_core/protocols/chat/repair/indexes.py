@@ -22,6 +22,10 @@ class Indexes:
     def take(self, index: int, client_call: ClientCall) -> None:
         """An index is a call's from now on."""
         self.taken[index] = client_call
+        self.pass_by(index)
+
+    def pass_by(self, index: int) -> None:
+        """The client has an index from now on, be it as that of a call whose events are forwarded unchanged."""
         self.free = max(self.free, index + 1)
 
     @property

@@ -18,6 +18,7 @@ from toolstream_core.defects.arguments import (
 from toolstream_core.protocols.responses.evidence import goes_on
 from toolstream_core.stages.repair.arguments import ArgumentRepair
 from toolstream_core.wire.frame import parse
+from toolstream_core.wire.json_access import argument_delta
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class ClientArguments:
         Hand its text to `give` when it is sent: until then it may still change.
         """
         text = delta if isinstance(delta, str) else self.as_text(delta)
-        if text is None or not isinstance(delta, str | dict):
+        if text is None or not (isinstance(delta, str) or argument_delta(delta)[0] is not None):
             return None
         may_wait = may_wait and self._call.name not in self._state.context.parameterless
         return self.repair.take(text, self.judge, may_wait=may_wait)

@@ -136,6 +136,8 @@ class Identity:
         if repair:
             self.call_id = state.context.ids.make("call_")
             content["call_id"] = self.call_id
+        elif call.id and not content.get("call_id") and self.judge(MISSING_ID, "the item is added without its call_id"):
+            content["call_id"] = call.id
         state.ids.give_call_id(self.call_id, call)
 
     def judge_name(self) -> None:

@@ -1,0 +1,60 @@
+"""Gateways that parse each fragment of arguments as JSON: numbers and truth values in the place of text."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.laws.driven import changed, seen
+from toolstream_core.model import Exchange
+from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
+from toolstream_core.protocols.registry import named
+
+if TYPE_CHECKING:
+    from toolstream_core.protocols.protocol import WireProtocol
+
+PROTOCOLS = {
+    "openai-chat": "/v1/chat/completions",
+    "openai-responses": "/v1/responses",
+}
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "in a text": {"path": "/glm-5.1/main.go"},
+    "values": {"limit": 42, "ratio": 0.10, "all": True, "none": False},
+    "between other text": {"text": "a 7 b true", "n": 1},
+    "last in a list": {"list": [1, 20, 300]},
+}
+_PARSED = re.compile(rb'("(?:arguments|partial_json|delta)": ?)"(0|[1-9]\d*|true|false)"')
+
+
+def stream(protocol: WireProtocol, arguments: dict[str, Any]) -> tuple[bytes, bytes]:
+    """A healthy stream, and the same with the fragments parsed that can be."""
+    call = HealthyCall("read", json.dumps(arguments, separators=(",", ":")))
+    body = b"".join(protocol.healthy_stream(HealthyAnswer(model="m", request={"stream": True}, calls=(call,))))
+    return body, _PARSED.sub(rb"\1\2", body)
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+@pytest.mark.parametrize("arguments", ARGUMENTS.values(), ids=ARGUMENTS)
+def test_no_fragment_is_lost(name: str, arguments: dict[str, Any]) -> None:
+    """The call is complete with all of its arguments, before the repair and after it."""
+    healthy, parsed = stream(named(name), arguments)
+    assert parsed != healthy
+    exchange = Exchange(path=PROTOCOLS[name], content_type="text/event-stream", request={"stream": True})
+    went = seen(parsed, exchange)
+    assert went.calls == [("read", arguments)]
+    assert set(went.told) == {"object-arguments"}
+    repaired = changed(parsed, exchange)
+    assert seen(repaired.out, exchange).told == []
+    assert seen(repaired.out, exchange).calls == [("read", arguments)]
+
+
+def test_a_list_says_nothing() -> None:
+    """PHP writes an empty object as an empty list."""
+    body, _ = stream(named("openai-chat"), {"a": 1})
+    nothing = body.replace(b'"arguments":"{\\""', b'"arguments":[]', 1)
+    assert nothing != body
+    exchange = Exchange(path="/v1/chat/completions", content_type="text/event-stream", request={"stream": True})
+    assert [call.complete for call in seen(nothing, exchange).record.calls] == [False]
