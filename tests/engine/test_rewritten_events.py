@@ -171,7 +171,7 @@ CEILINGS = [
     ("gemini", "double-encoded-arguments", 109),
     ("ollama", "decorated-name", 86),
     ("ollama", "double-encoded-arguments", 93),
-    ("cohere-v2", "changing-id", 164),
+    ("cohere-v2", "changing-id", 165),
     ("cohere-v2", "reused-index", 139),
     ("bedrock", "reused-index", 143),
     ("bedrock", "cumulative-arguments", 183),
