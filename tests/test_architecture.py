@@ -247,7 +247,7 @@ def test_the_door_only_imports_the_addon_and_lists_it() -> None:
         ("engine/x.py", "import _json", "alone may use it"),
         (
             "protocols/chat/x.py",
-            "from toolstream_core.protocols.gemini.edit import pieces",
+            "from toolstream_core.protocols.gemini.reader import calls",
             "chat reads the room of gemini",
         ),
         (

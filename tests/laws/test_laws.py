@@ -448,7 +448,7 @@ def pairs() -> Iterator[Case]:
             continue
         names = [
             name
-            for name in plants(healthy)
+            for name in sorted(plants(healthy))
             if BY_NAME[name].repair is Safety.SAFE and BY_NAME[name].code not in LIVE and name not in CHANGES_CALLS
         ]
         for one, other in chosen(names):

@@ -138,6 +138,13 @@ def test_the_table_names_the_protocol_where_the_room_judges(protocol: WireProtoc
     assert own - shared - named == set(), "the protocol reports these, and the table does not name it"
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_table_names_each_defect_of_a_kernel(kernel: str) -> None:
+    """For at least one of the protocols that it repairs."""
+    names = {one.name for one in PROTOCOLS if kernel in modules_of_room(one.package)}
+    assert rows_of_module(kernel) <= {row.name for row in ROWS if names.intersection(row.dialects)}
+
+
 @each_protocol
 def test_injectors_are_named_as_rows_of_the_protocol(protocol: WireProtocol) -> None:
     """So that `toolstream_fault=NAME` and the table say the same."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.laws.driven import changed, exchange, lines, run, seen, sse
+from tests.laws.driven import changed, exchange, lines, run, seen, shaped, sse
 from toolstream_core.settings import SAFE, Settings
 
 type Payload = dict[str, Any]
@@ -73,3 +73,37 @@ def test_the_last_line_is_judged_also_if_the_connection_breaks() -> None:
     assert went.out == body
     assert "decorated-name" in went.told
     assert "decorated-name" in seen(body, exchange("ollama")).told
+
+
+def test_a_finish_of_one_candidate_leaves_the_streamed_call_of_another() -> None:
+    """With `whole-calls`, a call is left out only if its own candidate is over."""
+
+    def event(choice: int, call: Payload | None, finish: str | None = None) -> Payload:
+        parts = [] if call is None else [{"functionCall": call}]
+        candidate = {"content": {"parts": parts, "role": "model"}, "index": choice}
+        return {"candidates": [candidate | ({"finishReason": finish} if finish else {})], "modelVersion": "m"}
+
+    patch = {"partialArgs": [{"jsonPath": "$.city", "stringValue": "Oslo"}]}
+    first = {"name": "get_weather", **patch, "willContinue": True}
+    body = sse(
+        event(0, first),
+        event(1, first),
+        event(0, None, "STOP"),
+        event(1, patch),
+        event(1, None, "STOP"),
+    )
+    made = seen(shaped(body, exchange("gemini"), "whole-calls"), exchange("gemini"))
+    assert [(call.choice, call.arguments) for call in made.record.calls] == [(1, '{"city":"OsloOslo"}')]
+
+
+def test_calls_of_a_wrapped_event_are_promoted_in_the_event() -> None:
+    """Code Assist puts the event into `response`."""
+    text = '<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_call>'
+    content = {"parts": [{"text": text}], "role": "model"}
+    inner = {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}], "modelVersion": "m"}
+    out = changed(sse({"response": inner, "traceId": "t"}), exchange("gemini"), "leaked-hermes").out
+    payload = json.loads(out.removeprefix(b"data: "))
+    assert payload.keys() == {"response", "traceId"}
+    assert {"functionCall": {"name": "get_weather", "args": {"city": "Oslo"}}} in (
+        payload["response"]["candidates"][0]["content"]["parts"]
+    )

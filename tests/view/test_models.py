@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tests.calls.patterns import patterns
+from tests.laws.healthy import streams
+from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.sources.saved import Saved
 from toolstream_core.view.document import ViewBuilder
 
@@ -35,3 +38,18 @@ def test_client_versions_stand_above_single_deviations() -> None:
     versions = [one for one in document["models"].values() if "client" in one]
     assert {one["client"]["name"] for one in versions} >= {"agno", "pi-ai"}
     assert all(one["projects"] and one["projects"][0] in document["projects"] for one in versions)
+
+
+def test_bugs_of_a_single_variable_are_listed_where_calls_are_announced() -> None:
+    """Chat Completions and protocols with complete calls have no event that only opens a call."""
+    builder = ViewBuilder()
+    announced = {protocol.name: protocol.call_form is CallForm.ANNOUNCED for protocol in PROTOCOLS}
+    for healthy in streams():
+        builder.take(Saved(exchange=healthy.exchange, chunks=[healthy.body]))
+    found: dict[bool, set[str]] = {True: set(), False: set()}
+    for response in builder.document([])["responses"]:
+        models = response.get("readings", {"models": []})["models"]
+        found[announced[response["protocol"]]] |= {one["model"] for one in models}
+    bugs = {"first-opened", "buffer-never-reset"}
+    assert bugs <= found[True]
+    assert not bugs & found[False]

@@ -24,6 +24,7 @@ class OpenCall:
 
     __slots__ = (
         "arguments",
+        "cancelled",
         "choice",
         "closed",
         "cut",
@@ -59,6 +60,8 @@ class OpenCall:
         """Whether the protocol said that the call is over and whole; a fragment that follows takes it back."""
         self.cut = False
         """Whether the protocol said that the call is not whole (`status` of a Responses item)."""
+        self.cancelled = False
+        """Whether another model continues the response, so that the call is not to be run."""
         self.guessed = False
         self.shared = False
         """Whether an earlier call has its index too, so that what fills the one may be a guess for the other."""

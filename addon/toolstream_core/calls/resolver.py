@@ -85,6 +85,8 @@ class Calls:
 
     def _cancel(self) -> None:
         """Forget the calls so far: they are not to be run, and may be incomplete."""
+        for call in self._opened:
+            call.cancelled = True
         for calls in (self._opened, self._unsettled, self._not_over, self._counts):
             calls.clear()
 

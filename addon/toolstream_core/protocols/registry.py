@@ -8,8 +8,8 @@ from toolstream_core.protocols.anthropic.row import ANTHROPIC
 from toolstream_core.protocols.bedrock.row import BEDROCK
 from toolstream_core.protocols.chat.row import CHAT
 from toolstream_core.protocols.cohere.row import COHERE
-from toolstream_core.protocols.gemini.row import GEMINI
-from toolstream_core.protocols.gemini_live.row import GEMINI_LIVE
+from toolstream_core.protocols.gemini import GEMINI
+from toolstream_core.protocols.gemini_live import GEMINI_LIVE
 from toolstream_core.protocols.gemini_live.socket import GEMINI_LIVE_SOCKET
 from toolstream_core.protocols.ollama import OLLAMA
 from toolstream_core.protocols.realtime.row import REALTIME

@@ -124,7 +124,7 @@ class CompleteCallClient:
         if says_nothing(text):
             return fields
         earlier = self._same_id.setdefault((one.fragment.choice, identity), [])
-        if any(other == name and same_arguments(arguments, text) for other, arguments in earlier):
+        if earlier and any(other == name and same_arguments(arguments, text) for other, arguments in earlier):
             return None if self._report(DOUBLED_CALL, number, "the call repeats an earlier one", one.call) else fields
         if earlier:
             intended = {"id": self._context.ids.make("call_")}

@@ -135,7 +135,7 @@ class CompleteCallForm(NamedTuple):
         if not changes:
             return payload
         made = changed(payload, changes)
-        return made if self.emptied is None else self.emptied(made)
+        return self.emptied(made) if self.emptied is not None and ABSENT in changes.values() else made
 
     def rewritten(self, event: Event, changes: Changes, writer: Writer) -> Frame:
         """The changed event's frame; the same frame without changes."""

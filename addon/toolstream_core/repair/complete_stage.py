@@ -64,8 +64,9 @@ class CompleteCallStage(Repairer, Holds):
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         frame, content = event.frame, event.content
         entries = () if frame.data is None else self._form.entries(frame.json, resolved)
-        self._ended.update([finish.choice for finish in content.finishes])
-        self._failed = self._failed or bool(content.error)
+        if content.finishes or content.error:
+            self._ended.update([finish.choice for finish in content.finishes])
+            self._failed = self._failed or bool(content.error)
         self._queue.append(Waiting(event, entries))
         return self._sent()
 
@@ -104,11 +105,12 @@ class CompleteCallStage(Repairer, Holds):
             return True
         if not (self._waits_for_arguments and entries) or event.content.finishes:
             return False
-        if len(rest) > MAX_COMMENTS or any(one.event.frame.data is not None for one in rest):
+        if rest and (len(rest) > MAX_COMMENTS or any(one.event.frame.data is not None for one in rest)):
             return False
         last = {one.fragment.choice: one for one in entries}
+        named = [one.call for one in last.values() if one.lacks_arguments]
         known = self._context.parameterless
-        return any(_may_get_arguments(one) and one.call.name not in known for one in last.values())
+        return any(call.name not in known and says_nothing(call.arguments.text()) for call in named) if named else False
 
     def _may_go_on(self, one: Entry) -> bool:
         """Whether an entry names a streamed call of which the rest is yet to come."""
@@ -187,8 +189,3 @@ class IncompleteResponseStage(HalfAnswerRepairer):
     def _parted(self, event: Event) -> tuple[list[Frame], list[Frame]]:
         *content, end = self._form.frames_apart(event, {}, self._context.writer)
         return content, [end]
-
-
-def _may_get_arguments(one: Entry) -> bool:
-    """Whether an entry names a call of which no arguments have come."""
-    return one.lacks_arguments and says_nothing(one.call.arguments.text())

@@ -204,7 +204,7 @@ def _deviating(got: _Got, explanation: Explanation | None) -> Iterator[ClientMod
 
 
 def _applies(one: Deviation, form: CallForm, entries: Sequence[Entry]) -> bool:
-    if one in (Key.ITEM, Id.ITEM) or isinstance(one, Source):
+    if one in (Key.ITEM, Key.FIRST_OPENED, Id.ITEM) or isinstance(one, Source):
         return form is CallForm.ANNOUNCED
     if isinstance(one, NoIndex):
         return form is CallForm.DELTAS and any(not isinstance(entry.fragment.index, int) for entry in entries)

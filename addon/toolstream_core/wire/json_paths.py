@@ -30,8 +30,8 @@ def changed(value: Json, changes: Mapping[Path, Json]) -> Json:
         for following in path:
             one = holder[step] if type(step) is int else holder.get(step)
             if id(one) not in copies:
-                known = one if isinstance(one, dict) else {}
-                one = holder[step] = [*json_access.items(one)] if type(following) is int else {**known}
+                usual = type(one) is (list if type(following) is int else dict)
+                one = holder[step] = one.copy() if usual else _copy(one, following)
                 copies.add(id(one))
             holder, step = one, following
         if new is not ABSENT or isinstance(holder, list):
@@ -42,3 +42,10 @@ def changed(value: Json, changes: Mapping[Path, Json]) -> Json:
     for holder in gaps:
         holder[:] = [one for one in holder if one is not ABSENT]
     return root[0]
+
+
+def _copy(value: Json, step: str | int) -> Json:
+    """A copy of a container that can have `step`."""
+    if isinstance(step, int):
+        return [*json_access.items(value)]
+    return {**value} if isinstance(value, dict) else {}

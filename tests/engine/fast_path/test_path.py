@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.tables import INJECTORS
 from toolstream_core.calls.started_calls import MAX_UNSURE
+from toolstream_core.defects.causes.markup import MARKUP
 from toolstream_core.engine.fast_path.skipper import Skipper
 from toolstream_core.engine.fast_path.template import TemplateReader
 from toolstream_core.engine.session import Session
@@ -22,7 +23,6 @@ from toolstream_core.model import Change, Exchange, Runs
 from toolstream_core.report.layout import Label
 from toolstream_core.report.text import Lines
 from toolstream_core.settings import SAFE, Settings
-from toolstream_core.stages.inject.markup import MARKUP
 from toolstream_core.wire.sse import SseFramer
 
 if TYPE_CHECKING:

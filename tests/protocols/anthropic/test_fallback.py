@@ -78,7 +78,7 @@ def stream(before: list[tuple[str, str]], after: list[tuple[str, str]], *, stop:
 
 
 @pytest.mark.parametrize("times", [1, 2])
-@pytest.mark.parametrize("after", [[("get_weather", WHOLE)], [("get_weather", WHOLE), ("run", WHOLE)]])
+@pytest.mark.parametrize("after", [[("get_weather", WHOLE)], [("get_weather", WHOLE), ("run", WHOLE)], []])
 @pytest.mark.parametrize("switch", [name for name, (_, stop) in SWITCHES.items() if stop])
 def test_only_the_calls_after_the_last_fallback_count(switch: str, after: list[tuple[str, str]], times: int) -> None:
     """The stream is valid, and `safe` forwards it byte for byte, with its end.

@@ -6,7 +6,7 @@ import pytest
 
 from tests.protocols.frames import frame
 from toolstream_core.model import ABSENT, Finish, Fragment, Phase
-from toolstream_core.protocols.gemini.row import GEMINI
+from toolstream_core.protocols.gemini import GEMINI
 
 read = GEMINI.read
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from toolstream_core.protocols.gemini_live.row import GEMINI_LIVE
+from toolstream_core.protocols.gemini_live import GEMINI_LIVE
 from toolstream_core.protocols.gemini_live.socket import GEMINI_LIVE_SOCKET, MAX_CONTENTS, GeminiLiveTalk, is_media
 from toolstream_core.protocols.socket_wire import SocketEvent
 from toolstream_core.sockets.lanes import Lanes

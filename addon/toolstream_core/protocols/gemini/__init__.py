@@ -1,1 +1,27 @@
-"""Gemini generateContent: everything that knows how this protocol is spoken."""
+"""Gemini generateContent, over SSE or as a streamed JSON array."""
+
+import re
+from typing import Final
+
+from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.protocols.gemini.reader import answer, quiet, read, recognise
+from toolstream_core.protocols.gemini.request import GeminiRequests
+from toolstream_core.protocols.gemini.resolver import GeminiCalls
+from toolstream_core.protocols.protocol import WireProtocol
+
+GEMINI: Final = WireProtocol(
+    name="gemini",
+    package=__name__,
+    paths=re.compile(r":(?:streamGenerateContent|generateContent)$"),
+    calls=GeminiCalls,
+    recognise=recognise,
+    read=read,
+    answer=answer,
+    quiet=quiet,
+    call_form=CallForm.WHOLE,
+    pointers=("/candidates/*/content/parts", "/candidates/*/finishReason", "/promptFeedback", "/error"),
+    requests=GeminiRequests(),
+    ends_with_finish=True,
+    reads_comments=False,
+    call_keys=(),
+)

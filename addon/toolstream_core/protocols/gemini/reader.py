@@ -15,6 +15,7 @@ from toolstream_core.wire.raw_json import may_hide_letters
 if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.wire.frame import Frame
+    from toolstream_core.wire.json_paths import Path
 
 
 # https://github.com/googleapis/googleapis/blob/master/google/ai/generativelanguage/v1beta/generative_service.proto
@@ -30,7 +31,7 @@ _FINISH_REASONS = dict(
 _LIVE = frozenset(
     ("setupComplete", "serverContent", "toolCall", "toolCallCancellation", "goAway", "sessionResumptionUpdate")
 )
-"""What a message of the Live API holds one of: https://ai.google.dev/api/live#BidiGenerateContentServerMessage."""
+"""A message of the Live API has one of these: https://ai.google.dev/api/live#BidiGenerateContentServerMessage."""
 
 
 def quiet(raw: bytes, frames: int) -> bool:
@@ -42,19 +43,43 @@ def quiet(raw: bytes, frames: int) -> bool:
 
 
 def read(frame: Frame) -> EventContent:
-    """What a frame says, as `WireProtocol.read`."""
+    """The content of a frame; see `WireProtocol.read`."""
     payload = frame.json
     if frame.name == "error" and not isinstance(payload, dict | list):
         return EventContent(error=unread_error(frame))
     return _content(payload, frame.name)
 
 
-def _content(payload: Json, event: str) -> EventContent:
+def unwrapped(payload: Json) -> tuple[Path, Json]:
+    """The path and value of the event itself: Code Assist puts it into `response`, an array may put it into a list."""
+    prefix: Path = ()
     if isinstance(payload, list) and len(payload) == 1:
-        payload = payload[0]
+        prefix, payload = (0,), payload[0]
+    if isinstance(payload, dict) and "candidates" not in payload and "response" in payload:
+        return (*prefix, "response"), payload["response"]
+    return prefix, payload
+
+
+def calls(payload: Json) -> list[tuple[Path, Json]]:
+    """The path and value of each call of an event: an item for each fragment that `_call` makes."""
+    found: list[tuple[Path, Json]] = []
+    prefix, inner = unwrapped(payload)
+    for at, candidate in enumerate(json_access.items_at(inner, "candidates")):
+        for within, part in enumerate(json_access.items_at(candidate, "content", "parts")):
+            if not isinstance(part, dict):
+                continue
+            key = "functionCall" if "functionCall" in part else "function_call"
+            if isinstance(call := part.get(key), dict):
+                one = (*prefix, "candidates", at, "content", "parts", within, key), call
+                closes = "partialArgs" in call and call.get("willContinue") is not True
+                found += [one, one] if closes else [one]
+    return found
+
+
+def _content(payload: Json, event: str) -> EventContent:
+    payload = unwrapped(payload)[1]
     if not isinstance(payload, dict):
         return NOTHING
-    payload = payload.get("response", payload) if "candidates" not in payload else payload
     fragments: list[Fragment] = []
     finishes: list[Finish] = []
     texts: list[str] = []
@@ -73,7 +98,7 @@ def _content(payload: Json, event: str) -> EventContent:
                 texts.append(text)
         if "finishReason" in candidate and (reason := finish_reason(candidate)):
             finishes.append(Finish(number, reason))
-    model = payload.get("modelVersion") if isinstance(payload, dict) else None
+    model = payload.get("modelVersion")
     return EventContent(
         tuple(fragments),
         tuple(finishes),
@@ -84,7 +109,7 @@ def _content(payload: Json, event: str) -> EventContent:
 
 
 def finish_reason(candidate: Json) -> str:
-    """Why a candidate is over, `""` where it is not; some gateways say the enum's number."""
+    """The finish reason of a candidate, `""` if it has none; some gateways send the enum's number."""
     reason = json_access.get(candidate, "finishReason")
     if isinstance(reason, str):
         return reason
@@ -92,7 +117,7 @@ def finish_reason(candidate: Json) -> str:
 
 
 def _call(part: dict[str, Json], number: int) -> tuple[Fragment, ...]:
-    """What a part says of a call; the last one of partial arguments also closes it."""
+    """The fragments of a part with a call; the last one of partial arguments also closes it."""
     call = part.get("functionCall", ABSENT)
     if call is ABSENT:
         call = part.get("function_call")
@@ -113,18 +138,14 @@ def _call(part: dict[str, Json], number: int) -> tuple[Fragment, ...]:
 
 
 def answer(payload: Json) -> EventContent:
-    """What a whole answer says, as `WireProtocol.answer`."""
+    """The content of a complete response; see `WireProtocol.answer`."""
     return _content(payload, "")._replace(end=True)
 
 
 def recognise(name: str, payload: Json) -> bool:
-    """Whether a frame can only be this protocol's, as `WireProtocol.recognise`."""
+    """Whether a frame can only be this protocol's; see `WireProtocol.recognise`."""
     del name
-    if isinstance(payload, list) and len(payload) == 1:
-        payload = payload[0]
-    if not isinstance(payload, dict):
-        return False
-    inner = payload.get("response", payload) if "candidates" not in payload else payload
+    inner = unwrapped(payload)[1]
     if not isinstance(inner, dict):
         return False
     if not _LIVE.isdisjoint(inner) or inner.keys() == {"usageMetadata"}:  # which a live session says by itself, too

@@ -20,9 +20,9 @@ _MAX_LIST = 100_000
 
 
 class GeminiCalls(Calls):
-    """Each `functionCall` part is a call, unless it goes on with one.
+    """Each `functionCall` part is a call, unless it continues one.
 
-    It does without a name, where that call is not whole yet, and with the name of an open one.
+    A part continues the last call without a name, if that call is not complete, and with the name of an open call.
     """
 
     def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
@@ -68,6 +68,9 @@ class GeminiCalls(Calls):
             fragment = fragment._replace(arguments=None)
         super()._fill(call, fragment)
         call.closed = call.over = fragment.phase is Phase.CLOSE
+        if call.over and id(call) in self._partial and not call.arguments.truncated:
+            call.arguments = call.arguments.renewed()
+            call.arguments.add(numbers.dumps(self._partial[id(call)]))
 
     def _patch(self, call: OpenCall, patches: str) -> None:
         tree = self._partial.setdefault(id(call), {})

@@ -1,1 +1,31 @@
-"""Gemini Live: everything that knows how this protocol is spoken."""
+"""The Gemini Live API, over a WebSocket."""
+
+import re
+from typing import Final
+
+from toolstream_core.calls.complete_calls import CompleteCalls
+from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.protocols.gemini_live.reader import answer, quiet, read, recognise
+from toolstream_core.protocols.gemini_live.request import GeminiLiveRequests
+from toolstream_core.protocols.protocol import WireProtocol
+from toolstream_core.wire.form import Form
+
+_CONTENT: Final = ("modelTurn", "outputTranscription", "turnComplete", "generationComplete", "interrupted")
+
+GEMINI_LIVE: Final = WireProtocol(
+    name="gemini-live",
+    package=__name__,
+    paths=re.compile(r"[./]BidiGenerateContent(?:Constrained)?/?$"),
+    calls=CompleteCalls,
+    recognise=recognise,
+    read=read,
+    answer=answer,
+    quiet=quiet,
+    pointers=("/toolCall", "/toolCallCancellation", *(f"/serverContent/{key}" for key in _CONTENT), "/error"),
+    requests=GeminiLiveRequests(),
+    form=Form.LINES,
+    call_form=CallForm.WHOLE,
+    over_http=False,
+    read_only=True,
+    call_keys=(),
+)

@@ -1,19 +1,19 @@
-"""How Realtime responses are broken: as Responses streams are, but for what their events do not have."""
+"""How Realtime responses are broken: as Responses streams are, except for custom tools, which Realtime has not."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.protocols.responses.inject import INJECTORS as OF_RESPONSES
-from toolstream_core.stages.inject import sse
+from toolstream_core.defects.identity import CUSTOM_AS_FUNCTION
+from toolstream_core.defects.row import REALTIME
+from toolstream_core.protocols.responses.inject import OWN
+from toolstream_core.protocols.responses.inject.codec import ResponsesCodec
+from toolstream_core.stages.inject.cause_injector import injectors
 
 if TYPE_CHECKING:
     from toolstream_core.stages.inject.injector import InjectorMaker
 
-_WITHOUT: Final = frozenset({"custom-as-function", "missing-head", "sequence-numbers"}) | sse.INJECTORS.keys()
-"""Realtime has no custom tools, no numbers, no event behind the first that has the response, no blocks of lines."""
-
-INJECTORS: Final[dict[str, InjectorMaker]] = {
-    name: maker for name, maker in OF_RESPONSES.items() if name not in _WITHOUT
-}
+INJECTORS: Final[dict[str, InjectorMaker]] = injectors(
+    REALTIME, ResponsesCodec, {name: cause for name, cause in OWN.items() if name != CUSTOM_AS_FUNCTION.name}
+)
 """By the defect's name."""

@@ -222,8 +222,9 @@ class Message:
 
     @property
     def calls(self) -> list[Block]:
-        """The calls that the client has."""
-        return [block for block in self.blocks if block.call is not None and block.sent is not Sent.LEFT_OUT]
+        """The calls that the client has, and is to run."""
+        calls = ((block, block.call) for block in self.blocks if block.sent is not Sent.LEFT_OUT)
+        return [block for block, call in calls if call is not None and not call.cancelled]
 
     def twins(self, block: Block) -> list[Block]:
         """The earlier calls of the same id and name."""

@@ -1,0 +1,1 @@
+"""How each defect is injected into a healthy stream: rules as data, beside the definitions of the defects."""

@@ -1,0 +1,26 @@
+"""How calls are injected as text."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from toolstream_core.defects import leak
+from toolstream_core.defects.causes.injection import DELTAS, Injection, inject
+from toolstream_core.defects.causes.markup import MARKUP
+from toolstream_core.defects.causes.rule import FINISH, FRAGMENTS, it, on, per_stream
+from toolstream_core.defects.causes.words import complete_reason, has_calls, leaked
+
+LEAK: Final[tuple[Injection, ...]] = (
+    *(
+        inject(
+            row,
+            per_stream(on(FINISH & has_calls, leaked(row.name), it(reason=complete_reason)), on(FRAGMENTS)),
+            *DELTAS,
+        )
+        for row in leak.LEAK
+        if row.name in MARKUP
+    ),
+    inject(
+        leak.LEAKED_TWICE, per_stream(on(FINISH & has_calls, leaked(leak.LEAKED_HERMES.name, after=1), it)), *DELTAS
+    ),
+)

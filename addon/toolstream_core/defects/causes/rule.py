@@ -1,0 +1,135 @@
+"""The types of a cause: which events of a healthy stream it replaces, and with which events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from toolstream_core.defects.causes.what import What
+from toolstream_core.model import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from toolstream_core.defects.causes.at import At
+    from toolstream_core.model import Json
+
+
+type Value = Json | Callable[[At], Json]
+"""The new value of a field: a constant, or a function of the event."""
+type Test = Callable[[At], bool]
+
+
+class Again(Enum):
+    """An earlier event."""
+
+    START = auto()
+    """The first event of the same call."""
+    HEAD = auto()
+    """The first event of the message."""
+    KEPT = auto()
+    """The events of the same call that were kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Emit:
+    """An event that is sent."""
+
+    source: Again | What | Callable[[At], Iterable[Any]] | None = None
+    """`None`: the event itself. `What`: a new event of this kind. A function returns several events."""
+    fields: Mapping[str, Value] = field(default_factory=dict)
+    """The fields that differ from the source; `ABSENT` removes a field."""
+    late: bool = False
+    """Whether it waits for the next event that belongs to no call."""
+    keep: bool = False
+    """Whether it waits until `kept` sends it."""
+
+    def __call__(self, **fields: Value) -> Emit:
+        """The same event with other fields."""
+        return Emit(self.source, {**self.fields, **fields}, self.late, self.keep)
+
+
+@dataclass(frozen=True, slots=True)
+class On:
+    """A selection of events."""
+
+    kinds: frozenset[What]
+    tests: tuple[Test, ...] = ()
+
+    def __or__(self, other: On) -> On:
+        """Events of either kind that pass the tests of both."""
+        return On(self.kinds | other.kinds, self.tests + other.tests)
+
+    def __and__(self, test: Test) -> On:
+        """Those that also pass a test."""
+        return On(self.kinds, (*self.tests, test))
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Replaces the selected events."""
+
+    on: On
+    emits: tuple[Emit, ...]
+    """Nothing: the event is dropped."""
+    once: bool = False
+    """Whether only the first event is replaced: of each call, or of the stream if the cause acts per stream."""
+    over: bool = False
+    """Whether the stream ends here."""
+
+
+class Cause(NamedTuple):
+    """Injects a defect. The first rule that selects an event applies."""
+
+    rules: tuple[Rule, ...]
+    per_stream: bool = False
+    """Whether a fault selects the stream as a whole, instead of single calls."""
+    kind: Kind = Kind.FUNCTION
+    """The kind of the calls that are changed."""
+
+
+def on(events: On, *emits: Emit, once: bool = False, over: bool = False) -> Rule:
+    """A rule: sends `emits` in place of the events."""
+    return Rule(events, emits, once, over)
+
+
+def per_call(*rules: Rule) -> Cause:
+    """A cause for which a fault selects calls."""
+    return Cause(rules)
+
+
+def per_stream(*rules: Rule) -> Cause:
+    """A cause for which a fault selects streams."""
+    return Cause(rules, per_stream=True)
+
+
+it: Final = Emit()
+"""The event itself."""
+start: Final = Emit(Again.START)
+head: Final = Emit(Again.HEAD)
+keep: Final = Emit(keep=True)
+kept: Final = Emit(Again.KEPT)
+late: Final = Emit(late=True)
+"""The event itself, moved before the next event that belongs to no call."""
+
+
+def new(what: What, **fields: Value) -> Emit:
+    """A new event; it belongs to the call of the event that it stands beside."""
+    return Emit(what, fields)
+
+
+HEAD: Final = On(frozenset({What.HEAD}))
+START: Final = On(frozenset({What.START}))
+DELTA: Final = On(frozenset({What.DELTA}))
+WHOLE: Final = On(frozenset({What.WHOLE}))
+STOP: Final = On(frozenset({What.STOP}))
+ITEM: Final = On(frozenset({What.ITEM}))
+FINISH: Final = On(frozenset({What.FINISH}))
+TAIL: Final = On(frozenset({What.TAIL}))
+END: Final = On(frozenset({What.END}))
+EVENT: Final = On(frozenset({What.EVENT}))
+OTHER: Final = On(frozenset({What.OTHER}))
+FRAGMENTS: Final = START | DELTA | STOP
+"""The events of a call that is streamed."""
+EVERY: Final = On(frozenset(What))

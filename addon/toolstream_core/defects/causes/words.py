@@ -1,0 +1,235 @@
+"""The tests and values that causes are written with. Knows no protocol."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from toolstream_core.defects.causes import argument_text
+from toolstream_core.defects.causes.markup import as_markup
+from toolstream_core.defects.causes.rule import FRAGMENTS, Emit, new
+from toolstream_core.defects.causes.what import What
+from toolstream_core.model import ABSENT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from toolstream_core.defects.causes.at import At, Part
+    from toolstream_core.defects.causes.rule import Test, Value
+    from toolstream_core.model import Json
+
+_EMPTY: Final = (None, ABSENT, "")
+
+
+# Tests.
+
+
+def has_text(at: At) -> bool:
+    """It has a fragment of the arguments."""
+    return bool(at.text)
+
+
+TEXT: Final = FRAGMENTS & has_text
+"""Events with a fragment of the arguments."""
+
+
+def first_call(at: At) -> bool:
+    """It belongs to the first call."""
+    return at.call is at.first
+
+
+def later_call(at: At) -> bool:
+    """It belongs to another call than the first."""
+    return at.call is not at.first
+
+
+OF_WHOLE_CALLS: Final[frozenset[Test]] = frozenset({first_call, later_call})
+"""Tests with the same result for all deltas of a call."""
+
+
+def several_calls(at: At) -> bool:
+    """More than one call has begun."""
+    return len(at.calls) > 1
+
+
+def has_calls(at: At) -> bool:
+    """A call came before it."""
+    return bool(at.calls)
+
+
+def completes(at: At) -> bool:
+    """It completes the arguments."""
+    return at.call.arguments.whole
+
+
+def continues(at: At) -> bool:
+    """It is not the first fragment of the arguments."""
+    return at.call.arguments.size > len(at.text)
+
+
+def is_object(at: At) -> bool:
+    """The arguments so far are one JSON object."""
+    return as_object(at) is not None
+
+
+def has_object(at: At) -> bool:
+    """It has its arguments as a JSON object."""
+    return isinstance(at.get("arguments"), dict)
+
+
+def astral(at: At) -> bool:
+    """It has a character outside the basic plane."""
+    return argument_text.split_surrogates(at.text) is not None
+
+
+def contains(text: str) -> Test:
+    """Its fragment contains a text."""
+    return lambda at: text in at.text
+
+
+def has(name: str) -> Test:
+    """It has the field, and not as null or an empty string."""
+    return lambda at: at.get(name) not in _EMPTY
+
+
+def lacks(name: str) -> Test:
+    """It does not have the field, or as null or an empty string."""
+    return lambda at: at.get(name) in _EMPTY
+
+
+def known(name: str) -> Test:
+    """Its call has the property."""
+    return lambda at: bool(getattr(at.call, name))
+
+
+def offered(at: At) -> bool:
+    """The request offers the tool."""
+    return at.call.name in at.context.schemas
+
+
+def takes_parameters(at: At) -> bool:
+    """The tool has parameters, or is unknown."""
+    return at.call.name not in at.context.parameterless
+
+
+def bare_start(at: At) -> bool:
+    """The first event of its call had no arguments."""
+    return at.start is not None and not at.protocol.get(at.start, "arguments")
+
+
+def has_earlier_id(at: At) -> bool:
+    """The request has a call of an earlier turn."""
+    return earlier_id(at) is not None
+
+
+def acted(at: At) -> bool:
+    """The cause has replaced an event before."""
+    return at.acted > 0
+
+
+def not_acted(at: At) -> bool:
+    """The cause has not replaced an event yet."""
+    return not at.acted
+
+
+# Values.
+
+
+def own(name: str) -> Value:
+    """A property of its call."""
+    return lambda at: getattr(at.call, name)
+
+
+def of_first(name: str) -> Value:
+    """A property of the first call."""
+    return lambda at: getattr(at.first, name)
+
+
+def appended(text: str) -> Callable[[str], str]:
+    """Appends a text."""
+    return lambda was: f"{was}{text}"
+
+
+def changed(name: str, change: Callable[[Any], Json]) -> Value:
+    """A change of the field's value; a missing or empty field stays as it is."""
+    return lambda at: at.get(name) if at.get(name) in _EMPTY else change(at.get(name))
+
+
+def plus(number: int) -> Value:
+    """The index plus a number."""
+    return lambda at: at.get("index") + number if isinstance(at.get("index"), int) else at.get("index")
+
+
+def unused_index(at: At) -> int:
+    """An index that no call uses."""
+    return 100 + at.call.position
+
+
+def text(change: Callable[[str], Json] = str) -> Value:
+    """A change of its fragment."""
+    return lambda at: change(at.text)
+
+
+def so_far(at: At) -> str:
+    """The arguments up to and with its fragment."""
+    return at.call.arguments.text()
+
+
+def all_arguments(at: At) -> str:
+    """The arguments of its call, as they are read."""
+    return at.call.arguments.reading()[0]
+
+
+def as_object(at: At) -> Json:
+    """The arguments of its call as an object; `None` until they are complete."""
+    return argument_text.whole_arguments(at.call)
+
+
+def quoted(at: At) -> str:
+    """Its fragment, as a part of a JSON string."""
+    return argument_text.double_encoded(at.text, first=not continues(at), last=completes(at))
+
+
+def surrogate_half(which: int) -> Callable[[str], str]:
+    """The text before or after a cut inside its first character outside the basic plane."""
+    return lambda said: (argument_text.split_surrogates(said) or (said, ""))[which]
+
+
+def line_feed_at_end(said: str) -> str:
+    """The text with a raw line feed in its last string."""
+    return said.replace('"}', '\n"}', 1)
+
+
+def as_json(value: Json) -> str:
+    """A value as JSON text."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def earlier_id(at: At) -> str | None:
+    """The id of a call of an earlier turn."""
+    return min(at.protocol.earlier_ids(at.context.exchange.request), default=None)
+
+
+def complete_reason(at: At) -> str:
+    """The finish reason of a response without calls."""
+    return at.protocol.complete
+
+
+def cut_data(at: At) -> bytes:
+    """The data of the event without its last byte."""
+    return (at.frame.data or b"")[:-1]
+
+
+def leaked(syntax: str, after: int | None = None) -> Emit:
+    """The calls as text: at the index of the first call, or `after` the last one's."""
+
+    def events(at: At) -> Iterable[Part]:
+        index = at.calls[0].index if after is None else at.calls[-1].index
+        index = index + after if after is not None and isinstance(index, int) else index
+        return at.protocol.texts(at.part, [as_markup(syntax, one) for one in at.calls], index)
+
+    return Emit(events)
+
+
+AGAIN: Final = new(What.START, id=own("id"), name=own("name"), arguments=all_arguments)
+"""The complete call in one event."""

@@ -1,0 +1,173 @@
+"""The events of Chat Completions, as faults change them: their entries, and the event around these."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, override
+
+from toolstream_core.defects.causes.at import Part
+from toolstream_core.defects.causes.what import What
+from toolstream_core.model import ABSENT
+from toolstream_core.protocols.chat.edit import chunk, entry_chunk, pieces, says_nothing, with_entries
+from toolstream_core.stages.inject.codec import EventCodec, put
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.model import Event, Json
+    from toolstream_core.stages.inject.codec import Replaced
+    from toolstream_core.wire.frame import Frame
+    from toolstream_core.wire.write import Writer
+
+_TOKEN: Final = re.compile(r"\s?\w+|\s|[^\w\s]{1,2}")
+"""About one token."""
+_OF_ENTRY: Final = ("index", "id", "type")
+_OF_FUNCTION: Final = frozenset({"name", "arguments", "parameters"})
+_NEW: Final = {
+    What.START: {"index": 0, "id": "", "type": "function", "function": {"name": "", "arguments": ""}},
+    What.DELTA: {"index": 0, "function": {}},
+}
+_OF_CHOICE: Final = {
+    "choice": ("index",),
+    "delta": ("delta",),
+    "function_call": ("delta", "function_call"),
+    "message": ("message",),
+    "reason": ("finish_reason",),
+}
+_CAME: Final = "chunk"
+_ERROR: Final = {"error": {"message": "Provider disconnected", "code": 502}}
+_USAGE: Final = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+
+
+class ChatCodec(EventCodec):
+    """One stream."""
+
+    complete = "stop"
+
+    def __init__(self) -> None:
+        """At its start."""
+        self._seen: set[int] = set()
+        self._last: Json = None
+
+    @override
+    def parts(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Sequence[Part]:
+        payload, content = event.frame.json, event.content
+        ends = content.end and event.frame.data is not None
+        if not (ends or isinstance(payload, dict)):
+            return ()
+        self._last = payload if isinstance(payload, dict) else self._last
+        found = pieces(event, resolved, self._seen) or []
+        reasons = [one for one in content.finishes if one.reason]
+        what = What.FINISH if reasons else What.END if ends else What.EVENT
+        choice = reasons[0].choice if reasons else found[0].choice if found else 0
+        entries = [
+            Part(What.START if one.opening else What.DELTA, _CAME, one.entry, one.call, one.choice) for one in found
+        ]
+        return [*entries, Part(what, _CAME, payload, None, choice)]
+
+    @override
+    def get(self, part: Part, name: str) -> Json:
+        if part.call is not None:
+            return json_access.get(part.body, *_path(name))
+        if name == "reason":
+            choices = json_access.items(json_access.get(part.body, "choices"))
+            return next((reason for one in choices if (reason := json_access.get(one, "finish_reason"))), ABSENT)
+        return json_access.get(part.body, name)
+
+    @override
+    def put(self, part: Part, name: str, value: Json) -> Part:
+        if name == "joined" or (name == "choice" and part.call is not None):
+            return part._replace(**{name: value})
+        if name in {"data", "payload"}:
+            return part._replace(body=value)
+        if part.call is not None:
+            return part._replace(body=_in_order(put(part.body, _path(name), value)))
+        if name in _OF_CHOICE:
+            return part._replace(body=_with_choices(part, name, value))
+        return part._replace(body=put(part.body, (name,), value))
+
+    @override
+    def new(self, part: Part, what: What) -> Part:
+        if what in _NEW:
+            index = self.get(part, "index")
+            made = Part(what, "", _NEW[what], part.call, part.choice)
+            return self.put(made, "index", index)
+        body = chunk(self._last, part.choice, {}, "stop" if what is What.FINISH else None)
+        if what is What.TAIL:
+            body |= {"choices": [], "usage": _USAGE}
+        return Part(what, "", _ERROR if what is What.ERROR else body, None, part.choice)
+
+    @override
+    def texts(self, part: Part, texts: Sequence[str], index: Json) -> Iterable[Part]:
+        tokens = (token for text in texts for token in _TOKEN.findall(text))
+        return [
+            Part(What.EVENT, "", chunk(self._last, part.choice, {"content": token}), None, part.choice)
+            for token in tokens
+        ]
+
+    @override
+    def frames(self, event: Event, made: Sequence[Replaced], writer: Writer, *, over: bool) -> list[Frame]:
+        # An event has one entry of each call: earlier entries of the same call get events of their own.
+        del over
+        (around, beside), number = made[-1], event.frame.number
+        parts = [one for _, new in made[:-1] for one in new]
+        entries = [one for one in parts if one.call is not None]
+        at = next((place for place, one in enumerate(beside) if one.kind), None)
+        stay = _last_of_each(entries) if at is not None else []
+        apart = [entry_chunk(self._last, one.choice, one.body) for one in entries[: len(entries) - len(stay)]]
+        others = [one.body for one in (*(one for one in parts if one.call is None), *beside[:at])]
+        frames = [writer.make(body, number) for body in (*apart, *others)]
+        if at is None:
+            return frames
+        changed = [(one.choice, one.body) for one in stay] if _changed(made[:-1]) else None
+        frames += self._own(event, around, beside[at], changed, writer)
+        return [*frames, *(writer.make(one.body, number) for one in beside[at + 1 :])]
+
+    def _own(
+        self, event: Event, around: Part, own: Part, entries: list[tuple[int, Json]] | None, writer: Writer
+    ) -> list[Frame]:
+        """The event itself; `entries` replace its own."""
+        if entries is None:
+            return [event.frame if own is around else writer.rewrite(event.frame, own.body)]
+        payload = with_entries(own.body, entries)
+        return [] if not entries and says_nothing(payload) else [writer.rewrite(event.frame, payload)]
+
+
+def _last_of_each(entries: list[Part]) -> list[Part]:
+    """The last entries, no two of one call, except entries that have to share an event."""
+    at = len(entries)
+    while at and (not any(_meet(entries[at - 1], one) for one in entries[at:]) or entries[at].joined):
+        at -= 1
+    return entries[at:]
+
+
+def _meet(one: Part, other: Part) -> bool:
+    """Whether two entries belong to one call, or a new entry has the index of the other."""
+    came = one.kind and other.kind
+    return one.call is other.call or not (came or one.body.get("index") != other.body.get("index"))
+
+
+def _changed(made: Sequence[Replaced]) -> bool:
+    return any(len(new) != 1 or new[0] is not part for part, new in made)
+
+
+def _path(name: str) -> tuple[str, ...]:
+    return ("function", name) if name in _OF_FUNCTION else (name,)
+
+
+def _in_order(entry: dict[str, Any]) -> dict[str, Any]:
+    """The entry with its fields in the usual order."""
+    first = {key: entry[key] for key in _OF_ENTRY if key in entry}
+    return first | entry
+
+
+def _with_choices(part: Part, name: str, value: Json) -> Json:
+    """The event with a field in its choices; a reason or a message only in those with a finish reason."""
+    finish = part.what is What.FINISH and name in {"reason", "message"}
+    choices = [
+        put(one, _OF_CHOICE[name], value) if not finish or json_access.get(one, "finish_reason") else one
+        for one in json_access.items(json_access.get(part.body, "choices"))
+    ]
+    return {**part.body, "choices": choices}

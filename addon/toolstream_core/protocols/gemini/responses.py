@@ -1,0 +1,137 @@
+"""Gemini responses that toolstream writes: complete responses, streams, errors, and calls in a last event.
+
+https://ai.google.dev/api/generate-content; errors: https://ai.google.dev/gemini-api/docs/troubleshooting
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from toolstream_core.model import ABSENT
+from toolstream_core.protocols.answers import arguments_object, arguments_value, data_event, dictionary, merged
+from toolstream_core.protocols.gemini.reader import unwrapped
+from toolstream_core.protocols.provider_error import ErrorKind
+from toolstream_core.wire import json_access, numbers
+from toolstream_core.wire.json_paths import changed
+from toolstream_core.wire.write import encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from toolstream_core.model import Call, Json
+    from toolstream_core.protocols.answers import Payload, Payloads
+    from toolstream_core.protocols.healthy_answer import HealthyAnswer
+    from toolstream_core.stages.promotion import Promotion
+    from toolstream_core.wire.frame import Frame
+
+_ERRORS: Final = {
+    ErrorKind.INVALID: "INVALID_ARGUMENT",
+    ErrorKind.UNAUTHENTICATED: "UNAUTHENTICATED",
+    ErrorKind.FORBIDDEN: "PERMISSION_DENIED",
+    ErrorKind.NOT_FOUND: "NOT_FOUND",
+    ErrorKind.RATE_LIMIT: "RESOURCE_EXHAUSTED",
+    ErrorKind.SERVER: "INTERNAL",
+    ErrorKind.OVERLOADED: "UNAVAILABLE",
+}
+
+
+def streamed(answer: Payload, request: Json) -> Iterator[bytes]:
+    """The only event of a complete response, which has the form of an event."""
+    del request
+    if answer.get("candidates"):
+        yield b"data: " + encoded(answer) + b"\r\n\r\n"
+
+
+def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
+    """The complete response of a stream."""
+    candidate: dict[str, Json] = {"index": 0}
+    parts: list[Json] = []
+    for payload in payloads:
+        one = json_access.get(payload, "candidates", 0)
+        candidate.update(dictionary(one))
+        parts.extend(part for part in json_access.items_at(one, "content", "parts") if part != {"text": ""})
+    if any(json_access.get(part, "functionCall", "partialArgs") is not ABSENT for part in parts):
+        parts = [part for part in parts if json_access.get(part, "functionCall") is ABSENT]
+        parts += [{"functionCall": {"name": call.name, "args": arguments_object(call)}} for call in calls]
+    candidate["content"] = {"role": "model", "parts": _joined(parts)}
+    return {**merged(payloads, leaving=("candidates",)), "candidates": [candidate]}
+
+
+def _joined(parts: Sequence[Json]) -> list[Json]:
+    """The parts, with each run of plain texts as one."""
+    joined: list[Json] = []
+    for part in parts:
+        if joined and dictionary(joined[-1]).keys() == {"text"} == dictionary(part).keys():
+            joined[-1] = {"text": f"{joined[-1]['text']}{part['text']}"}
+        else:
+            joined.append(part)
+    return joined
+
+
+def healthy_stream(answer: HealthyAnswer) -> Iterator[bytes]:
+    """The events: all calls in one, a text in two."""
+    parts = _parts(answer)
+    if not answer.calls:
+        middle = len(answer.text) // 2
+        parts = [{"text": answer.text[middle:]}]
+        yield from streamed(_answer(answer, [{"text": answer.text[:middle]}], finish=False), answer.request)
+    yield from streamed(_answer(answer, parts, finish=True), answer.request)
+
+
+def healthy_whole(answer: HealthyAnswer) -> Payload:
+    """The same as one JSON object."""
+    return _answer(answer, _parts(answer), finish=True)
+
+
+def _parts(answer: HealthyAnswer) -> list[Payload]:
+    calls = [{"functionCall": {"name": one.name, "args": arguments_value(one.arguments)}} for one in answer.calls]
+    return calls or [{"text": answer.text}]
+
+
+def _answer(answer: HealthyAnswer, parts: list[Payload], *, finish: bool) -> dict[str, Any]:
+    asked, made = answer.tokens
+    reason = {"finishReason": "STOP"} if finish else {}
+    return {
+        "candidates": [{"content": {"parts": parts, "role": "model"}, **reason, "index": 0}],
+        "usageMetadata": {
+            "promptTokenCount": asked,
+            "candidatesTokenCount": made,
+            "totalTokenCount": asked + made,
+            "promptTokensDetails": [{"modality": "TEXT", "tokenCount": asked}],
+        },
+        "modelVersion": answer.model,
+        "responseId": answer.letters("answer", 22),
+    }
+
+
+def promoted(one: Promotion) -> list[Frame]:
+    """The event of the finish, with the calls as further parts of its first candidate."""
+    payload = one.event.frame.json
+    calls = [
+        {"functionCall": {"name": leaked.name, "args": numbers.loads(leaked.arguments)}} for _, leaked in one.calls
+    ]
+    prefix, inner = unwrapped(payload)
+    content = json_access.get(inner, "candidates", 0, "content")
+    content = content if isinstance(content, dict) else {"role": "model"}
+    content = {**content, "parts": [*json_access.items_at(content, "parts"), *calls]}
+    return [one.writer.rewrite(one.event.frame, changed(payload, {(*prefix, "candidates", 0, "content"): content}))]
+
+
+def error_body(kind: ErrorKind, status: int) -> Json:
+    """The body of an HTTP error."""
+    return _error(kind, status, kind.message)
+
+
+def error_event(kind: ErrorKind, number: int) -> bytes:
+    """An error inside a stream."""
+    del number
+    return data_event(error_body(kind, kind.status))
+
+
+def not_saved(message: str) -> Json:
+    """The body of a 404 with this message."""
+    return _error(ErrorKind.NOT_FOUND, ErrorKind.NOT_FOUND.status, message)
+
+
+def _error(kind: ErrorKind, status: int, message: str) -> Json:
+    return {"error": {"code": status, "message": message, "status": _ERRORS[kind]}}

@@ -1,0 +1,201 @@
+"""Repairs, faults and shapes of Gemini streams, whose events have calls as parts of candidates."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, override
+
+from toolstream_core.calls.json_text import says_nothing
+from toolstream_core.defects.row import GEMINI
+from toolstream_core.defects.table import ROWS
+from toolstream_core.model import ABSENT
+from toolstream_core.protocols.gemini.reader import calls, unwrapped
+from toolstream_core.protocols.requests.tools import earlier_ids
+from toolstream_core.repair.complete_faults import injectors
+from toolstream_core.repair.complete_form import CompleteCallForm, Entry
+from toolstream_core.repair.complete_stage import CompleteCallStage, IncompleteResponseStage
+from toolstream_core.stages.inject import sse as sse_faults
+from toolstream_core.stages.inject.injector import Injector
+from toolstream_core.stages.repair.sse import SseRepairer
+from toolstream_core.stages.shape import sse as sse_shapes
+from toolstream_core.stages.stage import Stage
+from toolstream_core.wire import json_access
+from toolstream_core.wire.json_paths import changed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.model import Event, Json
+    from toolstream_core.stages.inject.injector import InjectorMaker
+    from toolstream_core.wire.frame import Frame
+    from toolstream_core.wire.json_paths import Path
+
+_NOTHING: Final = [{"text": ""}]
+"""Stands for parts that were removed: Gemini's own streams have it after calls."""
+_FINISH: Final = ("finishReason", "finishMessage")
+_SHARED: Final = {"modelVersion", "responseId", "createTime"}
+"""What all events of a response have in common."""
+_PARTS: Final = ("content", "parts")
+
+
+def split_end(payload: Json) -> tuple[Json, Json] | None:
+    """An event as two: its content, and its finish reasons; `None` if it has no content."""
+    prefix, inner = unwrapped(payload)
+    candidates = json_access.items_at(inner, "candidates")
+    if all(json_access.items_at(one, *_PARTS) in ([], _NOTHING) for one in candidates):
+        return None
+    at = [(*prefix, "candidates", place) for place, one in enumerate(candidates) if isinstance(one, dict)]
+    content: dict[Path, Json] = {(*path, key): ABSENT for path in at for key in _FINISH}
+    return changed(payload, content), changed(
+        payload, {(*path, "content"): {"role": "model", "parts": _NOTHING} for path in at}
+    )
+
+
+def _filled(payload: Json) -> Json:
+    """An event after parts were removed from it: no candidate is left without parts."""
+    prefix, inner = unwrapped(payload)
+    candidates = enumerate(json_access.items_at(inner, "candidates"))
+    bare = [place for place, one in candidates if json_access.get(one, *_PARTS) == []]
+    return changed(payload, {(*prefix, "candidates", at, *_PARTS): _NOTHING for at in bare}) if bare else payload
+
+
+def _is_empty(payload: Json) -> bool:
+    """Whether nothing is left of an event but candidates without content."""
+    candidates = json_access.items_at(unwrapped(payload)[1], "candidates")
+    return all(json_access.get(one, *_PARTS) == _NOTHING and one.keys() <= {"content", "index"} for one in candidates)
+
+
+FORM: Final = CompleteCallForm(
+    calls=calls,
+    fields={
+        "id": ("id",),
+        "name": ("name",),
+        "arguments": ("args",),
+        "patches": ("partialArgs",),
+        "goes_on": ("willContinue",),
+    },
+    earlier_ids=earlier_ids,
+    defects=frozenset(row.name for row in ROWS if GEMINI in row.dialects),
+    split_end=split_end,
+    failure={"candidates": [{"content": {}, "finishReason": "MALFORMED_FUNCTION_CALL", "index": 0}]},
+    # https://ai.google.dev/api/generate-content#FinishReason
+    failed=frozenset(
+        {
+            "MALFORMED_FUNCTION_CALL",
+            "MALFORMED_RESPONSE",
+            "MISSING_THOUGHT_SIGNATURE",
+            "TOO_MANY_TOOL_CALLS",
+            "UNEXPECTED_TOOL_CALL",
+        }
+    ),
+    entry=lambda path: path[:-1],
+    emptied=_filled,
+    is_empty=_is_empty,
+)
+
+
+class _Parts:
+    """The parts of an event that has one candidate."""
+
+    def __init__(self, payload: Json) -> None:
+        self._payload = payload
+        self._prefix, self._inner = unwrapped(payload)
+        candidates = json_access.items_at(self._inner, "candidates")
+        self._candidate = candidates[0] if len(candidates) == 1 and isinstance(candidates[0], dict) else {}
+        self.parts = json_access.items_at(self._candidate, *_PARTS)
+
+    def split(self, groups: Sequence[Sequence[Json]]) -> list[Json]:
+        """The event as one for each group of parts; everything else is in the last one."""
+        place = (*self._prefix, "candidates", 0, *_PARTS)
+        return [*map(self._bare, groups[:-1]), changed(self._payload, {place: list(groups[-1])})]
+
+    def _bare(self, parts: Sequence[Json]) -> Json:
+        """An event with nothing but parts: it has no finish, and counts no tokens."""
+        kept = {key: value for key, value in self._candidate.items() if key in {"index", "content"}}
+        candidate = {**kept, "content": {**kept["content"], "parts": list(parts)}}
+        shared = {key: value for key, value in self._inner.items() if key in _SHARED}
+        return changed(self._payload, {self._prefix: {"candidates": [candidate], **shared}})
+
+
+class DoubledCall(Injector):
+    """Sends each call twice under one id."""
+
+    @override
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
+        payload = event.frame.json
+        lists: dict[Path, list[Any]] = {}
+        entries = [one for one in FORM.entries(payload, resolved) if _is_complete(one) and self._pick.call(one.call)]
+        for one in reversed(entries):
+            *path, place, key = one.path
+            parts = lists.setdefault(tuple(path), [*json_access.items(json_access.get(payload, *path))])
+            part = parts[int(place)]
+            twin = {**part, key: {"id": f"call_{one.call.position}", **part[key]}}
+            parts[int(place) : int(place) + 1] = [twin, twin]
+            self._pick.acted()
+        return [FORM.rewritten(event, lists, self._context.writer)]
+
+
+class PlaceholderArguments(Injector):
+    """Sends the arguments of a call in a part of their own, without a name, in the next event."""
+
+    @override
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
+        frame, writer, one_candidate = event.frame, self._context.writer, _Parts(event.frame.json)
+        selected = {one.path[-2]: one for one in FORM.entries(frame.json, resolved) if self._pick.call(one.call)}
+        groups: list[list[Json]] = [[]]
+        for at, part in enumerate(one_candidate.parts):
+            one = selected.get(at)
+            if one is None or frame.trailing or not _is_complete(one):
+                groups[-1].append(part)
+                continue
+            key = one.path[-1]
+            groups[-1].append({**part, key: {**part[key], "args": {}}})
+            groups += [[{key: {"args": part[key]["args"]}}], []]
+            self._pick.acted()
+        if len(groups) == 1:
+            return [frame]
+        return _frames(event, one_candidate.split([group for group in groups if group]), writer)
+
+
+class OneCallPerEvent(Stage):
+    """Sends several calls of one event in an event each; the finish of the response stays with the last."""
+
+    @override
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
+        frame, one_candidate = event.frame, _Parts(event.frame.json)
+        called = {one.path[-2] for one in FORM.entries(frame.json, resolved)}
+        groups: list[list[Json]] = [[]]
+        begun = False
+        for at, part in enumerate(one_candidate.parts):
+            if at in called:
+                groups += [[]] if begun else []
+                begun = True
+            groups[-1].append(part)
+        if len(groups) == 1 or frame.trailing:
+            return [frame]
+        return _frames(event, one_candidate.split(groups), self._context.writer)
+
+
+def _is_complete(one: Entry) -> bool:
+    return not one.is_partial and not says_nothing(one.fragment.arguments)
+
+
+def _frames(event: Event, payloads: list[Json], writer: Any) -> list[Frame]:
+    frame, (first, *rest) = event.frame, payloads
+    return [writer.rewrite(frame, first), *(writer.make(one, frame.number, frame.name) for one in rest)]
+
+
+REPAIRS: Final = (SseRepairer, partial(CompleteCallStage, FORM))
+AT_END: Final = partial(IncompleteResponseStage, FORM)
+INJECTORS: Final[dict[str, InjectorMaker]] = {
+    "placeholder-arguments": PlaceholderArguments,
+    "doubled-call": DoubledCall,
+    **injectors(FORM),
+    **sse_faults.INJECTORS,
+}
+SHAPES: Final = {
+    "whole-calls": partial(CompleteCallStage, FORM, joins=True),
+    "one-call-per-event": OneCallPerEvent,
+    **sse_shapes.SHAPES,
+}

@@ -1,0 +1,17 @@
+"""Gemini Live is read only: its streams are not repaired, and no fault is injected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.stages.repair.half_answers import HalfAnswerRepairer
+
+if TYPE_CHECKING:
+    from toolstream_core.stages.inject.injector import InjectorMaker
+    from toolstream_core.stages.repair.repairer import RepairerMaker
+    from toolstream_core.stages.stage import StageMaker
+
+REPAIRS: Final[tuple[RepairerMaker, ...]] = ()
+AT_END: Final = HalfAnswerRepairer
+INJECTORS: Final[dict[str, InjectorMaker]] = {}
+SHAPES: Final[dict[str, StageMaker]] = {}

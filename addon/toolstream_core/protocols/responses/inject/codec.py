@@ -1,0 +1,192 @@
+"""The events of Responses and Realtime, as faults change them: sequence numbers go on after added events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, override
+
+from toolstream_core.defects.causes.at import Part
+from toolstream_core.defects.causes.what import What
+from toolstream_core.model import ABSENT, Kind, Phase
+from toolstream_core.stages.inject.codec import EventCodec, put
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.model import Event, Json, SkippedRun
+    from toolstream_core.stages.inject.codec import Path, Payload, Replaced
+    from toolstream_core.wire.frame import Frame
+    from toolstream_core.wire.write import Writer
+
+KINDS: Final = {
+    "response.created": What.HEAD,
+    "response.output_item.added": What.START,
+    "response.function_call_arguments.delta": What.DELTA,
+    "response.custom_tool_call_input.delta": What.DELTA,
+    "response.function_call_arguments.done": What.WHOLE,
+    "response.custom_tool_call_input.done": What.WHOLE,
+    "response.output_item.done": What.STOP,
+    "response.completed": What.FINISH,
+    "response.done": What.FINISH,
+}
+_OF_CALLS: Final = frozenset({What.START, What.DELTA, What.WHOLE, What.STOP})
+_PLACE: Final = {"index": ("output_index",)}
+_OF_ITEM: Final[dict[str, Path]] = {
+    "id": ("item", "call_id"),
+    "name": ("item", "name"),
+    "arguments": ("item", "arguments"),
+    "item_id": ("item", "id"),
+}
+_BESIDE: Final[dict[str, Path]] = {"id": ("call_id",), "item_id": ("item_id",)}
+PATHS: Final[dict[What, dict[str, Path]]] = {
+    What.START: {**_PLACE, **_OF_ITEM},
+    What.STOP: {**_PLACE, **_OF_ITEM},
+    What.DELTA: {**_PLACE, **_BESIDE, "arguments": ("delta",)},
+    What.WHOLE: {**_PLACE, **_BESIDE, "arguments": ("arguments",)},
+    What.ITEM: {"id": ("call_id",), "item_id": ("id",)},
+    What.FINISH: {"output": ("response", "output")},
+}
+NEW: Final[dict[What, Payload]] = {
+    What.DELTA: {"type": "response.function_call_arguments.delta", "item_id": "", "output_index": 0},
+    What.WHOLE: {"type": "response.function_call_arguments.done", "item_id": "", "output_index": 0},
+    What.STOP: {"type": "response.output_item.done", "output_index": 0},
+    What.ERROR: {"type": "error", "code": "server_error", "message": "Provider disconnected"},
+}
+_OPENINGS: Final = frozenset({What.HEAD, What.START})
+"""The events that causes send again later."""
+_CAME: Final = "came"
+
+
+class ResponsesCodec(EventCodec):
+    """One stream."""
+
+    complete = ""
+
+    def __init__(self) -> None:
+        """At its start."""
+        self._shift = 0
+        self._last = -1
+
+    @property
+    @override
+    def renumbers(self) -> bool:  # type: ignore[override]
+        return self._shift > 0
+
+    @override
+    def skipped(self, passed: SkippedRun) -> None:
+        self._last = self._last if passed.counter is None else passed.counter
+
+    @override
+    def parts(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Sequence[Part]:
+        payload = event.frame.json
+        if not isinstance(payload, dict):
+            return ()
+        what = KINDS.get(str(payload.get("type")), What.OTHER)
+        if what is What.FINISH:
+            return [*_items(payload, resolved), Part(what, _CAME, payload)]
+        one = resolved[0] if len(resolved) == 1 and resolved[0].fragment.phase is not Phase.WHOLE else None
+        call = one.call if one is not None and one.call.kind in {Kind.FUNCTION, Kind.CUSTOM} else None
+        return [Part(What.OTHER if call is None and what in _OF_CALLS else what, _CAME, payload, call)]
+
+    @override
+    def get(self, part: Part, name: str) -> Json:
+        return json_access.get(part.body, *_path(part.what, name))
+
+    @override
+    def put(self, part: Part, name: str, value: Json) -> Part:
+        if name in {"data", "payload"}:
+            return part._replace(body=value)
+        return part._replace(body=put(part.body, _path(part.what, name), value))
+
+    @override
+    def new(self, part: Part, what: What) -> Part:
+        number = part.body.get("sequence_number", ABSENT)
+        made = Part(what, "", NEW[what], part.call)
+        return made if number is ABSENT else self.put(made, "sequence_number", number)
+
+    @override
+    def texts(self, part: Part, texts: Sequence[str], index: Json) -> Iterable[Part]:
+        text = "\n".join(texts)
+        item = message(text)
+        place: Payload = {"item_id": item["id"], "output_index": 0, "content_index": 0}
+        [said] = item["content"]
+        number = {"sequence_number": part.body["sequence_number"]} if "sequence_number" in part.body else {}
+        made: list[Payload] = [
+            {
+                "type": "response.output_item.added",
+                "output_index": 0,
+                "item": {**item, "status": "in_progress", "content": []},
+            },
+            {"type": "response.content_part.added", **place, "part": {**said, "text": ""}},
+            {"type": "response.output_text.delta", **place, "delta": text},
+            {"type": "response.output_text.done", **place, "text": text},
+            {"type": "response.content_part.done", **place, "part": said},
+            {"type": "response.output_item.done", "output_index": 0, "item": item},
+        ]
+        return [Part(What.OTHER, "", {**one, **number}) for one in made]
+
+    @override
+    def frames(self, event: Event, made: Sequence[Replaced], writer: Writer, *, over: bool) -> list[Frame]:
+        del over
+        items = {id(part.body): one.body for part, new in made[:-1] for one in new}
+        came: Json = event.frame.json
+        number = json_access.integer(json_access.get(came, "sequence_number"))
+        parts = made[-1][1]
+        bodies = [_with_event_id(_with_items(one, items), one.what, came, at) for at, one in enumerate(parts)]
+        out: list[Frame] = []
+        for at, body in enumerate(bodies):
+            said = body
+            own = said.get("sequence_number", ABSENT) if isinstance(said, dict) else ABSENT
+            if isinstance(number, int) and own is not ABSENT and (len(bodies) > 1 or own == came["sequence_number"]):
+                said = {**said, "sequence_number": max(number + self._shift, self._last + 1)}
+                self._last = said["sequence_number"]
+            last = at == len(bodies) - 1
+            if last and said == came:
+                out.append(event.frame)
+            elif last and (isinstance(said, bytes) or said.get("type") == came.get("type")):
+                out.append(writer.rewrite(event.frame, said))
+            else:
+                out.append(writer.make(said, event.frame.number, str(said.get("type", event.frame.name))))
+        self._shift += max(len(bodies) - 1, 0)
+        return out
+
+
+def message(text: str) -> Payload:
+    """An item with visible text."""
+    part = {"type": "output_text", "text": text, "annotations": []}
+    return {"type": "message", "id": "msg_leak", "role": "assistant", "status": "completed", "content": [part]}
+
+
+def _items(payload: Payload, resolved: Sequence[ResolvedFragment]) -> list[Part]:
+    """The calls of a completed response."""
+    calls = iter(resolved)
+    return [
+        Part(What.ITEM, _CAME, item, one.call)
+        for item in json_access.items(json_access.get(payload, "response", "output"))
+        if str(json_access.get(item, "type")).endswith("_call") and (one := next(calls, None)) is not None
+    ]
+
+
+def _with_items(part: Part, items: dict[int, Json]) -> Json:
+    """The body of an event, with items of its response replaced."""
+    output = json_access.get(part.body, "response", "output") if part.what is What.FINISH else None
+    if not isinstance(output, list) or all(items.get(id(one), one) is one for one in output):
+        return part.body
+    return put(part.body, ("response", "output"), [items.get(id(one), one) for one in output])
+
+
+def _path(what: What, name: str) -> Path:
+    return PATHS.get(what, {}).get(name) or (name,)
+
+
+def _with_event_id(body: Json, what: What, came: Json, at: int) -> Json:
+    """An event in place of one of the Realtime API, which has an id of its own, unless it is the event itself."""
+    if not isinstance(came, dict) or "event_id" not in came or not isinstance(body, dict):
+        return body
+    again = what in _OPENINGS and body.get("event_id") != came["event_id"]
+    if "event_id" in body and not again:
+        return body
+    response = came.get("response_id", json_access.get(came, "response", "id"))
+    place = {} if "response" in body else {"response_id": response}
+    return {"event_id": "", **place, **body} | {"event_id": f"{came['event_id']}_{at}"}

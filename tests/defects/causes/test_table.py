@@ -1,0 +1,60 @@
+"""The table of causes: one row for a defect in a protocol, and a new row that acts in all protocols with the field."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.laws.driven import injected
+from tests.laws.healthy import Healthy, streams
+from tests.tables import INJECTORS
+from toolstream_core.defects.causes.rule import START, it, on, per_call
+from toolstream_core.defects.causes.table import INJECTIONS, causes_for
+from toolstream_core.defects.causes.words import has, later_call
+from toolstream_core.protocols.anthropic.inject import FORM as ANTHROPIC
+from toolstream_core.protocols.bedrock.inject import FORM as BEDROCK
+from toolstream_core.protocols.chat.inject.codec import ChatCodec
+from toolstream_core.protocols.cohere.inject import FORM as COHERE
+from toolstream_core.protocols.responses.inject.codec import ResponsesCodec
+from toolstream_core.stages.inject.block_codec import BlockCodec
+from toolstream_core.stages.inject.cause_injector import injectors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolstream_core.stages.inject.codec import EventCodec
+
+CODECS: dict[str, Callable[[], EventCodec]] = {
+    "openai-chat": ChatCodec,
+    "openai-responses": ResponsesCodec,
+    "anthropic": lambda: BlockCodec(ANTHROPIC),
+    "bedrock": lambda: BlockCodec(BEDROCK),
+    "cohere-v2": lambda: BlockCodec(COHERE),
+}
+TWO = [one for one in streams() if one.name == "fragments of two" and one.dialect in CODECS]
+
+
+def test_a_defect_has_one_cause_in_each_protocol() -> None:
+    """So that no row hides another one."""
+    rows = Counter((one.defect.name, protocol) for one in INJECTIONS for protocol in one.protocols)
+    assert [row for row, count in rows.items() if count > 1] == []
+    assert all(one.protocols for one in INJECTIONS)
+
+
+@pytest.mark.parametrize("dialect", [name for name, injectors in INJECTORS.items() if injectors])
+def test_every_cause_of_a_protocol_is_an_injector_of_it(dialect: str) -> None:
+    """And none is listed for a protocol without it."""
+    assert causes_for(dialect).keys() <= INJECTORS[dialect].keys()
+
+
+@pytest.mark.parametrize("healthy", TWO, ids=str)
+def test_a_row_acts_in_every_protocol_with_the_field(healthy: Healthy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is written once, and names fields, not keys of a protocol."""
+    row = per_call(on(START & later_call & has("name"), it(name="other")))
+    added = injectors(healthy.dialect, CODECS[healthy.dialect], {"missing-name": row})
+    monkeypatch.setitem(INJECTORS[healthy.dialect], "missing-name", added["missing-name"])
+    went = injected(healthy.body, healthy.exchange, "missing-name")
+    assert went.record.faults[0].changes == 1
+    assert [call.name for call in went.record.calls] == ["get_weather", "other"]
