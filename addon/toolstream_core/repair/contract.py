@@ -60,12 +60,21 @@ class ProtocolRepair(Protocol):
     """What a protocol package has to provide: how its events send what a client lacks."""
 
     client: Client
-    choice: Callable[[int], int]
-    """The choice that a fragment of a choice with this number belongs to."""
-    skipped: Callable[[int], None]
-    """Events up to this number were forwarded unseen."""
-    held: Callable[[], list[Frame]]
-    """What a policy withholds, as it came."""
+
+    @property
+    def choice(self) -> Callable[[int], int]:
+        """The choice that a fragment of a choice with this number belongs to."""
+        ...
+
+    @property
+    def skipped(self) -> Callable[[int], None]:
+        """Called for events that were forwarded unseen, with the number of the last one."""
+        ...
+
+    @property
+    def held(self) -> Callable[[], list[Frame]]:
+        """What a policy withholds, as it came."""
+        ...
 
     @property
     def hears(self) -> bool:
