@@ -84,7 +84,7 @@ class ClientCall:
 
 
 class Turn:
-    """The calls of one choice, or of one answer, as the client has them."""
+    """The calls of one choice, or of one response, as the client has them."""
 
     def __init__(self) -> None:
         """None yet."""

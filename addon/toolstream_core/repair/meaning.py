@@ -33,7 +33,7 @@ class Meaning:
 
     __slots__ = (
         "_half", "_known", "_own", "_shift", "_tail", "_whole", "as_it_came", "begin", "came", "cumulative", "free",
-        "letter", "row", "stale", "suspect",
+        "letter", "row", "source", "stale", "suspect",
     )  # fmt: skip
 
     def __init__(self, letter: ArgumentText) -> None:
@@ -47,6 +47,8 @@ class Meaning:
         """The fragments that came, joined."""
         self.letter = letter
         """The same without a placeholder before the arguments."""
+        self.source = letter
+        """The intended text, as far as it grows by fragments: most often the letter itself."""
         self._shift = 0
         """Characters of that placeholder."""
         self._own: ArgumentText | None = None
@@ -75,11 +77,6 @@ class Meaning:
     # -- what it means
 
     @property
-    def source(self) -> ArgumentText:
-        """The intended text, as far as it grows by fragments: most often the letter itself."""
-        return self.letter if self._own is None else self._own
-
-    @property
     def decided(self) -> bool:
         """Whether no fragment has to wait any more."""
         if self.cumulative is not None or self._whole is not None or self.free:
@@ -98,7 +95,8 @@ class Meaning:
         said = self._read(over=over)
         if said.row is None and self.letter.text().lstrip(WHITE)[:1] == '"':  # no object: it was no placeholder
             if not over:
-                self.letter, self._shift, self.begin = self.came, 0, 0
+                self.letter = self.source = self.came
+                self._shift = self.begin = 0
             return read(self.came, over=over)
         return said if said.row is not None else said._replace(row=PLACEHOLDER_ARGUMENTS)
 
@@ -159,7 +157,8 @@ class Meaning:
 
     def begin_at(self, begin: int) -> None:
         """The arguments begin anew at a position of what came."""
-        self._own, self.begin, self._whole, self._known = self._beside(), begin, None, None
+        self.source = self._own = self._beside()
+        self.begin, self._whole, self._known = begin, None, None
         self._own.add(self.came.text()[begin:])
 
     def settle(self) -> None:
@@ -176,11 +175,12 @@ class Meaning:
         """Whether the intended text differs from the letter from this fragment on."""
         letter = self.letter
         if HIGH <= piece[-1] < LOW:
-            self._own, self.row, self._half = self._beside(), SPLIT_SURROGATE, piece[-1]
+            self.source = self._own = self._beside()
+            self.row, self._half = SPLIT_SURROGATE, piece[-1]
             self._own.add(paired(letter.text()[:-1]))
         elif not self._shift and (shift := self._placeholder_before(piece)):
             self._shift = self.begin = shift
-            self.letter = self._beside()
+            self.source = self.letter = self._beside()
             self.letter.add(letter.text()[shift:])
         elif (
             letter.spilled
@@ -188,7 +188,8 @@ class Meaning:
             and (whole := letter.ended_object()) is not None
             and letter.text().startswith(whole)
         ):
-            self._own, self._whole = self._beside(), whole
+            self.source = self._own = self._beside()
+            self._whole = whole
             self._own.add(whole)
             self._follow(self._own, whole, letter.text()[len(whole) :])
 

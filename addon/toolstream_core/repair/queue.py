@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -15,6 +15,12 @@ MOST: Final = 4096
 MOST_BYTES: Final = 8 * 1024 * 1024
 PATIENCE: Final = 8
 """Comments that wait: more of them show that the stream is slow."""
+
+
+class Waits[T](Protocol):
+    """Whether the first event still waits; `followed`: whether another one waits after it."""
+
+    def __call__(self, first: T, /, *, followed: bool) -> bool: ...
 
 
 class Queue[T]:
@@ -63,6 +69,10 @@ class Queue[T]:
         self._bytes += len(frame.raw)
         self._comments += frame.data is None
 
+    def goes(self, one: T) -> None:
+        """An event that need not wait."""
+        self._going.append(one)
+
     def sent(self) -> None:
         """What goes for the events that no longer wait is complete."""
         self._going.clear()
@@ -72,9 +82,9 @@ class Queue[T]:
         """Whether nothing may wait any longer."""
         return len(self._queue) > self._most or self._bytes > MOST_BYTES or self._comments > self._patience
 
-    def ready(self, waits: Callable[[T, bool], bool]) -> Iterator[T]:
+    def ready(self, waits: Waits[T]) -> Iterator[T]:
         """Those that go; `waits` gets the first one, and whether an event follows it."""
-        while self._queue and not waits(self._queue[0], len(self._queue) - self._comments > 1):
+        while self._queue and not waits(self._queue[0], followed=len(self._queue) - self._comments > 1):
             one = self._queue.popleft()
             self._going.append(one)
             self._bytes -= len(self._frame_of(one).raw)

@@ -61,8 +61,15 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
             return (frame,)
         waiting = Waiting(event, touched)
         self.protocol.arrives(waiting)
+        if content.end or content.error:
+            self.client.settle()
+        if not self._queue and not self._waits(waiting, followed=False):
+            self._queue.goes(waiting)
+            frames = self._frames(waiting, None)
+            self._queue.sent()
+            return frames
         self._queue.add(waiting)
-        if content.end or content.error or self._queue.too_long:
+        if self._queue.too_long:
             self.client.settle()
         return self._gone()
 
@@ -125,6 +132,10 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
 
     def _touched(self, resolved: Sequence[ResolvedFragment], number: int) -> list[Touched]:
         """The fragments of an event. A call gets the arguments of all of them at once, as it has them already."""
+        if len(resolved) == 1:
+            fragment, call = resolved[0]
+            piece = fragment.arguments if isinstance(fragment.arguments, str) else ""
+            return [self._touch(fragment, call, piece, number)]
         texts: dict[int, str] = {}
         for fragment, call in resolved:
             if fragment.phase is Phase.MORE and isinstance(fragment.arguments, str):
@@ -142,22 +153,27 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
         guess = call.arguments if call.unsure_since == number else None
         return Touched(fragment, one, call.arguments.size, fresh, guess)
 
-    def _waits(self, first: Waiting, followed: bool) -> bool:  # noqa: FBT001
+    def _waits(self, first: Waiting, *, followed: bool) -> bool:
         """Whether what an event says of its calls, or of the turn, may still change."""
-        if any(self.client.waits(part.one) for part in first.touched):
-            return True
+        for part in first.touched:
+            if self.client.waits(part.one):
+                return True
         return not self._ending and self.protocol.waits(first, self._following(first, 1) if followed else None)
 
     def _gone(self) -> list[Frame]:
         """What need not wait any longer."""
         out: list[Frame] = []
         for first in self._queue.ready(self._waits):
-            frames, frame = self.protocol.frames(first, self._following(first, 0)), first.event.frame
-            if len(frames) != 1 or frames[0] is not frame:
-                self.audit(frame.number, [frame], frames)
-            out += frames
+            out += self._frames(first, self._following(first, 0))
         self._queue.sent()
         return out
+
+    def _frames(self, one: Waiting, following: Waiting | None) -> list[Frame]:
+        """What goes for an event that does not wait any longer."""
+        frames, frame = self.protocol.frames(one, following), one.event.frame
+        if len(frames) != 1 or frames[0] is not frame:
+            self.audit(frame.number, [frame], frames)
+        return frames
 
     def _following(self, first: Waiting, at: int) -> Waiting | None:
         """The first event from the `at`-th in the queue on that continues the response after `first`."""

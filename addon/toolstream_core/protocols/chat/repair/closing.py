@@ -1,4 +1,4 @@
-"""What a Chat Completions stream lacks where a choice, the answer or the body ends."""
+"""What a Chat Completions stream lacks where a choice, the response or the body ends."""
 
 from __future__ import annotations
 
@@ -31,16 +31,14 @@ class Closing:
         self._reporter = client.reporter
         self._report, self._on = client.reporter.report, client.reporter.on
         self._withheld: list[Frame] = []
-        """`[DONE]`, while a call is half: the body has to end as a break then."""
+        """`[DONE]`, while a call is incomplete: the client must see a disconnect then."""
         self._lacks_part = False
         """Whether a call lacked a part when it came."""
 
-    def rest_of(
-        self, choice: int, number: int, *, made: bool, over: bool = False, parts: list[Touched] | None = None
-    ) -> list[Frame]:
+    def rest_of(self, choice: int, number: int, *, made: bool, parts: list[Touched] | None = None) -> list[Frame]:
         """What a choice's calls lack where nothing more comes; calls that the event at hand speaks of have theirs.
 
-        `made`: the calls were made in full, so that those without arguments are given `{}`; `over`: nothing denies it.
+        `made`: the finish reason shows that calls without arguments are complete, so that they get `{}`.
         """
         here = {id(part.one) for part in parts or () if part.fragment.phase is Phase.MORE}
         out: list[Frame] = []
@@ -69,7 +67,7 @@ class Closing:
         return out
 
     def before(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
-        """What has to be said before the total of the tokens, which comes last."""
+        """What goes before the usage chunk, which comes last."""
         if waiting.touched or waiting.event.content.finishes or not self.is_early_total(waiting.event.frame):
             return []
         if following is None:
@@ -88,7 +86,7 @@ class Closing:
         return [*out, frame]
 
     def at_end(self, *, clean: bool, cut: bool) -> tuple[list[Frame], list[Frame]]:
-        """What was kept back, and what the body's end lacks; `cut`: the last event is half."""
+        """What was withheld, and what the end of the body lacks; `cut`: the last event is incomplete."""
         self._writer.report_lost()
         number = self._stream.last
         if self._stream.done:
@@ -106,12 +104,12 @@ class Closing:
         return kept, made
 
     def released(self, number: int) -> list[Frame]:
-        """What a policy lets go behind an event."""
+        """What a policy forwards after an event."""
         held = [(choice, one) for choice, turn in self._client.turns.items() for one in turn.unfinished() if one.held]
         return [frame for choice, one in held for frame in self._held(one, choice, number, over=False)]
 
     def held(self) -> list[Frame]:
-        """What a policy keeps back, as it came."""
+        """What a policy withholds, unchanged."""
         out: list[Frame] = []
         for one in self._client.held:
             choice = self._stream.choice(one.intended.call.choice)
@@ -128,7 +126,7 @@ class Closing:
         return lacking and self._on(MISSING_FINISH)
 
     def _held(self, one: ClientCall, choice: int, number: int, *, over: bool) -> list[Frame]:
-        """The event that says what was kept back of a call, where that may go."""
+        """The event with the withheld part of a call, where the policy allows it."""
         if one.held is None or not self._client.may_send(one, over=over):
             return []
         sent = self._writer.entry(one, choice, "", came({}), number, upto=None, over=over)
@@ -137,18 +135,16 @@ class Closing:
         return [self._stream.chunk(self._stream.choice(choice), {"tool_calls": [sent.entry]}, number)]
 
     def _withheld_at_end(self) -> list[Frame]:
-        """`[DONE]`, where what came behind it made all calls whole."""
+        """`[DONE]`, where later events completed all calls."""
         return [] if self._lacks_part or self._client.context.half_calls() else self._withheld
 
     def _at_end_of_turns(self, number: int) -> list[Frame]:
-        """What choices lack where the answer has said that it is over."""
+        """What choices lack where the response is over."""
         out: list[Frame] = []
         for choice, turn in list(self._client.turns.items()):
             finish = self._finishes.of(choice)
             self._finishes.without_calls(choice)
-            out += self.rest_of(
-                choice, number, made=WORDS.is_complete(finish.owed or finish.sent or ""), over=not finish.said
-            )
+            out += self.rest_of(choice, number, made=WORDS.is_complete(finish.owed or finish.sent or ""))
             if (
                 self._stream.failed
                 or finish.sent is not None
@@ -189,7 +185,7 @@ class Closing:
         return out
 
     def _lacks_finish(self) -> bool:
-        """Whether an answer without any end has made all its calls in full."""
+        """Whether a response without any end has complete calls."""
         turns = self._client.turns.values()
         unknown = self._stream.failed or self._stream.torn or self._finishes.called
         if unknown or not all(turn.calls for turn in turns):
@@ -199,13 +195,13 @@ class Closing:
         return whole and self._report(MISSING_FINISH, self._stream.last, "the stream ended without a finish reason")
 
     def _is_over(self, one: ClientCall) -> bool:
-        """Whether a call is whole where `[DONE]` comes: without arguments only if its tool takes none for sure."""
+        """Whether a call is complete at `[DONE]`: without arguments only if its tool is known to take none."""
         if one.intended.silent:
             return one.intended.nothing or one.intended.tool in self._client.context.parameterless
         return bool(one.intended.call.name) and one.intended.sound
 
     def _cuts(self) -> bool:
-        """Whether a call lacks a part, and nobody has said how the answer finished."""
+        """Whether a call lacks a part, and no finish reason came."""
         if self._stream.failed:
             return False
         for choice, turn in self._client.turns.items():

@@ -16,7 +16,7 @@ _OF_FUNCTION: Final = ("name", "arguments", "parameters")
 
 
 class Came(NamedTuple):
-    """One entry as it came."""
+    """One entry of an event."""
 
     fields: Fields
     raw: Json
@@ -49,7 +49,7 @@ def all_came(choice: Json) -> list[Came]:
 
 
 def written(one: Came, fields: Fields) -> dict[str, Json]:
-    """The entry with these fields: keys in the order in which they came, new ones behind them."""
+    """The entry with these fields: keys in the order in which they came, then new ones."""
     raw = one.raw if isinstance(one.raw, dict) else {}
     inner = raw.get("function")
     inner = inner if isinstance(inner, dict) else {}
@@ -82,7 +82,7 @@ def _in_order(raw: dict[str, Json], fields: Fields, own: tuple[str, ...]) -> lis
 
 
 def joined(first: dict[str, Json], more: dict[str, Json]) -> dict[str, Json]:
-    """Two entries of one call as one: arguments behind each other, no key lost."""
+    """Two entries of one call as one: arguments concatenated, no key lost."""
     texts = [json_access.get(one, "function", "arguments") for one in (first, more)]
     out = _together(first, more)
     out["function"]["arguments"] = "".join(text for text in texts if isinstance(text, str))

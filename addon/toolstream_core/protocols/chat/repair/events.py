@@ -224,7 +224,7 @@ class ChatEvents:
 
 
 def _says(choice: Json) -> bool:
-    """Whether a choice says anything beside who speaks."""
+    """Whether a choice has content other than the role."""
     if not isinstance(choice, dict):
         return True
     delta = choice.get("delta")
@@ -235,7 +235,7 @@ def _says(choice: Json) -> bool:
 
 
 def _only_again(waiting: Waiting, choices: list[Json]) -> bool:
-    """Whether an event said nothing but what the client has: it goes, unless it says who speaks."""
+    """Whether the client has all that an event contained, and it is no role."""
     if not (waiting.touched or waiting.event.content.finishes):
         return False
     return not any(_says(one) or json_access.get(one, "delta", "role") for one in choices)

@@ -1,4 +1,4 @@
-"""How the choices of one Chat Completions answer finish: what was said of it, what the client has, what is owed."""
+"""Finish reasons of the choices of one Chat Completions response: which came, which were sent, which are due."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ WORDS: Final = FinishWords(
     },
 )
 FINAL: Final = frozenset({WORDS.called, "length", "content_filter"})
-"""Reasons that a later one does not replace, where they were said too early."""
+"""Early reasons that a later one does not replace."""
 
 
 class Finish:
     """How one choice finishes."""
 
     def __init__(self) -> None:
-        """Nothing was said of it."""
+        """No reason came."""
         self.said: set[str] = set()
         """Every reason that came."""
         self.sent: str | None = None
@@ -63,20 +63,20 @@ class Finish:
         self.event = 0
         """The event that it came with."""
         self.resumed = False
-        """Whether more of the calls came behind it."""
+        """Whether more of the calls came after it."""
         self.owed: str | None = None
-        """One that came too early and is to be said yet."""
+        """One that came too early and has to be sent yet."""
         self.shortened = False
-        """Whether the client was sent `length` because a call was half."""
+        """Whether the client was sent `length` because a call was incomplete."""
         self.loose = False
-        """Whether a second one went on when there was no call: then all do."""
+        """Whether a second one was forwarded when there was no call: then all are."""
 
 
 class Finishes:
     """How the choices of one stream finish."""
 
     def __init__(self, client: Client, stream: Stream) -> None:
-        """Nothing was said of it."""
+        """No reason came."""
         self._client, self._stream = client, stream
         self._reporter = client.reporter
         self._report, self._on = client.reporter.report, client.reporter.on
@@ -95,7 +95,7 @@ class Finishes:
         return any(one.sent for one in self.by_choice.values())
 
     def note(self, waiting: Waiting) -> None:
-        """What came behind a finish shows that it was early."""
+        """What came after a finish reason shows that it was early."""
         event, number = waiting.event, waiting.event.frame.number
         for part in waiting.touched:
             finish = self.of(part.fragment.choice)
@@ -162,7 +162,7 @@ class Finishes:
         return value if finish.loose or not repair else None
 
     def honest(self, finish: Finish, turn: Turn, reason: str) -> str:
-        """The reason, or `length` where it says that calls were made and one is half."""
+        """The reason, or `length` where it promises complete calls and one is incomplete."""
         half = turn.has_half
         finish.shortened = (
             reason in {WORDS.complete, WORDS.called} and half and self._reporter.repairs_row(CUT_OFF_CALL)
@@ -170,13 +170,13 @@ class Finishes:
         return "length" if finish.shortened else reason
 
     def closed(self, finish: Finish, turn: Turn) -> bool:
-        """Whether a finish is behind all calls, or they need none."""
+        """Whether a finish reason came after all calls, or they need none."""
         if finish.resumed:
             return all(one.intended.sound or one.intended.nothing for one in turn.unfinished())
         return turn.whole
 
     def without_calls(self, choice: int) -> None:
-        """Tell a finish that says calls where none came."""
+        """Report a finish reason that promises calls where none came."""
         finish = self.of(choice)
         if WORDS.called not in map(WORDS.translated, finish.said) or self._client.turn(choice).calls:
             return

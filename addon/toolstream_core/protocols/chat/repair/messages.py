@@ -1,4 +1,4 @@
-"""Calls that only the message of a Chat Completions choice says: they are streamed to the client before it."""
+"""Calls that come only in the `message` of a choice: sent to the client as deltas before it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def unstreamed(
     raw: dict[str, Json], said: list[Touched], number: int, client: Client, stream: Stream, writer: EntryWriter
 ) -> list[Frame] | None:
-    """The events that say these calls; `None` where they are none of ours, so that the message stays."""
+    """The events with these calls; `None` where the message is forwarded unchanged."""
     entries = [came(entry) for entry in _message_entries(raw)]
     out: list[Frame] = []
     moved = False
@@ -51,7 +51,7 @@ def unstreamed(
 
 
 def without_calls(choice: dict[str, Json], *, text_said: bool) -> dict[str, Json]:
-    """A choice whose message's calls were said as deltas: what else the message says is the delta, if none was."""
+    """A choice whose calls were sent as deltas: the rest of its message becomes the delta, if no text came before."""
     message, delta = choice["message"], choice.get("delta")
     rest = {key: value for key, value in message.items() if key not in {"tool_calls", "function_call"}}
     kept = {key: value for key, value in choice.items() if key != "message"}

@@ -83,7 +83,7 @@ def index(was: Json, should: Json, at: Place) -> Named | None:
 
 
 def identity(was: Json, should: Json, at: Place) -> Named | None:
-    """An id: missing, another call's, late, empty, said again, or changed."""
+    """An id: missing, another call's, late, empty, repeated, or changed."""
     given = at.one.intended.call.id
     if at.opens:
         if not given:
@@ -103,7 +103,7 @@ def identity(was: Json, should: Json, at: Place) -> Named | None:
 
 
 def name(was: Json, should: Json, at: Place) -> Named | None:
-    """A name: missing, late, in parts, with something around it, empty, or said again."""
+    """A name: missing, late, in parts, decorated, empty, or repeated."""
     given = at.one.intended.call.name
     if at.opens:
         if not nonblank(was):
@@ -124,7 +124,7 @@ def name(was: Json, should: Json, at: Place) -> Named | None:
 
 
 def kind(was: Json, should: Json, at: Place) -> Named | None:
-    """A type: missing where the call opens, empty or null behind that."""
+    """A type: missing where the call opens, empty or null later."""
     del should
     if at.opens:
         return Named(MISSING_TYPE, "the call opens without its type")

@@ -1,4 +1,4 @@
-"""What is known of one Chat Completions stream beside its calls: its envelope, its choices, how far it has come."""
+"""One Chat Completions stream beside its calls: envelope, choices, position."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Stream:
     """One stream."""
 
     def __init__(self, client: Client) -> None:
-        """Of which nothing has come."""
+        """Nothing has come."""
         self._context, self._report = client.context, client.reporter.report
         self.head: dict[str, Json] = {}
         """The envelope of the first chunk that has a choice: it serves for events that are added."""
@@ -48,18 +48,18 @@ class Stream:
 
     @property
     def looks(self) -> bool:
-        """Whether the id of the next chunk matters, whatever it says."""
+        """Whether the id of the next chunk matters, whatever its content."""
         return self._chunks < ENOUGH or self._pins
 
     @cached_property
     def hears(self) -> bool:
-        """Whether the calls are any of ours: a client that asked with `functions` wants `function_call` as it is."""
+        """Whether the calls are judged: a client that sent `functions` expects `function_call`."""
         request = self._context.exchange.request
         functions, tools = (json_access.items(json_access.get(request, key)) for key in ("functions", "tools"))
         return not functions or bool(tools)
 
     def choice(self, number: int) -> int:
-        """The choice that what is said of choice `number` belongs to."""
+        """The choice to which the content of choice `number` belongs."""
         return 0 if number and self.folds(number) else number
 
     def folds(self, number: int) -> bool:
@@ -82,7 +82,7 @@ class Stream:
         self._arrived = frame.number
 
     def skipped(self, number: int) -> None:
-        """Events up to `number` went by as they came."""
+        """Events up to `number` were forwarded unseen."""
         self.last = self._arrived = number
 
     def remember(self, payload: Json) -> None:
@@ -90,7 +90,7 @@ class Stream:
             self.head = {key: value for key, value in payload.items() if key not in {"choices", "usage", "error"}}
 
     def differs(self, frame: Frame, *, seen: bool = True) -> bool:
-        """Whether the chunk's id is another than the stream's, and is to be mended.
+        """Whether the chunk's id differs from the stream's, and is to be repaired.
 
         `seen`: it is one that is looked at however the bytes are cut, as text is not.
         """

@@ -39,7 +39,7 @@ class Sent(NamedTuple):
     one: ClientCall
     changed: bool
     stays: bool = False
-    """Whether nobody knows what it is, so that it goes as it came, in whatever form."""
+    """Whether its call is unknown, so that it is forwarded unchanged, in whatever form."""
 
 
 class Written(NamedTuple):
@@ -72,7 +72,7 @@ class EntryWriter:
         return self._client.turn(self._stream.choice(choice))
 
     def delta(self, delta: dict[str, Json], parts: list[Touched], event: Event, *, over: bool) -> dict[str, Json]:
-        """The delta with what the client lacks of the calls that it speaks of; `over`: nothing more of them comes."""
+        """The delta with what the client lacks of its calls; `over`: nothing more of them comes."""
         entries, number = all_came({"delta": delta}), event.frame.number
         last = {id(part.one): at for at, part in enumerate(parts)}
         sent: list[Sent] = []
@@ -117,7 +117,7 @@ class EntryWriter:
         return Sent(entry.raw, one, changed=False, stays=True)
 
     def _join(self, sent: list[Sent], first: int, number: int) -> None:
-        """The last entry is of the same call as the one at `first`: they become one, unless each is whole."""
+        """The last entry is of the same call as the one at `first`: they become one, unless each is complete."""
         before, after = sent[first], sent[-1]
         repair = self._report(REPEATED_INDEX, number, "one event has two entries for the call", after.one.intended.call)
         if not repair or before.entry is None or after.entry is None or _both_whole(before.entry, after.entry):
@@ -159,12 +159,12 @@ class EntryWriter:
         fields = self._fields(Written(one, self.turn(choice), opens, more, entry.fields), choice, number)
         if fields is entry.fields and (_usual(entry.raw) or not isinstance(entry.raw, dict)):
             return Sent(entry.raw, one, changed=waited)
-        if opens or entry.extra or fields.get("arguments") or fields.keys() - {"index", "arguments"}:
+        if opens or fields.get("arguments") or fields.keys() - {"index", "arguments"} or entry.extra:
             return Sent(written(entry, fields), one, changed=True)
         return Sent(None, one, changed=True)
 
     def _unopened(self, one: ClientCall, entry: Came, number: int) -> Sent | None:
-        """What becomes of an entry of a call that need not open: it says an earlier one again, or nothing."""
+        """What becomes of an entry of a call that need not open: it repeats an earlier one, or is empty."""
         call = one.intended.call
         if self._client.doubles(one) and self._report(DOUBLED_CALL, number, "the call was said before", call):
             one.row = DOUBLED_CALL
@@ -209,14 +209,14 @@ class EntryWriter:
         return {"index": one.place, "id": identity, "type": "function", **named, "arguments": more.text}
 
     def empty(self, one: ClientCall, choice: int, number: int) -> Lack | None:
-        """The `{}` that nobody said."""
+        """The `{}` that did not come."""
         meaning = one.intended
         if not meaning.silent or not meaning.call.name or self._stream.failed:
             return None
         if self.turn(choice).has_half or any(map(is_cut, self._finishes.of(choice).said)):
             return None
-        astray = any(turn.has_anonymous for turn in self._client.turns.values())
-        if astray or self._stream.unread_at >= next(iter(meaning.call.runs)):
+        unknown = any(turn.has_anonymous for turn in self._client.turns.values())
+        if unknown or self._stream.unread_at >= next(iter(meaning.call.runs)):
             return None
         if not meaning.may_be_empty:
             self._lost.append((one, number))
@@ -240,7 +240,7 @@ class EntryWriter:
         place = rows.Place(at.one, at.turn, at.opens, indexes)
         meant = self._meant(at, number)
         wanted = {**dict.fromkeys(at.was, ABSENT), **meant}
-        fields = laid_over(at.was, wanted, lambda one: self._mends(at, place, number, one))
+        fields = laid_over(at.was, wanted, lambda one: self._repairs(at, place, number, one))
         if at.opens:
             self._opened(at, fields, number)
         else:
@@ -253,7 +253,7 @@ class EntryWriter:
         return fields
 
     def _meant(self, at: Written, number: int) -> Fields:
-        """The fields as a client that keeps to the letter needs them."""
+        """The fields as a client needs them that reads exactly what the protocol documents."""
         one, was, more = at.one, at.was, at.more
         meant: Fields = {"index": at.turn.next_place if at.opens else one.place}
         kind = was.get("type", ABSENT)
@@ -275,8 +275,8 @@ class EntryWriter:
             meant["arguments"] = more.text
         return meant
 
-    def _mends(self, at: Written, place: rows.Place, number: int, one: Deviation) -> bool:
-        """Report how a field differs, under its name: whether it is to be mended."""
+    def _repairs(self, at: Written, place: rows.Place, number: int, one: Deviation) -> bool:
+        """Report how a field differs; whether it is to be repaired."""
         field, was, should = one
         call, named, more = at.one.intended.call, rows.BY_FIELD[field](was, should, place), at.more
         if field == "arguments" and was is ABSENT and "parameters" in at.was:
@@ -285,11 +285,11 @@ class EntryWriter:
             return self._report(more.row, self._stream.arrived, more.row.meaning, call)
         elif field == "type" and named is None:
             again = [key for key in ("id", "name") if key in at.was]
-            return any(self._mends(at, place, number, Deviation(key, at.was[key], ABSENT)) for key in again)
+            return any(self._repairs(at, place, number, Deviation(key, at.was[key], ABSENT)) for key in again)
         if named is None:
             return True
-        mends = self._report(named.row, number, named.message, call, severity=named.severity)
-        return mends and not (field == "name" and not at.opens and at.one.lacks_name(was))
+        repairs = self._report(named.row, number, named.message, call, severity=named.severity)
+        return repairs and not (field == "name" and not at.opens and at.one.lacks_name(was))
 
     def _opened(self, at: Written, fields: Fields, number: int) -> None:
         """The client has a call's header."""
@@ -304,7 +304,7 @@ class EntryWriter:
         self._judge_id(call, number)
 
     def _went_on(self, at: Written, fields: Fields) -> None:
-        """The client has more of a call: perhaps a part of its name, and the id that it has another one for."""
+        """The client has more of a call: perhaps a part of its name, and an id that replaces a made one."""
         one, call = at.one, at.one.intended.call
         one.name += fields.get("name") or ""
         late = call.id and nonblank(at.was.get("id", ABSENT)) == call.id and self._ids.made(one.id)
@@ -330,7 +330,7 @@ class EntryWriter:
 
 
 def _with_held(one: ClientCall, entry: Came, piece: str) -> tuple[Came, str]:
-    """An entry behind those that were kept back, as one."""
+    """An entry and those withheld before it, as one."""
     held, one.held = one.held, None
     if held is None:
         return entry, piece
