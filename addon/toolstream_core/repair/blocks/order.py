@@ -164,8 +164,7 @@ class BlockOrder:
             last = block.waiting[-1].said if block.waiting else None
             behind_stop = last is not None and last.what is What.STOP
             owed = behind_stop and one.said.what is What.DELTA and self.message.turn + 1 < len(self.message.blocks)
-            why = "a delta comes after the stop of its block, and after the start of the next one"
-            owed = owed and self._stream.report(OVERLAPPING_BLOCKS, self._stream.number, why, block.call)
+            owed = owed and self._report_overlap(self.message.blocks[self.message.turn + 1])
             block.waiting.insert(len(block.waiting) - int(owed), one)
         self.message.waiting += len(events)
 

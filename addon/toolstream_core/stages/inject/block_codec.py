@@ -100,8 +100,9 @@ class BlockCodec(EventCodec):
     @override
     def texts(self, part: Part, texts: Sequence[str], index: Json) -> Iterable[Part]:
         cut = pieces("\n".join(texts))
-        for what, body in self._form.text_block(index, ""):
-            bodies = [dict(self._form.text_block(index, text))[what] for text in cut] if what is What.DELTA else [body]
+        place = 0 if index is ABSENT else index
+        for what, body in self._form.text_block(place, ""):
+            bodies = [dict(self._form.text_block(place, text))[what] for text in cut] if what is What.DELTA else [body]
             yield from (Part(what, "", one) for one in bodies)
 
     @override

@@ -1,0 +1,41 @@
+"""Faults in streams whose starts lack what the protocol demands."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.tables import INJECTORS
+from toolstream_core.engine.session import Session
+from toolstream_core.faults.spec import Fault
+from toolstream_core.model import Exchange
+from toolstream_core.settings import Budget, Settings
+
+CALL = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
+DELTA = {"type": "input_json_delta", "partial_json": '{"a":1}'}
+
+
+def body(**index: object) -> bytes:
+    """A call whose events have this index, or none."""
+    events = [
+        {"type": "content_block_start", **index, "content_block": CALL},
+        {"type": "content_block_delta", **index, "delta": DELTA},
+        {"type": "content_block_stop", **index},
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 1}},
+        {"type": "message_stop"},
+    ]
+    return b"".join(
+        b"event: %s\ndata: %s\n\n" % (str(one["type"]).encode(), json.dumps(one).encode()) for one in events
+    )
+
+
+@pytest.mark.parametrize("stream", [body(), body(index=None), body(index="0"), body(index=1.5)])
+@pytest.mark.parametrize("name", INJECTORS["anthropic"])
+def test_no_fault_fails(name: str, stream: bytes) -> None:
+    """An internal error would forward the rest unchanged, and the test of the client would test nothing."""
+    exchange = Exchange(path="/v1/messages", content_type="text/event-stream")
+    session = Session(exchange, Settings(faults=((Fault(name=name), Budget(None)),)))
+    sent = b"".join([*session.feed(stream), *session.end()])
+    assert session.pipeline.error is None
+    assert sent
