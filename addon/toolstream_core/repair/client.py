@@ -181,7 +181,7 @@ class Turn:
             for found, holds in (
                 (self._half, intended.half),
                 (self._lacking, intended.lacks),
-                (self._broken, not (intended.nothing or intended.whole)),
+                (self._broken, intended.is_id_alone or not (intended.nothing or intended.whole)),
                 (self._anonymous, not (intended.call.id or intended.call.name or intended.call.arguments.empty)),
             ):
                 (found.add if holds else found.discard)(order)

@@ -63,6 +63,11 @@ class IntendedCall:
         return not ((self.call.id and not self.settled) or self.call.name) and self.call.arguments.empty
 
     @property
+    def is_id_alone(self) -> bool:
+        """Whether it has an id, and neither a name nor arguments."""
+        return bool(self.call.id) and not self.call.name and self.call.arguments.empty
+
+    @property
     def waits_for_identity(self) -> bool:
         """Whether its name or its id may still change, or come."""
         call, schemas = self.call, self._context.schemas
@@ -175,7 +180,7 @@ class IntendedCall:
         """Whether what it means is a complete JSON object."""
         text = self.call.arguments
         if not text.whole:
-            return False
+            return self.replaces_placeholder and self.arguments.whole
         return not text.spilled or is_object(self.text(over=True).text)
 
     @property

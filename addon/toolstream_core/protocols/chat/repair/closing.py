@@ -190,7 +190,7 @@ class Closing:
         unknown = self._stream.failed or self._stream.torn or self._finishes.called
         if unknown or not all(turn.calls for turn in turns):
             return False
-        calls = [one for turn in turns for one in turn.calls if not one.intended.nothing]
+        calls = [one for turn in turns for one in turn.calls if one.intended.is_id_alone or not one.intended.nothing]
         whole = bool(calls) and all(one.intended.full and not one.text.free for one in calls)
         return whole and self._report(MISSING_FINISH, self._stream.last, "the stream ended without a finish reason")
 
