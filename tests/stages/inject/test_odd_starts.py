@@ -8,9 +8,10 @@ import pytest
 
 from tests.tables import INJECTORS
 from toolstream_core.engine.session import Session
+from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
 from toolstream_core.model import Exchange
-from toolstream_core.settings import Budget, Settings
+from toolstream_core.settings import Settings
 
 CALL = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
 DELTA = {"type": "input_json_delta", "partial_json": '{"a":1}'}
@@ -18,7 +19,7 @@ DELTA = {"type": "input_json_delta", "partial_json": '{"a":1}'}
 
 def body(**index: object) -> bytes:
     """A call whose events have this index, or none."""
-    events = [
+    events: list[dict[str, object]] = [
         {"type": "content_block_start", **index, "content_block": CALL},
         {"type": "content_block_delta", **index, "delta": DELTA},
         {"type": "content_block_stop", **index},
