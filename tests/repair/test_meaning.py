@@ -15,6 +15,8 @@ from toolstream_core.settings import SAFE, Settings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    type Protocol = Callable[[list[str]], tuple[str, list[Any]]]
+
 OBJECTS: Final = ('{"path":"a"}', '{"a":[1,2]}', '{"o":{"o":{"x":1}}}', '{"t":"}{"}', '{"n":null,"s":""}')
 
 
@@ -49,11 +51,11 @@ WAYS: Final[dict[str, Callable[[list[str]], list[str]]]] = {
 }
 
 
-def sent(pieces: list[str]) -> tuple[list[str], list[str]]:
-    """What the client gets of the arguments, and the findings."""
+def anthropic(pieces: list[str]) -> tuple[str, list[Any]]:
+    """A path, and the events of a message with one call of these fragments."""
     start = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
     usage = {"input_tokens": 1, "output_tokens": 1}
-    events: list[dict[str, Any]] = [
+    events: list[Any] = [
         {"type": "message_start", "message": {"id": "m", "role": "assistant", "content": [], "usage": usage}},
         {"type": "content_block_start", "index": 0, "content_block": start},
     ]
@@ -61,32 +63,60 @@ def sent(pieces: list[str]) -> tuple[list[str], list[str]]:
         delta = {"type": "input_json_delta", "partial_json": one}
         events.append({"type": "content_block_delta", "index": 0, "delta": delta})
     ending = {"stop_reason": "tool_use", "stop_sequence": None}
-    events += [
-        {"type": "content_block_stop", "index": 0},
-        {"type": "message_delta", "delta": ending, "usage": usage},
-        {"type": "message_stop"},
-    ]
-    session = Session(Exchange(path="/v1/messages", content_type="text/event-stream"), Settings(SAFE))
-    body = [f"event: {one['type']}\ndata: {json.dumps(one)}\n\n".encode() for one in events]
-    out = b"".join([piece for one in body for piece in session.feed(one)] + [*session.end()])
+    end = {"type": "message_delta", "delta": ending, "usage": usage}
+    return "/v1/messages", [*events, {"type": "content_block_stop", "index": 0}, end, {"type": "message_stop"}]
+
+
+def chat(pieces: list[str]) -> tuple[str, list[Any]]:
+    """The same in Chat Completions."""
+    head = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "f", "arguments": ""}}
+    entries = [head, *({"index": 0, "function": {"arguments": one}} for one in pieces)]
+    deltas = [({"tool_calls": [one]}, None) for one in entries]
+    choices = [{"index": 0, "delta": delta, "finish_reason": end} for delta, end in [*deltas, ({}, "tool_calls")]]
+    base = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    return "/v1/chat/completions", [*({**base, "choices": [one]} for one in choices), "[DONE]"]
+
+
+def fragments(event: Any) -> list[str]:
+    """The argument fragments of an event, as a client reads them."""
+    if "choices" in event:
+        return [one["function"]["arguments"] for one in event["choices"][0]["delta"].get("tool_calls", [])]
+    return [event["delta"]["partial_json"]] if event["type"] == "content_block_delta" else []
+
+
+def block(event: Any) -> bytes:
+    """One server-sent event."""
+    data = event if isinstance(event, str) else json.dumps(event)
+    name = f"event: {event['type']}\n" if isinstance(event, dict) and "type" in event else ""
+    return f"{name}data: {data}\n\n".encode()
+
+
+def sent(protocol: Protocol, pieces: list[str]) -> tuple[list[str], list[str]]:
+    """What the client gets of the arguments, and the findings."""
+    path, events = protocol(pieces)
+    session = Session(Exchange(path=path, content_type="text/event-stream"), Settings(SAFE))
+    out = b"".join([piece for one in events for piece in session.feed(block(one))] + [*session.end()])
     record = session.record()
     assert record is not None
-    data = [json.loads(line[5:]) for line in out.splitlines() if line.startswith(b"data:")]
-    return [one["delta"]["partial_json"] for one in data if one["type"] == "content_block_delta"], [
-        one.name for one in record.findings
-    ]
+    assert session.error is None
+    data = [json.loads(line[6:]) for line in out.splitlines() if line.startswith(b"data: {")]
+    return [piece for one in data for piece in fragments(one)], [one.name for one in record.findings]
 
 
+@pytest.mark.parametrize("protocol", [anthropic, chat])
 @pytest.mark.parametrize("way", WAYS)
-def test_the_client_gets_the_intended_arguments(way: str) -> None:
+def test_the_client_gets_the_intended_arguments(way: str, protocol: Protocol) -> None:
     """However they are cut."""
     for text, size in product(OBJECTS, (1, 2, 3, 5, 8, 40)):
-        got, findings = sent(WAYS[way](cut(text, size)))
+        pieces = WAYS[way](cut(text, size))
+        got, findings = sent(protocol, pieces)
         assert "".join(got) == text, (text, size, findings)
-        assert bool(findings) == (WAYS[way](cut(text, size)) != cut(text, size)), (text, size)
+        assert bool(findings) == (pieces != cut(text, size)), (text, size)
 
 
-def test_an_object_that_repeats_its_begin_is_no_accumulation() -> None:
+@pytest.mark.parametrize("protocol", [anthropic, chat])
+def test_an_object_that_repeats_its_begin_is_no_accumulation(protocol: Protocol) -> None:
     """The value of a key may be what came so far."""
     pieces = ['{"a":', '{"a":1}', "}"]
-    assert sent(pieces) == (pieces, [])
+    got, findings = sent(protocol, pieces)
+    assert ("".join(got), findings) == ("".join(pieces), [])
