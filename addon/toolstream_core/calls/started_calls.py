@@ -124,7 +124,7 @@ class StartedCalls(Calls):
         Of several nobody can tell (claude-code "Content block not found"), and what begins other arguments than those
         that have begun is of another call.
         """
-        index, call = fragment.index, self._only_open
+        index, call = fragment.index, self._only_taking
         if call is None or (isinstance(index, int) and index >= self.nobodys):
             return None
         arguments = call.arguments
@@ -137,6 +137,11 @@ class StartedCalls(Calls):
         if not arguments.empty and arguments.restarted_by(fragment.arguments):
             return None
         return call
+
+    @property
+    def _only_taking(self) -> OpenCall | None:
+        """The call that may get what comes under another index, where there is one alone."""
+        return self._only_open
 
     @property
     def _only_open(self) -> OpenCall | None:

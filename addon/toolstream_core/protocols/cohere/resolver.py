@@ -29,6 +29,13 @@ class CohereCalls(StartedCalls):
         self._ended_last = None
         return self._open_at(fragment) if fragment.phase is Phase.WHOLE else super()._started(fragment)
 
+    @property
+    @override
+    def _only_taking(self) -> OpenCall | None:
+        """Calls follow one another: one with complete arguments takes no more, also if its end has not come."""
+        taking = [call for call in self._still_open.values() if not call.arguments.whole]
+        return taking[0] if len(taking) == 1 else None
+
     @override
     def _is_past(self, call: OpenCall) -> bool:
         """Also one that is whole, and the next one has started and is not."""

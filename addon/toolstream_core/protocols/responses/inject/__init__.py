@@ -46,7 +46,10 @@ def is_custom(at: At) -> bool:
 def without_envelope(at: At) -> Json:
     """The event with the fields of its response."""
     kept = {key: value for key, value in at.part.body.items() if key != "response"}
-    return {**kept, **{key: value for key, value in at.get("response").items() if key != "type"}}
+    response = at.get("response")
+    if not isinstance(response, dict):
+        return at.part.body
+    return {**kept, **{key: value for key, value in response.items() if key != "type"}}
 
 
 def output_of(syntax: str) -> Value:
