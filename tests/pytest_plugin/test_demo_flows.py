@@ -40,4 +40,4 @@ def test_packaged_flows_in_the_marker(tmp_path: Path) -> None:
     """They answer as files do; an unknown name is an error with the nearest one."""
     told = run(project(tmp_path, test_demo=TESTS))
     assert "1 passed, 1 error" in told
-    assert "Did you mean demo:openai-chat-single?" in told
+    assert "did you mean demo:openai-chat-single?" in told

@@ -66,3 +66,9 @@ def test_arguments_without_a_name_stay() -> None:
     body = sse(chunk({"index": 0, "id": "call_p", "function": {"arguments": '{"q":1}'}}), chunk(finish="tool_calls"))
     assert [call.id for call in seen(body, ASKED).record.calls] == ["call_p"]
     assert b"call_p" in changed(body, ASKED).out
+
+
+def test_an_entry_whose_stream_is_cut_off_is_kept() -> None:
+    """Its name may have been still to come: the client has to see an incomplete call."""
+    body = sse(chunk(CALL), chunk(ALONE["empty fields"]))
+    assert b"call_p" in changed(body, ASKED).out

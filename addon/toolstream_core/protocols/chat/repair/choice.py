@@ -75,10 +75,11 @@ class Choice:
         self.unfinished.touch(client_call)
         client_call.settle()
 
-    def settle(self) -> None:
-        """Nothing more is waited for."""
+    def settle(self, *, cut_off: bool = False) -> None:
+        """Nothing more is waited for; `cut_off`: more was to come."""
         waiting, self.unsettled = self.unsettled, []
         for client_call in waiting:
+            client_call.cut_off = cut_off
             self.settle_call(client_call)
         self.placeholders.clear()
         self.doubtful.clear()

@@ -35,6 +35,7 @@ class ClientCall:
         "call",
         "choice",
         "context",
+        "cut_off",
         "dropped",
         "event",
         "forms",
@@ -69,6 +70,8 @@ class ClientCall:
         """Whether deltas carry it, whether or not a final message repeats it."""
         self.has_header = self.has_arguments = False
         """Whether the client has its header; whether it has anything of its arguments."""
+        self.cut_off = False
+        """Whether the stream ended before it, so that its name may have been still to come."""
         self.settled = self.may_repeat = False
         """Whether nothing is waited for any more; whether it may turn out to say an earlier call again."""
         self.index: int = 0
@@ -120,8 +123,9 @@ class ClientCall:
 
     @property
     def nothing(self) -> bool:
-        """Whether nothing has come that a call could be known by; an id alone, where nothing more is waited for."""
-        return not ((self.call.id and not self.settled) or self.call.name) and self.call.arguments.empty
+        """Whether nothing has come that a call could be known by; of an id alone only when nothing more can come."""
+        may_follow = self.cut_off or not self.settled
+        return not ((self.call.id and may_follow) or self.call.name) and self.call.arguments.empty
 
     @property
     def first_event(self) -> int:

@@ -94,9 +94,9 @@ class ChatStream:
         return client_call
 
     def settle(self) -> None:
-        """Nothing more is waited for."""
+        """Nothing more is waited for. A choice that has not finished by the end of the stream is cut off."""
         for choice in self.choices.values():
-            choice.settle()
+            choice.settle(cut_off=self.ending and not choice.reasons)
 
     def delta(self, choice: int, delta: Json, *, finish: str | None = None, number: int = 0) -> Frame:
         """A new event of this stream."""
