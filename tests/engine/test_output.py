@@ -17,8 +17,8 @@ from toolstream_core.engine.fast_path.quiet_frames import QuietFrames
 from toolstream_core.engine.fast_path.skipper import Skipper
 from toolstream_core.engine.record_builder import RecordBuilder
 from toolstream_core.engine.session import Session, read_body
-from toolstream_core.protocols.chat.repair.repairer import ChatRepairer
 from toolstream_core.protocols.chat.resolver import ChatCalls
+from toolstream_core.repair.stage import DifferenceStage
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.wire.sse import SseFramer
 
@@ -73,7 +73,7 @@ BUGS = {
     "going by as text": (QuietFrames, "stop"),
     "handing on": (Skipper, "hand_on"),
     "learning": (Skipper, "learn"),
-    "mending what went by": (ChatRepairer, "on_skipped"),
+    "mending what went by": (DifferenceStage, "on_skipped"),
 }
 """Where a bug of ours may show."""
 KEEP_ALIVE = b": hello\n\ndata: \n\ndata: : hello\n\n"

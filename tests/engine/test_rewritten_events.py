@@ -153,12 +153,12 @@ STREAMS: dict[str, Callable[[], bytes]] = {
 }
 """A stream of each protocol."""
 CEILINGS = [
-    ("openai-chat", "changing-id", 100),
-    ("openai-chat", "empty-id", 78),
-    ("openai-chat", "reused-index", 79),
-    ("openai-chat", "missing-index", 80),
-    ("openai-chat", "cumulative-arguments", 99),
-    ("openai-chat", "missing-id", 114),
+    ("openai-chat", "changing-id", 173),
+    ("openai-chat", "empty-id", 133),
+    ("openai-chat", "reused-index", 125),
+    ("openai-chat", "missing-index", 128),
+    ("openai-chat", "cumulative-arguments", 174),
+    ("openai-chat", "missing-id", 214),
     ("openai-responses", "rotating-item-id", 96),
     ("openai-responses", "missing-index", 99),
     ("openai-responses", "sequence-numbers", 126),

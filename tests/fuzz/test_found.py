@@ -258,15 +258,6 @@ FOUND: dict[str, tuple[str, bytes]] = {
             chat(entry(0, '"}')),
         ),
     ),
-    "Chat: an object amid the pieces of a call whose header has no index, under odd indexes": (
-        "openai-chat",
-        sse(
-            chat(entry(None, "", id="c1", name="f", type="function")),
-            *(chat({"tool_calls": [one(None, index, text)]}) for index, text in ((1e2, '{"'), (1.5, '":"'))),
-            chat({"tool_calls": [{"index": 0, "function": {"arguments": {"": None}}}]}),
-            chat(entry(0, '"}')),
-        ),
-    ),
     "Chat: a piece without an index that does not go on with one of two calls, then one that does": (
         "openai-chat",
         sse(
@@ -276,18 +267,6 @@ FOUND: dict[str, tuple[str, bytes]] = {
             chat(entry(0, '":"Os')),
             chat(entry(None, 'south"}')),
         ),
-    ),
-    "Chat: entries of one event without an index, under two ids": (
-        "openai-chat",
-        sse(
-            chat({"tool_calls": [same_id("f", '{"a', "m1"), {"id": "m2", "function": {"arguments": "f"}}]}),
-            chat({"tool_calls": [same_id("f", '":1', "m2"), same_id("f", '{"a":2}', "m2")]}),
-            chat({"tool_calls": [same_id("f", "}", "m2"), same_id("f", '{"a":2}', "m2")]}),
-        ),
-    ),
-    "Chat: pieces in messages, and a message with other arguments behind them": (
-        "openai-chat",
-        sse(*({"choices": [{"index": 0, "message": one}]} for one in pieces('{"a":', "{}", '{"a": 1}'))),
     ),
     "Chat: two calls as function_call, and a text before a third call": (
         "openai-chat",
@@ -638,7 +617,6 @@ FOUND: dict[str, tuple[str, bytes]] = {
         "openai-responses",
         sse(item_done(0, "fc_1", '{"a":1}'), item_done(1, "fc_2", '{"a":2}```json\n')),
     ),
-    "an entry of nothing beside a message": ("openai-chat", sse(chat({}) | {"choices": [PALMYRA]})),
     "a message that says other arguments than the pieces before it": (
         "openai-chat",
         sse(*(chat({}) | {"choices": [{"index": 0, "message": one}]} for one in pieces('{"a":', "{} 1}", '{"a": 1}'))),
@@ -696,15 +674,6 @@ FOUND: dict[str, tuple[str, bytes]] = {
             chat(entry(1, '{"b"')),
             chat(entry(0, '":"Os')),
             chat(entry("{", 'south"}')),
-        ),
-    ),
-    "arguments under another key before the header of the call that has its own": (
-        "openai-chat",
-        sse(
-            chat({"tool_calls": [{"index": 0, "function": {"name": [[]], "parameters": {"a": 1}}}]}),
-            chat(entry(0, "", id="call_1", name="f", type="function")),
-            chat({}, "tool_calls"),
-            chat(entry(0, '{"b":2}')),
         ),
     ),
     "arguments under a misspelt key, and the right ones behind a second finish": (

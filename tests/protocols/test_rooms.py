@@ -78,7 +78,8 @@ each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=[one.name for
 def test_a_room_exports_stages(protocol: WireProtocol) -> None:
     """Repairs, injectors and shapes are classes, or make stages, of the types that the rest of the code asks for."""
     assert bool(protocol.repairs) is not protocol.read_only
-    assert all(callable(one) for one in (*protocol.repairs, protocol.at_end))
+    assert all(callable(one) for one in protocol.repairs)
+    assert protocol.at_end is None or callable(protocol.at_end)
     assert all(callable(one) for one in (*protocol.shapes.values(), *protocol.injectors.values()))
     assert isinstance(protocol.api, Api)
 

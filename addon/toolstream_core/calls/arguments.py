@@ -241,6 +241,11 @@ class ArgumentText:
         """Whether `piece` begins an object that cannot go on with the one that is open: other arguments begin."""
         return isinstance(piece, str) and piece.lstrip(WHITE).startswith("{") and self._may_restart(piece)
 
+    def continued_by(self, piece: Seen[str]) -> bool:
+        """Whether `piece` continues the value that is open. White space fits anywhere, so it proves nothing."""
+        blank = isinstance(piece, str) and not piece.strip()
+        return not blank and self.viable and not self.ended and not self.restarted_by(piece)
+
     def _holds_object(self) -> bool:
         if self._object is None:
             held = unwrapped(self.text()[: self._end]) if self.scanner.text_value else ""

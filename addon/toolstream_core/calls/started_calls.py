@@ -176,7 +176,7 @@ class StartedCalls(Calls):
 
     def _check(self, call: OpenCall, own: Fragment) -> None:
         """A delta under the call's own index: what the call was given before is its own if this goes on with it."""
-        if _goes_on(call.arguments, own.arguments):
+        if call.arguments.continued_by(own.arguments):
             self._know()
         else:
             self._take_back(call)
@@ -206,9 +206,3 @@ def _is_said(call: OpenCall) -> bool:
 def _may_begin(piece: Seen[str]) -> bool:
     """Whether arguments can begin with a piece: an object, a placeholder for one, or a string that holds one."""
     return not isinstance(piece, str) or piece.lstrip()[:1] in {"", "{", '"', "n"}
-
-
-def _goes_on(said: ArgumentText, piece: Seen[str]) -> bool:
-    """Whether a piece goes on with arguments that are said. White space goes on with anything, so it says nothing."""
-    blank = isinstance(piece, str) and not piece.strip()
-    return not blank and said.viable and not said.ended and not said.restarted_by(piece)

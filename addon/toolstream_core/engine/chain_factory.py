@@ -163,7 +163,8 @@ class ChainFactory:
         """What keeps back the end of an answer of which a call is half."""
         if CUT_OFF_CALL.code not in self.settings.repairs:
             return None
-        return self.dialect.at_end(self._context(self.settings.repairs, changed=self.reader.changed))
+        at_end = self.dialect.at_end
+        return None if at_end is None else at_end(self._context(self.settings.repairs, changed=self.reader.changed))
 
     def _chain(self, stages: Sequence[Stage], share: int, at_end: Stage | None = None) -> Chain | None:
         """The stages in a row; the first `share` of them see the calls of the stream as it came."""

@@ -114,9 +114,12 @@ class WireProtocol:
         return found
 
     @property
-    def at_end(self) -> RepairerMaker:
-        """Withholds the end of a response of which a call is incomplete, after all other stages: `stages.AT_END`."""
-        found: RepairerMaker = self._stages("AT_END")
+    def at_end(self) -> RepairerMaker | None:
+        """Withholds the end of a response of which a call is incomplete, after all other stages: `stages.AT_END`.
+
+        `None` where the last repairer does that.
+        """
+        found: RepairerMaker | None = self._stages("AT_END")
         return found
 
     @property

@@ -29,6 +29,10 @@ class FinishWords(NamedTuple):
         """The reason in the protocol's own words."""
         return self.foreign.get(reason) or self.own(reason) or reason
 
+    def is_complete(self, reason: str) -> bool:
+        """Whether a reason says that the response is complete, with calls or without."""
+        return self.translated(reason) in (self.called, self.complete)
+
     def wanted(self, reason: str, *, runs: bool) -> str:
         """The reason that a client needs; `runs`: it has calls and can run each of them."""
         meant = self.translated(reason)

@@ -30,7 +30,7 @@ LONGEST_PLACEHOLDER: Final = 64
 """Characters of the longest text that may be a placeholder."""
 HIGH, LOW = "\ud800", "\udc00"
 _PLACEHOLDER: Final = re.compile(rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))+{WS}')
-_BEFORE: Final = re.compile(rf"(?:{WS}(?:\{{{WS}\}}|null))+{WS}(?=\{{)")
+BEFORE: Final = re.compile(rf"(?:{WS}(?:\{{{WS}\}}|null))+{WS}(?=\{{)")
 _MAY_HOLD: Final = re.compile(rf'{WS}"(?:[{WHITE}]|\\[nrt])*(?:\\?\Z|\{{)')
 _SPACE: Final = re.compile(rf"[{WHITE}]+")
 
@@ -57,7 +57,7 @@ def read(letter: ArgumentText, *, over: bool) -> Reading:
         return Reading(raw)
     if raw.lstrip(WHITE)[0] == '"':
         return _quoted(letter, raw, over=over)
-    if before := _BEFORE.match(raw):
+    if before := BEFORE.match(raw):
         return _after_placeholder(before.group(), raw[before.end() :], over=over)
     if letter.spilled and (ended := letter.ended_object()) is not None and raw.startswith(ended):
         return _after_object(ended, raw, over=over)

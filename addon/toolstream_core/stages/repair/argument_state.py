@@ -28,7 +28,7 @@ class ArgumentState:
     """What one call's fragments have come to so far."""
 
     __slots__ = (
-        "_behind", "_cumulative", "_escapes", "_free", "_halves", "_head", "_presumed", "_quoted", "_room", "_size",
+        "_behind", "_cumulative", "_escapes", "_free", "_halves", "_head", "_quoted", "_room", "_size",
         "_stale", "_suspect", "_text", "_waiting", "replaced",
     )  # fmt: skip
 
@@ -40,8 +40,6 @@ class ArgumentState:
         """Follows the text where its escapes are to be repaired."""
         self.replaced = False
         """Whether a first `{}` was nothing but a placeholder, and is not sent."""
-        self._presumed = ""
-        """Such a `{}`, where only another call showed what it was."""
         self._begin()
 
     def _begin(self) -> None:
@@ -149,13 +147,3 @@ class ArgumentState:
     def decided(self) -> bool:
         """Whether no fragment waits any more, whatever comes."""
         return not self.waiting and (self._behind is not None or self._cumulative is not None or self._free)
-
-    @property
-    def placeholder(self) -> bool:
-        """Whether what came is a first `{}` that may be a placeholder."""
-        return self._waiting is not None
-
-    @property
-    def owes(self) -> bool:
-        """Whether a `{}` was taken for a placeholder, and nothing has come in its place."""
-        return self.replaced and not self._head

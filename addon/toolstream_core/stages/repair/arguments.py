@@ -79,13 +79,6 @@ class ArgumentRepair(ArgumentState):
             self._text.add_plain(text, last)
         return text
 
-    def presume(self, judge: Judge) -> None:
-        """A first `{}` that waits is a placeholder: so it was in another call of the same answer."""
-        if self._waiting is not None and judge(PLACEHOLDER_ARGUMENTS, f"{self._head.strip()} stands for the arguments"):
-            self._presumed, self._waiting.text = self._waiting.text, ""
-            self._begin()
-            self.replaced = True
-
     def settle(self, judge: Judge | None = None) -> None:
         """Nothing more comes that could change what waits."""
         self._waiting = None
@@ -98,8 +91,6 @@ class ArgumentRepair(ArgumentState):
     def rest(self) -> str:
         """What was kept back goes on as it came, at every end."""
         rest = ""
-        if "{" in self._presumed and self.owes:
-            rest, self.replaced = self._presumed, False
         if self._quoted is not None:
             rest, self._quoted, self._free = self._quoted.let_go(), None, True
         if self._behind is not None:
@@ -107,8 +98,6 @@ class ArgumentRepair(ArgumentState):
         return rest + self._halves.let_go() if self._halves.kept else rest
 
     def _first(self, piece: str, judge: Judge, *, may_wait: bool) -> Emitted:
-        if self.replaced and "{" in self._presumed and not begins_object(piece):
-            return self._given_back(piece, judge)
         if self._text.truncated:
             self._head, self._free = piece.lstrip(WHITE)[:1], True
             return Emitted(self._finished(piece, judge))
@@ -134,12 +123,6 @@ class ArgumentRepair(ArgumentState):
     def _is_apart(self, piece: str) -> bool:
         """Whether a fragment is a whole object, and not the next part of what came."""
         return not self._text.viable and is_object(piece)
-
-    def _given_back(self, piece: str, judge: Judge) -> Emitted:
-        """What only garbage follows was no placeholder."""
-        self._head, self.replaced = self._presumed, False
-        self._behind = Behind(self._head)
-        return Emitted(self._head + self._finished(self._behind.take(piece, judge), judge))
 
     def _after_placeholder(self, piece: str, waiting: Emitted, judge: Judge, *, may_wait: bool) -> Emitted:
         """What follows a first `{}`: the same again, the real arguments, or garbage."""

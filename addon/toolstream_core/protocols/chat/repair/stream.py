@@ -1,116 +1,135 @@
-"""What all parts of a Chat Completions repair know of the stream: its choices, its envelope, how far it has come."""
+"""One Chat Completions stream beside its calls: envelope, choices, position."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from toolstream_core.defects.framing import SPLIT_CHOICES
+from toolstream_core.defects.framing import CHANGING_STREAM_ID, SPLIT_CHOICES
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.chat.repair.choice import Choice
-from toolstream_core.protocols.requests.tools import earlier_ids
+from toolstream_core.stages.repair.unread import hides_arguments, is_unread
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from toolstream_core.calls import OpenCall
-    from toolstream_core.model import Json
-    from toolstream_core.protocols.chat.repair.client_call import ClientCall
-    from toolstream_core.stages.context import Context
-    from toolstream_core.stages.repair.reporter import Reporter
+    from toolstream_core.model import Event, Json
+    from toolstream_core.repair.calls import Client
     from toolstream_core.wire.frame import Frame
 
+ENOUGH: Final = 2
+"""Chunks after which an id that has not changed counts as the stream's."""
 
-class ChatStream:
-    """One stream, as the client has it so far."""
 
-    def __init__(self, context: Context, reporter: Reporter) -> None:
-        """A stream of which nothing has come."""
-        self.context = context
-        self.reporter = reporter
-        self.choices: dict[int, Choice] = {}
-        self.calls: dict[int, ClientCall] = {}
-        """By `id` of the call that the wire's fragments belong to."""
-        self._anonymous: list[ClientCall] = []
-        """Calls that were begun by a fragment with neither id nor name."""
+class Stream:
+    """One stream."""
+
+    def __init__(self, client: Client) -> None:
+        """Nothing has come."""
+        self._context, self._report = client.context, client.reporter.report
         self.head: dict[str, Json] = {}
-        """The envelope of the first chunk that has an id and a choice: it serves for events that are added."""
-        self.last = 0
-        """Number of the last event that said anything."""
-        self.any_finished = False
-        """Whether any choice has finished, so that text which follows is looked at."""
-        self.skipped = False
-        """Whether an event went by unseen, which only text does."""
-        self.may_have_text = False
-        """Whether a delta had text, or may have had."""
-        self.done = self.failed = False
-        """Whether `[DONE]` came; whether the provider reported an error."""
-        self.legacy_calls: set[int] = set()
-        """The choices with a call, where the client wants `function_call`."""
+        """The envelope of the first chunk that has a choice: it serves for events that are added."""
+        self.last, self._arrived = 0, -1
+        """Numbers of the last event that went, and of the last that came."""
+        self.done = self.failed = self.torn = False
+        """Whether `[DONE]` came, an error, an event that cannot be read or a fragment of an unknown call."""
         self.unread_at = -1
-        """Number of the last event with arguments where nobody reads them, or that nobody can read; -1 for none."""
-        self.ending = self.ending_clean = False
-        """Whether nothing more comes, so that nothing may wait; and whether the body ended in order."""
-
-    @cached_property
-    def speaks_legacy(self) -> bool:
-        """Whether the client asked with `functions`, so that `function_call` is what it wants."""
-        request = self.context.exchange.request
-        functions, tools = (json_access.items(json_access.get(request, key)) for key in ("functions", "tools"))
-        return bool(functions) and not tools
-
-    @cached_property
-    def earlier_ids(self) -> frozenset[str]:
-        """Ids of the calls of earlier turns, from the request."""
-        return earlier_ids(self.context.exchange.request)
+        """Number of the last event with arguments that nobody reads; -1 for none."""
+        self.ends_open = False
+        """Whether the last event was too large to be read, so that nobody knows whether it has ended."""
+        self.text_said = False
+        """Whether a delta had text."""
+        self._chunks = 0
+        self._pins = self._unseen = False
+        """Whether the chunks' ids differ, and all get the first one's; whether text went by whose id nobody saw."""
 
     @property
-    def astray(self) -> bool:
-        """Whether arguments came that belong to no known call: they may be those that another one lacks."""
-        self._anonymous = [one for one in self._anonymous if not (one.call.id or one.call.name)]
-        return any(not one.call.arguments.empty for one in self._anonymous)
+    def arrived(self) -> int:
+        """Number of the event that came last."""
+        return self._arrived
 
-    def choice(self, number: int) -> Choice:
-        """The state of a choice."""
-        number = 0 if number and self.folded(number) else number
-        return self.choices.get(number) or self.choices.setdefault(number, Choice(number))
+    @property
+    def looks(self) -> bool:
+        """Whether the id of the next chunk matters, whatever its content."""
+        return self._chunks < ENOUGH or self._pins
 
-    def choice_of(self, client_call: ClientCall) -> Choice:
-        """The choice that a call belongs to."""
-        return self.choices[client_call.choice]
+    @cached_property
+    def hears(self) -> bool:
+        """Whether the calls are judged: a client that sent `functions` expects `function_call`."""
+        request = self._context.exchange.request
+        functions, tools = (json_access.items(json_access.get(request, key)) for key in ("functions", "tools"))
+        return not functions or bool(tools)
 
-    def folded(self, number: int) -> bool:
+    def choice(self, number: int) -> int:
+        """The choice to which the content of choice `number` belongs."""
+        return 0 if number and self.folds(number) else number
+
+    def folds(self, number: int) -> bool:
         """Whether a choice that nobody asked for is part of the first."""
-        if number == 0 or not isinstance(self.context.exchange.request, dict):
+        request = self._context.exchange.request
+        if not isinstance(request, dict):
             return False
-        wanted = json_access.integer(json_access.get(self.context.exchange.request, "n"))
+        wanted = json_access.integer(json_access.get(request, "n"))
         message = f"choice {number} came, one was asked for"
-        return wanted in {ABSENT, None, 1} and self.reporter.report(SPLIT_CHOICES, 0, message)
+        return wanted in {ABSENT, None, 1} and self._report(SPLIT_CHOICES, 0, message)
 
-    def open(self, call: OpenCall, choice: Choice) -> ClientCall:
-        """A call opens."""
-        client_call = self.calls[id(call)] = choice.open(call, self.context, self.reporter)
-        if not (call.id or call.name):
-            self._anonymous.append(client_call)
-        return client_call
+    def arrives(self, event: Event) -> None:
+        """An event came."""
+        self.passes(event.frame)
+        self._look(event)
 
-    def settle(self) -> None:
-        """Nothing more is waited for. A choice that has not finished by the end of the stream is cut off."""
-        for choice in self.choices.values():
-            choice.settle(cut_off=self.ending and not choice.reasons)
+    def passes(self, frame: Frame) -> None:
+        """An event came that need not be looked at."""
+        self._unseen = self._unseen or frame.number > self._arrived + 1
+        self._arrived = frame.number
 
-    def delta(self, choice: int, delta: Json, *, finish: str | None = None, number: int = 0) -> Frame:
+    def skipped(self, number: int) -> None:
+        """Events up to `number` were forwarded unseen."""
+        self.last = self._arrived = number
+
+    def remember(self, payload: Json) -> None:
+        if not self.head.get("id") and isinstance(payload, dict) and payload.get("choices"):
+            self.head = {key: value for key, value in payload.items() if key not in {"choices", "usage", "error"}}
+
+    def differs(self, frame: Frame, *, seen: bool = True) -> bool:
+        """Whether the chunk's id differs from the stream's, and is to be repaired.
+
+        `seen`: it is one that is looked at however the bytes are cut, as text is not.
+        """
+        payload = frame.json
+        if not isinstance(payload, dict) or not (seen or self.looks or not payload.get("choices")):
+            return False
+        self._chunks += bool(payload.get("choices"))
+        identity, first = payload.get("id"), self.head.get("id")
+        if not identity or not isinstance(identity, str) or not isinstance(first, str) or identity == first:
+            return False
+        repair = self._report(CHANGING_STREAM_ID, frame.number, "the chunk's id is another than the first one's")
+        self._pins = repair and (self._pins or not self._unseen)
+        return self._pins
+
+    def pinned(self, frame: Frame) -> list[Frame]:
+        """An event without choices, with the stream's id."""
+        if not self.differs(frame):
+            return [frame]
+        payload: Json = frame.json
+        return [self._context.writer.rewrite(frame, {**payload, "id": self.head["id"]})]
+
+    def chunk(self, choice: int, delta: Json, number: int, finish: str | None = None) -> Frame:
         """A new event of this stream."""
         head = self.head or {"object": "chat.completion.chunk"}
         payload = {**head, "choices": [{"index": choice, "delta": delta, "finish_reason": finish}]}
-        return self.context.writer.make(payload, number)
+        return self._context.writer.make(payload, number)
 
-    def remember(self, frame: Frame) -> None:
-        """Note an event that leaves: its envelope serves for events that are added."""
-        self.last = frame.number
-        if not self.head.get("id"):
-            self.remember_head(frame.json)
-
-    def remember_head(self, payload: Json) -> None:
-        """Keep the envelope of the first chunk that has an id and a choice."""
-        if not self.head.get("id") and isinstance(payload, dict) and payload.get("choices"):
-            self.head = {key: value for key, value in payload.items() if key not in {"choices", "usage", "error"}}
+    def _look(self, event: Event) -> None:
+        """Note an event that nobody can read."""
+        frame = event.frame
+        if frame.data is None:
+            return
+        if event.content.fragments:
+            unread = hides_arguments(event)
+        elif json_access.items(json_access.get(frame.json, "choices")):
+            unread = b'"arguments"' in frame.raw
+        else:
+            unread = is_unread(event)
+            self.torn = self.torn or unread
+        if unread:
+            self.unread_at = frame.number
+        self.ends_open = frame.oversize

@@ -6,21 +6,18 @@ from typing import TYPE_CHECKING, override
 
 from toolstream_core.protocols.chat.edit import (
     Piece,
-    ending_of,
-    entry_chunk,
     has_role,
     pieces,
     says_nothing,
     with_entries,
-    without_ending,
 )
 from toolstream_core.stages.stage import Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.model import Event, Json
+    from toolstream_core.model import Event
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
@@ -47,16 +44,6 @@ class ChatShape(Stage):
 
     def _shaped(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
         raise NotImplementedError
-
-    def _spread(self, event: Event, entries: list[tuple[int, Json]]) -> Iterator[Frame]:
-        """One event for each entry; whatever else the event says goes with the first one, its ending with the last."""
-        writer, payload, number = self._context.writer, event.frame.json, event.frame.number
-        first = with_entries(payload, entries[:1])
-        yield writer.rewrite(event.frame, without_ending(first) if len(entries) > 1 else first)
-        for choice, entry in entries[1:-1]:
-            yield writer.make(entry_chunk(payload, choice, entry), number)
-        if len(entries) > 1:
-            yield writer.make(ending_of(payload, entries[-1]), number)
 
     def _rest(self, event: Event, found: list[Piece]) -> list[Frame]:
         """The event without its entries, where that still says something: who speaks counts where a call opens."""

@@ -1,104 +1,22 @@
-"""Lawful ways to say the same Chat Completions calls."""
+"""Ids of one length: the one shape of Chat Completions that is no policy."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, override
 
-from toolstream_core.protocols.chat.edit import Piece, continuation, with_entries
+from toolstream_core.protocols.chat.edit import with_entries
 from toolstream_core.protocols.chat.shape.base import ChatShape
-from toolstream_core.stages.shape.small_fragments import TINY, tiny
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from toolstream_core.model import Event, Json
+    from toolstream_core.model import Event
+    from toolstream_core.protocols.chat.edit import Piece
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
 LONGEST: Final = 80
 """Characters of an id that others are made as long as; longer ones stand alone."""
-
-
-class OneCallPerEvent(ChatShape):
-    """Several entries of one event come in an event each."""
-
-    def _shaped(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
-        if len(found) == 1:
-            return [event.frame]
-        return self._spread(event, [(piece.choice, piece.entry) for piece in found])
-
-
-class SplitHeader(ChatShape):
-    """A header carries no arguments; they come in an event of their own."""
-
-    def _shaped(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
-        if not any(piece.opening and piece.arguments for piece in found):
-            return [event.frame]
-        entries: list[tuple[int, Json]] = []
-        for piece in found:
-            arguments = piece.arguments
-            if piece.opening and arguments:
-                piece.function["arguments"] = ""
-                entries.append((piece.choice, piece.entry))
-                entries.append((piece.choice, continuation(piece.fragment.index, arguments)))
-            else:
-                entries.append((piece.choice, piece.entry))
-        return self._spread(event, entries)
-
-
-class TinyFragments(ChatShape):
-    """Arguments come a few characters at a time."""
-
-    def _shaped(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
-        if not any(len(piece.arguments) > TINY for piece in found):
-            return [event.frame]
-        entries: list[tuple[int, Json]] = []
-        for piece in found:
-            entries.extend((piece.choice, entry) for entry in self._cut(piece))
-        return self._spread(event, entries)
-
-    def _cut(self, piece: Piece) -> Iterator[Json]:
-        parts = list(self._parts(piece.arguments))
-        if len(parts) < 2:  # noqa: PLR2004
-            yield piece.entry
-            return
-        piece.function["arguments"] = parts[0]
-        yield piece.entry
-        for part in parts[1:]:
-            yield continuation(piece.fragment.index, part)
-
-    def _parts(self, text: str) -> Iterator[str]:
-        return tiny(text)
-
-
-class LateBrace(TinyFragments):
-    """The last character of the arguments comes alone."""
-
-    def _parts(self, text: str) -> Iterator[str]:
-        if text.endswith("}") and len(text) > 1:
-            yield text[:-1]
-            yield text[-1]
-        else:
-            yield text
-
-    def _shaped(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
-        if not any(piece.call.arguments.whole and len(piece.arguments) > 1 for piece in found):
-            return [event.frame]
-        return super()._shaped(event, found)
-
-
-class EmptyFragment(ChatShape):
-    """An empty fragment follows each header."""
-
-    def _shaped(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
-        if not any(piece.opening and not piece.arguments for piece in found):
-            return [event.frame]
-        entries: list[tuple[int, Json]] = []
-        for piece in found:
-            entries.append((piece.choice, piece.entry))
-            if piece.opening and not piece.arguments:
-                entries.append((piece.choice, continuation(piece.fragment.index, "")))
-        return self._spread(event, entries)
 
 
 class EvenIds(ChatShape):

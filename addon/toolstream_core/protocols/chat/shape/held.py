@@ -11,7 +11,6 @@ from toolstream_core.stages.stage import Holds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from toolstream_core.calls import OpenCall
     from toolstream_core.model import Event, Json
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
@@ -68,62 +67,3 @@ class GatheredCall:
         if arguments or "arguments" in function:
             function["arguments"] = arguments
         yield context.writer.make(entry_chunk(self.payload, self.piece.choice, self.piece.entry), self.number)
-
-
-class HeaderWithFirstFragment(Holding):
-    """A header without arguments waits for the first ones."""
-
-    def _shaped(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
-        piece = found[0]
-        gathered = self._open.pop(id(piece.call), None) if len(found) == 1 else None
-        if gathered is not None and not piece.opening:
-            gathered.parts.append(piece.arguments)
-            if not piece.arguments and not event.content.finishes:
-                self._open[id(piece.call)] = gathered
-                return self._rest(event, found)
-            return [*gathered.frames(self._context), *self._rest(event, found)]
-        out = self._gone()
-        if len(found) > 1 or not piece.opening or piece.arguments or event.content.finishes:
-            return [*out, event.frame]
-        self._open[id(piece.call)] = GatheredCall(piece, event.frame.json, event.frame.number)
-        return [*out, *self._rest(event, found)]
-
-
-class Sequential(Holding):
-    """One call after the other: what belongs to a later one waits until the one before it is whole."""
-
-    def __init__(self, context: Context) -> None:
-        """As `Stage`."""
-        super().__init__(context)
-        self._current: OpenCall | None = None
-
-    def _shaped(self, event: Event, found: list[Piece]) -> Iterable[Frame]:
-        if self._current is None or self._current.arguments.whole:
-            self._current = found[0].call
-        if not self._open and all(piece.call is self._current for piece in found):
-            return [event.frame]
-        rest = self._rest(event, found)
-        out: list[Frame] = []
-        payload, number = event.frame.json, event.frame.number
-        for piece in found:
-            if piece.call is self._current:
-                entry = entry_chunk(payload, piece.choice, piece.entry)
-                out.append(self._context.writer.make(entry, number))
-            elif id(piece.call) in self._open:
-                self._open[id(piece.call)].parts.append(piece.arguments)
-            else:
-                self._open[id(piece.call)] = GatheredCall(piece, payload, number)
-            if self._current.arguments.whole:
-                out.extend(self._next())
-        if any(finish.reason for finish in event.content.finishes):
-            out.extend(self._gone())
-        return [*out, *rest]
-
-    def _next(self) -> Iterator[Frame]:
-        """Calls that have their turn now: those that are whole, and the first one that is not."""
-        for key, gathered in list(self._open.items()):
-            yield from gathered.frames(self._context)
-            del self._open[key]
-            self._current = gathered.piece.call
-            if not self._current.arguments.whole:
-                return

@@ -1,0 +1,225 @@
+"""What a Chat Completions stream lacks where a choice, the response or the body ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.defects.finish import CUT_OFF_CALL, EARLY_FINISH, MISSING_DONE, MISSING_FINISH
+from toolstream_core.defects.identity import LATE_NAME
+from toolstream_core.model import Phase
+from toolstream_core.protocols.chat.repair.entries import came, written
+from toolstream_core.protocols.chat.repair.finishing import WORDS
+from toolstream_core.repair.difference import lack
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from toolstream_core.protocols.chat.repair.finishing import Finishes
+    from toolstream_core.protocols.chat.repair.stream import Stream
+    from toolstream_core.protocols.chat.repair.writer import EntryWriter
+    from toolstream_core.repair.calls import Client
+    from toolstream_core.repair.client import ClientCall
+    from toolstream_core.repair.contract import Touched, Waiting
+    from toolstream_core.wire.frame import Frame
+
+
+class Closing:
+    """The ends of one stream."""
+
+    def __init__(self, client: Client, stream: Stream, finishes: Finishes, writer: EntryWriter) -> None:
+        """None has come."""
+        self._client, self._stream, self._finishes, self._writer = client, stream, finishes, writer
+        self._reporter = client.reporter
+        self._report, self._on = client.reporter.report, client.reporter.on
+        self._withheld: list[Frame] = []
+        """`[DONE]`, while a call is incomplete: the client must see a disconnect then."""
+        self._lacks_part = False
+        """Whether a call lacked a part when it came."""
+
+    def rest_of(self, choice: int, number: int, *, made: bool, parts: list[Touched] | None = None) -> list[Frame]:
+        """What a choice's calls lack where nothing more comes; calls that the event at hand speaks of have theirs.
+
+        `made`: the finish reason shows that calls without arguments are complete, so that they get `{}`.
+        """
+        here = {id(part.one) for part in parts or () if part.fragment.phase is Phase.MORE}
+        out: list[Frame] = []
+        turn = self._writer.turn(choice)
+        turn.settle()
+        for one in turn.unfinished():
+            if (
+                id(one) in here
+                or one.text.free
+                or one.intended.nothing
+                or (not one.is_open and self._client.doubles(one))
+            ):
+                continue
+            if self._client.policy.holds:
+                out += self._held(one, choice, number, over=True)
+                continue
+            more = lack(one, "", upto=one.came, over=True)
+            if more.contradicts:
+                continue
+            if made and not more.text and not one.text.text.strip():
+                more = self._writer.empty(one, choice, number) or more
+            row = more.row or one.row or LATE_NAME
+            if (more.text or not one.is_open) and self._report(row, number, row.meaning, one.intended.call):
+                entry = written(came({}), self._writer.said_fields(one, turn, more))
+                out.append(self._stream.chunk(self._stream.choice(choice), {"tool_calls": [entry]}, number))
+        return out
+
+    def before(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
+        """What goes before the usage chunk, which comes last."""
+        if waiting.touched or waiting.event.content.finishes or not self.is_early_total(waiting.event.frame):
+            return []
+        if following is None:
+            return self._missing_finishes(self._stream.last)
+        return self._at_end_of_turns(following.event.frame.number) if following.event.content.end else []
+
+    def at_done(self, frame: Frame) -> list[Frame]:
+        """What goes for `[DONE]`."""
+        out = self._at_end_of_turns(frame.number)
+        self._stream.done = True
+        self._lacks_part = self._cuts()
+        if self._on(CUT_OFF_CALL) and (self._lacks_part or self._client.context.half_calls()):
+            self._reporter.because(CUT_OFF_CALL)
+            self._withheld.append(frame)
+            return out
+        return [*out, frame]
+
+    def at_end(self, *, clean: bool, cut: bool) -> tuple[list[Frame], list[Frame]]:
+        """What was withheld, and what the end of the body lacks; `cut`: the last event is incomplete."""
+        self._writer.report_lost()
+        number = self._stream.last
+        if self._stream.done:
+            return [], self._withheld_at_end()
+        kept = self._kept_back(number)
+        for choice in {*self._client.turns, *self._finishes.by_choice}:
+            self._finishes.without_calls(choice)
+        if not clean or self._stream.ends_open:
+            return kept, []
+        made = self._missing_finishes(number, cut=cut)
+        called = [(self._finishes.of(choice), turn) for choice, turn in self._client.turns.items() if turn.calls]
+        closed = called and all(finish.sent and self._finishes.closed(finish, turn) for finish, turn in called)
+        if closed and not self._stream.failed and self._report(MISSING_DONE, number, "the stream ended without [DONE]"):
+            made.append(self._client.context.writer.make(b"[DONE]", number + 1))
+        return kept, made
+
+    def released(self, number: int) -> list[Frame]:
+        """What a policy forwards after an event."""
+        held = [(choice, one) for choice, turn in self._client.turns.items() for one in turn.unfinished() if one.held]
+        return [frame for choice, one in held for frame in self._held(one, choice, number, over=False)]
+
+    def held(self) -> list[Frame]:
+        """What a policy withholds, unchanged."""
+        out: list[Frame] = []
+        for one in self._client.held:
+            choice = self._stream.choice(one.intended.call.choice)
+            out.append(self._stream.chunk(choice, {"tool_calls": [one.held]}, self._stream.last))
+            one.held = None
+        return out
+
+    def is_early_total(self, frame: Frame) -> bool:
+        """Whether the event is the total of the tokens, which comes last, and calls lack their finish."""
+        if json_access.get(frame.json, "choices") != [] or not isinstance(json_access.get(frame.json, "usage"), dict):
+            return False
+        turns = self._client.turns.items()
+        lacking = any(turn.calls and self._finishes.of(number).sent is None for number, turn in turns)
+        return lacking and self._on(MISSING_FINISH)
+
+    def _held(self, one: ClientCall, choice: int, number: int, *, over: bool) -> list[Frame]:
+        """The event with the withheld part of a call, where the policy allows it."""
+        if one.held is None or not self._client.may_send(one, over=over):
+            return []
+        sent = self._writer.entry(one, choice, "", came({}), number, upto=None, over=over)
+        if sent.entry is None:
+            return []
+        return [self._stream.chunk(self._stream.choice(choice), {"tool_calls": [sent.entry]}, number)]
+
+    def _withheld_at_end(self) -> list[Frame]:
+        """`[DONE]`, where later events completed all calls."""
+        return [] if self._lacks_part or self._client.context.half_calls() else self._withheld
+
+    def _at_end_of_turns(self, number: int) -> list[Frame]:
+        """What choices lack where the response is over."""
+        out: list[Frame] = []
+        for choice, turn in list(self._client.turns.items()):
+            finish = self._finishes.of(choice)
+            self._finishes.without_calls(choice)
+            out += self.rest_of(choice, number, made=WORDS.is_complete(finish.owed or finish.sent or ""))
+            if (
+                self._stream.failed
+                or finish.sent is not None
+                or not any(not one.intended.nothing for one in turn.calls)
+            ):
+                continue
+            whole = not self._stream.torn and all(self._is_over(one) for one in turn.calls)
+            if finish.owed is not None:
+                self._reporter.because(EARLY_FINISH)
+            elif not (whole and self._report(MISSING_FINISH, number, "no finish reason came before [DONE]")):
+                continue
+            out += self.rest_of(choice, number, made=True)
+            finish.sent, finish.owed = self._finishes.honest(finish, turn, finish.owed or WORDS.called), None
+            out.append(self._stream.chunk(choice, {}, number, finish.sent))
+        for choice in list(self._finishes.by_choice):
+            self._finishes.without_calls(choice)
+        return out
+
+    def _missing_finishes(self, number: int, *, cut: bool = False) -> list[Frame]:
+        """The finishes that the body's end lacks."""
+        out: list[Frame] = []
+        called = [
+            (number, turn, self._finishes.of(number)) for number, turn in self._client.turns.items() if turn.calls
+        ]
+        lacking = [one for one in called if one[2].sent is None]
+        whole = not cut and any(finish.owed is None for _, _, finish in lacking) and self._lacks_finish()
+        for choice, turn, finish in lacking:
+            if finish.owed is not None or whole:
+                if finish.owed is not None:
+                    self._reporter.because(EARLY_FINISH)
+                late = finish.owed is not None and any(one.intended.opened_after(finish.event) for one in turn.calls)
+                made = not late and WORDS.is_complete(finish.owed or WORDS.called)
+                out += self.rest_of(choice, number, made=made)
+                reason = self._finishes.honest(finish, turn, finish.owed or WORDS.called)
+                finish.sent = "length" if late and self._reporter.repairs_row(CUT_OFF_CALL) else reason
+                finish.owed = None
+                out.append(self._stream.chunk(choice, {}, number, finish.sent))
+        return out
+
+    def _lacks_finish(self) -> bool:
+        """Whether a response without any end has complete calls."""
+        turns = self._client.turns.values()
+        unknown = self._stream.failed or self._stream.torn or self._finishes.called
+        if unknown or not all(turn.calls for turn in turns):
+            return False
+        calls = [one for turn in turns for one in turn.calls if one.intended.is_id_alone or not one.intended.nothing]
+        whole = bool(calls) and all(one.intended.full and not one.text.free for one in calls)
+        return whole and self._report(MISSING_FINISH, self._stream.last, "the stream ended without a finish reason")
+
+    def _is_over(self, one: ClientCall) -> bool:
+        """Whether a call is complete at `[DONE]`: without arguments only if its tool is known to take none."""
+        if one.intended.silent:
+            return one.intended.nothing or one.intended.tool in self._client.context.parameterless
+        return bool(one.intended.call.name) and one.intended.sound
+
+    def _cuts(self) -> bool:
+        """Whether a call lacks a part, and no finish reason came."""
+        if self._stream.failed:
+            return False
+        for choice, turn in self._client.turns.items():
+            if self._finishes.of(choice).sent is None:
+                for one in turn.calls:
+                    empty = one.intended.call.name and one.intended.silent and not one.intended.may_be_empty
+                    if one.intended.half or empty:
+                        return True
+        return False
+
+    def _kept_back(self, number: int) -> list[Frame]:
+        if self._stream.ends_open:
+            return []
+        return [frame for choice in list(self._client.turns) for frame in self.rest_of(choice, number, made=False)]
+
+    def talks_on(self, following: Waiting | None) -> bool:
+        """Whether text of the only choice follows a finish, or an error: so may arguments of a call without any."""
+        content = None if following is None else following.event.content
+        if content is None or content.end or len(self._client.turns) > 1:
+            return bool(content and content.error)
+        return bool(content.error or content.text.strip() or content.thought.strip())

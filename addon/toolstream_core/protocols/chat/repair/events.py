@@ -1,0 +1,241 @@
+"""What becomes of each event of a Chat Completions stream: its choices, deltas, messages and finish reasons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.defects.arguments import EMPTY_ARGUMENTS
+from toolstream_core.defects.finish import CUT_OFF_CALL, EARLY_FINISH, IN_BAND_ERROR
+from toolstream_core.defects.framing import DATA_AFTER_END, MISSING_DELTA
+from toolstream_core.model import ABSENT, Kind, Phase
+from toolstream_core.protocols.chat.edit import choice_number, entries_of
+from toolstream_core.protocols.chat.repair import messages
+from toolstream_core.protocols.chat.repair.closing import Closing
+from toolstream_core.protocols.chat.repair.finishing import WORDS, Finishes
+from toolstream_core.protocols.chat.repair.spreading import spread
+from toolstream_core.protocols.chat.repair.stream import Stream
+from toolstream_core.protocols.chat.repair.writer import EntryWriter
+from toolstream_core.repair.policy import at_once
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from toolstream_core.model import Event, Fragment, Json
+    from toolstream_core.repair.calls import Client
+    from toolstream_core.repair.contract import Touched, Waiting
+    from toolstream_core.wire.frame import Frame
+
+
+class ChatEvents:
+    """One Chat Completions stream."""
+
+    def __init__(self, client: Client) -> None:
+        """Of which nothing has come."""
+        self.client = client
+        self._context = client.context
+        self._report, self._on = client.reporter.report, client.reporter.on
+        self._stream = Stream(client)
+        self._finishes = Finishes(client, self._stream)
+        self._writer = EntryWriter(client, self._stream, self._finishes)
+        self._closing = Closing(client, self._stream, self._finishes, self._writer)
+        policy = client.policy
+        self._holds, self._spreads = policy.holds, policy.alone or policy.cut is not at_once
+        self.choice, self.skipped = self._stream.choice, self._stream.skipped
+        self.held = self._closing.held
+
+    @property
+    def hears(self) -> bool:
+        """As `ProtocolRepair.hears`."""
+        return self._stream.hears
+
+    @property
+    def last(self) -> int:
+        """As `ProtocolRepair.last`."""
+        return self._stream.last
+
+    @property
+    def looks(self) -> bool:
+        """As `ProtocolRepair.looks`."""
+        return self._stream.looks or (self._finishes.any_sent and not self._stream.done)
+
+    def passes(self, part: Touched, frame: Frame) -> bool:
+        """As `ProtocolRepair.passes`."""
+        fragment, one, piece = part.fragment, part.one, part.piece
+        if self._stream.done or not one.is_open or one.text.free or not piece or not fragment.well_formed:
+            return False
+        if self._holds or self._spreads:
+            return False
+        if fragment.id is not ABSENT or fragment.name is not ABSENT or not (fragment.type is ABSENT or fragment.type):
+            return False
+        if fragment.index != one.place or fragment.phase is not Phase.MORE or part.one.header["index"] != one.place:
+            return False
+        finish = self._finishes.by_choice.get(fragment.choice)
+        if (finish is not None and finish.sent) or not (one.is_in_step(piece) and one.intended.is_plain(piece)):
+            return False
+        if self._stream.choice(fragment.choice) != fragment.choice or self._stream.differs(frame):
+            return False
+        self._stream.passes(frame)
+        one.got(piece, as_came=True)
+        self._stream.last = frame.number
+        return True
+
+    def arrives(self, waiting: Waiting) -> None:
+        """As `ProtocolRepair.arrives`."""
+        self._stream.arrives(waiting.event)
+        if len(waiting.touched) != len(waiting.event.content.fragments):
+            self._pass_by(waiting.event.content.fragments)
+        if self._finishes.by_choice:
+            self._finishes.note(waiting)
+        for said in waiting.event.content.finishes:
+            turn = self._writer.turn(said.choice)
+            if said.reason and not (WORDS.is_complete(said.reason) and turn.lacks):
+                turn.settle()
+
+    def _pass_by(self, fragments: Iterable[Fragment]) -> None:
+        """Note calls that are forwarded unchanged: of custom tools, or none of ours."""
+        for one in fragments:
+            if one.kind is Kind.CUSTOM or not self._stream.hears:
+                self._finishes.called.add(one.choice)
+                self._writer.turn(one.choice).placed(one.index)
+
+    def waits(self, first: Waiting, following: Waiting | None) -> bool:
+        """As `ProtocolRepair.waits`: a finish where calls lack a part, and the total where they lack their finish."""
+        content = first.event.content
+        if following is not None or self._stream.done or (first.touched and not content.finishes):
+            return False
+        reasons = [one for one in content.finishes if one.reason]
+        if not reasons:
+            return not first.touched and self._closing.is_early_total(first.event.frame)
+        if self._on(EARLY_FINISH):
+            return True
+        if not (self._on(CUT_OFF_CALL) or self._on(EMPTY_ARGUMENTS)):
+            return False
+        return any(WORDS.is_complete(one.reason) and self._writer.turn(one.choice).lacks for one in reasons)
+
+    def frames(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
+        """As `ProtocolRepair.frames`."""
+        event, frame = waiting.event, waiting.event.frame
+        content = event.content
+        if self._stream.done and frame.data is not None:
+            return [] if self._report(DATA_AFTER_END, frame.number, "an event follows [DONE]") else [frame]
+        if content.error:
+            self._stream.failed = True
+            self._report(IN_BAND_ERROR, frame.number, f"the provider reports an error: {content.error}")
+        if content.end and not content.finishes and not waiting.touched:
+            return self._closing.at_done(frame)
+        if frame.data is None:
+            return [frame]
+        payload = frame.json
+        if not isinstance(payload, dict) or "choices" not in payload:
+            self._stream.last = frame.number
+            return self._stream.pinned(frame)
+        before = [] if waiting.touched else self._closing.before(waiting, following)
+        result = self._rewritten(payload, waiting, following, before)
+        if self._spreads:
+            return [*before, *spread(frame, result, self.client.policy, self._writer.turn, self._context.writer)]
+        behind = self._closing.released(frame.number) if self._holds else []
+        if result is payload:
+            return [*before, frame, *behind]
+        if not payload.get("usage") and _only_again(waiting, result["choices"]):
+            return [*before, *behind]
+        return [*before, self._context.writer.rewrite(frame, result), *behind]
+
+    def _rewritten(
+        self, payload: dict[str, Json], waiting: Waiting, following: Waiting | None, before: list[Frame]
+    ) -> dict[str, Json]:
+        """What becomes of a chunk; the same object where it is forwarded unchanged. `before` gets new events."""
+        frame, listed = waiting.event.frame, payload["choices"]
+        raws = listed if isinstance(listed, list) else json_access.items(listed)
+        choices = [
+            self._choice(raw, choice_number(raw, place), waiting, following, before) for place, raw in enumerate(raws)
+        ]
+        self._stream.last = frame.number
+        self._stream.remember(payload)
+        changed = any(made is not raw for made, raw in zip(choices, raws, strict=True))
+        result = {**payload, "choices": choices} if changed else payload
+        if self._stream.differs(frame, seen=bool(waiting.touched or waiting.event.content.finishes)):
+            result = {**result, "id": self._stream.head["id"]}
+        return result
+
+    def is_cut(self, frame: Frame) -> bool:
+        """As `ProtocolRepair.is_cut`."""
+        return (frame.data or b"").strip() != b"[DONE]" and not isinstance(frame.json, dict)
+
+    def end(self, *, clean: bool, cut: bool) -> tuple[list[Frame], list[Frame]]:
+        """As `ProtocolRepair.end`."""
+        return self._closing.at_end(clean=clean, cut=cut)
+
+    def _choice(self, raw: Json, number: int, waiting: Waiting, following: Waiting | None, before: list[Frame]) -> Json:
+        """What becomes of a choice; the same object where it is forwarded unchanged."""
+        if not isinstance(raw, dict):
+            return raw
+        event = waiting.event
+        mine = [part for part in waiting.touched if part.fragment.choice == number] if self._stream.hears else []
+        ends = [one for one in event.content.finishes if one.choice == number]
+        over = bool(ends) and ends[0].reason != "" and not (following is not None and following.brings_more(number))
+        out = self._with_delta(self._streamed(raw, mine, event, before), mine, event, ends=bool(ends))
+        if isinstance(out.get("delta"), dict):
+            out = self._delta(out, mine, event, over=over)
+        for finish in ends:
+            made = WORDS.is_complete(finish.reason) and not self._closing.talks_on(following)
+            before += self._closing.rest_of(number, event.frame.number, made=made, parts=mine) if over else []
+            value = self._finishes.value(finish.reason, number, event, following)
+            if value != finish.reason:
+                out = {**out, "finish_reason": value}
+        if number and self._stream.folds(number):
+            out = {**out, "index": 0}
+        return out
+
+    def _streamed(
+        self, choice: dict[str, Json], mine: list[Touched], event: Event, before: list[Frame]
+    ) -> dict[str, Json]:
+        """The choice without the calls of its message, which are sent as deltas before it."""
+        said = [part for part in mine if part.fragment.phase is Phase.WHOLE]
+        if not said:
+            return choice
+        number = event.frame.number
+        streamed = messages.unstreamed(choice, said, number, self.client, self._stream, self._writer)
+        if streamed is None:
+            return choice
+        before += streamed
+        return messages.without_calls(choice, text_said=self._stream.text_said)
+
+    def _with_delta(self, choice: dict[str, Json], mine: list[Touched], event: Event, *, ends: bool) -> dict[str, Json]:
+        """The choice with the `delta` object that it lacks."""
+        bare = not isinstance(choice.get("delta"), dict) and ("message" not in choice or self._stream.head)
+        if not (bare and (ends or not mine)):
+            return choice
+        if not self._report(MISSING_DELTA, event.frame.number, "a choice has no delta object"):
+            return choice
+        return {**choice, "delta": {}, "finish_reason": choice.get("finish_reason")}
+
+    def _delta(self, choice: dict[str, Json], mine: list[Touched], event: Event, *, over: bool) -> dict[str, Json]:
+        """The choice with what the client lacks of the calls in its delta; `over`: nothing more of them comes."""
+        delta = choice["delta"]
+        parts = [part for part in mine if part.fragment.phase is Phase.MORE]
+        if parts and len(parts) != len(entries_of(delta)):  # among entries of custom tools
+            for part in parts:
+                part.one.text.free = True
+            parts = []
+        changed = self._writer.delta(delta, parts, event, over=over) if parts else delta
+        self._stream.text_said = self._stream.text_said or bool(delta.get("content"))
+        return choice if changed is delta else {**choice, "delta": changed}
+
+
+def _says(choice: Json) -> bool:
+    """Whether a choice has content other than the role."""
+    if not isinstance(choice, dict):
+        return True
+    delta = choice.get("delta")
+    rest = delta if isinstance(delta, dict) else {}
+    if choice.get("finish_reason") or "message" in choice or (delta is not None and not isinstance(delta, dict)):
+        return True
+    return any(value not in ("", None, []) for key, value in rest.items() if key != "role")
+
+
+def _only_again(waiting: Waiting, choices: list[Json]) -> bool:
+    """Whether the client has all that an event contained, and it is no role."""
+    if not (waiting.touched or waiting.event.content.finishes):
+        return False
+    return not any(_says(one) or json_access.get(one, "delta", "role") for one in choices)

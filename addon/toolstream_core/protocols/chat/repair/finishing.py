@@ -1,0 +1,188 @@
+"""Finish reasons of the choices of one Chat Completions response: which came, which were sent, which are due."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.defects.finish import (
+    CUT_OFF_CALL,
+    EARLY_FINISH,
+    EMPTY_FINISH,
+    FOREIGN_FINISH,
+    MISSING_CALLS,
+    REPEATED_FINISH,
+    WRONG_FINISH,
+)
+from toolstream_core.defects.framing import SPLIT_CHOICES
+from toolstream_core.defects.row import NOTE, WARNING
+from toolstream_core.protocols.chat.edit import says_text
+from toolstream_core.repair.finish import FinishWords
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Event
+    from toolstream_core.protocols.chat.repair.stream import Stream
+    from toolstream_core.repair.calls import Client
+    from toolstream_core.repair.client import Turn
+    from toolstream_core.repair.contract import Waiting
+
+WORDS: Final = FinishWords(
+    called="tool_calls",
+    complete="stop",
+    foreign={
+        "end_turn": "stop",
+        "stop_sequence": "stop",
+        "STOP": "stop",
+        "eos": "stop",
+        "eos_token": "stop",
+        "end_of_turn": "stop",
+        "complete": "stop",
+        "completed": "stop",
+        "tool_use": "tool_calls",
+        "tool_call": "tool_calls",
+        "TOOL_CALLS": "tool_calls",
+        "function_call": "tool_calls",
+        "max_tokens": "length",
+        "MAX_TOKENS": "length",
+        "max_output_tokens": "length",
+        "SAFETY": "content_filter",
+    },
+)
+FINAL: Final = frozenset({WORDS.called, "length", "content_filter"})
+"""Early reasons that a later one does not replace."""
+
+
+class Finish:
+    """How one choice finishes."""
+
+    def __init__(self) -> None:
+        """No reason came."""
+        self.said: set[str] = set()
+        """Every reason that came."""
+        self.sent: str | None = None
+        """The one that the client has."""
+        self.event = 0
+        """The event that it came with."""
+        self.resumed = False
+        """Whether more of the calls came after it."""
+        self.owed: str | None = None
+        """One that came too early and has to be sent yet."""
+        self.shortened = False
+        """Whether the client was sent `length` because a call was incomplete."""
+        self.loose = False
+        """Whether a second one was forwarded when there was no call: then all are."""
+
+
+class Finishes:
+    """How the choices of one stream finish."""
+
+    def __init__(self, client: Client, stream: Stream) -> None:
+        """No reason came."""
+        self._client, self._stream = client, stream
+        self._reporter = client.reporter
+        self._report, self._on = client.reporter.report, client.reporter.on
+        self.by_choice: dict[int, Finish] = {}
+        self.called: set[int] = set()
+        """Choices with calls that are forwarded unchanged."""
+
+    def of(self, choice: int) -> Finish:
+        """How a choice finishes."""
+        choice = self._stream.choice(choice)
+        return self.by_choice.get(choice) or self.by_choice.setdefault(choice, Finish())
+
+    @property
+    def any_sent(self) -> bool:
+        """Whether the client has the finish of any choice."""
+        return any(one.sent for one in self.by_choice.values())
+
+    def note(self, waiting: Waiting) -> None:
+        """What came after a finish reason shows that it was early."""
+        event, number = waiting.event, waiting.event.frame.number
+        for part in waiting.touched:
+            finish = self.of(part.fragment.choice)
+            if finish.sent is None or self._stream.done:
+                continue
+            finish.resumed = True
+            self._report(EARLY_FINISH, finish.event, f"a fragment comes after finish reason {finish.sent}")
+            if finish.shortened and part.piece:
+                message = "the finish reason came before the end of the arguments"
+                self._report(CUT_OFF_CALL, number, message, part.one.intended.call)
+        for choice, finish in self.by_choice.items() if event.content.text and not self._stream.done else ():
+            if finish.sent is not None and says_text(event.frame, choice):
+                self._report(EARLY_FINISH, finish.event, f"more of the answer follows finish reason {finish.sent}")
+
+    def value(self, reason: str, number: int, event: Event, following: Waiting | None) -> str | None:
+        """The finish that goes for one that came."""
+        finish, turn, at = self.of(number), self._client.turn(self._stream.choice(number)), event.frame.number
+        value = self._meant(finish, turn, reason, number, at, following)
+        finish.said.add(reason)
+        if value and (finish.sent is None or finish.resumed):
+            finish.sent, finish.event, finish.resumed = value, at, False
+        return value
+
+    def _meant(
+        self, finish: Finish, turn: Turn, reason: str, number: int, at: int, following: Waiting | None
+    ) -> str | None:
+        if not reason:
+            return None if self._report(EMPTY_FINISH, at, 'the finish reason is ""') else reason
+        goes_on, kept = (following is not None and following.brings_more(number)), finish.owed
+        finish.owed = None
+        if finish.sent is not None and goes_on:
+            return self._repeated(finish, reason, reason, at)
+        value = str(kept) if kept in FINAL else self._in_our_words(finish, turn, reason, at)
+        if finish.sent is not None:
+            if finish.resumed and value != finish.sent:
+                return value
+            if not (turn.calls or self._stream.choice(number) in self.called):
+                finish.loose = True
+                return value
+            return self._repeated(finish, reason, value, at)
+        if goes_on or (following is not None and says_text(following.event.frame, number)):
+            message = f"more of the answer follows finish reason {reason}"
+            repair = self._report(EARLY_FINISH, at, message)
+            if repair or (goes_on and self._on(CUT_OFF_CALL) and WORDS.is_complete(reason)):
+                self._reporter.because(EARLY_FINISH)
+                finish.owed, finish.event = value, at
+                return None
+        return value if goes_on else self.honest(finish, turn, value)
+
+    def _in_our_words(self, finish: Finish, turn: Turn, reason: str, at: int) -> str:
+        value, legacy = reason, reason == "function_call" and not self._stream.hears
+        foreign = WORDS.translated(reason) != reason and not legacy
+        if foreign and self._report(FOREIGN_FINISH, at, f"the finish reason is {reason}"):
+            value = WORDS.translated(reason)
+        settled = finish.sent is not None and not finish.resumed
+        if value != WORDS.complete or settled or not turn.whole:
+            return value
+        return WORDS.called if self._report(WRONG_FINISH, at, "finish reason stop although calls were made") else value
+
+    def _repeated(self, finish: Finish, reason: str, value: str, at: int) -> str | None:
+        severity = NOTE if reason in finish.said or reason == finish.sent else WARNING
+        message = f"finish reason {reason} after {finish.sent}"
+        repair = self._report(REPEATED_FINISH, at, message, severity=severity)
+        return value if finish.loose or not repair else None
+
+    def honest(self, finish: Finish, turn: Turn, reason: str) -> str:
+        """The reason, or `length` where it promises complete calls and one is incomplete."""
+        half = turn.has_half
+        finish.shortened = (
+            reason in {WORDS.complete, WORDS.called} and half and self._reporter.repairs_row(CUT_OFF_CALL)
+        )
+        return "length" if finish.shortened else reason
+
+    def closed(self, finish: Finish, turn: Turn) -> bool:
+        """Whether a finish reason came after all calls, or they need none."""
+        if finish.resumed:
+            return all(one.intended.sound or one.intended.nothing for one in turn.unfinished())
+        return turn.whole
+
+    def without_calls(self, choice: int) -> None:
+        """Report a finish reason that promises calls where none came."""
+        finish = self.of(choice)
+        if WORDS.called not in map(WORDS.translated, finish.said) or self._client.turn(choice).calls:
+            return
+        if choice in self.called:
+            return
+        if self.called or any(turn.calls for turn in self._client.turns.values()):
+            self._report(SPLIT_CHOICES, finish.event, "the finish reason says calls, which are in another choice")
+        else:
+            self._report(MISSING_CALLS, finish.event, "the finish reason says tool calls and none came")

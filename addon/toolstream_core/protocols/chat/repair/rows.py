@@ -1,0 +1,158 @@
+"""The names of differences: what an entry's field was, what is meant, and the row that this is.
+
+A difference whose row is off stands. One without a row follows from another.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolstream_core.calls import nonblank
+from toolstream_core.defects.arguments import MISNAMED_ARGUMENTS, NULL_ARGUMENTS, OBJECT_ARGUMENTS
+from toolstream_core.defects.identity import (
+    CHANGING_ID,
+    CHANGING_INDEX,
+    DECORATED_NAME,
+    DUPLICATE_ID,
+    EMPTY_ID,
+    EMPTY_NAME,
+    LATE_ID,
+    LATE_NAME,
+    MISSING_ID,
+    MISSING_INDEX,
+    MISSING_NAME,
+    MISSING_TYPE,
+    NULL_IDENTITY,
+    ODD_INDEX,
+    OFFSET_INDEX,
+    REPEATED_ID,
+    REPEATED_NAME,
+    REUSED_INDEX,
+    SPLIT_NAME,
+)
+from toolstream_core.defects.row import NOTE
+from toolstream_core.model import ABSENT
+
+if TYPE_CHECKING:
+    from toolstream_core.defects.row import Row
+    from toolstream_core.model import Json, Severity
+    from toolstream_core.repair.client import ClientCall, Turn
+
+
+class Named(NamedTuple):
+    """A difference with its name."""
+
+    row: Row
+    message: str
+    severity: Severity | None = None
+    """Where it is another one than the row's."""
+
+
+class Place(NamedTuple):
+    """Where a difference is."""
+
+    one: ClientCall
+    turn: Turn
+    opens: bool
+    """Whether the entry opens the call for the client."""
+    indexes: dict[Json, ClientCall]
+    """The indexes that calls came with, and the last call of each."""
+
+
+def index(was: Json, should: Json, at: Place) -> Named | None:
+    """An index: absent, odd, another call's, out of order, or changed."""
+    del should
+    call = at.one.intended.call
+    if was is ABSENT:
+        message = "the call opens without an index" if at.opens else "a continuation has no index"
+        clear = not call.guessed if not at.opens else bool(nonblank(call.id)) or len(at.turn.calls) == 1
+        return Named(MISSING_INDEX, message, NOTE if clear else None)
+    if type(was) is not int:
+        return Named(ODD_INDEX, f"the index is {was!r}", NOTE if was is None and at.opens else None)
+    if at.opens:
+        if was < 0:
+            return Named(ODD_INDEX, f"the index is {was!r}", NOTE)
+        taken = at.indexes.get(was)
+        if taken is not None and taken is not at.one:
+            return Named(REUSED_INDEX, f"index {was} is that of an earlier call")
+        return Named(OFFSET_INDEX, f"the index is {was} where {len(at.indexes)} comes next")
+    header = at.one.header.get("index", ABSENT)
+    if type(header) is int and was != header:
+        return Named(CHANGING_INDEX, f"the index goes from {header} to {was}")
+    return None
+
+
+def identity(was: Json, should: Json, at: Place) -> Named | None:
+    """An id: missing, another call's, late, empty, repeated, or changed."""
+    given = at.one.intended.call.id
+    if at.opens:
+        if not given:
+            return Named(MISSING_ID, "the call opens without an id", NOTE if was == "" else None)
+        if should != given:
+            return Named(DUPLICATE_ID, f"id {given} is that of another call")
+        return Named(LATE_ID, "the id comes after the call's first fragment")
+    if was is None:
+        return Named(NULL_IDENTITY, "a continuation has id null")
+    if not nonblank(was):
+        return Named(EMPTY_ID, f'a continuation has id "{was}"')
+    if was != given:
+        return Named(CHANGING_ID, f"the id goes from {given} to {was}")
+    if not nonblank(at.one.header.get("id", ABSENT)):
+        return Named(LATE_ID, "the id comes after the call's first fragment")
+    return Named(REPEATED_ID, "a continuation has the call's id again")
+
+
+def name(was: Json, should: Json, at: Place) -> Named | None:
+    """A name: missing, late, in parts, decorated, empty, or repeated."""
+    given = at.one.intended.call.name
+    if at.opens:
+        if not nonblank(was):
+            return Named(LATE_NAME, "the name comes after the call's first fragment")
+        if was != given:
+            return Named(SPLIT_NAME, "the name is spread over several fragments")
+        return Named(DECORATED_NAME, f"the name is {was!r}, the tool is {should}")
+    if was is None:
+        return Named(NULL_IDENTITY, "a continuation has name null")
+    if not nonblank(was):
+        return Named(EMPTY_NAME, f'a continuation has name "{was}"')
+    opened = at.one.header.get("name", ABSENT)
+    if not nonblank(opened):
+        return Named(LATE_NAME, "the name comes after the call's first fragment")
+    if was == given:
+        return Named(REPEATED_NAME, "a continuation has the call's name again")
+    return Named(SPLIT_NAME, "the name is spread over several fragments")
+
+
+def kind(was: Json, should: Json, at: Place) -> Named | None:
+    """A type: missing where the call opens, empty or null later."""
+    del should
+    if at.opens:
+        return Named(MISSING_TYPE, "the call opens without its type")
+    if was is None:
+        return Named(NULL_IDENTITY, "a continuation has type null")
+    return Named(MISSING_TYPE, 'a continuation has type ""') if was == "" else None
+
+
+def form(was: Json, should: Json, at: Place) -> Named | None:
+    """The form in which arguments come; `None` where it is the usual one."""
+    del should
+    if was is None:
+        return Named(NULL_ARGUMENTS, "the arguments are null")
+    if was is ABSENT:
+        return Named(NULL_ARGUMENTS, "the call opens without arguments") if at.opens else None
+    return (
+        None
+        if isinstance(was, str)
+        else Named(OBJECT_ARGUMENTS, f"the arguments are no text, but {type(was).__name__}")
+    )
+
+
+def misnamed(was: Json, should: Json, at: Place) -> Named | None:
+    """Arguments under another key."""
+    del was, should, at
+    return MISNAMED
+
+
+MISNAMED = Named(MISNAMED_ARGUMENTS, "the arguments are under the key parameters")
+MISSING = Named(MISSING_NAME, "the call has no name")
+BY_FIELD = {"index": index, "id": identity, "name": name, "type": kind, "arguments": form, "parameters": misnamed}

@@ -1,0 +1,353 @@
+"""The entries of one Chat Completions stream: what the client lacks, field by field, under the names of rows."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolstream_core.calls import nonblank
+from toolstream_core.calls.finish_reasons import is_cut
+from toolstream_core.calls.json_text import is_object
+from toolstream_core.defects.arguments import EMPTY_ARGUMENTS, LOST_ARGUMENTS, NULL_ARGUMENTS
+from toolstream_core.defects.framing import LEGACY_FUNCTION_CALL, TOOL_CALLS_OBJECT
+from toolstream_core.defects.identity import DOUBLED_CALL, MISSING_ID, ODD_ID, REPEATED_INDEX, REUSED_ID
+from toolstream_core.model import ABSENT
+from toolstream_core.protocols.chat.repair import rows
+from toolstream_core.protocols.chat.repair.entries import Came, all_came, came, joined, written
+from toolstream_core.protocols.requests.tools import earlier_ids
+from toolstream_core.repair.difference import Lack, lack
+from toolstream_core.repair.fields import Deviation, laid_over
+from toolstream_core.stages.repair.identity import USUAL_ID
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.defects.row import Row
+    from toolstream_core.model import Event, Json
+    from toolstream_core.protocols.chat.repair.finishing import Finishes
+    from toolstream_core.protocols.chat.repair.stream import Stream
+    from toolstream_core.repair.calls import Client
+    from toolstream_core.repair.client import ClientCall, Turn
+    from toolstream_core.repair.contract import Touched
+    from toolstream_core.repair.fields import Fields
+
+
+class Sent(NamedTuple):
+    """What becomes of one entry."""
+
+    entry: Json
+    one: ClientCall
+    changed: bool
+    stays: bool = False
+    """Whether its call is unknown, so that it is forwarded unchanged, in whatever form."""
+
+
+class Written(NamedTuple):
+    """An entry that is written."""
+
+    one: ClientCall
+    turn: Turn
+    opens: bool
+    """Whether the call opens with it."""
+    more: Lack
+    was: Fields
+    """The fields as they came."""
+
+
+class EntryWriter:
+    """Writes the entries of one stream."""
+
+    def __init__(self, client: Client, stream: Stream, finishes: Finishes) -> None:
+        """Nothing was sent."""
+        self._client, self._stream, self._finishes = client, stream, finishes
+        self._holds = client.policy.holds
+        self._report, self._ids = client.reporter.report, client.context.ids
+        self._indexes: dict[int, dict[Json, ClientCall]] = {}
+        """By choice: the indexes that calls came with, and the last call of each."""
+        self._lost: list[tuple[ClientCall, int]] = []
+        """Calls that a finish found without the arguments they need, and its event."""
+
+    def turn(self, choice: int) -> Turn:
+        """The calls of a choice."""
+        return self._client.turn(self._stream.choice(choice))
+
+    def delta(self, delta: dict[str, Json], parts: list[Touched], event: Event, *, over: bool) -> dict[str, Json]:
+        """The delta with what the client lacks of its calls; `over`: nothing more of them comes."""
+        entries, number = all_came({"delta": delta}), event.frame.number
+        last = {id(part.one): at for at, part in enumerate(parts)}
+        sent: list[Sent] = []
+        first: dict[int, int] = {}
+        for at, (part, entry) in enumerate(zip(parts, entries, strict=False)):
+            if part.is_foreign:
+                sent.append(self._foreign(part, entry, number))
+                continue
+            key, final = id(part.one), over and last[id(part.one)] == at
+            choice, piece = part.fragment.choice, part.piece
+            sent.append(self.entry(part.one, choice, piece, entry, number, upto=part.upto, over=final))
+            if key in first:
+                self._join(sent, first[key], number)
+            elif sent[-1].entry is not None:
+                first[key] = at
+        container = self._container(delta, sent, number)
+        if not (container or any(one.changed for one in sent)):
+            return delta
+        kept = [one.entry for one in sent if one.entry is not None] + [entry.raw for entry in entries[len(sent) :]]
+        rest = {key: value for key, value in delta.items() if key != "function_call" or kept}
+        if container is LEGACY_FUNCTION_CALL:
+            rest.pop("function_call", None)
+        if kept:
+            return {**rest, "tool_calls": kept}
+        return {key: value for key, value in rest.items() if key != "tool_calls"}
+
+    def _foreign(self, part: Touched, entry: Came, number: int) -> Sent:
+        """An entry with arguments that are not its call's: reported, and forwarded unchanged."""
+        one, choice = part.one, self._stream.choice(part.fragment.choice)
+        turn, opens = self._client.turn(choice), not one.is_open
+        place = rows.Place(one, turn, opens, self._indexes.get(choice, {}))
+        named = (
+            rows.MISNAMED
+            if "parameters" in entry.fields
+            else rows.index(entry.fields.get("index", ABSENT), one.place, place)
+        )
+        if named is not None:
+            self._report(named.row, number, named.message, one.intended.call, severity=named.severity)
+        self._stream.torn = True
+        if opens and part.fresh:
+            self._opened(Written(one, turn, opens, Lack(""), entry.fields), entry.fields, number)
+        return Sent(entry.raw, one, changed=False, stays=True)
+
+    def _join(self, sent: list[Sent], first: int, number: int) -> None:
+        """The last entry is of the same call as the one at `first`: they become one, unless each is complete."""
+        before, after = sent[first], sent[-1]
+        repair = self._report(REPEATED_INDEX, number, "one event has two entries for the call", after.one.intended.call)
+        if not repair or before.entry is None or after.entry is None or _both_whole(before.entry, after.entry):
+            return
+        sent[first] = Sent(joined(before.entry, after.entry), after.one, changed=True)
+        sent[-1] = Sent(None, after.one, changed=True)
+
+    def _container(self, delta: dict[str, Json], sent: list[Sent], number: int) -> Row | None:
+        """Why entries that are in no list become one; `None` where they are in one, or stay."""
+        if isinstance(delta.get("tool_calls"), list) or all(one.stays for one in sent):
+            return None
+        of_list = bool(json_access.items(delta.get("tool_calls")))
+        row = TOOL_CALLS_OBJECT if of_list else LEGACY_FUNCTION_CALL
+        message = "tool_calls is an object" if of_list else "the call comes as function_call"
+        if self._report(row, number, message):
+            return row
+        for one in sent:
+            one.one.text.free = True
+        sent[:] = [one._replace(changed=False) for one in sent]
+        return None
+
+    def entry(
+        self, one: ClientCall, choice: int, piece: str, entry: Came, number: int, *, upto: int | None, over: bool
+    ) -> Sent:
+        """What becomes of one entry that brings `piece`; other parameters as for `lack`."""
+        waited = one.held is not None
+        if self._holds:
+            entry, piece = _with_held(one, entry, piece)
+            if not self._client.may_send(one, over=over):
+                one.held = entry.raw
+                return Sent(None, one, changed=True)
+        opens, one.came = not one.is_open, one.came if upto is None else upto
+        if opens and (gone := self._unopened(one, entry, number)) is not None:
+            return gone
+        more = self._lack(one, choice, piece, number, upto=upto, over=over)
+        if (one.text.free or more.stands) and not opens and entry.fields.get("index", ABSENT) != one.header["index"]:
+            one.text.free = True
+            return Sent(entry.raw, one, changed=False, stays=True)
+        fields = self._fields(Written(one, self.turn(choice), opens, more, entry.fields), choice, number)
+        if fields is entry.fields and (_usual(entry.raw) or not isinstance(entry.raw, dict)):
+            return Sent(entry.raw, one, changed=waited)
+        if opens or fields.get("arguments") or fields.keys() - {"index", "arguments"} or entry.extra:
+            return Sent(written(entry, fields), one, changed=True)
+        return Sent(None, one, changed=True)
+
+    def _unopened(self, one: ClientCall, entry: Came, number: int) -> Sent | None:
+        """What becomes of an entry of a call that need not open: it repeats an earlier one, or is empty."""
+        call = one.intended.call
+        if self._client.doubles(one) and self._report(DOUBLED_CALL, number, "the call was said before", call):
+            one.row = DOUBLED_CALL
+            return Sent(None, one, changed=True)
+        if not one.intended.nothing:
+            return None
+        if self._report(MISSING_ID, number, "an entry has neither a name nor arguments") and not entry.extra:
+            return Sent(None, one, changed=True)
+        return Sent(entry.raw, one, changed=False)
+
+    def _lack(self, one: ClientCall, choice: int, piece: str, number: int, *, upto: int | None, over: bool) -> Lack:
+        """As `lack`, and what follows from it."""
+        more = lack(one, piece, upto=None if over else upto, over=over)
+        one.row = more.row or one.row
+        if more.contradicts or more.stands:
+            self._names(one, more)
+        one.text.free = one.text.free or more.contradicts
+        if over and not (one.text.free or more.text or one.text.text.strip()):
+            return self.empty(one, choice, number) or more
+        return more
+
+    def _names(self, one: ClientCall, more: Lack) -> None:
+        """Report why a call's arguments go as they came."""
+        if more.row is not None:
+            self._report(more.row, self._stream.arrived, more.row.meaning, one.intended.call)
+
+    def said_fields(self, one: ClientCall, turn: Turn, more: Lack) -> Fields:
+        """The fields of an entry that nobody sent."""
+        if one.is_open:
+            one.got(more.text, as_came=more.as_came)
+            return {"index": one.place, "arguments": more.text}
+        identity = self._identity(one, turn)
+        given, one.place = one.intended.call.id, turn.next_place
+        turn.placed(one.place)
+        one.is_open = True
+        one.header, one.id, one.name = {"index": ABSENT}, identity, one.intended.tool
+        turn.ids.add(identity)
+        if given and identity != given:
+            self._ids.stands_for(identity, given, one.name)
+        one.got(more.text, as_came=more.as_came)
+        named = {"name": one.name} if one.name else {}
+        return {"index": one.place, "id": identity, "type": "function", **named, "arguments": more.text}
+
+    def empty(self, one: ClientCall, choice: int, number: int) -> Lack | None:
+        """The `{}` that did not come."""
+        meaning = one.intended
+        if not meaning.silent or not meaning.call.name or self._stream.failed:
+            return None
+        if self.turn(choice).has_half or any(map(is_cut, self._finishes.of(choice).said)):
+            return None
+        unknown = any(turn.has_anonymous for turn in self._client.turns.values())
+        if unknown or self._stream.unread_at >= next(iter(meaning.call.runs)):
+            return None
+        if not meaning.may_be_empty:
+            self._lost.append((one, number))
+            return None
+        if not meaning.call.arguments.empty:
+            self._report(NULL_ARGUMENTS, number, "the arguments are null", meaning.call)
+        if not self._report(EMPTY_ARGUMENTS, number, "the call has no arguments, not even {}", meaning.call):
+            return None
+        return Lack("{}", EMPTY_ARGUMENTS)
+
+    def report_lost(self) -> None:
+        """The stream is over: report the calls whose arguments never came."""
+        for one, number in self._lost:
+            if one.intended.silent:
+                message = f"{one.intended.call.name} has required parameters and got no arguments"
+                self._report(LOST_ARGUMENTS, number, message, one.intended.call)
+
+    def _fields(self, at: Written, choice: int, number: int) -> Fields:
+        """The fields that go; the client has them from now on."""
+        indexes = self._indexes.setdefault(self._stream.choice(choice), {})
+        place = rows.Place(at.one, at.turn, at.opens, indexes)
+        meant = self._meant(at, number)
+        wanted = {**dict.fromkeys(at.was, ABSENT), **meant}
+        fields = laid_over(at.was, wanted, lambda one: self._repairs(at, place, number, one))
+        if at.opens:
+            self._opened(at, fields, number)
+        else:
+            self._went_on(at, fields)
+        index, text = at.was.get("index", ABSENT), fields.get("arguments", "")
+        indexes[index if type(index) is int else ~len(indexes)] = at.one
+        as_meant = text == meant.get("arguments", "")
+        at.one.text.free = at.one.text.free or at.more.stands or not as_meant
+        at.one.got(text if isinstance(text, str) else "", as_came=at.more.as_came and as_meant)
+        return fields
+
+    def _meant(self, at: Written, number: int) -> Fields:
+        """The fields as a client needs them that reads exactly what the protocol documents."""
+        one, was, more = at.one, at.was, at.more
+        meant: Fields = {"index": at.turn.next_place if at.opens else one.place}
+        kind = was.get("type", ABSENT)
+        if at.opens:
+            meant |= {
+                "id": self._identity(one, at.turn),
+                "type": kind if kind and isinstance(kind, str) else "function",
+            }
+            if one.intended.call.name:
+                meant["name"] = one.intended.tool
+            else:
+                self._report(rows.MISSING.row, number, rows.MISSING.message, one.intended.call)
+                meant |= {key: was[key] for key in ("name",) if key in was}
+        elif nonblank(kind) and not was.keys() & {"id", "name"}:
+            meant["type"] = kind
+        if one.text.free or (more.stands and more.text == was.get("arguments", was.get("parameters"))):
+            return meant | {key: was[key] for key in ("arguments", "parameters") if key in was}
+        if more.text or at.opens or was.keys() & {"arguments", "parameters"}:
+            meant["arguments"] = more.text
+        return meant
+
+    def _repairs(self, at: Written, place: rows.Place, number: int, one: Deviation) -> bool:
+        """Report how a field differs; whether it is to be repaired."""
+        field, was, should = one
+        call, named, more = at.one.intended.call, rows.BY_FIELD[field](was, should, place), at.more
+        if field == "arguments" and was is ABSENT and "parameters" in at.was:
+            named = rows.MISNAMED
+        elif field == "arguments" and named is None and more.row is not None:
+            return self._report(more.row, self._stream.arrived, more.row.meaning, call)
+        elif field == "type" and named is None:
+            again = [key for key in ("id", "name") if key in at.was]
+            return any(self._repairs(at, place, number, Deviation(key, at.was[key], ABSENT)) for key in again)
+        if named is None:
+            return True
+        repairs = self._report(named.row, number, named.message, call, severity=named.severity)
+        return repairs and not (field == "name" and not at.opens and at.one.lacks_name(was))
+
+    def _opened(self, at: Written, fields: Fields, number: int) -> None:
+        """The client has a call's header."""
+        one, call = at.one, at.one.intended.call
+        one.is_open = True
+        one.header, one.place = at.was | {"index": at.was.get("index", ABSENT)}, fields.get("index")
+        one.id, one.name = str(fields.get("id") or ""), str(fields.get("name") or "")
+        at.turn.placed(one.place)
+        at.turn.ids.update({one.id} - {""})
+        if call.id and one.id != call.id:
+            self._ids.stands_for(one.id, call.id, one.intended.tool)
+        self._judge_id(call, number)
+
+    def _went_on(self, at: Written, fields: Fields) -> None:
+        """The client has more of a call: perhaps a part of its name, and an id that replaces a made one."""
+        one, call = at.one, at.one.intended.call
+        one.name += fields.get("name") or ""
+        late = call.id and nonblank(at.was.get("id", ABSENT)) == call.id and self._ids.made(one.id)
+        if late and call.id not in at.turn.ids:
+            self._ids.stands_for(one.id, call.id, one.intended.tool)
+
+    def _identity(self, one: ClientCall, turn: Turn) -> str:
+        given = one.intended.call.id
+        if given and (given not in turn.ids or self._client.doubles(one)):
+            return given
+        return self._ids.make("call_")
+
+    def _judge_id(self, call: OpenCall, number: int) -> None:
+        if call.id in self._earlier:
+            self._report(REUSED_ID, number, f"id {call.id} was that of a call of an earlier turn", call)
+        if call.id and not USUAL_ID.fullmatch(call.id):
+            message = f"the id has {len(call.id)} characters, or some that other APIs refuse"
+            self._report(ODD_ID, number, message, call)
+
+    @cached_property
+    def _earlier(self) -> frozenset[str]:
+        return earlier_ids(self._client.context.exchange.request)
+
+
+def _with_held(one: ClientCall, entry: Came, piece: str) -> tuple[Came, str]:
+    """An entry and those withheld before it, as one."""
+    held, one.held = one.held, None
+    if held is None:
+        return entry, piece
+    before = json_access.get(held, "function", "arguments")
+    both = came(joined(held, entry.raw) if _has_function(held) and _has_function(entry.raw) else held)
+    return both, (before if isinstance(before, str) else "") + piece
+
+
+def _usual(raw: Json) -> bool:
+    """Whether an entry has the form that clients read."""
+    return isinstance(raw, dict) and (isinstance(raw.get("function"), dict) or not raw.keys() & {"name", "arguments"})
+
+
+def _has_function(entry: Json) -> bool:
+    return isinstance(json_access.get(entry, "function"), dict)
+
+
+def _both_whole(one: Json, other: Json) -> bool:
+    texts = [json_access.get(entry, "function", "arguments") for entry in (one, other)]
+    return all(isinstance(text, str) and is_object(text) for text in texts)

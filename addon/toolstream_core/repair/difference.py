@@ -1,0 +1,52 @@
+"""What a client lacks of the arguments of a call. Knows no protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from toolstream_core.defects.row import Row
+    from toolstream_core.repair.client import ClientCall
+
+
+class Lack(NamedTuple):
+    """What a client lacks of a call's arguments."""
+
+    text: str
+    row: Row | None = None
+    """Why that is not the fragment that came."""
+    stands: bool = False
+    """Whether the fragment is forwarded unchanged all the same."""
+    as_came: bool = False
+    """Whether the client has what came, and nothing else, once it has this."""
+    contradicts: bool = False
+    """Whether the client has other arguments than are meant: nothing is invented, and the fragment is forwarded."""
+
+
+def lack(one: ClientCall, piece: str, *, upto: int | None = None, over: bool = False) -> Lack:
+    """What the client lacks of the arguments, of which `piece` came last.
+
+    `upto`: so many characters had come with the event at hand, and events that wait after it say the rest.
+    `over`: nothing more comes.
+    """
+    if one.text.free:
+        return Lack(piece)
+    intended = one.intended
+    if one.is_in_step(piece) and (intended.is_plain(piece) if piece else one.is_open):
+        return Lack(piece, as_came=True)
+    text, row, stands = intended.text(over=over)
+    has = one.text.text
+    if intended.meaning.cumulative is not None:
+        return (
+            Lack(text[len(has) :], row)
+            if text.startswith(has) and not intended.meaning.stale
+            else Lack(piece, row, contradicts=True)
+        )
+    raw = intended.arguments.text()
+    if upto is not None:
+        came = raw[: max(upto - intended.meaning.begin, 0)]
+        text = came if text.startswith(came) else text
+    if not text.startswith(has):
+        return Lack(piece, row, contradicts=True)
+    more = text[len(has) :]
+    return Lack(more, row, stands, as_came=raw.startswith(text) and one.is_in_step(raw[one.text.size :]))

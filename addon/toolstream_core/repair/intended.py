@@ -1,0 +1,191 @@
+"""The intended call, as far as it is certain: who it is, what it says, what it lacks. Knows no protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.calls.json_grammar import WHITE
+from toolstream_core.calls.json_text import is_object
+from toolstream_core.defects.arguments import NULL_ARGUMENTS, PLACEHOLDER_ARGUMENTS
+from toolstream_core.defects.identity import LATE_ID, LATE_NAME, SPLIT_NAME
+from toolstream_core.repair.meaning import Meaning
+from toolstream_core.repair.reading import HIGH, LONGEST_PLACEHOLDER, Reading, is_placeholder
+from toolstream_core.stages.repair.names import may_grow, plain_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.calls.arguments import ArgumentText
+    from toolstream_core.defects.row import Row
+    from toolstream_core.stages.context import Context
+
+
+class IntendedCall:
+    """One call of the resolver, and what its arguments mean: grows with its fragments, is read at any time."""
+
+    __slots__ = ("_context", "_on", "call", "is_placeholder", "meaning", "settled")
+
+    def __init__(self, call: OpenCall, context: Context, on: Callable[[Row], bool]) -> None:
+        """A call that opens; `on`: whether a row's repair is on."""
+        self.call = call
+        self.meaning = Meaning(call.arguments)
+        self._context = context
+        self._on = on
+        self.is_placeholder: bool | None = None
+        """Whether a first `{}` or `null` stands for what follows; `None` while that is open."""
+        self.settled = False
+        """Whether who it is cannot change any more."""
+
+    # -- what comes
+
+    def came(self, piece: str) -> None:
+        """A fragment came, and is in the call's arguments already."""
+        self.meaning.add(piece, self.call.arguments)
+
+    def settle(self) -> None:
+        """Nothing follows that could change what has come."""
+        self.settled = True
+        self.meaning.settle()
+        if self.is_placeholder is None:
+            self.is_placeholder = False
+
+    # -- who it is
+
+    @property
+    def tool(self) -> str:
+        """The tool that it calls, as the request names it."""
+        return plain_name(self.call.name, self._context.schemas)
+
+    @property
+    def nothing(self) -> bool:
+        """Whether nothing has come that identifies a call; once nothing follows, an id alone does not."""
+        return not ((self.call.id and not self.settled) or self.call.name) and self.call.arguments.empty
+
+    @property
+    def is_id_alone(self) -> bool:
+        """Whether it has an id, and neither a name nor arguments."""
+        return bool(self.call.id) and not self.call.name and self.call.arguments.empty
+
+    @property
+    def waits_for_identity(self) -> bool:
+        """Whether its name or its id may still change, or come."""
+        call, schemas = self.call, self._context.schemas
+        if self.settled:
+            return False
+        if not call.name:
+            return self._on(LATE_NAME)
+        if call.name not in schemas:
+            grows = may_grow(call.name, schemas) if schemas else self._context.patient and call.arguments.empty
+            if grows and (schemas or call.runs.last == next(iter(call.runs))) and self._on(SPLIT_NAME):
+                return True
+        return not call.id and call.arguments.empty and self._on(LATE_ID)
+
+    # -- what it says
+
+    @property
+    def arguments(self) -> ArgumentText:
+        """The intended arguments, as far as they grow by fragments."""
+        return self.meaning.source
+
+    @property
+    def waits_for_text(self) -> bool:
+        """Whether its arguments so far may stand for what follows."""
+        if self.meaning.suspect is not None:
+            return True
+        if self.is_placeholder is not None or not self._on(PLACEHOLDER_ARGUMENTS):
+            return False
+        return self.may_be_placeholder
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether its arguments are longer than what is kept: the rest of them is forwarded unchanged."""
+        return self.call.arguments.truncated or self.arguments.truncated
+
+    @property
+    def is_guessed(self) -> bool:
+        """Whether the last fragment may be another call's."""
+        return not (self.settled or self.call.sure)
+
+    def is_plain(self, piece: str) -> bool:
+        """Whether the arguments are the fragments joined, now that `piece` came."""
+        meaning = self.meaning
+        return meaning.is_inside and meaning.as_it_came and piece[-1:] < HIGH and piece[:1] < HIGH
+
+    def text(self, *, over: bool) -> Reading:
+        """The arguments as far as they are certain; `over`: nothing more comes."""
+        if self.silent:
+            raw = self.call.arguments.text()
+            return Reading("", NULL_ARGUMENTS) if raw.strip(WHITE) else Reading(raw)
+        if self.is_placeholder and self.meaning.may_be_placeholder:
+            return Reading(self.call.arguments.text() if over else "", PLACEHOLDER_ARGUMENTS)
+        return self.meaning.read(over=over)
+
+    @property
+    def silent(self) -> bool:
+        """Whether its arguments are nothing, or `null`."""
+        arguments = self.call.arguments
+        if arguments.empty or arguments.size > LONGEST_PLACEHOLDER:
+            return arguments.empty
+        return arguments.text().strip(WHITE) == "null"
+
+    @property
+    def may_be_placeholder(self) -> bool:
+        """Whether all that came is a `{}` or `null` which may stand for what follows."""
+        return self.meaning.may_be_placeholder and self.tool not in self._context.parameterless
+
+    @property
+    def says_little(self) -> bool:
+        """Whether nothing came, or what may be a placeholder."""
+        return self.call.arguments.empty or self.meaning.may_be_placeholder
+
+    @property
+    def replaces_placeholder(self) -> bool:
+        """Whether its arguments follow a `{}` or `null`."""
+        begin = self.meaning.begin
+        return 0 < begin <= LONGEST_PLACEHOLDER and is_placeholder(self.call.arguments.text()[:begin])
+
+    # -- what it lacks
+
+    @property
+    def half(self) -> bool:
+        """Whether its arguments have begun and are not complete."""
+        return self.call.half and not self.silent
+
+    @property
+    def lacks(self) -> bool:
+        """Whether a part of it is lacking, or all of its arguments, or they may be nothing but a placeholder."""
+        if self.half or (self.silent if self.call.name else not self.nothing):
+            return True
+        return self.is_placeholder is None and self.may_be_placeholder
+
+    def opened_after(self, event: int) -> bool:
+        """Whether it opened after an event, and has no arguments."""
+        return bool(self.call.name) and self.silent and next(iter(self.call.runs)) > event
+
+    @property
+    def may_be_empty(self) -> bool:
+        """Whether the tool may be called without arguments."""
+        return self._context.may_be_empty(self.tool)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is complete once the response has said how it finished: it may do without arguments then."""
+        if self.silent:
+            return self.nothing or self.may_be_empty
+        return self.call.arguments.ended or self.sound or self.call.whole()
+
+    @property
+    def sound(self) -> bool:
+        """Whether what it means is a complete JSON object."""
+        text = self.call.arguments
+        if not text.whole:
+            return self.replaces_placeholder and self.arguments.whole
+        return not text.spilled or is_object(self.text(over=True).text)
+
+    @property
+    def full(self) -> bool:
+        """Whether it is complete although nobody has said that it is over; `{}` may come before the rest."""
+        if not (self.call.name and self.sound):
+            return False
+        return self.text(over=True).text.strip(WHITE) != "{}" or self.tool in self._context.parameterless

@@ -1,0 +1,182 @@
+"""The repair stage of one stream: an event waits until its calls are certain, then the client gets what it lacks."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Final, override
+
+from toolstream_core.model import Kind, Phase
+from toolstream_core.repair.calls import Client
+from toolstream_core.repair.contract import Touched, Waiting
+from toolstream_core.repair.in_step import is_in_step, is_withheld, judge_unseen
+from toolstream_core.repair.policy import LETTER
+from toolstream_core.repair.queue import Queue
+from toolstream_core.stages.repair.repairer import Repairer
+from toolstream_core.stages.stage import Holds, SkippableWhole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from toolstream_core.calls import OpenCall, ResolvedFragment
+    from toolstream_core.model import Event, Fragment, SkippedRun
+    from toolstream_core.repair.contract import ProtocolRepair
+    from toolstream_core.repair.policy import Policy
+    from toolstream_core.stages.context import Context
+    from toolstream_core.wire.frame import Frame
+
+MAX_WAITING: Final = 64
+"""Events that wait before all are let go."""
+
+
+class DifferenceStage(Repairer, Holds, SkippableWhole):
+    """Reports how a stream differs from the intended calls, and sends what the client lacks of them."""
+
+    @override
+    def __init__(self, context: Context, protocol: Callable[[Client], ProtocolRepair], policy: Policy = LETTER) -> None:
+        """`protocol` makes the protocol package's part; `policy`: what the client needs."""
+        super().__init__(context)
+        self.client = Client(context, self.reporter, policy)
+        self.protocol = protocol(self.client)
+        self._queue: Queue[Waiting] = Queue(lambda one: one.event.frame, most=MAX_WAITING, patience=MAX_WAITING)
+        self._ending = False
+        """Whether the body has ended."""
+        self._last: tuple[Event, Sequence[ResolvedFragment]] | None = None
+        """The last event of the body, which lacks its end."""
+
+    @property
+    @override
+    def holding(self) -> bool:
+        return bool(self._queue or self._last or self.protocol.looks or self.client.held)
+
+    @override
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
+        content, frame = event.content, event.frame
+        if frame.trailing and frame.raw.strip() and self._last is None:
+            self._last = event, resolved
+            return ()
+        heard = resolved if self.protocol.hears else ()
+        touched = self._touched([one for one in heard if one.call.kind is Kind.FUNCTION], frame.number)
+        alone = not (self._queue or content.finishes or content.error)
+        if alone and len(touched) == 1 and len(resolved) == 1 and self.protocol.passes(touched[0], frame):
+            return (frame,)
+        waiting = Waiting(event, touched)
+        self.protocol.arrives(waiting)
+        if content.end or content.error:
+            self.client.settle()
+        if not self._queue and not self._waits(waiting, followed=False):
+            self._queue.goes(waiting)
+            frames = self._frames(waiting, None)
+            self._queue.sent()
+            return frames
+        self._queue.add(waiting)
+        if self._queue.too_long:
+            self.client.settle()
+        return self._gone()
+
+    @override
+    def end(self, *, clean: bool) -> Iterable[Frame]:
+        cut: list[Frame] = []
+        out: list[Frame] = []
+        if self._last is not None:
+            frame = self._last[0].frame
+            if self.protocol.is_cut(frame):
+                cut = [frame]
+            else:
+                gone = list(self.take(*self._last))
+                out += [*map(self._context.writer.ended, gone[:-1]), *gone[-1:]]
+        self.client.settle()
+        self._ending = True
+        out += self._gone()
+        kept, added = self.protocol.end(clean=clean, cut=bool(cut))
+        if not (kept or added):
+            return [*out, *cut]
+        rest = [] if added else cut  # half an event gives way to what ends the answer
+        self.audit(self.protocol.last + 1, cut if added else [], [*kept, *added])
+        return [*out[:-1], *map(self._context.writer.ended, out[-1:]), *kept, *added, *rest]
+
+    @override
+    def release(self) -> Iterable[Frame]:
+        held = self._queue.unsent
+        self._queue.clear()
+        last, self._last = self._last, None
+        return [*self.protocol.held(), *held, *([] if last is None else [last[0].frame])]
+
+    @override
+    def needs_every_event(self, call: OpenCall) -> bool:
+        one = self.client.find(call)
+        if not self.client.policy.is_letter:
+            return True
+        if one is None or not one.is_open or self._queue or not call.sure:
+            return True
+        meaning = one.intended.meaning
+        return not (is_in_step(meaning, one.text) or is_withheld(meaning, one.text))
+
+    @override
+    def accepts_any(self, call: OpenCall) -> bool:
+        one = self.client.find(call)
+        if one is None or not one.is_open or self.holding or not self._context.judging:
+            return False
+        return self.client.policy.is_letter and (one.text.free or one.intended.meaning.decided)
+
+    @override
+    def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
+        one = self.client.find(call)
+        if one is not None:
+            for number, piece in enumerate(passed.pieces, passed.first):
+                row = judge_unseen(one.intended.meaning, one.text, piece)
+                if row is not None:
+                    self.report(row, number, row.meaning, call)
+            one.skipped(passed)
+            self.client.turn_of(one).skipped(one)
+        self.protocol.skipped(passed.first + passed.events - 1)
+
+    def _touched(self, resolved: Sequence[ResolvedFragment], number: int) -> list[Touched]:
+        """The fragments of an event. A call gets the arguments of all of them at once, as it has them already."""
+        if len(resolved) == 1:
+            fragment, call = resolved[0]
+            piece = fragment.arguments if isinstance(fragment.arguments, str) else ""
+            return [self._touch(fragment, call, piece, number)]
+        texts: dict[int, str] = {}
+        for fragment, call in resolved:
+            if fragment.phase is Phase.MORE and isinstance(fragment.arguments, str):
+                texts[id(call)] = texts.get(id(call), "") + fragment.arguments
+        return [self._touch(*one, texts.pop(id(one.call), ""), number) for one in resolved]
+
+    def _touch(self, fragment: Fragment, call: OpenCall, piece: str, number: int) -> Touched:
+        one = self.client.find(call) or self.client.call(call, self.protocol.choice(call.choice))
+        who = (call.id, call.name)
+        fresh, one.seen_as = one.seen_as != who, who
+        if fragment.phase is Phase.MORE:
+            one.intended.came(piece)
+            one.text.free = one.text.free or one.intended.is_too_long
+        self.client.turn_of(one).note(one)
+        guess = call.arguments if call.unsure_since == number else None
+        return Touched(fragment, one, call.arguments.size, fresh, guess)
+
+    def _waits(self, first: Waiting, *, followed: bool) -> bool:
+        """Whether what an event says of its calls, or of the turn, may still change."""
+        for part in first.touched:
+            if self.client.waits(part.one):
+                return True
+        return not self._ending and self.protocol.waits(first, self._following(first, 1) if followed else None)
+
+    def _gone(self) -> list[Frame]:
+        """What need not wait any longer."""
+        out: list[Frame] = []
+        for first in self._queue.ready(self._waits):
+            out += self._frames(first, self._following(first, 0))
+        self._queue.sent()
+        return out
+
+    def _frames(self, one: Waiting, following: Waiting | None) -> list[Frame]:
+        """What goes for an event that does not wait any longer."""
+        frames, frame = self.protocol.frames(one, following), one.event.frame
+        if len(frames) != 1 or frames[0] is not frame:
+            self.audit(frame.number, [frame], frames)
+        return frames
+
+    def _following(self, first: Waiting, at: int) -> Waiting | None:
+        """The first event from the `at`-th in the queue on that continues the response after `first`."""
+        ends = bool(first.event.content.finishes)  # after a finish, another one shows nothing
+        rest = islice(self._queue, at, None)
+        return next((one for one in rest if one.goes_on or (one.event.content.finishes and not ends)), None)
