@@ -42,8 +42,8 @@ READING = [
 ]
 GUARDING = [
     "toolstream_core.engine.pipeline:Pipeline.feed",
-    "toolstream_core.proxy.watch:Watch.__init__",
-    "toolstream_core.proxy.watch:Watch.hide",
+    "toolstream_core.proxy.live_response:Watch.__init__",
+    "toolstream_core.proxy.live_response:Watch.hide",
 ]
 
 

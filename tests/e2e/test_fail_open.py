@@ -28,9 +28,9 @@ READING = [
 ]
 GUARDING = [
     "toolstream_core.engine.pipeline:Pipeline.feed",
-    "toolstream_core.proxy.watch:Watch.__init__",
-    "toolstream_core.proxy.watch:Watch._schedule",
-    "toolstream_core.proxy.watch:Watch.hide",
+    "toolstream_core.proxy.live_response:Watch.__init__",
+    "toolstream_core.proxy.live_response:Watch._schedule",
+    "toolstream_core.proxy.live_response:Watch.hide",
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from dataclasses import replace
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import mitmproxy.version
 from mitmproxy import ctx, http
+from mitmproxy.addons.clientplayback import ReplayHandler
 
 from toolstream_core.defects.finish import MISSING_CALLS
 from toolstream_core.defects.row import LIVE
@@ -19,13 +21,10 @@ from toolstream_core.model import ABSENT, Change, Exchange
 from toolstream_core.protocols.provider_error import ErrorKind, kind_of
 from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS, claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
-from toolstream_core.proxy import fault_answers
-from toolstream_core.proxy.delivery_loop import ASKING, FETCHING, WatchedDelivery
-from toolstream_core.proxy.exchange import opens_socket
+from toolstream_core.proxy.delivery import ASKING, FETCHING, WatchedDelivery
+from toolstream_core.proxy.flow_facts import note_fault, opens_socket, provided
 from toolstream_core.proxy.gate import Gate, missing
-from toolstream_core.proxy.provided import provided
-from toolstream_core.proxy.request_ids import is_signed
-from toolstream_core.proxy.resend import resend
+from toolstream_core.proxy.own_ids import is_signed
 from toolstream_core.proxy.socket_layer import order
 from toolstream_core.redact import raised_at
 from toolstream_core.settings import NOTHING
@@ -39,10 +38,38 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Json
     from toolstream_core.protocols.protocol import WireProtocol
+    from toolstream_core.proxy.live_response import Watch
     from toolstream_core.proxy.sockets.relay import SocketRelay
-    from toolstream_core.proxy.watch import Watch
     from toolstream_core.settings import Settings
     from toolstream_core.transit import Ask
+
+
+RESENT = "toolstream_again"
+"""Key in the metadata of flows that toolstream itself makes."""
+
+
+async def resend(flow: http.HTTPFlow, content: bytes, seconds: float, *, path: str = "") -> http.Response:
+    """Make a flow's request once more with other content (and path), through mitmproxy's own way upstream.
+
+    Raises `TimeoutError` after `seconds`, and `ConnectionError` where no answer came.
+    """
+    again = flow.copy()
+    again.response = again.error = None
+    again.request.content = content
+    again.request.path = path or again.request.path
+    again.metadata = {RESENT: True}
+    handler = ReplayHandler(again, ctx.options)
+    try:
+        await asyncio.wait_for(handler.replay(), seconds)
+    finally:
+        for one in handler.transports.values():
+            if one.handler is not None:
+                one.handler.cancel()
+    if again.response is None:
+        raise ConnectionError(again.error.msg if again.error else "no answer")
+    response: http.Response = again.response
+    return response
+
 
 logger = logging.getLogger(__name__)
 
@@ -115,7 +142,7 @@ class Timing:
             said = json.dumps(protocol.error_body(kind_of(status), status)).encode()
             headers = {"content-type": "application/json", **({"retry-after": str(later)} if later else {})}
             flow.response = http.Response.make(status, said, headers)
-            fault_answers.note(flow, pick.fault.spec)
+            note_fault(flow, pick.fault.spec)
             return True
         return False
 

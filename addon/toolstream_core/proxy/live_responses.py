@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from toolstream_core.delivery.schedule import drawn
-from toolstream_core.proxy import fault_answers
-from toolstream_core.proxy.captured import CapturedWatch
-from toolstream_core.proxy.codings import Codings
-from toolstream_core.proxy.exchange import exchange_of, request_json
-from toolstream_core.proxy.kept import KeptWatch
+from toolstream_core.proxy.flow_facts import exchange_of, noted_faults, request_json
 from toolstream_core.proxy.live.recording import Both
-from toolstream_core.proxy.request_ids import answer_ids
+from toolstream_core.proxy.live_response import CapturedWatch, KeptWatch
+from toolstream_core.proxy.own_ids import answer_ids
 from toolstream_core.settings import NOTHING
+from toolstream_core.wire.coding import CodingError, Decoder
 
 if TYPE_CHECKING:
     from mitmproxy import http
@@ -22,10 +21,33 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.proxy.capture import Capture
     from toolstream_core.proxy.live.recording import Recorder
-    from toolstream_core.proxy.reporters import Reporters
+    from toolstream_core.proxy.report import Reporters
     from toolstream_core.proxy.verdicts import Verdicts
     from toolstream_core.settings import Settings
     from toolstream_core.stages.answer_ids import Ids
+
+
+logger = logging.getLogger(__name__)
+
+
+class Codings:
+    """Looks at how the bodies of answers are coded."""
+
+    def __init__(self) -> None:
+        """Nothing has been told."""
+        self._told: set[str] = set()
+
+    def reads(self, response: http.Response) -> bool:
+        """Whether the body's coding can be undone as it comes; why not is told."""
+        try:
+            Decoder(response.headers.get("content-encoding", ""))
+        except CodingError as error:
+            why = str(error)
+            if why not in self._told:
+                self._told.add(why)
+                logger.warning("toolstream forwards responses with this coding unread: %s", why)
+            return False
+        return True
 
 
 class Answers:
@@ -72,7 +94,7 @@ class Answers:
         wanted = self.settings if settings is None else settings
         settings = wanted if delivering and self._codings.reads(flow.response) else NOTHING
         faults = drawn(settings, exchange_of(flow, request), self._begun) if settings.transit else ()
-        picks = [*fault_answers.noted(flow), *(pick for _, pick in faults)]
+        picks = [*noted_faults(flow), *(pick for _, pick in faults)]
         ids = answer_ids(flow, self._ids)
         reporters = self._reporters
         watched = (flow, request, reporters.sinks, reporters.failed, settings, ids, self._begun, picks)

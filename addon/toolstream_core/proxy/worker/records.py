@@ -3,33 +3,180 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
 
+from mitmproxy import ctx
+
+from toolstream_core.engine.decoder import BodyDecoder
+from toolstream_core.engine.framing import BodyFraming
 from toolstream_core.engine.sink import Sink
 from toolstream_core.fixtures import content_of
 from toolstream_core.fixtures.sockets import SOCKET
-from toolstream_core.proxy.exchange import secrets_of
-from toolstream_core.proxy.kept import KeptWatch
+from toolstream_core.protocols.registry import SOCKETS, claiming
+from toolstream_core.proxy.deliveries import RESENT
+from toolstream_core.proxy.flow_facts import opens_socket, secrets_of
+from toolstream_core.proxy.live_response import KeptWatch
 from toolstream_core.proxy.replay import REPLAY
-from toolstream_core.proxy.resend import RESENT
-from toolstream_core.proxy.worker.sent_events import SentEvents, sent_events
 from toolstream_core.redact import HIDDEN, is_secret_header, raised_at, redacted
 from toolstream_core.report.jsonform import record_object
 from toolstream_core.report.layout import Label
 from toolstream_core.report.paint import plain
 from toolstream_core.report.text import EndLines
 from toolstream_core.report.verdict import advice_text, as_marker
+from toolstream_core.wire.event_stream import EventStreamFramer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from mitmproxy import http
+    from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
     from toolstream_core.model import Record
+    from toolstream_core.proxy.live_response import Watch
     from toolstream_core.proxy.verdicts import ToldVerdict
-    from toolstream_core.proxy.watch import Watch
+    from toolstream_core.wire.frame import Frame
+
+
+_MOST_UNREACHED: Final = 8
+"""Servers that are remembered, as what is counted must not grow."""
+_COUNTED: Final = ("requests", "others", "refused", "websockets", "unopened", "answers", "calls")
+
+
+class Tally(Sink):
+    """The addon behind all others: what it counts is `docs/cli.md`'s summary of `toolstream run`."""
+
+    name = "toolstream-tally"
+
+    def __init__(self) -> None:
+        """Nothing has passed."""
+        self._counts: Counter[str] = Counter()
+        self._findings: Counter[str] = Counter()
+        self._changes: Counter[str] = Counter()
+        self._faults: Counter[str] = Counter()
+        self._verdicts: Counter[str] = Counter()
+        self._advice: dict[str, str] = {}
+        self._unreached: dict[str, str] = {}
+
+    def server_connect_error(self, data: ServerConnectionHookData) -> None:
+        """No connection to a server: over TLS, its requests are never seen."""
+        if data.server.address is not None and len(self._unreached) < _MOST_UNREACHED:
+            host, port = data.server.address[:2]
+            self._unreached[f"{host}:{port}"] = data.server.error or "no reason given"
+
+    def request(self, flow: http.HTTPFlow) -> None:
+        """A request came."""
+        if RESENT in flow.metadata or (opens_socket(flow.request) and _is_read(flow)):
+            return
+        self._counts["requests" if claiming(flow.request.path) is not None else "others"] += 1
+
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        """An answer begins."""
+        assert flow.response is not None
+        failed = flow.response.status_code >= 400  # noqa: PLR2004
+        if failed and RESENT not in flow.metadata and claiming(flow.request.path) is not None:
+            self._counts["unopened" if opens_socket(flow.request) else "refused"] += 1
+
+    def websocket_start(self, flow: http.HTTPFlow) -> None:
+        """A WebSocket to an LLM."""
+        if claiming(flow.request.path) is not None:
+            self._counts["websockets"] += 1
+
+    def toolstream_socket_request(self, flow: http.HTTPFlow) -> None:
+        """A request came over a WebSocket."""
+        self.request(flow)
+
+    def listeners(self, watch: Watch) -> Sequence[Sink]:
+        """What reads each answer; what refuses a WebSocket is none."""
+        return () if opens_socket(watch.flow.request) else (self,)
+
+    @override
+    def ended(self, record: Record) -> None:
+        self._counts["answers"] += 1
+        self._counts["calls"] += len(record.calls)
+        self._findings.update(finding.name for finding in record.findings)
+        self._changes.update(record.changes)
+        self._faults.update({fault.spec: min(1, fault.changes) for fault in record.faults})
+
+    def judged(self, told: ToldVerdict) -> None:
+        """Count a verdict, and keep the first advice for each."""
+        outcome = told.verdict.outcome.value
+        self._verdicts[outcome] += 1
+        if told.explained.advice:
+            self._advice.setdefault(outcome, told.explained.advice[0])
+
+    def as_json(self) -> dict[str, Any]:
+        """For the reply."""
+        return {
+            **{name: self._counts[name] for name in _COUNTED},
+            "findings": dict(self._findings),
+            "changes": dict(self._changes),
+            "faults": dict(self._faults),
+            "verdicts": dict(self._verdicts),
+            "advice": self._advice,
+            "unreached": self._unreached,
+        }
+
+
+def _is_read(flow: http.HTTPFlow) -> bool:
+    """Whether a WebSocket is taken apart into requests and answers."""
+    return ctx.options.toolstream_websocket == "read" and any(wire.claims(flow.request.path) for wire in SOCKETS)
+
+
+MAX_EVENTS: Final = 200
+MAX_CHARACTERS: Final = 64 * 1024
+
+
+class SentEvents(NamedTuple):
+    """The events of one answer."""
+
+    events: list[str]
+    """By their numbers; one may have several lines, and what carries no data stands before the event behind it."""
+    truncated: bool
+    """Whether there were more."""
+
+
+def sent_events(body: bytes, content_type: str, content_encoding: str, hide: Callable[[str], str]) -> SentEvents:
+    """The events of a body: of binary messages each the name and the data; all of it where it has no events."""
+    decoder, framing = BodyDecoder(content_encoding), BodyFraming(content_type)
+    data = decoder.decode(body) + decoder.decode(b"") if body else b""
+    opened = framing.open(data, ended=True)
+    if framing.framer is None:
+        return _shortened([hide(data.decode("utf-8", "replace"))] if data else [])
+    frames = [*framing.framer.feed(opened), *framing.framer.feed(b"")]
+    texts = _messages(frames) if isinstance(framing.framer, EventStreamFramer) else _blocks(frames)
+    return _shortened(map(hide, texts))
+
+
+def _messages(frames: Iterable[Frame]) -> Iterator[str]:
+    for frame in frames:
+        if frame.data is not None:
+            yield f"{frame.name} {frame.data.decode('utf-8', 'replace')}"
+
+
+def _blocks(frames: Iterable[Frame]) -> Iterator[str]:
+    before = b""
+    for frame in frames:
+        before += frame.raw
+        if frame.data is not None:
+            yield before.decode("utf-8", "replace").strip()
+            before = b""
+    if before.strip():
+        yield before.decode("utf-8", "replace").strip()
+
+
+def _shortened(texts: Iterable[str]) -> SentEvents:
+    events: list[str] = []
+    left = MAX_CHARACTERS
+    for text in texts:
+        if left <= 0 or len(events) == MAX_EVENTS:
+            return SentEvents(events, truncated=True)
+        events.append(text[:left])
+        left -= len(text)
+    return SentEvents(events, truncated=left < 0)
+
 
 MAX_LINES = 2000
 """Lines of the log that are kept."""

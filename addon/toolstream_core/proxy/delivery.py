@@ -5,24 +5,238 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from typing import TYPE_CHECKING, override
+from collections import deque
+from typing import TYPE_CHECKING, Final, Protocol, override
 
-from toolstream_core.proxy.action_queue import HEARTBEAT, NOWHERE, ActionQueue
-from toolstream_core.proxy.provided import Provided
-from toolstream_core.proxy.saved_chunks import SavedChunks
-from toolstream_core.proxy.steps import Break, Delivery, End
-from toolstream_core.transit import Ask, BreakKind, Cut, Finish, Hold, Send, Wait
+from toolstream_core.proxy.flow_facts import Provided
+from toolstream_core.proxy.live_response import pieces
+from toolstream_core.sockets.saved import close_code
+from toolstream_core.transit import Ask, BreakKind, Cut, EventPlace, Finish, Hold, Send, Wait, repair_cut
 from toolstream_core.wire.form import CONTENT_TYPES, Form
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Sequence
     from typing import Any
 
     from toolstream_core.delivery.schedule import Schedule
     from toolstream_core.fixtures import Chunk
-    from toolstream_core.proxy.steps import Step
-    from toolstream_core.proxy.watch import Watch
+    from toolstream_core.proxy.live_response import Watch
     from toolstream_core.transit import Action
+
+
+NOWHERE = EventPlace(0, 0, has_data=False)
+"""The place of bytes that are no event of the stream."""
+HEARTBEAT = Send(b": keep-alive\n\n", NOWHERE)
+"""A comment, which clients skip."""
+_ACTION: Final = 256
+"""Bytes that an action takes beside its data, about."""
+
+
+class ActionQueue:
+    """The actions that are still to be taken for one answer."""
+
+    def __init__(self, watch: Watch, schedule: Schedule | None) -> None:
+        """`schedule` has the faults of time and transport; without it each piece is simply sent."""
+        self._watch = watch
+        self._schedule = schedule
+        self._actions: deque[Action] = deque()
+        self.waiting = 0
+        """Bytes that the actions take."""
+
+    def __bool__(self) -> bool:
+        """Whether an action is left."""
+        return bool(self._actions)
+
+    def pop(self) -> Action:
+        """The next action."""
+        action = self._actions.popleft()
+        self.waiting -= _size(action)
+        return action
+
+    def add(self, *actions: Action) -> None:
+        """Take actions behind all others."""
+        self._actions.extend(actions)
+        self.waiting += sum(map(_size, actions))
+
+    def add_first(self, action: Action) -> None:
+        """Take an action before all others."""
+        self._actions.appendleft(action)
+        self.waiting += _size(action)
+
+    def take_bytes(self) -> list[bytes]:
+        """What is still to be sent, without the faults, which are over."""
+        held = () if self._schedule is None else self._schedule.release()
+        left = [one for one in (*self._actions, *held) if isinstance(one, Send | Ask)]
+        self._schedule = None
+        self.clear()
+        return [one.raw if isinstance(one, Send) else one.event.frame.raw for one in left]
+
+    def clear(self) -> None:
+        """Nothing is to be done any more."""
+        self._actions.clear()
+        self.waiting = 0
+
+    def hold(self, hold: Hold) -> float | None:
+        """Put what comes behind the next wait of `hold` in front; that wait in seconds, `None` where it is over."""
+        if hold.seconds is not None and hold.seconds <= 0:
+            return None
+        heartbeat = hold.heartbeat or math.inf
+        pause = min(heartbeat, math.inf if hold.seconds is None else hold.seconds)
+        self.add(Hold(None if hold.seconds is None else hold.seconds - pause, hold.heartbeat))
+        if hold.heartbeat is not None and pause == heartbeat:
+            self.add_first(HEARTBEAT)
+        return pause
+
+    def begin(self) -> None:
+        """The headers are about to go."""
+        if self._schedule is not None:
+            self._add_scheduled(self._schedule, self._schedule.begin)
+
+    def read(self, data: bytes) -> None:
+        """Let bytes of a saved answer be read, and send what they become; `b""` is the end."""
+        for piece in pieces(self._watch.stream(data)):
+            self.send(piece)
+
+    def send(self, piece: bytes) -> None:
+        """Send a piece, by way of the faults; `b""` is the end."""
+        schedule = self._schedule
+        if schedule is not None:
+            schedule.rest += piece
+            self._add_scheduled(schedule, lambda: schedule.feed(piece))
+        elif piece:
+            self.add(Send(piece, NOWHERE))
+
+    def _add_scheduled(self, schedule: Schedule, actions: Callable[[], Iterable[Action]]) -> None:
+        """Take the schedule's actions. One that fails is used no more, and what it has taken goes on unchanged."""
+        try:
+            self.add(*actions())
+        except Exception as error:  # noqa: BLE001 - mitmproxy would drop the connection
+            self._schedule = None
+            self.add(*schedule.release())
+            self._watch.failed(error)
+
+    def end(self) -> None:
+        """End the body in order, or as a break where it stops in the middle of a call."""
+        self.send(b"")
+        self._watch.tell_end()
+        if self._watch.half is not None:
+            self.add(repair_cut(self._watch.half.name))
+
+    def end_saved(self, broken: str | None) -> None:
+        """End a saved answer as it was recorded: in order, or as the break `broken`, where no repair mends that."""
+        if broken is None or self._watch.forgives(broken):
+            self.read(b"")
+            self.end()
+        else:
+            how = BreakKind.RESET if self._watch.flow.request.is_http2 else BreakKind.CLOSE
+            self.add(Cut(how, broken, close_code(broken)))
+
+
+def _size(action: Action) -> int:
+    return _ACTION + (len(action.raw) if isinstance(action, Send) else 0)
+
+
+class Break:
+    """The client's connection breaks here."""
+
+    def __init__(self, how: BreakKind, why: str, code: int | None = None) -> None:
+        """`why` is what the flow's error says; `code` is what a WebSocket is closed with, `None` for no close frame."""
+        self.how = how
+        self.why = why
+        self.code = code
+
+
+class End:
+    """The body ends here in order."""
+
+
+type Step = bytes | Break | End | None
+"""What comes next: bytes go, the stream breaks, it ends; `None`: nothing more for what was offered."""
+
+
+class Delivery(Protocol):
+    """One answer's way to the client, step by step."""
+
+    paced: bool
+    """Whether it decides on every piece, not only on how the answer ends."""
+    step: Step
+    """The step that `advance` found."""
+
+    def offer_headers(self) -> None:
+        """The headers are about to go."""
+        ...
+
+    def offer(self, piece: bytes | None) -> None:
+        """A piece of the body is about to go; `None` is the body's end."""
+        ...
+
+    def advance(self) -> bool:
+        """Find the next step; whether that needs no waiting. What it is stands in `step`."""
+        ...
+
+    async def wait(self) -> None:
+        """Wait until `advance` may be asked again."""
+        ...
+
+    @property
+    def pause(self) -> float | None:
+        """For how many seconds `wait` would wait at most, `None` for no known time."""
+        ...
+
+    def left(self) -> None:
+        """The client has gone: nothing is worth waiting for."""
+        ...
+
+    def overflow(self) -> None:
+        """Too much has come while the client waits, and upstream cannot be made to wait: end with an error."""
+        ...
+
+    def forgives(self, message: str) -> bool:
+        """Whether the answer is whole, although upstream's connection broke so."""
+        ...
+
+
+class SavedChunks:
+    """What is still to come of an answer that was saved."""
+
+    def __init__(self, chunks: Iterable[Chunk], speed: float) -> None:
+        """The chunks come `speed` times as fast as they were recorded, at once where it is 0."""
+        self._chunks = deque(chunks)
+        self._speed = speed
+        self._begun: float | None = None
+
+    def __bool__(self) -> bool:
+        """Whether chunks are left."""
+        return bool(self._chunks)
+
+    @property
+    def begun(self) -> bool:
+        """Whether the time of the answer runs."""
+        return self._begun is not None
+
+    def begin(self, now: float) -> None:
+        """The time of the answer runs from `now`, in seconds; only the first call counts."""
+        if self._begun is None:
+            self._begun = now
+
+    @property
+    def due(self) -> float:
+        """When the next chunk is due, on the clock of `begin`."""
+        assert self._begun is not None
+        return self._begun + (self._chunks[0].after / 1000 / self._speed if self._speed else 0.0)
+
+    def extend(self, chunks: Iterable[Chunk]) -> None:
+        """Further chunks have come."""
+        self._chunks.extend(chunks)
+
+    def pop(self) -> bytes:
+        """The next chunk's bytes."""
+        return self._chunks.popleft().data
+
+    def clear(self) -> None:
+        """Nothing more is wanted."""
+        self._chunks.clear()
+
 
 logger = logging.getLogger(__name__)
 

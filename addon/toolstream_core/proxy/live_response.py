@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, override
 
 from toolstream_core.defects.finish import UNTERMINATED_BODY
 from toolstream_core.defects.framing import UNREADABLE_BODY
+from toolstream_core.delivery.sent_bytes import SentBytes
 from toolstream_core.engine.session import Session
-from toolstream_core.proxy.exchange import exchange_of, secrets_of
+from toolstream_core.proxy.flow_facts import exchange_of, noted_faults, secrets_of
 from toolstream_core.redact import redacted
 from toolstream_core.settings import NOTHING, Settings
 from toolstream_core.stages.answer_ids import AnswerIds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from mitmproxy import http
 
@@ -25,7 +28,8 @@ if TYPE_CHECKING:
     from toolstream_core.faults.picker import Picker
     from toolstream_core.model import Json, Record
     from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.proxy.heading import Heading
+    from toolstream_core.proxy.flow_facts import Heading
+    from toolstream_core.proxy.live.recording import Recorder
 
 
 class Watch:
@@ -258,3 +262,194 @@ class Watch:
         if not self._given_up:
             self._given_up = True
             self._on_failure(self, error)
+
+
+class KeptWatch(Watch):
+    """Keeps the bytes as the client gets them, and the record, for the verdict on the client."""
+
+    def __init__(self, *watched: Any) -> None:
+        """`watched` are the arguments of `Watch`."""
+        super().__init__(*watched)
+        self.record: Record | None = None
+        """What the answer was, once it is over."""
+        self.sent: SentBytes | None = None
+        """What the client gets, where that is kept."""
+        self._delivered = False
+        """Whether a delivery says what the client gets."""
+
+    def added(self, piece: bytes) -> None:
+        """What else the client gets, behind the answer, was sent; nothing of the answer's calls."""
+
+    @property
+    def captured(self) -> int | None:
+        """The bytes of upstream's that were captured so far; `None` where the answer is not captured."""
+        return None
+
+    def keep_sent(self) -> None:
+        """Keep what the client gets, from the answer's begin on."""
+        exchange = replace(self.exchange, content_encoding="") if self.rewrites else self.exchange
+        self.sent = SentBytes(exchange, reads_long=self.rewrites)
+
+    @property
+    def differs(self) -> bool:
+        """Whether the client may have got other calls than those of the record."""
+        changed = self.record is None or self.record.changed > 0 or self._given_up
+        return self._delivered or (self.rewrites and changed)
+
+    @override
+    def finish(self, *, broken: str | None = None) -> Record | None:
+        record = super().finish(broken=broken)
+        self.record = self.record or record
+        return record
+
+    @override
+    def told_by_delivery(self) -> Callable[[bytes], None] | None:
+        self._delivered = True
+        if self.sent is None:
+            return None
+        self.sent.reads_long = True
+        return self._keep
+
+    def _keep(self, piece: bytes) -> None:
+        try:
+            if self.sent is not None:
+                self.sent.take(piece)
+        except Exception as error:  # noqa: BLE001 - there is no verdict then, and the client gets its bytes
+            self.sent = None
+            self.failed(error)
+
+    @override
+    def _rewritten(self, chunk: bytes) -> list[bytes]:
+        pieces = super()._rewritten(chunk)
+        if self.sent is not None and not self._delivered:
+            for piece in pieces:
+                self._keep(piece)
+        return pieces
+
+    @override
+    def _read(self, data: bytes, chunks: Sequence[bytes]) -> None:
+        if self.sent is not None and not self._delivered:
+            self._keep(data)
+        super()._read(data, chunks)
+
+
+class CapturedWatch(KeptWatch):
+    """Hands what comes, and what goes where that may be something else, to a recording."""
+
+    def __init__(self, recording: Recorder, *watched: Any) -> None:
+        """`watched` are the arguments of `Watch`."""
+        super().__init__(*watched)
+        self._recording = recording
+        self._broken: str | None = None
+        self._made_here = False
+        """Whether what is read here was made of an answer that the recording has already."""
+        self._came_at = 0.0
+        """When the network read came whose chunks are waiting."""
+        self._take_client = recording.take_client() if self.rewrites else None
+        """Takes what the client gets; nothing does where that is what came."""
+        self._delivery_tells = False
+        """Whether what goes is told as it goes, not as it is made."""
+
+    @override
+    def _rewritten(self, chunk: bytes) -> list[bytes]:
+        if chunk and not self._made_here:
+            self._recording.take_upstream(time.monotonic(), chunk, (len(chunk),))
+        out = super()._rewritten(chunk)
+        if not self._delivery_tells:
+            for piece in out:
+                self.added(piece)
+        return out
+
+    @property
+    @override
+    def _wants_chunks(self) -> bool:
+        return True
+
+    @override
+    def read(self, chunk: bytes) -> None:
+        self._came_at = time.monotonic()
+        super().read(chunk)
+
+    @override
+    def _schedule(self, chunk: bytes) -> None:
+        self._came_at = time.monotonic()
+        super()._schedule(chunk)
+
+    @override
+    def _read(self, data: bytes, chunks: Sequence[bytes]) -> None:
+        if not self._made_here:
+            self._recording.take_upstream(self._came_at, data, list(map(len, chunks)))
+        super()._read(data, chunks)
+
+    @override
+    def told_by_delivery(self) -> Callable[[bytes], None]:
+        self._take_client, self._delivery_tells = self._recording.take_client(), True
+        keep = super().told_by_delivery()
+
+        def both(piece: bytes) -> None:
+            self.added(piece)
+            if keep is not None:
+                keep(piece)
+
+        return both
+
+    @property
+    @override
+    def captured(self) -> int:
+        return self._recording.size
+
+    @override
+    def added(self, piece: bytes) -> None:
+        if self._take_client is not None:
+            self._take_client(time.monotonic(), piece, (len(piece),))
+
+    @override
+    def fetched(self, response: http.Response, request: http.Request) -> None:
+        self._made_here = True
+        self._recording.answered(response, request)
+
+    @override
+    def finish(self, *, broken: str | None = None) -> Record | None:
+        if not self.over:
+            self._broken = broken
+            super().finish(broken=broken)
+        return self.record
+
+    @override
+    def close(self) -> None:
+        self._catch_up()
+        super().close()
+        record = self.record
+        broken = self._broken if record is None else record.broken
+        noted = record is not None and bool(record.notes)
+        timed = not noted_faults(self.flow) and any(pick.touched for pick in self._body.transit)
+        self._recording.end(self.flow, record, broken, differs=noted or timed)
+
+
+type Through = Callable[[bytes], bytes | Iterable[bytes]]
+
+
+def pieces(passed: bytes | list[bytes]) -> list[bytes]:
+    """What goes on, as a list."""
+    return [passed] if isinstance(passed, bytes) else passed
+
+
+def through(watch: Watch, before: bool | Through) -> Through:  # noqa: FBT001 - mitmproxy's own form of it
+    """The stream callable of a flow; one that another addon has set still has its say, after us."""
+    if isinstance(before, bool):
+        return watch.stream
+
+    def both(chunk: bytes) -> bytes | Iterable[bytes]:
+        if not watch.rewrites:
+            watch.stream(chunk)
+            return before(chunk)
+        out = [after for piece in pieces(watch.stream(chunk)) for after in _through_too(before, piece)]
+        return out if chunk else [*out, *_through_too(before, b"")]
+
+    return both
+
+
+def _through_too(before: Through, chunk: bytes) -> list[bytes]:
+    """What another addon's callable makes of a chunk, without what would end the body."""
+    made = before(chunk)
+    return [piece for piece in ([made] if isinstance(made, bytes) else made) if piece]
