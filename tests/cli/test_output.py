@@ -13,7 +13,7 @@ from mitmproxy.exceptions import OptionsError
 
 from tests.conftest import ROOT
 from tests.laws.healthy import streams
-from toolstream_core.cli.check_reports import Reports
+from toolstream_core.cli.check import Reports
 from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.main import main
 from toolstream_core.cli.output import Output, check_outputs

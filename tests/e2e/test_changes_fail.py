@@ -11,7 +11,7 @@ from tests.e2e.harness.changes import chat_ids, fetched, with_empty_ids
 from tests.e2e.harness.lockstep import follow, lockstep
 from tests.e2e.harness.proxies import HERE, Proxies, client, way
 from tests.e2e.harness.samples import openai_chat
-from toolstream_core.cli.launch import door_path
+from toolstream_core.packaged import addon_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +50,7 @@ GUARDING = [
 @pytest.fixture(scope="module")
 def sabotaged(proxies: Proxies) -> Iterator[Mitmdump]:
     """A proxy that mends, in which the functions fail that a request names."""
-    with proxies.make({"toolstream_repair": "safe"}, scripts=(door_path(), HERE / "saboteur.py")) as proxy:
+    with proxies.make({"toolstream_repair": "safe"}, scripts=(addon_script(), HERE / "saboteur.py")) as proxy:
         yield proxy
 
 

@@ -16,9 +16,9 @@ from tests.e2e.harness.script import Answer, Send
 from tests.e2e.harness.socket_server import PATIENCE, Planned, SocketServer
 from tests.e2e.harness.trust import server_context, socket_trust
 from tests.e2e.test_sockets import TWO, messages_of
-from toolstream_core.cli.launch import door_path
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange
+from toolstream_core.packaged import addon_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.e2e
 
 VERSIONS = pytest.mark.parametrize("version", ["h1", "h2"])
-SCRIPTS = (door_path(), HERE / "saboteur.py")
+SCRIPTS = (addon_script(), HERE / "saboteur.py")
 MADE_HERE = [
     "toolstream_core.proxy.deliveries:Timing._fetch",
     "toolstream_core.proxy.delivery:WatchedDelivery._advance",

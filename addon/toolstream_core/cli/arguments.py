@@ -1,4 +1,4 @@
-"""The values that options take. What has to be loaded to check a value is loaded when there is one."""
+"""The values that options take, and options by their old names. Loads what it needs to check a value on demand."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import argparse
 import math
 import re
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from toolstream_core.proxy.option_table import LEVELS
 from toolstream_core.suggest import unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from toolstream_core.model import Json
+
 
 CALLS: Final = "calls:"
 """How a FLOW begins that stands for calls of the client's tools."""
@@ -277,3 +280,44 @@ OF_OPTIONS: Final[dict[str, Any]] = {
     "toolstream_fault": FAULT,
 }
 """The values of the addon's options, where they are not just texts or numbers."""
+
+
+_CAPTURES: Final = {"--capture-when": "--when", "--capture-text": "--text", "--capture-secret": "--secret"}
+RENAMED: Final[dict[str, dict[str, str]]] = {
+    "inspect": {"--dialect": "--protocol"},
+    "extract": {"--only": "--when"},
+    "report": {"--finding": "--select"},
+    "shrink": {"--finding": "--select", "--state": "--resume"},
+    "check": {
+        "--faults": "--case",
+        "--only": "--case",
+        "--json": "--format json --output",
+        "--flow": "",
+        "--call": CALLS,
+    },
+    "run": _CAPTURES,
+    "serve": {**_CAPTURES, "--log": "--level"},
+}
+"""For each command its old options, all of which take a value: the new option, or the prefix of an argument."""
+
+
+def with_new_names(command: str, words: Sequence[str]) -> list[str]:
+    """The words with new options for old ones."""
+    return list(_replaced(RENAMED.get(command, {}), iter(words)))
+
+
+def _replaced(renamed: dict[str, str], words: Iterator[str]) -> Iterator[str]:
+    for word in words:
+        name, joined, value = word.partition("=")
+        new = renamed.get(name)
+        if new is None:
+            yield word
+            continue
+        values = [value] if joined else list(islice(words, 1))
+        if name == "--log" and not {*values} <= {*LEVELS}:  # not a level: the new option of this name
+            yield from (name, *values)
+        elif new.startswith("--"):
+            *before, option = new.split()
+            yield from (*before, "=".join([option, *values]))
+        else:
+            yield from (new + value for value in values)

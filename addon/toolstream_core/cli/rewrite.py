@@ -1,4 +1,4 @@
-"""What `repair` and `fault` share: saved answers rewritten, their changes shown. Knows sources and settings."""
+"""`toolstream repair` and `toolstream fault`: saved streams as the proxy would forward them."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from toolstream_core.redact import redacted
 from toolstream_core.report.layout import counted
 from toolstream_core.report.paint import printable, word
 from toolstream_core.report.summary import fault_line
+from toolstream_core.settings import SettingsError, Words, settings
 from toolstream_core.sources.demo import located
 from toolstream_core.sources.files import STDIN
 from toolstream_core.sources.rewrite import NewBody, pairs, rewritten
@@ -42,7 +43,7 @@ _CONTEXT: Final = 40
 """Characters that `--diff` shows on each side of a change."""
 
 
-def run(args: argparse.Namespace, settings: Settings) -> int:
+def rewrite(args: argparse.Namespace, settings: Settings) -> int:
     """Rewrite IN to OUT. Raises `UsageError`."""
     from toolstream_core.fixtures.atomic import write_atomic
 
@@ -228,3 +229,23 @@ def _flows(stream: BinaryIO, source: str, change: Callable[[Saved], NewBody]) ->
 def words(given: Sequence[str] | None) -> tuple[str, ...]:
     """What an option that may be repeated was given."""
     return tuple(given or ())
+
+
+def repair(args: argparse.Namespace) -> int:
+    """Rewrite the streams and give the exit code."""
+    shapes = words(args.shape)
+    repairs = words(args.repair) or (() if shapes else ("safe",))
+    try:
+        wanted = settings(Words(repair=repairs, shape=shapes))
+    except SettingsError as error:
+        raise UsageError(str(error)) from error
+    return rewrite(args, wanted)
+
+
+def fault(args: argparse.Namespace) -> int:
+    """Rewrite the streams and give the exit code."""
+    try:
+        wanted = settings(Words(fault=tuple(args.specs), seed=args.seed))
+    except SettingsError as error:
+        raise UsageError(str(error)) from error
+    return rewrite(args, wanted)

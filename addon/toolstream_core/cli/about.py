@@ -1,4 +1,4 @@
-"""`toolstream help`."""
+"""`toolstream help`, `version` and `addon-path`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.cli.commands import COMMANDS
 from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.parser import EPILOG
+from toolstream_core.packaged import addon_script
 from toolstream_core.suggest import unknown
+from toolstream_core.version import __version__
 
 if TYPE_CHECKING:
     import argparse
@@ -18,7 +20,7 @@ _PURPOSE: Final = (
 )
 
 
-def run(args: argparse.Namespace) -> int:
+def print_help(args: argparse.Namespace) -> int:
     """Print the help of a command, or the list of commands. Raises `UsageError`."""
     if args.name is None:
         print(help_text())
@@ -45,3 +47,20 @@ def help_text() -> str:
             EPILOG,
         ]
     )
+
+
+def print_version(args: argparse.Namespace) -> int:
+    """Print the version."""
+    del args
+    print(f"toolstream {__version__}")
+    return 0
+
+
+def print_addon_path(args: argparse.Namespace) -> int:
+    """Print the path. Raises `UsageError`."""
+    del args
+    script = addon_script()
+    if not script.is_file():
+        raise UsageError(f"{script} is missing. Install toolstream again")
+    print(script)
+    return 0
