@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 DISCONNECT: Final = "disconnect"
 """The body ends at any byte, with an error of the connection or as if it were complete."""
+LOSING: Final = frozenset({"lost-arguments", "unparsable-data"})
+"""Faults that take arguments away, and not the event by which the call ends."""
 STRIDE: Final = 7919
 """A prime: one step in the list of combinations, so that each is reached once a round."""
 VALUES: Final[tuple[Any, ...]] = (
@@ -109,9 +111,9 @@ def _injected(healthy: Healthy, faults: Sequence[str], calls: int, dice: random.
 
 
 def _intended(healthy: Healthy, faults: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Name and arguments of the calls that the healthy stream has. Calls that lost their arguments have none."""
+    """Name and arguments of the calls that the healthy stream has, and without arguments where these may be lost."""
     calls = [
         (name, canonical(arguments))
         for name, arguments in strict.calls(healthy.dialect, healthy.body, healthy.exchange)
     ]
-    return (*calls, *((name, "{}") for name, _ in calls if "lost-arguments" in faults))
+    return (*calls, *((name, "{}") for name, _ in calls if LOSING & {*faults}))
