@@ -12,7 +12,7 @@ import make_flows
 from toolstream_core.fixtures import load
 from toolstream_core.fixtures.chunks import chunks_of
 from toolstream_core.fixtures.expectation import differences, expect_path, expectation_of, read_expectation
-from toolstream_core.wire.event_stream import MESSAGES, EventStreamFramer
+from toolstream_core.wire.aws_event_stream import MESSAGES, EventStreamFramer
 
 FLOWS = Path(__file__).resolve().parents[1] / "flows"
 FILES = sorted(FLOWS.glob("*.flow"))

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from mitmproxy import http
 
-from toolstream_core.wire.event_stream import MESSAGES, fresh
+from toolstream_core.wire.aws_event_stream import MESSAGES, fresh
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -28,7 +28,7 @@ REWRITING = [
     "toolstream_core.protocols.chat.repair.payload:Payloads.rewritten",
     "toolstream_core.wire.write:SseWriter.rewrite",
     "toolstream_core.engine.chain:Chain.take",
-    "toolstream_core.engine.chain_factory:ChainFactory._chain",
+    "toolstream_core.engine.build:ChainFactory._chain",
 ]
 READING = [
     "toolstream_core.engine.dispatcher:Dispatcher._recognise",
@@ -41,7 +41,7 @@ READING = [
     "toolstream_core.report.text:Lines.found",
 ]
 GUARDING = [
-    "toolstream_core.engine.pipeline:Pipeline.feed",
+    "toolstream_core.engine.session:Pipeline.feed",
     "toolstream_core.proxy.live_response:Watch.__init__",
     "toolstream_core.proxy.live_response:Watch.hide",
 ]

@@ -27,7 +27,7 @@ READING = [
     "toolstream_core.report.text:Lines.ended",
 ]
 GUARDING = [
-    "toolstream_core.engine.pipeline:Pipeline.feed",
+    "toolstream_core.engine.session:Pipeline.feed",
     "toolstream_core.proxy.live_response:Watch.__init__",
     "toolstream_core.proxy.live_response:Watch._schedule",
     "toolstream_core.proxy.live_response:Watch.hide",

@@ -138,7 +138,7 @@ ON_A_SOCKET = [
     "toolstream_core.proxy.live_response:Watch.finish#1",
     "toolstream_core.proxy.delivery:WatchedDelivery._advance#5",
     "toolstream_core.delivery.schedule:Schedule.feed#3",
-    "toolstream_core.engine.pipeline:Pipeline.feed#3",
+    "toolstream_core.engine.session:Pipeline.feed#3",
     "toolstream_core.sockets.lanes:Lanes.asked#1",
     "toolstream_core.sockets.lanes:Lanes.answered#3",
     "toolstream_core.sockets.lines:Messages.line#3",

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import ROOT
+from toolstream_core.engine.dispatcher import MAX_UNRECOGNISED
 from toolstream_core.engine.fast_path.path import MANY
-from toolstream_core.engine.pipeline import Pipeline
-from toolstream_core.engine.recogniser import MAX_UNRECOGNISED
+from toolstream_core.engine.session import Pipeline
 from toolstream_core.engine.stage_set import StageSet
 from toolstream_core.model import Event, Exchange
 from toolstream_core.protocols.registry import PROTOCOLS
@@ -20,7 +20,7 @@ from toolstream_core.wire.whole import WholeFramer
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
-    from toolstream_core.engine.observer import Observer
+    from toolstream_core.engine.sink import Observer
     from toolstream_core.model import Change, SkippedRun
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.wire.frame import Framer

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.registry import SOCKETS
-from toolstream_core.wire.event_stream import MESSAGES, EventStreamFramer, fresh
+from toolstream_core.wire.aws_event_stream import MESSAGES, EventStreamFramer, fresh
 from toolstream_core.wire.sse import SseFramer
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
-from toolstream_core.engine.framing import BodyFraming
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT
@@ -28,6 +27,7 @@ from toolstream_core.sources.rewrite import NewBody, pairs, rewritten
 from toolstream_core.sources.saved import UnreadableError
 from toolstream_core.stages.answer_ids import AnswerIds
 from toolstream_core.transit import repair_cut
+from toolstream_core.wire.body import BodyFraming
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:

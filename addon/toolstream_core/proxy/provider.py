@@ -23,7 +23,7 @@ from toolstream_core.proxy.replay import note
 from toolstream_core.redaction import Redaction, TextMode, known_secrets, redacted_body
 from toolstream_core.synthetic.answers import MODEL, SyntheticProvider, final_text
 from toolstream_core.synthetic.call_specs import CallSpecError, parse_calls
-from toolstream_core.wire import event_stream, json_access
+from toolstream_core.wire import aws_event_stream, json_access
 from toolstream_core.wire.form import CONTENT_TYPES, Form
 from toolstream_core.wire.frame import parse
 
@@ -211,7 +211,7 @@ def framed(payloads: Sequence[Json], form: Form) -> list[bytes]:
         heads = [f"event: {name}\r\n".encode() if isinstance(name, str) else b"" for name in names]
         return [head + b"data: " + piece + b"\r\n\r\n" for head, piece in zip(heads, pieces, strict=True)]
     if form is Form.MESSAGES:
-        return [event_stream.chunk(piece).encode() for piece in pieces]
+        return [aws_event_stream.chunk(piece).encode() for piece in pieces]
     cut = [(b",\r\n" if at else b"[") + piece for at, piece in enumerate(pieces)]
     return [*cut, b"]" if cut else b"[]"]
 

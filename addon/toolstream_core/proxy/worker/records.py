@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
 
 from mitmproxy import ctx
 
-from toolstream_core.engine.decoder import BodyDecoder
-from toolstream_core.engine.framing import BodyFraming
 from toolstream_core.engine.sink import Sink
 from toolstream_core.fixtures import content_of
 from toolstream_core.fixtures.sockets import SOCKET
@@ -26,7 +24,8 @@ from toolstream_core.report.layout import Label
 from toolstream_core.report.paint import plain
 from toolstream_core.report.text import EndLines
 from toolstream_core.report.verdict import advice_text, as_marker
-from toolstream_core.wire.event_stream import EventStreamFramer
+from toolstream_core.wire.aws_event_stream import EventStreamFramer
+from toolstream_core.wire.body import BodyDecoder, BodyFraming
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

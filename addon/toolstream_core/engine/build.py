@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from toolstream_core.stages.stage import Stage
     from toolstream_core.wire.write import Writer
 
+
 LEAK_CODES: Final = frozenset(row.code for row in LEAK)
 
 
