@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import math
 import multiprocessing
 import random
 import sys
 import time
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,16 +17,17 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "addon"), str(ROOT)]
 
 from tests.conftest import shared_dir  # noqa: E402 - the checkout's own modules are run
-from tests.fuzz import cuts, hunt  # noqa: E402
+from tests.fuzz import cuts, hunt, injected, mutate  # noqa: E402
 from tests.fuzz.case import Case, load  # noqa: E402
-from tests.fuzz.corpus import Seed, seeds  # noqa: E402
-from tests.fuzz.laws import LAWS, Seen  # noqa: E402
+from tests.fuzz.corpus import seeds  # noqa: E402
+from tests.fuzz.laws import HARMS, LAWS, Seen  # noqa: E402
 from toolstream_core.model import ABSENT  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SHOWN = 60
+MANY = "many"
 EPILOG = """\
 Examples:
   scripts/fuzz --minutes 2                        everything, for two minutes
@@ -31,6 +35,7 @@ Examples:
   scripts/fuzz --minutes 2 --law nothing-made-whole --law text-goes-out
   scripts/fuzz --replay out/openai-chat/LAW-KIND-MARK.sse    hold one stream to all laws, and show what came of it
   scripts/fuzz --seed 7 --cases 20000             the same streams every time
+  scripts/fuzz --defects 1 --cases 200000         streams with exactly one injected defect each
   scripts/fuzz --cuts --minutes 5                 healthy streams with events of up to 1 MB, in chunks of many sizes
 A failure is written as a body (.sse, .ndjson) and, beside it, a .case with the seed, the law that it breaks,
 why, the request, and what was switched on; at most three of a kind. A body without a .case beside it is
@@ -48,10 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     laws = options.law or list(LAWS)
     if options.replay:
         return max(_replay(load(Path(name)), laws) for name in options.replay)
-    streams = [one for one in seeds(shared_dir()) if not options.dialect or one.dialect in options.dialect]
     out = options.out or ROOT / "fuzz-failures"
     start = time.monotonic()
-    tally = _hunt(options, streams, laws, out)
+    tally = _hunt(options, laws, out)
     _report(tally, time.monotonic() - start, out)
     return 1 if tally.kinds else 0
 
@@ -73,23 +77,39 @@ def _cut(options: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _hunt(options: argparse.Namespace, streams: Sequence[Seed], laws: Sequence[str], out: Path) -> hunt.Tally:
-    if options.cases:
-        drawn = hunt.names(options.seed, 0)
-        return hunt.hunt(streams, (next(drawn) for _ in range(options.cases)), laws, out)
+def _hunt(options: argparse.Namespace, laws: Sequence[str], out: Path) -> hunt.Tally:
+    if options.defects == MANY:
+        streams = [one for one in seeds(shared_dir()) if not options.dialect or one.dialect in options.dialect]
+        make: hunt.Make = partial(mutate.case, streams)
+        source = f"{len(streams)} streams to mutate"
+    else:
+        defects, dialects = int(options.defects), options.dialect or ()
+        make = partial(injected.case, defects, dialects=dialects)
+        source = f"{len(injected.combinations(defects, tuple(dialects)))} combinations of faults and healthy streams"
+    print(f"{source}; Ctrl-C ends the run and reports what was found", flush=True)
     hunt.note_interrupts()
-    print(f"{len(streams)} streams to draw from; Ctrl-C ends the hunt, and what was found is counted", flush=True)
-    return hunt.in_workers(streams, options.seed, options.workers, options.minutes, laws, out)
+    if options.cases:
+        hunt.collect_seldom()
+        made = hunt.cases(make, hunt.until(hunt.names(options.seed, 0), math.inf))
+        return hunt.hunt(islice(made, options.cases), laws, out)
+    return hunt.in_workers(make, options.seed, options.workers, options.minutes, laws, out)
 
 
 def _report(tally: hunt.Tally, seconds: float, out: Path) -> None:
     print(f"{tally.cases} streams in {seconds:.0f} s, {tally.cases / seconds * 60:.0f} a minute")
+    print("streams, and of 10,000 streams:")
+    for name in HARMS:
+        print(f"{_rate(tally, tally.harms[name])} {name}")
     for law in LAWS:
-        print(f"{tally.laws[law]:8} {law}")
+        print(f"{_rate(tally, tally.laws[law])} {law}")
     for kind, count in tally.kinds.most_common(SHOWN):
         print(f"{count:8} {kind}")
     if tally.kinds:
         print(f"written to {out}")
+
+
+def _rate(tally: hunt.Tally, count: int) -> str:
+    return f"{count:8} {count / max(1, tally.cases) * 10_000:8.2f}"
 
 
 def _replay(case: Case, laws: Sequence[str]) -> int:
@@ -121,6 +141,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--workers", type=int, default=2, help="processes (2)")
     parser.add_argument("--dialect", action="append", help="streams of this protocol only; may be repeated")
     parser.add_argument("--cuts", action="store_true", help="cut healthy streams with long events instead")
+    parser.add_argument(
+        "--defects",
+        choices=("1", "2", MANY),
+        default=MANY,
+        help="inject one fault or two into healthy streams, or mutate streams at random (many)",
+    )
     parser.add_argument("--law", action="append", choices=list(LAWS), help="this law only; may be repeated")
     parser.add_argument("--out", type=Path, help="where failures are written (fuzz-failures)")
     parser.add_argument("--replay", nargs="+", metavar="FILE", help="hold these bodies to the laws instead")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "addon"), str(ROOT / "scripts")]
 
-from make_flows import write_or_check  # noqa: E402
+from generated import write_or_check  # noqa: E402
 from toolstream_core.agents import AGENTS, Upstream  # noqa: E402
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "addon"), str(ROOT / "scripts")]
 
-from make_flows import write_or_check  # noqa: E402
+from generated import write_or_check  # noqa: E402
 from tests.laws.healthy import streams  # noqa: E402
 from toolstream_core.clients.deviations import BY_THE_LETTER, ROWS, projects  # noqa: E402
 from toolstream_core.clients.model import AXES, STANDARD  # noqa: E402

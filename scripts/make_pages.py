@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "addon"), str(ROOT / "scripts")]
 
-from make_flows import write_or_check  # noqa: E402
+from generated import write_or_check  # noqa: E402
 from recording import plain, svg  # noqa: E402
 from toolstream_core.checking import table  # noqa: E402
 from toolstream_core.defects.table import ROWS  # noqa: E402

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "addon"), str(ROOT / "scripts")]
 
-from make_flows import write_or_check  # noqa: E402
+from generated import write_or_check  # noqa: E402
 from reportslib import real  # noqa: E402
 from reportslib.models import inspected, proxy  # noqa: E402
 from tests.clients.streams import echoed  # noqa: E402

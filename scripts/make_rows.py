@@ -24,7 +24,7 @@ from mitmproxy.io import FlowWriter
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "addon"), str(ROOT / "scripts")]
 
-from make_flows import write_or_check  # noqa: E402
+from generated import write_or_check  # noqa: E402
 from tests.calls.patterns import patterns  # noqa: E402
 from toolstream_core.defects.table import ROWS  # noqa: E402
 from toolstream_core.engine.session import Session  # noqa: E402

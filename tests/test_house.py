@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 FUNCTION_LINES = 50
 PINS = ("requirements", "tests/clients/locks")
-RECORDED = {"flows", "flowsrc", "streams"}
+RECORDED = {"flows", "streams"}
 MACHINE_PATH = re.compile(r"(?<![\w.}])/(?:root|work|(?:home|Users)/(?!user\b|you\b)\w+)(?:/|\b)")
 
 

@@ -1,6 +1,6 @@
-"""Folders that are no Python code and that the package brings along: saved flows and the pages of defects.
+"""Files that come with the package and are not its modules: saved flows, the pages of defects, the addon's script.
 
-They exist once in the repository. A clone has them beside `addon/`, an installed package has a copy inside it.
+Folders exist once in the repository. A clone has them beside `addon/`, an installed package has a copy inside it.
 """
 
 from __future__ import annotations
@@ -15,3 +15,8 @@ def packaged(folder: str) -> Path:
     """A folder, by its path in the repository."""
     installed = _PACKAGE / folder
     return installed if installed.is_dir() else _PACKAGE.parents[1] / folder
+
+
+def addon_script() -> Path:
+    """The script for `mitmdump -s`: it lies beside the package, in a checkout and when installed."""
+    return _PACKAGE.parent / "toolstream.py"

@@ -13,7 +13,8 @@ from mitmproxy import connection, http
 from mitmproxy.io import FlowWriter
 
 from benchlib.streams import Kind, Load, as_chunk
-from toolstream_core.cli.launch import Mitmdump, door_path
+from toolstream_core.cli.launch import Mitmdump
+from toolstream_core.packaged import addon_script
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +46,7 @@ def measure(folder: Path, streams: int, events: int) -> Lateness:
     _save(saved, load)
     options = {"toolstream_provider": str(saved), "toolstream_provider_repeats": "0", "toolstream_log": "calls"}
     late = Lateness(streams, events)
-    with Mitmdump(options, mode=f"reverse:http://{_HOST}", scripts=[door_path()], confdir=folder) as proxy:
+    with Mitmdump(options, mode=f"reverse:http://{_HOST}", scripts=[addon_script()], confdir=folder) as proxy:
         asyncio.run(_all(proxy.port, streams, load, late))
     return late
 

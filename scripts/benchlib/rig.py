@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchlib import client, upstream
-from toolstream_core.cli.launch import Mitmdump, door_path
+from toolstream_core.cli.launch import Mitmdump
+from toolstream_core.packaged import addon_script
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -47,13 +48,13 @@ class Contender:
 CONTENDERS = {
     "a": Contender("a", "mitmproxy stream=True", _ADDONS / "passthrough.py"),
     "b": Contender("b", "naive split + json.loads", _ADDONS / "naive.py"),
-    "c": Contender("c", "toolstream calls", door_path(), "calls"),
-    "d": Contender("d", "toolstream chunks + jsonl", door_path(), "chunks", jsonl=True),
-    "e": Contender("e", "toolstream calls, repair", door_path(), "calls", repair="safe"),
-    "f": Contender("f", "toolstream calls, fault", door_path(), "calls", fault="empty-id"),
-    "g": Contender("g", "toolstream chunks, repair", door_path(), "chunks", repair="safe"),
-    "h": Contender("h", "toolstream chunks", door_path(), "chunks"),
-    "i": Contender("i", "toolstream chunks, capture", door_path(), "chunks", capture=True),
+    "c": Contender("c", "toolstream calls", addon_script(), "calls"),
+    "d": Contender("d", "toolstream chunks + jsonl", addon_script(), "chunks", jsonl=True),
+    "e": Contender("e", "toolstream calls, repair", addon_script(), "calls", repair="safe"),
+    "f": Contender("f", "toolstream calls, fault", addon_script(), "calls", fault="empty-id"),
+    "g": Contender("g", "toolstream chunks, repair", addon_script(), "chunks", repair="safe"),
+    "h": Contender("h", "toolstream chunks", addon_script(), "chunks"),
+    "i": Contender("i", "toolstream chunks, capture", addon_script(), "chunks", capture=True),
 }
 
 

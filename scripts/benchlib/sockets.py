@@ -14,7 +14,8 @@ from websockets.sync.client import connect
 
 from benchlib.results import ratio
 from benchlib.usage import processor_seconds, resident
-from toolstream_core.cli.launch import Mitmdump, door_path
+from toolstream_core.cli.launch import Mitmdump
+from toolstream_core.packaged import addon_script
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,7 +83,7 @@ def _measured(folder: Path, kind: str, events: Sequence[str], rounds: int) -> li
 
 def _proxy(folder: Path, port: int, options: dict[str, str] | None) -> Mitmdump:
     mode = f"reverse:http://127.0.0.1:{port}"
-    return Mitmdump(options or {}, mode=mode, scripts=[] if options is None else [door_path()], confdir=folder)
+    return Mitmdump(options or {}, mode=mode, scripts=[] if options is None else [addon_script()], confdir=folder)
 
 
 def _ask(port: int, events: Sequence[str]) -> None:

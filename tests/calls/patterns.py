@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolstream_core.model import Exchange
-from toolstream_core.wire.event_stream import CHUNK, MESSAGES, chunk, fresh
+from toolstream_core.wire.aws_event_stream import CHUNK, MESSAGES, chunk, fresh
 
 FOLDER = Path(__file__).parents[1] / "streams"
 PATHS = {

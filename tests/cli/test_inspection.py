@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.cli.inspection import CLEAN, FOUND, UNREADABLE, Inspection
-from toolstream_core.cli.printer import TextPrinter
+from toolstream_core.cli.inspect import CLEAN, FOUND, UNREADABLE, Inspection, TextPrinter
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.sources.files import READABLE

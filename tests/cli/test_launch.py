@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from toolstream_core.cli import launch
-from toolstream_core.cli.launch import Mitmdump, MitmdumpError, door_path, mitmdump_path
+from toolstream_core.cli.launch import Mitmdump, MitmdumpError, mitmdump_path
 from toolstream_core.cli.process_output import Output
+from toolstream_core.packaged import addon_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,8 +53,8 @@ def facts(proxy: Mitmdump) -> dict[str, Any]:
 
 def test_door_is_the_script_beside_the_package() -> None:
     """The addon's entry is found without importing it."""
-    assert door_path().name == "toolstream.py"
-    assert (door_path().parent / "toolstream_core" / "cli" / "launch.py").is_file()
+    assert addon_script().name == "toolstream.py"
+    assert (addon_script().parent / "toolstream_core" / "cli" / "launch.py").is_file()
 
 
 @pytest.mark.parametrize("mode", ["regular", "reverse:http://127.0.0.1:9", "upstream:http://127.0.0.1:9"])

@@ -13,12 +13,12 @@ from mitmproxy.exceptions import OptionsError
 
 from tests.conftest import ROOT
 from tests.laws.healthy import streams
-from toolstream_core.cli.check_reports import Reports
+from toolstream_core.cli.check import Reports
 from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.main import main
 from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.fixtures import load
-from toolstream_core.proxy.outlet import jsonl_outlet
+from toolstream_core.proxy.report import jsonl_outlet
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from toolstream_core.cli.printer import JsonPrinter, TextPrinter
+from toolstream_core.cli.inspect import JsonPrinter, TextPrinter
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange
 from toolstream_core.report.paint import colour

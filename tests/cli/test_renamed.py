@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from toolstream_core.cli.arguments import RENAMED
 from toolstream_core.cli.commands import COMMANDS
 from toolstream_core.cli.main import main, parsed
-from toolstream_core.cli.renamed import RENAMED
 
 FORMS = [
     ("inspect x --dialect gemini", "inspect x --protocol gemini"),

@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 from tests.laws.driven import changed, injected
 from tests.laws.healthy import streams
 from toolstream_core.cli.main import main
-from toolstream_core.cli.rewriting import differing
+from toolstream_core.cli.rewrite import differing
 from toolstream_core.faults.spec import KEYS
 
 if TYPE_CHECKING:

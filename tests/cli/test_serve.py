@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.started import FLOW, environment, toolstream
 from toolstream_core.cli.main import main, parsed
-from toolstream_core.cli.serving import setup_of
+from toolstream_core.cli.serve import setup_of
 from toolstream_core.fixtures import load
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from tests.e2e.harness.client import BrokenOffError
 from tests.e2e.harness.proxies import Proxies, client, way
 from tests.e2e.harness.samples import openai_chat
 from tests.e2e.harness.script import PATIENCE, Answer, Break, Gate, Send, Wait, answer
-from toolstream_core.proxy.capture.locks import YOUNG
+from toolstream_core.proxy.capture.folder import YOUNG
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,7 +12,7 @@ from tests.e2e.harness.changes import streamed
 from tests.e2e.harness.proxies import HERE, Proxies, client, way
 from tests.e2e.harness.samples import MAKERS
 from tests.e2e.harness.script import PATIENCE
-from toolstream_core.cli.launch import door_path
+from toolstream_core.packaged import addon_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +63,7 @@ def capturing(
     """A proxy that captures, and in which functions fail, and its folder."""
     folder = tmp_path_factory.mktemp("captures")
     options = MODES[request.param] | {"toolstream_capture": str(folder)}
-    with proxies.make(options, scripts=(door_path(), HERE / "saboteur.py")) as proxy:
+    with proxies.make(options, scripts=(addon_script(), HERE / "saboteur.py")) as proxy:
         yield proxy, folder
 
 

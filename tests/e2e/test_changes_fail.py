@@ -11,7 +11,7 @@ from tests.e2e.harness.changes import chat_ids, fetched, with_empty_ids
 from tests.e2e.harness.lockstep import follow, lockstep
 from tests.e2e.harness.proxies import HERE, Proxies, client, way
 from tests.e2e.harness.samples import openai_chat
-from toolstream_core.cli.launch import door_path
+from toolstream_core.packaged import addon_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ REWRITING = [
     "toolstream_core.protocols.chat.repair.events:ChatEvents.frames",
     "toolstream_core.wire.write:SseWriter.rewrite",
     "toolstream_core.engine.chain:Chain.take",
-    "toolstream_core.engine.chain_factory:ChainFactory._chain",
+    "toolstream_core.engine.build:ChainFactory._chain",
 ]
 READING = [
     "toolstream_core.engine.dispatcher:Dispatcher._recognise",
@@ -41,16 +41,16 @@ READING = [
     "toolstream_core.report.text:Lines.found",
 ]
 GUARDING = [
-    "toolstream_core.engine.pipeline:Pipeline.feed",
-    "toolstream_core.proxy.watch:Watch.__init__",
-    "toolstream_core.proxy.watch:Watch.hide",
+    "toolstream_core.engine.session:Pipeline.feed",
+    "toolstream_core.proxy.live_response:Watch.__init__",
+    "toolstream_core.proxy.live_response:Watch.hide",
 ]
 
 
 @pytest.fixture(scope="module")
 def sabotaged(proxies: Proxies) -> Iterator[Mitmdump]:
     """A proxy that mends, in which the functions fail that a request names."""
-    with proxies.make({"toolstream_repair": "safe"}, scripts=(door_path(), HERE / "saboteur.py")) as proxy:
+    with proxies.make({"toolstream_repair": "safe"}, scripts=(addon_script(), HERE / "saboteur.py")) as proxy:
         yield proxy
 
 

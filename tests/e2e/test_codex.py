@@ -18,7 +18,7 @@ from tests.e2e.test_sockets import messages_of
 from tests.laws.healthy import Healthy
 from tests.laws.test_laws import injector
 from tests.tables import SHAPES
-from toolstream_core.cli.launch import door_path
+from toolstream_core.packaged import addon_script
 from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
 from toolstream_core.protocols.responses import healthy as responses
 
@@ -73,7 +73,7 @@ def upstream() -> Iterator[SocketServer]:
 @pytest.fixture(scope="module")
 def proxy(proxies: Proxies, upstream: SocketServer) -> Iterator[Mitmdump]:
     """What it is to do comes with the request for a socket."""
-    scripts = (door_path(), Path(mended_options.__file__))
+    scripts = (addon_script(), Path(mended_options.__file__))
     with proxies.make(
         {"toolstream_log": "off"}, mode=f"reverse:http://127.0.0.1:{upstream.port}", scripts=scripts
     ) as one:

@@ -27,10 +27,10 @@ READING = [
     "toolstream_core.report.text:Lines.ended",
 ]
 GUARDING = [
-    "toolstream_core.engine.pipeline:Pipeline.feed",
-    "toolstream_core.proxy.watch:Watch.__init__",
-    "toolstream_core.proxy.watch:Watch._schedule",
-    "toolstream_core.proxy.watch:Watch.hide",
+    "toolstream_core.engine.session:Pipeline.feed",
+    "toolstream_core.proxy.live_response:Watch.__init__",
+    "toolstream_core.proxy.live_response:Watch._schedule",
+    "toolstream_core.proxy.live_response:Watch.hide",
 ]
 
 

@@ -15,7 +15,7 @@ from tests.e2e.harness.script import Answer, Send
 from tests.e2e.test_repaired import AIMED, BEFORE, CALLS, HEALTHY, REPAIRED, SAFE, TWO, comparable
 from tests.laws.test_laws import injector
 from tests.tables import SHAPES
-from toolstream_core.cli.launch import door_path
+from toolstream_core.packaged import addon_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -76,7 +76,7 @@ class Through:
 @pytest.fixture(scope="module")
 def through(proxies: Proxies, secure: Upstream) -> Iterator[Through]:
     """One mitmdump for all, in reverse mode: none of these clients has to be told of a proxy."""
-    scripts = (door_path(), Path(mended_options.__file__))
+    scripts = (addon_script(), Path(mended_options.__file__))
     proxy = proxies.make({"toolstream_log": "off"}, mode=f"reverse:{secure.url}", scripts=scripts)
     proxy.options["toolstream_fault"] = AIMED
     with proxy:

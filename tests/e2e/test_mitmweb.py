@@ -20,7 +20,7 @@ from tests.e2e.harness.changes import with_empty_ids
 from tests.e2e.harness.mitmweb import SECRET, Web, ask, misread
 from tests.e2e.harness.samples import NAME
 from tests.e2e.harness.versions import ROOT, VERSIONS, Version
-from toolstream_core.cli.launch import door_path
+from toolstream_core.packaged import addon_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,7 +117,7 @@ class Console:
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 120, 0, 0))
         program = version.program.with_name("mitmproxy")
-        command = [str(program), "-s", str(door_path()), "--set", f"confdir={confdir}", "-p", "0", *arguments]
+        command = [str(program), "-s", str(addon_script()), "--set", f"confdir={confdir}", "-p", "0", *arguments]
         environment = {**os.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
         self._process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
         os.close(theirs)

@@ -16,9 +16,9 @@ from tests.e2e.harness.script import Answer, Send
 from tests.e2e.harness.socket_server import PATIENCE, Planned, SocketServer
 from tests.e2e.harness.trust import server_context, socket_trust
 from tests.e2e.test_sockets import TWO, messages_of
-from toolstream_core.cli.launch import door_path
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange
+from toolstream_core.packaged import addon_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.e2e
 
 VERSIONS = pytest.mark.parametrize("version", ["h1", "h2"])
-SCRIPTS = (door_path(), HERE / "saboteur.py")
+SCRIPTS = (addon_script(), HERE / "saboteur.py")
 MADE_HERE = [
-    "toolstream_core.proxy.timing:Timing._fetch",
-    "toolstream_core.proxy.delivery_loop:WatchedDelivery._advance",
-    "toolstream_core.proxy.saved_chunks:SavedChunks.extend",
-    "toolstream_core.proxy.action_queue:ActionQueue.read",
+    "toolstream_core.proxy.deliveries:Timing._fetch",
+    "toolstream_core.proxy.delivery:WatchedDelivery._advance",
+    "toolstream_core.proxy.delivery:SavedChunks.extend",
+    "toolstream_core.proxy.delivery:ActionQueue.read",
 ]
 ON_THE_WAY = [
-    "toolstream_core.proxy.delivery_loop:WatchedDelivery._advance",
+    "toolstream_core.proxy.delivery:WatchedDelivery._advance",
     "toolstream_core.delivery.schedule:Schedule.begin",
     "toolstream_core.delivery.schedule:Schedule.feed",
-    "toolstream_core.proxy.timing:Timing._close",
+    "toolstream_core.proxy.deliveries:Timing._close",
 ]
 
 
@@ -134,11 +134,11 @@ ON_A_SOCKET = [
     "toolstream_core.proxy.sockets.answer:SocketAnswer.take#3",
     "toolstream_core.proxy.sockets.answer:SocketAnswer.advance#4",
     "toolstream_core.proxy.sockets.answer:SocketAnswer.end#1",
-    "toolstream_core.proxy.watch:Watch.stream#3",
-    "toolstream_core.proxy.watch:Watch.finish#1",
-    "toolstream_core.proxy.delivery_loop:WatchedDelivery._advance#5",
+    "toolstream_core.proxy.live_response:Watch.stream#3",
+    "toolstream_core.proxy.live_response:Watch.finish#1",
+    "toolstream_core.proxy.delivery:WatchedDelivery._advance#5",
     "toolstream_core.delivery.schedule:Schedule.feed#3",
-    "toolstream_core.engine.pipeline:Pipeline.feed#3",
+    "toolstream_core.engine.session:Pipeline.feed#3",
     "toolstream_core.sockets.lanes:Lanes.asked#1",
     "toolstream_core.sockets.lanes:Lanes.answered#3",
     "toolstream_core.sockets.lines:Messages.line#3",

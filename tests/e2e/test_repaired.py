@@ -20,11 +20,11 @@ from tests.laws import strict
 from tests.laws.healthy import PING, TIME, WEATHER, Healthy, streams
 from tests.laws.test_laws import ALL_PAIRS, CANNOT, injector
 from tests.tables import INJECTORS, SHAPES
-from toolstream_core.cli.launch import door_path
 from toolstream_core.defects.row import LIVE, Safety
 from toolstream_core.defects.table import ROWS
 from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.presets import PRESETS
+from toolstream_core.packaged import addon_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -123,7 +123,7 @@ class Through:
 def shared(proxies: Proxies, secure: Upstream, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Through]:
     """One mitmdump for all: defects and presets wait for their models, repairs and shapes come with the requests."""
     path = tmp_path_factory.mktemp("told") / "ends"
-    scripts = (door_path(), Path(mended_options.__file__))
+    scripts = (addon_script(), Path(mended_options.__file__))
     with contextlib.closing(Ends(path)) as ends:
         proxy = proxies.make({"toolstream_jsonl": str(path), "toolstream_log": "off"}, scripts=scripts)
         proxy.options["toolstream_fault"] = AIMED

@@ -12,7 +12,7 @@ from tests.e2e.harness.changes import fetched, streamed
 from tests.e2e.harness.proxies import HERE, client, way
 from tests.e2e.harness.samples import openai_chat
 from tests.e2e.harness.script import Answer, Send
-from toolstream_core.cli.launch import door_path
+from toolstream_core.packaged import addon_script
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ def test_only_the_response_that_finds_no_room_is_given_up(proxies: Proxies, plai
     sample = openai_chat("call_1", "Bern")
     chunk = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "word " * (MIB // 5)}}]}
     event = b"data: " + json.dumps(chunk).encode() + b"\n\n"
-    scripts = (door_path(), HERE / "slow_disk.py")
+    scripts = (addon_script(), HERE / "slow_disk.py")
     with proxies.make({"toolstream_capture": str(captures)}, scripts=scripts, env={PIPE: str(pipe)}) as proxy:
         plan = plain.plan(Answer((Send(event),) * (LONG // MIB)))
         with client("h1", way(proxy, plain)) as connection:

@@ -17,7 +17,7 @@ from tests.e2e.test_sockets import NO_MESSAGES, ends
 from tests.e2e.test_sockets import messages_of as events_of
 from tests.laws.test_laws import injector
 from tests.tables import SHAPES
-from toolstream_core.cli.launch import door_path
+from toolstream_core.packaged import addon_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,7 +64,7 @@ class Through:
 @pytest.fixture(scope="module")
 def through(proxies: Proxies) -> Iterator[Through]:
     """One mitmdump for all; what it is to do comes with the request for a socket."""
-    scripts = (door_path(), Path(mended_options.__file__))
+    scripts = (addon_script(), Path(mended_options.__file__))
     with SocketServer() as upstream:
         mode = f"reverse:http://127.0.0.1:{upstream.port}"
         with proxies.make({"toolstream_log": "off"}, mode=mode, scripts=scripts) as proxy:

@@ -17,7 +17,7 @@ from tests.e2e.harness.proxies import HERE, client, way
 from tests.e2e.harness.samples import openai_chat
 from tests.e2e.harness.soon import soon
 from tests.e2e.harness.versions import VERSIONS, Version
-from toolstream_core.cli.launch import door_path
+from toolstream_core.packaged import addon_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -163,7 +163,7 @@ def test_the_standard_library_is_the_part_that_mitmproxy_uses(
 ) -> None:
     """A standalone mitmproxy carries only those modules that it imports itself."""
     alone = loaded(proxies, version, secure, tmp_path / "alone", HERE / "pass_on.py")
-    ours = loaded(proxies, version, secure, tmp_path / "ours", door_path())
+    ours = loaded(proxies, version, secure, tmp_path / "ours", addon_script())
     assert "toolstream_core.proxy.addon" in ours
     more = {name for name in ours - alone if not name.startswith("toolstream")}
     assert {name for name in more if name.partition(".")[0] in sys.stdlib_module_names} == set()

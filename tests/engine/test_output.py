@@ -11,8 +11,8 @@ import pytest
 from tests.laws.healthy import Healthy, streams
 from tests.tables import SHAPES
 from toolstream_core.defects.framing import COMMENT_AS_DATA, EMPTY_DATA, UNTERMINATED_EVENT
+from toolstream_core.engine.build import ChainFactory
 from toolstream_core.engine.chain import Chain
-from toolstream_core.engine.chain_factory import ChainFactory
 from toolstream_core.engine.fast_path.quiet_frames import QuietFrames
 from toolstream_core.engine.fast_path.skipper import Skipper
 from toolstream_core.engine.record_builder import RecordBuilder

@@ -10,22 +10,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import ROOT
+from tests.proxy.flows import response_bodies
+from toolstream_core.engine.dispatcher import MAX_UNRECOGNISED
 from toolstream_core.engine.fast_path.path import MANY
-from toolstream_core.engine.pipeline import Pipeline
-from toolstream_core.engine.recogniser import MAX_UNRECOGNISED
+from toolstream_core.engine.session import Pipeline
 from toolstream_core.engine.stage_set import StageSet
 from toolstream_core.model import Event, Exchange
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.wire.whole import WholeFramer
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from toolstream_core.calls import OpenCall
-    from toolstream_core.engine.observer import Observer
+    from toolstream_core.engine.sink import Observer
     from toolstream_core.model import Change, SkippedRun
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.wire.frame import Framer
 
-FLOWSRC = sorted((ROOT / "scripts" / "flowsrc").glob("*.txt"))
+FLOWS = sorted((ROOT / "flows").glob("*.flow"))
 CHUNK = (
     b'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}\n\n'
 )
@@ -99,11 +102,11 @@ def test_arbitrary_bytes(chunks: list[bytes], content_type: str, coding: str) ->
     assert line.error is None
 
 
-@pytest.mark.parametrize("source", FLOWSRC, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FLOWS, ids=lambda path: path.stem)
 @given(data=st.data())
-def test_mutated_streams(source: object, data: st.DataObject) -> None:
+def test_mutated_streams(path: Path, data: st.DataObject) -> None:
     """Healthy streams with bytes changed, dropped and doubled, cut anywhere, raise nothing."""
-    body = bytearray(source.read_bytes())  # type: ignore[attr-defined]
+    body = bytearray(response_bodies(path)[0])
     for _ in range(data.draw(st.integers(0, 6))):
         at = data.draw(st.integers(0, len(body) - 1))
         body[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))

@@ -13,7 +13,7 @@ from tests.laws.driven import injected
 from tests.laws.healthy import Healthy
 from toolstream_core.engine.session import Session
 from toolstream_core.settings import SAFE, Settings
-from toolstream_core.wire.event_stream import fresh
+from toolstream_core.wire.aws_event_stream import fresh
 from toolstream_core.wire.numbers import Written
 
 if TYPE_CHECKING:

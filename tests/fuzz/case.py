@@ -42,6 +42,8 @@ class Case:
     """What the mutations and the cuts were drawn from."""
     origin: str = ""
     """What was mutated, and how."""
+    intended: tuple[tuple[str, str], ...] = ()
+    """Name and arguments (canonical JSON) of each call that the provider meant; empty where that is unknown."""
 
     @property
     def exchange(self) -> Exchange:
@@ -81,6 +83,7 @@ def load(path: Path) -> Case:
     body = beside.with_suffix(SUFFIXES.get(said["content_type"], ".sse")).read_bytes()
     given = {key: said[key] for key in Case.__dataclass_fields__ if key in said}
     given |= {"repair": tuple(said["repair"]), "shape": tuple(said["shape"])}
+    given["intended"] = tuple((name, arguments) for name, arguments in said.get("intended", ()))
     if said["request"] == ABSENT_TEXT:
         given["request"] = ABSENT
     return Case(**given, body=body)

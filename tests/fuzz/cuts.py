@@ -10,7 +10,6 @@ from inspect import signature
 from itertools import accumulate, pairwise, product
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from toolstream_core.engine.framing import BodyFraming
 from toolstream_core.engine.session import Session
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
@@ -20,7 +19,8 @@ from toolstream_core.report.jsonl import JsonLines
 from toolstream_core.report.layout import Label
 from toolstream_core.report.text import EndLines, Lines
 from toolstream_core.settings import NOTHING, SAFE, Settings
-from toolstream_core.wire.event_stream import chunk, fresh
+from toolstream_core.wire.aws_event_stream import chunk, fresh
+from toolstream_core.wire.body import BodyFraming
 from toolstream_core.wire.form import CONTENT_TYPES, Form
 
 if TYPE_CHECKING:

@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tests.fuzz import mutate
 from tests.fuzz.case import Case, save
-from tests.fuzz.laws import LAWS, Seen
+from tests.fuzz.laws import HARMS, LAWS, Seen
 from toolstream_core.model import ABSENT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from tests.fuzz.corpus import Seed
+    type Make = Callable[[str], Case | None]
+    """Makes the case of a name."""
 
 SHRINK_SECONDS = 6.0
 KEPT = 2
@@ -68,13 +69,17 @@ def broken(case: Case, laws: Iterable[str] = tuple(LAWS)) -> Iterator[Broken]:
 
 
 def shrunk(case: Case, one: Broken) -> Case:
-    """A smaller case that breaks the law of `one` in the same way: events and bytes taken out as long as it does."""
+    """A smaller case that breaks the law of `one` in the same way: events and bytes taken out as long as it does.
+
+    With the intended calls, a case stays as it is: what is left of a stream intends other calls.
+    """
     until = time.monotonic() + SHRINK_SECONDS
 
     def still(smaller: Case) -> bool:
         return any(other.complaint == one.complaint for other in broken(smaller, [one.law]))
 
     for plainer in (
+        {"intended": ()},
         {"request": ABSENT},
         {"path": ""},
         {"broken": None},
@@ -85,6 +90,8 @@ def shrunk(case: Case, one: Broken) -> Case:
         smaller = replace(case, **plainer)
         if smaller != case and still(smaller):
             case = smaller
+    if case.intended:
+        return case
     blocks = mutate.split(case.body)
     size = max(1, len(blocks) // 2)
     while size and time.monotonic() < until:
@@ -105,6 +112,8 @@ class Tally:
     """What came of so many cases."""
 
     cases: int = 0
+    harms: Counter[str] = field(default_factory=Counter)
+    """Streams with a harm of each group of `HARMS`."""
     laws: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     files: list[str] = field(default_factory=list)
@@ -112,20 +121,27 @@ class Tally:
     def add(self, other: Tally) -> None:
         """Take another one in."""
         self.cases += other.cases
+        self.harms += other.harms
         self.laws += other.laws
         self.kinds += other.kinds
         self.files += other.files
 
 
-def hunt(seeds: Sequence[Seed], names: Iterable[str], laws: Sequence[str], out: Path | None) -> Tally:
-    """Hold each named case to the laws; what breaks one is made small and written to `out`."""
+def cases(make: Make, names: Iterable[str]) -> Iterator[Case]:
+    """The named cases, as far as there is one of each name."""
+    return (case for case in map(make, names) if case is not None)
+
+
+def hunt(cases: Iterable[Case], laws: Sequence[str], out: Path | None) -> Tally:
+    """Hold each case to the laws; what breaks one is made small and written to `out`."""
     tally = Tally()
-    for name in names:
-        case = mutate.case(seeds, name)
+    for case in cases:
         tally.cases += 1
         found: dict[str, Broken] = {}
         for one in broken(case, laws):
             found.setdefault(one.complaint, one)
+        broke = {one.law for one in found.values()}
+        tally.harms.update(name for name, guards in HARMS.items() if broke & guards)
         for complaint, one in found.items():
             tally.laws[one.law] += 1
             tally.kinds[complaint] += 1
@@ -169,18 +185,23 @@ def until(drawn: Iterator[str], end: float) -> Iterator[str]:
         yield next(drawn)
 
 
-def in_workers(seeds: Sequence[Seed], seed: str, workers: int, minutes: float, laws: Sequence[str], out: Path) -> Tally:
+def in_workers(make: Make, seed: str, workers: int, minutes: float, laws: Sequence[str], out: Path) -> Tally:
     """So many minutes in so many processes, or until an interrupt of all of them."""
     end = time.monotonic() + 60 * minutes
     total = Tally()
     with multiprocessing.get_context("fork").Pool(workers) as pool:
-        jobs = [pool.apply_async(_work, (seeds, seed, worker, end, laws, out)) for worker in range(workers)]
+        jobs = [pool.apply_async(_work, (make, seed, worker, end, laws, out)) for worker in range(workers)]
         for job in jobs:
             total.add(job.get())
     return total
 
 
-def _work(seeds: Sequence[Seed], seed: str, worker: int, end: float, laws: Sequence[str], out: Path) -> Tally:
+def _work(make: Make, seed: str, worker: int, end: float, laws: Sequence[str], out: Path) -> Tally:
+    collect_seldom()
+    return hunt(cases(make, until(names(seed, worker), end)), laws, out)
+
+
+def collect_seldom() -> None:
+    """Spare the garbage collector's time, which is otherwise a quarter of it all."""
     gc.freeze()
-    gc.set_threshold(100_000)  # the collector would otherwise take a quarter of the time
-    return hunt(seeds, until(names(seed, worker), end), laws, out)
+    gc.set_threshold(100_000)

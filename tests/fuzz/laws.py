@@ -258,6 +258,31 @@ def no_call_lost(seen: Seen) -> Iterator[str]:
             yield f"lost: {call.name}({call.text})"
 
 
+def nothing_completed_wrongly(seen: Seen) -> Iterator[str]:
+    """A call that the client has complete is an intended one, or the provider sent it so. Needs the intended calls."""
+    if not seen.case.intended:
+        return
+    known = {value for _, value in seen.case.intended} | _complete(seen.raw) | _complete(seen.raw_closed)
+    for value in sorted(_complete(seen.changed) - known):
+        yield f"completed: {value}"
+
+
+def no_intended_call_lost(seen: Seen) -> Iterator[str]:
+    """An intended call that a plain client has complete from the raw bytes is sent. Needs the intended calls."""
+    values = {value for _, value in seen.case.intended}
+    for value in sorted(values & _complete(seen.raw) - _complete(seen.changed)):
+        yield f"lost: {value}"
+
+
+def _complete(plain: Plain) -> set[str]:
+    """The arguments of the calls that a plain client can run; it takes no arguments at all for `{}`."""
+    return {
+        "{}" if call.value is None else canonical(call.value)
+        for call in plain.calls.values()
+        if call.name and (call.value is not None or (call.over and not call.text.strip()))
+    }
+
+
 def calls_mean_the_same(seen: Seen) -> Iterator[str]:
     """What is read of the mended bytes is what is read of the raw ones."""
     if not seen.safe or not seen.on.repairs_row or seen.on.names & MEANT_BY_REPAIR:
@@ -458,7 +483,9 @@ LAWS: dict[str, Law] = {
         no_exception_however_cut,
         nothing_made_whole,
         nothing_made_over,
+        nothing_completed_wrongly,
         no_call_lost,
+        no_intended_call_lost,
         text_goes_out,
         text_stays_before_calls,
         nothing_joins_a_cut_frame,
@@ -471,3 +498,12 @@ LAWS: dict[str, Law] = {
         mended_stays,
     )
 }
+
+HARMS: dict[str, frozenset[str]] = {
+    "exceptions": frozenset({"no-exception", "no-exception-however-cut"}),
+    "calls completed that were not": frozenset(
+        {"nothing-made-whole", "nothing-made-over", "nothing-completed-wrongly", "complete-is-honest"}
+    ),
+    "calls or text lost": frozenset({"no-call-lost", "no-intended-call-lost", "text-goes-out"}),
+}
+"""What laws guard against that costs users most: streams that break any of a group are counted."""

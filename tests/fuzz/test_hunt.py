@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections import deque
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from tests.fuzz import mutate
 from tests.fuzz.case import Case, load, save
 from tests.fuzz.corpus import seeds
 from tests.fuzz.hunt import Broken, broken, names, note_interrupts, shrunk, until
-from tests.fuzz.laws import LAWS
+from tests.fuzz.laws import HARMS, LAWS
 from toolstream_core.model import ABSENT
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,6 +48,7 @@ def test_a_case_is_drawn_the_same_every_time() -> None:
 def test_a_case_is_written_and_read(tmp_path: Path, request_body: object) -> None:
     """With all that was switched on."""
     case = Case("ollama", b"{}\n\xff", "application/x-ndjson", "/api/chat", request_body, ("safe",), ("crlf",), "reset")
+    case = replace(case, intended=(("f", "{}"),))
     assert load(save(case, tmp_path / "x", why="it was so")) == case
     (tmp_path / "y.sse").write_bytes(b"data: x")
     assert load(tmp_path / "y.sse").repair == ("safe",)
@@ -58,6 +60,9 @@ def test_what_breaks_a_law_is_made_small(monkeypatch: pytest.MonkeyPatch) -> Non
     case = Case("openai-chat", b'data: {"choices":[]}\n\n' * 9 + b"data: [DONE]\n\n", request={}, shape=("crlf",))
     small = shrunk(case, Broken("no-exception", "seen"))
     assert (small.body, small.request, small.shape) == (b"data: [DONE]\n\n", ABSENT, ())
+    monkeypatch.setitem(LAWS, "no-exception", lambda seen: ["seen"] if seen.case.intended else [])
+    known = replace(case, intended=(("f", "{}"),))
+    assert shrunk(known, Broken("no-exception", "seen")).body == case.body
 
 
 def test_an_interrupt_ends_workers_that_are_started_just_then() -> None:
@@ -96,3 +101,21 @@ def test_an_interrupt_ends_the_hunt_and_what_was_found_is_counted(tmp_path: Path
         told = process.stdout.read()
     assert process.returncode == 0
     assert re.match(r"\d+ streams in \d+ s", told)
+
+
+def test_the_rates_of_streams_with_one_defect_are_printed() -> None:
+    """Exceptions, calls completed that were not, calls or text lost, and each law."""
+    command = [
+        sys.executable,
+        str(ROOT / "scripts" / "fuzz.py"),
+        "--defects",
+        "1",
+        "--cases",
+        "20",
+        "--dialect",
+        "ollama",
+    ]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    lines = [line.split(maxsplit=2) for line in result.stdout.splitlines()[3:]]
+    assert lines == [["0", "0.00", name] for name in (*HARMS, *LAWS)]
+    assert result.stdout.splitlines()[1].startswith("20 streams in ")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.fuzz.case import Case
@@ -38,6 +40,7 @@ EMPTY = chunk('{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}')
 TEXT = chunk('{"content":"Let me look."}')
 FINISH = chunk("{}", '"tool_calls"')
 DONE = b"data: [DONE]\n\n"
+INTENDED = (("f", '{"a": 1}'),)
 
 
 def case(body: bytes, healthy: Healthy = CHAT) -> Case:
@@ -45,9 +48,16 @@ def case(body: bytes, healthy: Healthy = CHAT) -> Case:
     return Case(healthy.dialect, body, healthy.exchange.content_type, healthy.exchange.path)
 
 
-def pretended(body: bytes, out: bytes, *rows: str, healthy: Healthy = CHAT, told: tuple[str, ...] = ()) -> Seen:
+def pretended(
+    body: bytes,
+    out: bytes,
+    *rows: str,
+    healthy: Healthy = CHAT,
+    told: tuple[str, ...] = (),
+    intended: tuple[tuple[str, str], ...] = (),
+) -> Seen:
     """As if safe repairs had made `out` of `body`, and had told a change for `rows` and the findings `told`."""
-    seen = Seen(case(body, healthy))
+    seen = Seen(replace(case(body, healthy), intended=intended))
     record = read_body([body], seen.case.exchange)
     assert record is not None
     record.findings = [Finding("TS000", name, Severity.NOTE, 0, None, "") for name in told]
@@ -76,6 +86,8 @@ def test_healthy_streams_keep_every_law(law: str, healthy: Healthy) -> None:
         ("nothing-made-whole", pretended(HEADER + PART + FINISH, HEADER + EMPTY + FINISH, "x")),
         ("nothing-made-over", pretended(HEADER + PART, HEADER + PART + FINISH + DONE, "x")),
         ("no-call-lost", pretended(HEADER + PART + REST + FINISH, HEADER + PART + FINISH, "x")),
+        ("nothing-completed-wrongly", pretended(HEADER + PART, HEADER + EMPTY, "x", intended=INTENDED)),
+        ("no-intended-call-lost", pretended(HEADER + PART + REST, HEADER + PART, "x", intended=INTENDED)),
         ("text-goes-out", pretended(TEXT + HEADER, HEADER, "x")),
         ("text-goes-out", pretended(TEXT + HEADER, TEXT + TEXT + HEADER, "x")),
         ("text-stays-before-calls", pretended(TEXT + HEADER, HEADER + TEXT, "x")),

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.registry import SOCKETS
-from toolstream_core.wire.event_stream import MESSAGES, EventStreamFramer, fresh
+from toolstream_core.wire.aws_event_stream import MESSAGES, EventStreamFramer, fresh
 from toolstream_core.wire.sse import SseFramer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 type Payload = dict[str, Any]
 
@@ -44,6 +48,14 @@ class Wanted(NamedTuple):
 WEATHER = Wanted("call_a1", "get_weather", ('{"ci', 'ty":"Os', "lo 😀", '\\nsouth"}'))
 TIME = Wanted("call_b2", "get_time", ('{"zone"', ':"UT', 'C"}'))
 PING = Wanted("call_c3", "ping", ("{}",))
+
+
+class Calls(NamedTuple):
+    """The calls that the streams are made of. `ping` has no arguments."""
+
+    weather: Wanted = WEATHER
+    time: Wanted = TIME
+    ping: Wanted = PING
 
 
 def whole(call: Wanted) -> Wanted:
@@ -158,20 +170,22 @@ def _interleaved(one: list[Payload], other: list[Payload]) -> list[Payload]:
     return [entry for at in range(longest) for entries in (one, other) for entry in entries[at : at + 1]]
 
 
-def _chat_streams() -> dict[str, bytes]:
-    weather, time = _entries(0, WEATHER, header=True), _entries(1, TIME, header=True)
+def _chat_streams(calls: Calls) -> dict[str, bytes]:
+    weather, time = _entries(0, calls.weather, header=True), _entries(1, calls.time, header=True)
     return {
         "fragments": _chat(*_one_by_one(*weather)),
         "fragments of two": _chat(*_one_by_one(*weather, *time), text="Let me look."),
-        "arguments in the header": _chat(*_one_by_one(*_entries(0, WEATHER, header=False))),
-        "whole": _chat(_entries(0, whole(WEATHER), header=False)),
-        "whole, two": _chat(_entries(0, whole(WEATHER), header=False), _entries(1, whole(TIME), header=False)),
-        "two in one event": _chat(
-            [*_entries(0, whole(WEATHER), header=False), *_entries(1, whole(TIME), header=False)]
+        "arguments in the header": _chat(*_one_by_one(*_entries(0, calls.weather, header=False))),
+        "whole": _chat(_entries(0, whole(calls.weather), header=False)),
+        "whole, two": _chat(
+            _entries(0, whole(calls.weather), header=False), _entries(1, whole(calls.time), header=False)
         ),
-        "finish beside a call": _chat(_entries(0, whole(WEATHER), header=False), finish_beside=True),
+        "two in one event": _chat(
+            [*_entries(0, whole(calls.weather), header=False), *_entries(1, whole(calls.time), header=False)]
+        ),
+        "finish beside a call": _chat(_entries(0, whole(calls.weather), header=False), finish_beside=True),
         "interleaved": _chat(*_one_by_one(*_interleaved(weather, time))),
-        "without arguments": _chat(*_one_by_one(*_entries(0, PING, header=True))),
+        "without arguments": _chat(*_one_by_one(*_entries(0, calls.ping, header=True))),
     }
 
 
@@ -212,14 +226,14 @@ def _responses(events: list[Payload], *calls: Wanted) -> bytes:
     return _sse([{**one, "sequence_number": at} for at, one in enumerate(said)], named=True, done=False)
 
 
-def _responses_streams() -> dict[str, bytes]:
-    weather, time = _item_events(0, WEATHER), _item_events(1, TIME)
+def _responses_streams(calls: Calls) -> dict[str, bytes]:
+    weather, time = _item_events(0, calls.weather), _item_events(1, calls.time)
     return {
-        "fragments": _responses(weather, WEATHER),
-        "fragments of two": _responses([*weather, *time], WEATHER, TIME),
-        "one delta": _responses(_item_events(0, whole(WEATHER)), WEATHER),
-        "interleaved": _responses(_interleaved(weather, time), WEATHER, TIME),
-        "without arguments": _responses(_item_events(0, PING), PING),
+        "fragments": _responses(weather, calls.weather),
+        "fragments of two": _responses([*weather, *time], calls.weather, calls.time),
+        "one delta": _responses(_item_events(0, whole(calls.weather)), calls.weather),
+        "interleaved": _responses(_interleaved(weather, time), calls.weather, calls.time),
+        "without arguments": _responses(_item_events(0, calls.ping), calls.ping),
     }
 
 
@@ -293,14 +307,14 @@ def _anthropic(*events: Payload) -> bytes:
     return _sse(said, named=True, done=False)
 
 
-def _anthropic_streams() -> dict[str, bytes]:
+def _anthropic_streams(calls: Calls) -> dict[str, bytes]:
     return {
-        "fragments": _anthropic(*_block_events(0, WEATHER)),
+        "fragments": _anthropic(*_block_events(0, calls.weather)),
         "fragments of two": _anthropic(
-            *_text_events(0, "Let me look."), *_block_events(1, WEATHER), *_block_events(2, TIME)
+            *_text_events(0, "Let me look."), *_block_events(1, calls.weather), *_block_events(2, calls.time)
         ),
-        "one delta": _anthropic(*_block_events(0, whole(WEATHER))),
-        "without arguments": _anthropic(*_block_events(0, PING._replace(pieces=()))),
+        "one delta": _anthropic(*_block_events(0, whole(calls.weather))),
+        "without arguments": _anthropic(*_block_events(0, calls.ping._replace(pieces=()))),
     }
 
 
@@ -331,13 +345,13 @@ def _converse(*events: tuple[str, Payload]) -> bytes:
     return b"".join(message.encode() for message in messages)
 
 
-def _converse_streams() -> dict[str, bytes]:
-    weather, time = _converse_block(1, WEATHER), _converse_block(3, TIME)
+def _converse_streams(calls: Calls) -> dict[str, bytes]:
+    weather, time = _converse_block(1, calls.weather), _converse_block(3, calls.time)
     return {
-        "fragments": _converse(*_converse_block(0, WEATHER)),
+        "fragments": _converse(*_converse_block(0, calls.weather)),
         "fragments of two": _converse(*_converse_text(0, "Let me look."), *weather, *time),
-        "one delta": _converse(*_converse_block(0, whole(WEATHER))),
-        "without arguments": _converse(*_converse_block(0, PING._replace(pieces=()))),
+        "one delta": _converse(*_converse_block(0, whole(calls.weather))),
+        "without arguments": _converse(*_converse_block(0, calls.ping._replace(pieces=()))),
     }
 
 
@@ -396,10 +410,13 @@ def _live(*messages: Payload) -> bytes:
     return "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in whole).encode()
 
 
-def _live_streams() -> dict[str, bytes]:
+def _live_streams(calls: Calls) -> dict[str, bytes]:
     sound = {"serverContent": {"modelTurn": {"parts": [{"inlineData": {"mimeType": "audio/pcm", "data": "UklGRg=="}}]}}}
     spoken = {"serverContent": {"outputTranscription": {"text": "Let me look."}}}
-    return {"one": _live(_live_calls(WEATHER)), "two": _live(sound, spoken, sound, _live_calls(WEATHER, TIME))}
+    return {
+        "one": _live(_live_calls(calls.weather)),
+        "two": _live(sound, spoken, sound, _live_calls(calls.weather, calls.time)),
+    }
 
 
 def _live_calls(*calls: Wanted) -> Payload:
@@ -422,15 +439,48 @@ def _cohere(*events: Payload) -> bytes:
     return _sse(said, named=True, done=True)
 
 
-def _cohere_streams() -> dict[str, bytes]:
+def _cohere_streams(calls: Calls) -> dict[str, bytes]:
     return {
-        "fragments": _cohere(*_cohere_call(0, WEATHER)),
+        "fragments": _cohere(*_cohere_call(0, calls.weather)),
         "fragments of two": _cohere(
-            *_cohere_text(0, "Let me look."), *_cohere_call(0, WEATHER), *_cohere_call(1, TIME)
+            *_cohere_text(0, "Let me look."), *_cohere_call(0, calls.weather), *_cohere_call(1, calls.time)
         ),
-        "one delta": _cohere(*_cohere_call(0, whole(WEATHER))),
-        "without arguments": _cohere(*_cohere_call(0, PING._replace(pieces=()))),
+        "one delta": _cohere(*_cohere_call(0, whole(calls.weather))),
+        "without arguments": _cohere(*_cohere_call(0, calls.ping._replace(pieces=()))),
     }
+
+
+def _gemini_streams(calls: Calls) -> dict[str, bytes]:
+    return {
+        "one": _gemini([calls.weather]),
+        "two": _gemini([calls.weather], [calls.time]),
+        "two in one event": _gemini([calls.weather, calls.time]),
+    }
+
+
+def _ollama_streams(calls: Calls) -> dict[str, bytes]:
+    return {
+        "one": _ollama([calls.weather]),
+        "two": _ollama([calls.weather], [calls.time]),
+        "two in one line": _ollama([calls.weather, calls.time]),
+    }
+
+
+def _realtime_streams(calls: Calls) -> dict[str, bytes]:
+    return {name: _realtime(body) for name, body in _responses_streams(calls).items()}
+
+
+_STREAMS: dict[str, Callable[[Calls], dict[str, bytes]]] = {
+    "openai-chat": _chat_streams,
+    "openai-responses": _responses_streams,
+    "openai-realtime": _realtime_streams,
+    "anthropic": _anthropic_streams,
+    "gemini": _gemini_streams,
+    "gemini-live": _live_streams,
+    "cohere-v2": _cohere_streams,
+    "ollama": _ollama_streams,
+    "bedrock": _converse_streams,
+}
 
 
 def streams() -> list[Healthy]:
@@ -440,33 +490,22 @@ def streams() -> list[Healthy]:
 
 def everywhere() -> list[Healthy]:
     """All of them, and those that come over a WebSocket too, message by message, in that way as well."""
-    messages = [
-        one._replace(body=b"".join(frame.data + b"\n" for frame in SseFramer().feed(one.body) if frame.data))
-        for one in _streams()
-        if one.dialect in TALKED and one.content_type == SSE
-    ]
-    return [*_streams(), *(one._replace(over_socket=True) for one in messages)]
+    talked = [one for one in _streams() if one.dialect in TALKED and one.content_type == SSE]
+    return [*_streams(), *(one._replace(body=_messages(one.body), over_socket=True) for one in talked)]
+
+
+def with_calls(healthy: Healthy, calls: Calls) -> Healthy:
+    """The same stream with other calls."""
+    body = _STREAMS[healthy.dialect](calls)[healthy.name]
+    return healthy._replace(body=_messages(body) if healthy.over_socket else body)
+
+
+def _messages(body: bytes) -> bytes:
+    """The events of an event stream as messages of a WebSocket."""
+    return b"".join(frame.data + b"\n" for frame in SseFramer().feed(body) if frame.data)
 
 
 @functools.cache
 def _streams() -> tuple[Healthy, ...]:
-    found = {
-        "openai-chat": _chat_streams(),
-        "openai-responses": _responses_streams(),
-        "openai-realtime": {name: _realtime(body) for name, body in _responses_streams().items()},
-        "anthropic": _anthropic_streams(),
-        "gemini": {
-            "one": _gemini([WEATHER]),
-            "two": _gemini([WEATHER], [TIME]),
-            "two in one event": _gemini([WEATHER, TIME]),
-        },
-        "gemini-live": _live_streams(),
-        "cohere-v2": _cohere_streams(),
-        "ollama": {
-            "one": _ollama([WEATHER]),
-            "two": _ollama([WEATHER], [TIME]),
-            "two in one line": _ollama([WEATHER, TIME]),
-        },
-    }
-    found["bedrock"] = _converse_streams()
-    return tuple(Healthy(dialect, name, body) for dialect, bodies in found.items() for name, body in bodies.items())
+    made = ((dialect, name, body) for dialect, build in _STREAMS.items() for name, body in build(Calls()).items())
+    return tuple(itertools.starmap(Healthy, made))

@@ -18,7 +18,7 @@ from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.spec import Fault
 from toolstream_core.settings import NOTHING, SAFE, Settings, Words, settings
 from toolstream_core.transit import Ask, Finish, Hold
-from toolstream_core.wire.event_stream import fresh
+from toolstream_core.wire.aws_event_stream import fresh
 from toolstream_core.wire.sse import SseFramer
 
 if TYPE_CHECKING:

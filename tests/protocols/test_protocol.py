@@ -11,11 +11,14 @@ from hypothesis import strategies as st
 
 from tests.conftest import ROOT
 from tests.protocols.frames import FOREIGN, frame
+from tests.proxy.flows import response_bodies
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.wire.raw_json import may_hide_letters
 from toolstream_core.wire.sse import SseFramer
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from toolstream_core.protocols.protocol import WireProtocol
 
 BY_NAME = {dialect.name: dialect for dialect in PROTOCOLS}
@@ -111,10 +114,10 @@ def test_quiet_is_quiet(dialect: WireProtocol, payload: object, kind: str, escap
         assert not (said.end)
 
 
-@pytest.mark.parametrize("source", sorted((ROOT / "scripts" / "flowsrc").glob("*.txt")), ids=lambda path: path.stem)
-def test_quiet_is_quiet_in_saved_streams(source: object) -> None:
+@pytest.mark.parametrize("path", sorted((ROOT / "flows").glob("*.flow")), ids=lambda path: path.stem)
+def test_quiet_is_quiet_in_saved_streams(path: Path) -> None:
     """The same over the events of the saved flows, and several of them at once are judged as each by itself."""
-    frames = [one for one in SseFramer().feed(source.read_bytes()) if one.data]  # type: ignore[attr-defined]
+    frames = [one for body in response_bodies(path) for one in SseFramer().feed(body) if one.data]
     for dialect in PROTOCOLS:
         quiet = [one for one in frames if dialect.quiet(one.raw, 1)]
         for one in quiet:

@@ -14,7 +14,7 @@ from toolstream_core.model import Exchange
 from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
 from toolstream_core.protocols.registry import PROTOCOLS, named
 from toolstream_core.wire import json_access
-from toolstream_core.wire.framer import Cutter
+from toolstream_core.wire.frame import Cutter
 from toolstream_core.wire.numbers import loads
 from toolstream_core.wire.sniff import choose
 from toolstream_core.wire.write import encoded

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 from mitmproxy import http
+from mitmproxy.io import FlowReader
 from mitmproxy.test import tflow, tutils
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CHUNK = (
     b'data: {"object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,'
@@ -27,3 +32,10 @@ def llm_flow(content_type: str = "text/event-stream", body: bytes | None = None,
     flow.request.content = json.dumps({"model": "m", "messages": [], "stream": True, **request}).encode()
     flow.live = True
     return flow
+
+
+def response_bodies(path: Path) -> list[bytes]:
+    """The bodies of the responses in a flow file, undecoded."""
+    with path.open("rb") as file:
+        flows = [flow for flow in FlowReader(file).stream() if isinstance(flow, http.HTTPFlow)]
+    return [flow.response.raw_content or b"" for flow in flows if flow.response is not None]

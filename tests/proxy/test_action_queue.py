@@ -11,13 +11,13 @@ import pytest
 
 from tests.laws.healthy import everywhere
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
-from toolstream_core.engine.framing import BodyFraming
 from toolstream_core.model import Event, EventContent
-from toolstream_core.proxy.action_queue import HEARTBEAT, NOWHERE, ActionQueue
+from toolstream_core.proxy.delivery import HEARTBEAT, NOWHERE, ActionQueue
 from toolstream_core.settings import Words, settings
 from toolstream_core.transit import Action, Ask, BreakKind, Cut, Hold, Send, Wait
 from toolstream_core.transit.faults import Drip, Recut
 from toolstream_core.transit.stage import Stage
+from toolstream_core.wire.body import BodyFraming
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.sse import SseFramer
 from toolstream_core.wire.write import Unwritten
@@ -25,7 +25,7 @@ from toolstream_core.wire.write import Unwritten
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.proxy.watch import Watch
+    from toolstream_core.proxy.live_response import Watch
 
 
 class FakeWatch:

@@ -9,7 +9,7 @@ from mitmproxy.test import taddons
 
 from tests.proxy.flows import CHUNK, llm_flow
 from toolstream_core.proxy.addon import ToolstreamAddon
-from toolstream_core.proxy.exchange import request_json
+from toolstream_core.proxy.flow_facts import request_json
 
 if TYPE_CHECKING:
     import pytest
@@ -26,7 +26,7 @@ def test_a_request_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
         parsed.append(request.raw_content)
         return request_json(request)
 
-    monkeypatch.setattr("toolstream_core.proxy.answers.request_json", counted)
+    monkeypatch.setattr("toolstream_core.proxy.live_responses.request_json", counted)
     addon = ToolstreamAddon()
     with taddons.context(Proxyserver(), addon) as context:
         context.configure(addon, toolstream_repair=["safe"])

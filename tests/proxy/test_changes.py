@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from mitmproxy.test import tflow, tutils
 
-from toolstream_core.proxy.changes import relabel
+from toolstream_core.proxy.flow_facts import relabel
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from mitmproxy.test import tutils
 
-from toolstream_core.proxy.codings import Codings
+from toolstream_core.proxy.live_responses import Codings
 from toolstream_core.wire import zstd
 
 
@@ -22,7 +22,7 @@ def test_what_is_missing_is_told_once(monkeypatch: pytest.MonkeyPatch, caplog: p
     codings = Codings()
     for coding in (b"zstd", b"zstd", b"gzip, zstd", b"gzip"):
         codings.reads(tutils.tresp(headers=((b"content-encoding", coding),)))
-    [line] = [record.message for record in caplog.records if record.name == "toolstream_core.proxy.codings"]
+    [line] = [record.message for record in caplog.records if record.name == "toolstream_core.proxy.live_responses"]
     assert line == (
         "toolstream forwards responses with this coding unread: "
         "zstd is not available: install backports.zstd or zstandard"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.proxy.outlet import FLUSH_AT, FileOutlet, Outlet, terminal, to_log, to_stream
+from toolstream_core.proxy.report import FLUSH_AT, FileOutlet, Outlet, terminal, to_log, to_stream
 
 if TYPE_CHECKING:
     from pathlib import Path

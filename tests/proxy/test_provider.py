@@ -16,8 +16,7 @@ from toolstream_core.fixtures.chunks import chunks_of
 from toolstream_core.fixtures.matching import form_of
 from toolstream_core.protocols.registry import PROTOCOLS, named
 from toolstream_core.protocols.requests.asked import Asked
-from toolstream_core.proxy.call_provider import CallProvider
-from toolstream_core.proxy.provider import Provider, ProviderError
+from toolstream_core.proxy.provider import CallProvider, Provider, ProviderError
 from toolstream_core.proxy.replay import REPLAY
 from toolstream_core.synthetic.answers import DONE
 from toolstream_core.wire.form import Form

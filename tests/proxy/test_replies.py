@@ -8,7 +8,7 @@ import pytest
 from toolstream_core.fixtures import load
 from toolstream_core.fixtures.matching import Answer, Match
 from toolstream_core.protocols.requests.asked import Asked
-from toolstream_core.proxy.replies import models, nothing_saved
+from toolstream_core.proxy.provider import models, nothing_saved
 from toolstream_core.wire.form import Form
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"

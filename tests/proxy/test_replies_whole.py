@@ -12,7 +12,7 @@ from toolstream_core.engine.session import read_body
 from toolstream_core.fixtures import Fixture, load, read_flow
 from toolstream_core.fixtures.matching import form_of
 from toolstream_core.model import Call, Exchange
-from toolstream_core.proxy.replies import assembled
+from toolstream_core.proxy.provider import assembled
 from toolstream_core.wire.form import Form
 
 if TYPE_CHECKING:

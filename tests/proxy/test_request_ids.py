@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mitmproxy.test import tflow, tutils
 
 from toolstream_core.protocols.requests.mentions import mentions
-from toolstream_core.proxy.request_ids import answer_ids, restore, restored, upstream
+from toolstream_core.proxy.own_ids import answer_ids, restore, restored, upstream
 from toolstream_core.stages.answer_ids import Ids, Own
 
 MADE, OTHER = "call_0123456789abcdef01234567", "call_fedcba9876543210fedcba98______"

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from mitmproxy.test import tflow
 
-from toolstream_core.proxy.request_ids import restore, upstream
-from toolstream_core.proxy.request_items import with_functions
+from toolstream_core.proxy.own_ids import restore, upstream, with_functions
 from toolstream_core.stages.answer_ids import Ids
 from toolstream_core.stages.converted_items import Custom
 

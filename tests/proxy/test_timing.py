@@ -10,8 +10,8 @@ from mitmproxy.proxy.layers.http import HttpLayer
 from mitmproxy.test import taddons, tflow
 
 from toolstream_core.model import ABSENT
-from toolstream_core.proxy import gate, timing
-from toolstream_core.proxy.timing import Timing
+from toolstream_core.proxy import deliveries, gate
+from toolstream_core.proxy.deliveries import Timing
 from toolstream_core.settings import Settings, Words, settings
 
 TIMED = settings(Words(fault=["stall"]))
@@ -59,7 +59,7 @@ def test_another_mitmproxy(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCa
     """One clear error says what is off; everything else goes on."""
     if lack is not None:
         monkeypatch.delattr(HttpLayer, "make_stream")
-    with taddons.context(NextLayer()) as context, caplog.at_level(logging.ERROR, timing.__name__):
+    with taddons.context(NextLayer()) as context, caplog.at_level(logging.ERROR, deliveries.__name__):
         clock = Timing(lambda _: None, lambda _: ABSENT)
         clock.configure(TIMED, None)
         clock.run()

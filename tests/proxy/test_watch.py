@@ -11,8 +11,8 @@ from tests.laws.healthy import Healthy, streams
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Exchange, Record
-from toolstream_core.proxy.exchange import exchange_of, request_json
-from toolstream_core.proxy.watch import Watch
+from toolstream_core.proxy.flow_facts import exchange_of, request_json
+from toolstream_core.proxy.live_response import Watch
 from toolstream_core.settings import NOTHING, SAFE, Settings
 
 

@@ -9,8 +9,8 @@ import pytest
 from toolstream_core.redaction import Redaction
 from toolstream_core.redaction.assignments import _STEMS as STEMS
 from toolstream_core.redaction.assignments import assignments
+from toolstream_core.redaction.channels import are_clean
 from toolstream_core.redaction.finder import SecretFinder
-from toolstream_core.redaction.joined import are_clean
 from toolstream_core.redaction.marked import MARKS, marked
 from toolstream_core.redaction.names import field_sensitivity
 

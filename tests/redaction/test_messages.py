@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from toolstream_core.proxy.capture.quick import QuickRedactor
 from toolstream_core.redaction import BodyRedactor, Redaction, TextMode, redacted_body
-from toolstream_core.wire.event_message import Header, HeaderType, Message
-from toolstream_core.wire.event_stream import fresh
+from toolstream_core.wire.aws_event_stream import Header, HeaderType, Message, fresh
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,8 +14,8 @@ from toolstream_core.redact import redacted
 from toolstream_core.redaction import BodyRedactor, Redaction, redacted_body
 from toolstream_core.redaction.body import WINDOW
 from toolstream_core.redaction.overwritten import secrets_of_text
-from toolstream_core.secret_shapes import SHAPES
-from toolstream_core.wire.event_message import Header, HeaderType, Message
+from toolstream_core.redaction.shapes import SHAPES
+from toolstream_core.wire.aws_event_stream import Header, HeaderType, Message
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from toolstream_core.cli.printer import JsonPrinter, TextPrinter
+from toolstream_core.cli.inspect import JsonPrinter, TextPrinter
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange, Record
 from toolstream_core.report.judging import Judging, SavedVerdict

@@ -10,7 +10,7 @@ import pytest
 from tests.laws.driven import injected
 from tests.laws.healthy import streams
 from tests.shrinking.samples import NAMES, Sample, sample_of
-from toolstream_core.cli.reproduction import reproduction
+from toolstream_core.cli.shrink import reproduction
 from toolstream_core.defects.table import named
 from toolstream_core.shrinking.candidate import Candidate, digest, events, size, turn
 from toolstream_core.shrinking.law import Law, RecordCache, shows

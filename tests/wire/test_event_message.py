@@ -11,7 +11,7 @@ from botocore.eventstream import EventStreamBuffer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.wire.event_message import (
+from toolstream_core.wire.aws_event_stream import (
     MAX_HEADERS,
     PRELUDE,
     DamageError,

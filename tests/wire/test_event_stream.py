@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.wire.cuts import cut_at, every_cut, places, read, same_however_cut
-from toolstream_core.wire.event_message import Header, HeaderType, Message, decode
-from toolstream_core.wire.event_stream import EventStreamFramer, failed, fresh
+from toolstream_core.wire.aws_event_stream import EventStreamFramer, Header, HeaderType, Message, decode, failed, fresh
 from toolstream_core.wire.frame import DamagedFrame
 from toolstream_core.wire.write import EventStreamWriter, writer_for
 

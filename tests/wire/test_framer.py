@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 import pytest
 
 from tests.wire.cuts import cut_at, read
-from toolstream_core.wire.framer import Cutter
+from toolstream_core.wire.frame import Cutter
 from toolstream_core.wire.json_array import ArrayFramer
 from toolstream_core.wire.ndjson import LineFramer
 from toolstream_core.wire.sse import SseFramer

@@ -10,8 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.wire.cuts import bodies
-from toolstream_core.wire.event_message import Message
-from toolstream_core.wire.event_stream import EventStreamFramer
+from toolstream_core.wire.aws_event_stream import EventStreamFramer, Message
 from toolstream_core.wire.json_array import ArrayFramer
 from toolstream_core.wire.ndjson import LineFramer
 from toolstream_core.wire.sniff import MAX_HEAD, NOT_OURS, choose

@@ -1,34 +1,289 @@
-"""`toolstream check -- CMD…`: a client run once for each case, and graded by what it made of it. Knows the options."""
+"""`toolstream check -- CMD…`: runs a client once for each case, grades it, and writes the reports."""
 
 from __future__ import annotations
 
 import contextlib
+import json
+import os
+import re
+import shlex
+import shutil
 import signal
 import sys
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 
-from toolstream_core.checking.case import SelectionError
-from toolstream_core.checking.document import document
-from toolstream_core.checking.matrix import MatrixError
+from toolstream_core.checking.case import UNKNOWN, Kind, Selection, SelectionError
+from toolstream_core.checking.cases import all_cases
+from toolstream_core.checking.document import current, document
+from toolstream_core.checking.github import summary, workflow_commands
+from toolstream_core.checking.junit import junit
+from toolstream_core.checking.matrix import MatrixError, clients_of
+from toolstream_core.checking.plan import Plan
+from toolstream_core.checking.run import Client
 from toolstream_core.checking.runner import ClientCheck, Seats, withheld_text
 from toolstream_core.checking.state import CheckState
-from toolstream_core.checking.workdir import WorkdirError
-from toolstream_core.cli.check_plan import about, clients_asked, plan_asked, rerun_of
-from toolstream_core.cli.check_reports import ReportError, Reports
+from toolstream_core.checking.table import comparison, lines
+from toolstream_core.checking.workdir import Workdir, WorkdirError
+from toolstream_core.cli.commands import PROMPT, TIMEOUT
 from toolstream_core.cli.errors import UsageError
-from toolstream_core.settings import SettingsError
+from toolstream_core.cli.output import Output, check_outputs
+from toolstream_core.cli.serve import flows_and_calls
+from toolstream_core.proxy.option_table import REPEATS
+from toolstream_core.report.paint import printable
+from toolstream_core.settings import SettingsError, Words, settings
 from toolstream_core.state_file import StateError
-from toolstream_core.synthetic.call_specs import CallSpecError
+from toolstream_core.synthetic.call_specs import CallSpecError, parse_calls, spec_text
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import FrameType
 
-    from toolstream_core.checking.plan import Plan
-    from toolstream_core.checking.run import Client
+
+_INTERPRETERS: Final = ("python", "node", "npx", "deno", "bun", "uv", "ruby", "java", "bash", "sh", "env")
+
+
+def plan_asked(args: argparse.Namespace) -> Plan:
+    """What is to be done. Raises `ValueError`s whose messages say what was expected."""
+    selection = Selection(tuple(word for text in args.case for part in text.split(",") if (word := part.strip())))
+    known = all_cases()
+    selection.check(known)
+    if not any(map(selection.takes, known)):
+        raise UsageError("no case is left: --case excludes all cases that it names")
+    flows, calls = flows_and_calls(args.flows)
+    if args.upstream and (flows or calls):
+        raise UsageError("--upstream and FLOW exclude each other: either the client's provider answers, or saved flows")
+    if flows and calls:
+        raise UsageError("flows and calls: exclude each other. Expected one of them")
+    _check_flows(flows)
+    settings(Words(repair=args.repair, shape=args.shape))
+    return Plan(
+        selections=(selection,),
+        calls=tuple(map(spec_text, parse_calls(calls))),
+        tools=tuple(args.tool),
+        flows=flows,
+        upstream=args.upstream,
+        repair=tuple(args.repair),
+        shape=tuple(args.shape),
+        seed=args.seed,
+        repeat=args.repeat,
+        provider_repeats=args.provider_repeats,
+        sessions=args.html is not None or args.format == "html",
+    )
+
+
+def _check_flows(flows: Sequence[Path]) -> None:
+    """Raise `UsageError` where one has no answer to give."""
+    if not flows:
+        return
+    from toolstream_core.fixtures import FixtureError, load
+
+    try:
+        for flow in flows:
+            load(flow)
+    except FixtureError as error:
+        raise UsageError(str(error)) from error
+
+
+def clients_asked(args: argparse.Namespace) -> list[Client]:
+    """Who is to be checked. Raises `UsageError`, `MatrixError`."""
+    if (args.matrix is None) == (not args.command_line):
+        raise UsageError("no client. Expected --matrix FILE, or a command: toolstream check -- python agent.py")
+    if args.matrix is None and args.client:
+        raise UsageError("--client needs --matrix FILE")
+    command = tuple(args.command_line)
+    usual = Client(
+        name=_name(command) if command else "",
+        command=command,
+        protocol=args.protocol,
+        prompt=args.prompt,
+        timeout=args.timeout,
+        workdir=Workdir.of(Path.cwd()) if args.workdir == "copy" else None,
+    )
+    found = [usual] if args.matrix is None else clients_of(args.matrix, usual)
+    if unknown := [name for name in args.client if name not in {client.name for client in found}]:
+        raise UsageError(f"{args.matrix} has no client {unknown[0]!r}")
+    found = [client for client in found if not args.client or client.name in args.client]
+    if args.upstream and any("{base_url}" in word for client in found for word in client.command):
+        raise UsageError("{base_url} and --upstream exclude each other: {base_url} is the proxy, which answers itself")
+    return found
+
+
+def _name(command: Sequence[str]) -> str:
+    """What the client is called: its program, or the script that an interpreter runs."""
+    words = [word for word in command if not word.startswith("-")] or list(command)
+    names = [Path(word).name for word in words]
+    runs_other = names[0].startswith(_INTERPRETERS) and len(names) > 1
+    return names[1] if runs_other else names[0]
+
+
+def about(args: argparse.Namespace, plan: Plan, clients: Sequence[Client]) -> dict[str, object]:
+    """What has to be the same for a check to go on."""
+    return {
+        "clients": {client.name: [client.shown, client.protocol] for client in clients},
+        "calls": plan.calls,
+        "tools": plan.tools,
+        "flows": [str(path) for path in plan.flows],
+        "upstream": plan.upstream,
+        "repair": plan.repair,
+        "shape": plan.shape,
+        "seed": plan.seed,
+        "repeat": plan.repeat,
+        "provider_repeats": plan.provider_repeats,
+        "prompt": args.prompt,
+    }
+
+
+def rerun_of(args: argparse.Namespace, client: Client) -> Callable[[str], str]:
+    """The command line that runs the case of an id again."""
+    words = ["toolstream", "check", *map(str, args.flows)]
+    for option, values in (
+        ("--protocol", [args.protocol] if args.protocol else []),
+        ("--tool", args.tool),
+        ("--workdir", [args.workdir] if args.workdir != "here" else []),
+        ("--repair", args.repair),
+        ("--shape", args.shape),
+        ("--seed", [args.seed] if args.seed else []),
+        ("--provider-repeats", [args.provider_repeats] if args.provider_repeats != REPEATS else []),
+        ("--timeout", [f"{args.timeout:g}"] if args.timeout != TIMEOUT else []),
+        ("--prompt", [args.prompt] if args.prompt != PROMPT else []),
+        ("--matrix", [args.matrix] if args.matrix else []),
+        ("--client", [client.name] if args.matrix else []),
+    ):
+        words += [word for value in values for word in (option, str(value))]
+    words += ["--upstream"] if args.upstream else []
+    command = [] if args.matrix else ["--", *client.command]
+    return lambda identity: shlex.join([*words, *_only(identity), *command])
+
+
+def _only(identity: str) -> list[str]:
+    """Choose the case, in the protocol of its run if that is known."""
+    protocol, _, name = identity.partition("/")
+    if protocol != UNKNOWN:
+        return ["--case", identity]
+    return [] if name == Kind.HEALTHY else ["--case", f"*/{name}"]
+
+
+_LEAST_WIDTH: Final = 60
+"""Columns that are taken for granted."""
+_BEGINS: Final = {
+    "-o": re.compile(rb'\s*\{\s*"version": ?\d+,\s*"toolstream": '),
+    "--junit": re.compile(rb'.{,99}<testsuites name="toolstream check"', re.DOTALL),
+    "--html": re.compile(rb".{,999}<title>toolstream check: ", re.DOTALL),
+}
+"""How the reports of each option begin."""
+
+
+class ReportError(ValueError):
+    """A report that cannot be written; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """The reports that were asked for."""
+
+    json: bool
+    """Whether the report is JSON; else text."""
+    output: Path | None
+    """Where it goes; `None` is standard output."""
+    junit: Path | None
+    html: Path | None
+    github: bool
+    raw: dict[str, Any] | None
+    """The report of an earlier run without repair."""
+
+    @classmethod
+    def of(cls, args: argparse.Namespace) -> Self:
+        """What the arguments ask for. Raises `UsageError`, and `ReportError` for a report that cannot be read."""
+        output, html = args.output, args.html
+        if args.format == "html":
+            if output is None or html is not None:
+                raise UsageError("--format html needs -o FILE, and no --html FILE beside it")
+            output, html = None, output
+        paths = {"-o": output, "--junit": args.junit, "--html": html}
+        outputs = [
+            Output(path, option, args.force, partial(_is_report, begins=_BEGINS[option]))
+            for option, path in paths.items()
+            if path is not None
+        ]
+        if args.resume is not None:
+            outputs.append(Output(args.resume, "--resume", force=None, is_own=Path.is_file))
+        check_outputs(outputs, [one for one in (*args.flows, args.compare, args.matrix) if isinstance(one, Path)])
+        return cls(args.format == "json", output, args.junit, html, args.github, _earlier(args.compare))
+
+    def announce(self, line: str) -> None:
+        """Print a line before the report."""
+        print(printable(line), file=self._told(), flush=True)
+
+    def write(self, report: dict[str, Any], sessions: Sequence[dict[str, Any]] = ()) -> None:
+        """Write all of them. `sessions` as for `check_page`. Raises `OSError`."""
+        from toolstream_core.fixtures.atomic import write_atomic
+
+        told = self._told()
+        if self.junit is not None:
+            write_atomic(self.junit, junit(report).encode(), replace=True)
+        if self.html is not None:
+            from toolstream_core.view.assemble import check_page
+
+            page = check_page(report, self.raw, sessions)
+            write_atomic(self.html, page.encode("utf-8", "backslashreplace"), replace=True)
+        width = _width(told)
+        text = [*lines(report, width), *(() if self.raw is None else comparison(self.raw, report, width))]
+        document = json.dumps(report, ensure_ascii=False, indent=1)
+        if self.output is not None:
+            whole = f"{document if self.json else '\n'.join(text)}\n"
+            write_atomic(self.output, whole.encode("utf-8", "surrogatepass"), replace=True)
+        for line in text if self.json or self.output is None else ():
+            print(line, file=told)
+        if self.github:
+            _write_github(report, told)
+        if self.json and self.output is None:
+            print(document)
+
+    def _told(self) -> TextIO:
+        """Where people read: standard output, unless it gets the JSON."""
+        return sys.stderr if self.json and self.output is None else sys.stdout
+
+
+def _is_report(path: Path, begins: re.Pattern[bytes]) -> bool:
+    """Whether a file is empty or an earlier report."""
+    with path.open("rb") as file:
+        head = file.read(1200)
+    return not head or begins.match(head) is not None
+
+
+def _width(told: TextIO) -> int | None:
+    """Columns of the terminal; `None` where it is none, so that nothing has to fit."""
+    if not told.isatty():
+        return None
+    return max(shutil.get_terminal_size().columns, _LEAST_WIDTH)
+
+
+def _write_github(report: dict[str, Any], told: Any) -> None:
+    for line in workflow_commands(report):
+        print(line, file=told)
+    if path := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with Path(path).open("a", encoding="utf-8", errors="replace") as file:
+            file.write(summary(report))
+
+
+def _earlier(path: Path | None) -> dict[str, Any] | None:
+    if path is None:
+        return None
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ReportError(f"--compare: {path} cannot be read: {error}") from error
+    read = current(report) if isinstance(report, dict) else None
+    if read is None:
+        raise ReportError(f"--compare: {path} is not a report of `toolstream check --format json`")
+    return read
+
 
 DONE, FAILED, CANNOT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from toolstream_core.cli import values
+from toolstream_core.cli import arguments
 from toolstream_core.cli.parser import EPILOG, RUN_EPILOG, Parser
 from toolstream_core.proxy.option_table import KEEP_BODIES, LEVELS, LOG, OPTIONS, PROVIDER, REPEATS
 from toolstream_core.wire.json_value import ABSENT
@@ -34,7 +35,7 @@ _DEFECT_LIST: Final = "codes, names or families, separated by commas; repeatable
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command. The module named like it has `run(args) -> int`."""
+    """A command."""
 
     name: str
     help: str
@@ -48,11 +49,14 @@ class Command:
     """Whether a command line follows the first `--`."""
     epilog: str = EPILOG
     """What its exit codes mean."""
+    function: str = ""
+    """The function that runs it, as `MODULE:FUNCTION`; by default `run` of the module with its name."""
 
-    @property
-    def module(self) -> str:
-        """Where it is."""
-        return f"toolstream_core.cli.{self.name.replace('-', '_')}"
+    def run(self, args: argparse.Namespace) -> int:
+        """Run it, and return its exit code."""
+        module, _, function = (self.function or f"{self.name}:run").partition(":")
+        code: int = getattr(importlib.import_module(f"toolstream_core.cli.{module}"), function)(args)
+        return code
 
     def parser(self) -> Parser:
         """Its parser."""
@@ -74,7 +78,7 @@ def _inspect(parser: Parser) -> None:
     parser.add_argument("--chunks", action=argparse.BooleanOptionalAction, help=text)
     _add_request(parser)
     text = "read all input as this protocol (default: detect it)"
-    parser.add_argument("--protocol", type=values.PROTOCOL, metavar="NAME", help=text)
+    parser.add_argument("--protocol", type=arguments.PROTOCOL, metavar="NAME", help=text)
     _add_selection(parser, "report only these findings", "do not report these findings")
     parser.add_argument("--exit-zero", action="store_true", help="exit with 0 even if there are findings")
 
@@ -82,14 +86,14 @@ def _inspect(parser: Parser) -> None:
 def _repair(parser: Parser) -> None:
     _add_rewriting(parser)
     text = "defects to repair, separated by commas; repeatable (default: safe)"
-    parser.add_argument("--repair", action="append", type=values.REPAIR, metavar="DEFECT", help=text)
+    parser.add_argument("--repair", action="append", type=arguments.REPAIR, metavar="DEFECT", help=text)
     text = "re-encode tool calls: a shape, or for:CLIENT; repeatable"
-    parser.add_argument("--shape", action="append", type=values.SHAPE, metavar="SHAPE", help=text)
+    parser.add_argument("--shape", action="append", type=arguments.SHAPE, metavar="SHAPE", help=text)
 
 
 def _fault(parser: Parser) -> None:
     text = "fault to inject: NAME[:key=value,...]; several are applied in order"
-    parser.add_argument("specs", nargs="+", type=values.FAULT, metavar="SPEC", help=text)
+    parser.add_argument("specs", nargs="+", type=arguments.FAULT, metavar="SPEC", help=text)
     _add_rewriting(parser)
     text = "random seed for probabilistic faults (default: 0)"
     parser.add_argument("--seed", type=int, default=0, metavar="N", help=text)
@@ -98,7 +102,7 @@ def _fault(parser: Parser) -> None:
 def _extract(parser: Parser) -> None:
     parser.add_argument("paths", nargs="+", metavar="IN", help=_READABLE)
     text = "folder for the fixtures"
-    parser.add_argument("-o", "--output", required=True, type=values.path, metavar="DIR", help=text)
+    parser.add_argument("-o", "--output", required=True, type=arguments.path, metavar="DIR", help=text)
     text = "flow: flow file with .expect.json (default); bare: folder with request and response; vcr: YAML cassette"
     parser.add_argument("--format", choices=("flow", "bare", "vcr"), default="flow", help=text)
     text = "write one fixture for each conversation (default), or for each flow"
@@ -111,13 +115,13 @@ def _extract(parser: Parser) -> None:
     _add_selection(parser, "extract only fixtures with these findings", "ignore these findings")
     _add_request(parser)
     text = "file name of the fixtures, numbered if there are several (default: time, protocol and model)"
-    parser.add_argument("--name", type=values.file_name, help=text)
+    parser.add_argument("--name", type=arguments.file_name, help=text)
     _add_force(parser)
 
 
 def _doctor(parser: Parser) -> None:
     text = "flow file, .expect.json, HAR file, cassette, text file, or a folder of these"
-    parser.add_argument("paths", nargs="+", type=values.path, metavar="PATH", help=text)
+    parser.add_argument("paths", nargs="+", type=arguments.path, metavar="PATH", help=text)
     _add_format(parser)
     parser.add_argument("--fix", action="store_true", help="rewrite flow files without secrets")
     _add_secret(parser)
@@ -125,42 +129,42 @@ def _doctor(parser: Parser) -> None:
 
 def _explain(parser: Parser) -> None:
     parser.add_argument(
-        "name", nargs="?", type=values.NAME, metavar="NAME", help="name or code (default: list all names)"
+        "name", nargs="?", type=arguments.NAME, metavar="NAME", help="name or code (default: list all names)"
     )
 
 
 def _serve(parser: Parser) -> None:
-    parser.add_argument("flows", nargs="+", type=values.flow, metavar="FLOW", help=_FLOW)
+    parser.add_argument("flows", nargs="+", type=arguments.flow, metavar="FLOW", help=_FLOW)
     _add_session(parser, level="chunks", log="standard output")
 
 
 def _run(parser: Parser) -> None:
-    parser.add_argument("flows", nargs="*", type=values.flow, metavar="FLOW", help=_FLOW)
+    parser.add_argument("flows", nargs="*", type=arguments.flow, metavar="FLOW", help=_FLOW)
     _add_session(parser, level="calls", log="standard error")
     text = "point base URLs to the proxy, which forwards to URL (default: to where each variable pointed)"
-    parser.add_argument("--base-url", nargs="?", type=values.url, const=True, metavar="URL", help=text)
+    parser.add_argument("--base-url", nargs="?", type=arguments.url, const=True, metavar="URL", help=text)
     text = "write a bug report on the responses, and their flows beside it"
-    parser.add_argument("--report", type=values.path, metavar="FILE", help=text)
+    parser.add_argument("--report", type=arguments.path, metavar="FILE", help=text)
     text = "with --view: write the page to FILE when CMD has ended, instead of serving it on"
-    parser.add_argument("-o", "--output", type=values.path, metavar="FILE", help=text)
+    parser.add_argument("-o", "--output", type=arguments.path, metavar="FILE", help=text)
     _add_force(parser)
     text = "suppress setup and summary output (--level off suppresses the log)"
     parser.add_argument("--quiet", action="store_true", help=text)
 
 
 def _check(parser: Parser) -> None:
-    parser.add_argument("flows", nargs="*", type=values.flow, metavar="FLOW", help=_FLOW)
+    parser.add_argument("flows", nargs="*", type=arguments.flow, metavar="FLOW", help=_FLOW)
     text = "protocol of the client (default: that of its first request)"
-    parser.add_argument("--protocol", type=values.PROTOCOL, metavar="NAME", help=text)
+    parser.add_argument("--protocol", type=arguments.PROTOCOL, metavar="NAME", help=text)
     text = "run only these cases: ids, names, codes, families, kinds or globs, separated by commas; -WORD excludes"
-    parser.add_argument("--case", action="append", default=[], type=values.CASE, metavar="WORDS", help=text)
+    parser.add_argument("--case", action="append", default=[], type=arguments.CASE, metavar="WORDS", help=text)
     parser.add_argument(
-        "--jobs", type=values.positive, default=1, metavar="N", help="run N clients at once (default: 1)"
+        "--jobs", type=arguments.positive, default=1, metavar="N", help="run N clients at once (default: 1)"
     )
     text = "stop a client after this time (default: 60)"
-    parser.add_argument("--timeout", type=values.seconds, default=TIMEOUT, metavar="SECONDS", help=text)
+    parser.add_argument("--timeout", type=arguments.seconds, default=TIMEOUT, metavar="SECONDS", help=text)
     text = "run each case K times and grade the worst run (default: 1)"
-    parser.add_argument("--repeat", type=values.positive, default=1, metavar="K", help=text)
+    parser.add_argument("--repeat", type=arguments.positive, default=1, metavar="K", help=text)
     text = "random seed for arguments and faults (default: 0)"
     parser.add_argument("--seed", type=int, default=0, metavar="N", help=text)
     _add_grading(parser)
@@ -174,15 +178,15 @@ def _add_grading(parser: Parser) -> None:
     text = "run the client in the working directory (default), or in a temporary copy"
     parser.add_argument("--workdir", choices=("here", "copy"), default="here", help=text)
     text = "limit equal requests per saved response (default: 8; 0 sets no limit)"
-    parser.add_argument("--provider-repeats", type=values.repeats, default=REPEATS, metavar="N", help=text)
+    parser.add_argument("--provider-repeats", type=arguments.repeats, default=REPEATS, metavar="N", help=text)
     parser.add_argument("--upstream", action="store_true", help="let the client's own provider respond")
     text = "repair these defects in flight; repeatable"
-    parser.add_argument("--repair", action="append", default=[], type=values.REPAIR, metavar="DEFECT", help=text)
+    parser.add_argument("--repair", action="append", default=[], type=arguments.REPAIR, metavar="DEFECT", help=text)
     text = "re-encode tool calls: a shape, or for:CLIENT; repeatable"
-    parser.add_argument("--shape", action="append", default=[], type=values.SHAPE, metavar="SHAPE", help=text)
+    parser.add_argument("--shape", action="append", default=[], type=arguments.SHAPE, metavar="SHAPE", help=text)
     parser.add_argument("--prompt", default=PROMPT, metavar="TEXT", help="replace {prompt} in CMD with this text")
     text = "check the clients of this file instead of CMD"
-    parser.add_argument("--matrix", type=values.path, metavar="TOML", help=text)
+    parser.add_argument("--matrix", type=arguments.path, metavar="TOML", help=text)
     text = "check only this client of --matrix; repeatable"
     parser.add_argument("--client", action="append", default=[], metavar="NAME", help=text)
 
@@ -191,46 +195,48 @@ def _add_reports(parser: Parser) -> None:
     """What `check` writes."""
     _add_resume(parser)
     _add_format(parser, "text", "json", "html")
-    parser.add_argument("--junit", type=values.path, metavar="FILE", help="write JUnit XML")
-    parser.add_argument("--html", type=values.path, metavar="FILE", help="write an HTML page")
+    parser.add_argument("--junit", type=arguments.path, metavar="FILE", help="write JUnit XML")
+    parser.add_argument("--html", type=arguments.path, metavar="FILE", help="write an HTML page")
     text = "write annotations and a summary for GitHub Actions"
     parser.add_argument("--github", action="store_true", help=text)
     text = "show which failures of an earlier JSON report --repair fixes"
-    parser.add_argument("--compare", type=values.path, metavar="JSON", help=text)
+    parser.add_argument("--compare", type=arguments.path, metavar="JSON", help=text)
     _add_quiet(parser)
 
 
 def _shrink(parser: Parser) -> None:
-    parser.add_argument("flow", type=values.path, metavar="FLOW", help=f"{_READABLE}, which needs -o")
+    parser.add_argument("flow", type=arguments.path, metavar="FLOW", help=f"{_READABLE}, which needs -o")
     text = "keep one of these findings: codes, names or families, separated by commas; repeatable"
-    parser.add_argument("--select", action="append", type=values.DEFECTS, metavar="DEFECT", help=text)
+    parser.add_argument("--select", action="append", type=arguments.DEFECTS, metavar="DEFECT", help=text)
     text = "keep this verdict, on the saved conversation or on the runs of CMD (default: the worst of the first run)"
-    parser.add_argument("--verdict", type=values.VERDICT, metavar="NAME", help=text)
+    parser.add_argument("--verdict", type=arguments.VERDICT, metavar="NAME", help=text)
     text = "accept a result that fails with another verdict, or also when repaired"
     parser.add_argument("--any-failure", action="store_true", help=text)
     text = "fixture to write, with its .expect.json beside it (default: FLOW with .min.flow)"
-    parser.add_argument("-o", "--output", type=values.path, metavar="FILE", help=text)
+    parser.add_argument("-o", "--output", type=arguments.path, metavar="FILE", help=text)
     _add_force(parser)
     text = "allow defects that FLOW does not have, and events without their common fields"
     parser.add_argument("--any", action="store_true", help=text)
     _add_resume(parser)
     text = "run N commands at once (default: 1)"
-    parser.add_argument("--jobs", type=values.positive, default=1, metavar="N", help=text)
+    parser.add_argument("--jobs", type=arguments.positive, default=1, metavar="N", help=text)
     text = "stop CMD after this time; it counts as passed (default: 60)"
-    parser.add_argument("--timeout", type=values.seconds, default=TIMEOUT, metavar="SECONDS", help=text)
+    parser.add_argument("--timeout", type=arguments.seconds, default=TIMEOUT, metavar="SECONDS", help=text)
     text = "limit equal requests per saved response (default: 8; 0 sets no limit)"
-    parser.add_argument("--provider-repeats", type=values.repeats, default=REPEATS, metavar="N", help=text)
+    parser.add_argument("--provider-repeats", type=arguments.repeats, default=REPEATS, metavar="N", help=text)
     text = "require the bug in K of K runs, for flaky commands (default: 1)"
-    parser.add_argument("--repeat", type=values.positive, default=1, metavar="K", help=text)
+    parser.add_argument("--repeat", type=arguments.positive, default=1, metavar="K", help=text)
     text = "require this text in the output of CMD"
     parser.add_argument("--says", default="", metavar="TEXT", help=text)
     _add_quiet(parser)
 
 
 def _report(parser: Parser) -> None:
-    parser.add_argument("flow", type=values.path, metavar="FLOW", help="flow file; use `toolstream shrink` on it first")
+    parser.add_argument(
+        "flow", type=arguments.path, metavar="FLOW", help="flow file; use `toolstream shrink` on it first"
+    )
     text = f"report only these findings: {_DEFECT_LIST}"
-    parser.add_argument("--select", action="append", type=values.DEFECTS, metavar="DEFECT", help=text)
+    parser.add_argument("--select", action="append", type=arguments.DEFECTS, metavar="DEFECT", help=text)
     text = "output format: markdown (default), or html, the page of `toolstream view`"
     parser.add_argument("--format", choices=("markdown", "html"), default="markdown", help=text)
     _add_output(parser)
@@ -250,26 +256,26 @@ def _probe(parser: Parser) -> None:
     text = "base URL (https://api.openai.com/v1) or endpoint"
     parser.add_argument("url", metavar="URL", help=text)
     text = "protocol of the API (default: detect it from URL)"
-    parser.add_argument("--protocol", type=values.PROBED, metavar="NAME", help=text)
+    parser.add_argument("--protocol", type=arguments.PROBED, metavar="NAME", help=text)
     parser.add_argument("--model", metavar="NAME", help="model to request")
     text = "send each request N times (default: 3)"
-    parser.add_argument("--times", type=values.positive, default=3, metavar="N", help=text)
+    parser.add_argument("--times", type=arguments.positive, default=3, metavar="N", help=text)
     text = "use the prompt in this text file; needs --tool"
-    parser.add_argument("--prompt", type=values.path, metavar="FILE", help=text)
+    parser.add_argument("--prompt", type=arguments.path, metavar="FILE", help=text)
     text = "offer the tools in this JSON file: one or a list, each with name, description, parameters"
-    parser.add_argument("--tool", type=values.path, metavar="FILE", help=text)
+    parser.add_argument("--tool", type=arguments.path, metavar="FILE", help=text)
     _add_format(parser, "text", "markdown", "json")
     text = "treat a response as broken after this time without data (default: 60)"
-    parser.add_argument("--timeout", type=values.seconds, default=TIMEOUT, metavar="SECONDS", help=text)
+    parser.add_argument("--timeout", type=arguments.seconds, default=TIMEOUT, metavar="SECONDS", help=text)
     text = "keep the responses in this folder as fixtures, without secrets"
-    parser.add_argument("--keep", type=values.path, metavar="DIR", help=text)
+    parser.add_argument("--keep", type=arguments.path, metavar="DIR", help=text)
     _add_quiet(parser)
 
 
 def _mcp(parser: Parser) -> None:
     parser.add_argument("paths", nargs="*", metavar="FILE", help=_READABLE.removesuffix(", or - for stdin"))
     text = "address of a live view, as `toolstream run --view` prints it; the tool `view` then shows this view"
-    parser.add_argument("--view", type=values.view_address, metavar="ADDRESS", help=text)
+    parser.add_argument("--view", type=arguments.view_address, metavar="ADDRESS", help=text)
 
 
 def _help(parser: Parser) -> None:
@@ -289,7 +295,7 @@ def _add_format(parser: Parser, *formats: str) -> None:
 
 def _add_output(parser: Parser) -> None:
     text = "write to FILE (default: standard output)"
-    parser.add_argument("-o", "--output", type=values.output, metavar="FILE", help=text)
+    parser.add_argument("-o", "--output", type=arguments.output, metavar="FILE", help=text)
     _add_force(parser)
 
 
@@ -303,12 +309,12 @@ def _add_quiet(parser: Parser) -> None:
 
 def _add_resume(parser: Parser) -> None:
     text = "save the progress to FILE, and continue from it"
-    parser.add_argument("--resume", type=values.path, metavar="FILE", help=text)
+    parser.add_argument("--resume", type=arguments.path, metavar="FILE", help=text)
 
 
 def _add_request(parser: Parser) -> None:
     text = "JSON body of the request that a saved response body belongs to"
-    parser.add_argument("--request", type=values.request, default=ABSENT, metavar="FILE", help=text)
+    parser.add_argument("--request", type=arguments.request, default=ABSENT, metavar="FILE", help=text)
 
 
 def _add_secret(parser: Parser) -> None:
@@ -319,7 +325,7 @@ def _add_secret(parser: Parser) -> None:
 def _add_selection(parser: Parser, select: str, ignore: str) -> None:
     for name, text in (("--select", select), ("--ignore", ignore)):
         parser.add_argument(
-            name, action="append", type=values.DEFECTS, metavar="DEFECT", help=f"{text}: {_DEFECT_LIST}"
+            name, action="append", type=arguments.DEFECTS, metavar="DEFECT", help=f"{text}: {_DEFECT_LIST}"
         )
 
 
@@ -337,15 +343,15 @@ def _add_session(parser: Parser, *, level: str, log: str) -> None:
     for option in FLAGS:
         _add_flag(parser, option)
     text = "port to listen on (default: any free port)"
-    parser.add_argument("--port", type=values.port, default=0, metavar="N", help=text)
+    parser.add_argument("--port", type=arguments.port, default=0, metavar="N", help=text)
     text = "set another option of toolstream or mitmproxy; repeatable"
     parser.add_argument(
-        "--set", action="append", default=[], type=values.option, metavar="NAME=VALUE", dest="options", help=text
+        "--set", action="append", default=[], type=arguments.option, metavar="NAME=VALUE", dest="options", help=text
     )
     text = f"log nothing, the calls of each response, or every chunk (default: {level})"
     parser.add_argument("--level", choices=LEVELS, default=level, help=text)
     text = f"append the log to FILE (default: {log})"
-    parser.add_argument("--log", type=values.log_file, metavar="FILE", help=text)
+    parser.add_argument("--log", type=arguments.log_file, metavar="FILE", help=text)
 
 
 def _add_flag(parser: Parser, option: AddonOption) -> None:
@@ -356,7 +362,7 @@ def _add_flag(parser: Parser, option: AddonOption) -> None:
     elif option.const:
         settings |= {"action": "store_const", "const": option.const, "default": ""}
     else:
-        kind = values.OF_OPTIONS.get(option.name, int if isinstance(option.default, int) else str)
+        kind = arguments.OF_OPTIONS.get(option.name, int if isinstance(option.default, int) else str)
         settings |= {"type": kind, "metavar": option.metavar or None, "choices": option.choices or None}
         if option.many:
             settings |= {"action": "append", "default": []}
@@ -379,12 +385,14 @@ COMMANDS: Final = {
             "repair saved streams, or re-encode their tool calls",
             _repair,
             "Write saved streams as the proxy would forward them with these repairs and shapes.",
+            function="rewrite:repair",
         ),
         Command(
             "fault",
             "inject faults into saved streams",
             _fault,
             "Write saved streams as the proxy would forward them with these faults.",
+            function="rewrite:fault",
         ),
         Command(
             "extract",
@@ -398,8 +406,18 @@ COMMANDS: Final = {
             _doctor,
             "Find secrets, stale expectations and missing bodies in saved files. Print how to fix each.",
         ),
-        Command("list", "list defects, shapes, faults, presets, clients and verdicts", _add_format),
-        Command("explain", "explain a defect, family, shape, fault, preset, client, verdict or client bug", _explain),
+        Command(
+            "list",
+            "list defects, shapes, faults, presets, clients and verdicts",
+            _add_format,
+            function="explain:list_all",
+        ),
+        Command(
+            "explain",
+            "explain a defect, family, shape, fault, preset, client, verdict or client bug",
+            _explain,
+            function="explain:explain",
+        ),
         Command(
             "serve",
             "respond to requests with saved flows on a local port",
@@ -475,6 +493,7 @@ COMMANDS: Final = {
             "print the path of the mitmproxy addon",
             _nothing,
             'Print the path of the mitmproxy addon, for mitmdump -s "$(toolstream addon-path)".',
+            function="about:print_addon_path",
         ),
         Command(
             "completion",
@@ -482,7 +501,7 @@ COMMANDS: Final = {
             _completion,
             "Print a completion script. bash and zsh: source it; fish: pipe it to source; PowerShell: invoke it.",
         ),
-        Command("help", "print the help of a command", _help),
-        Command("version", "print the version", _nothing),
+        Command("help", "print the help of a command", _help, function="about:print_help"),
+        Command("version", "print the version", _nothing, function="about:print_version"),
     )
 }

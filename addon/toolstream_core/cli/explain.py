@@ -1,19 +1,70 @@
-"""`toolstream explain`: what a name means. Knows the options."""
+"""`toolstream explain` and `toolstream list`: the meaning of names."""
 
 from __future__ import annotations
 
 import argparse
+import json
+from typing import TYPE_CHECKING
 
 from toolstream_core.cli.errors import UsageError
-from toolstream_core.cli.list import run as run_list
+from toolstream_core.cli.output import printed_to
+from toolstream_core.report import catalogue
+from toolstream_core.report.layout import wrapped
 from toolstream_core.report.names import explainable, explained
 from toolstream_core.suggest import unknown
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
 
-def run(args: argparse.Namespace) -> int:
+
+def list_all(args: argparse.Namespace) -> int:
+    """Print the list."""
+    document = catalogue.document()
+    with printed_to(args.output, force=args.force):
+        if args.format == "json":
+            print(json.dumps(document, indent=2, ensure_ascii=False))
+        else:
+            print(*_lines(document), sep="\n")
+    return 0
+
+
+def _lines(document: dict[str, Any]) -> Iterator[str]:
+    yield "defects (reported by inspect; repair with toolstream_repair, inject with toolstream_fault):"
+    for one in document["defects"]:
+        does = [f"repair {one['repair']}" if one["repair"] else "", "fault" if one["plant"] else ""]
+        begin = f"  {one['code']} {one['name']:<26} {one['severity']:<8} "
+        yield from _told(begin, one["meaning"], [word for word in does if word])
+    yield "shapes (toolstream_shape):"
+    for one in document["shapes"]:
+        yield from _named(one, one["meaning"], one["dialects"])
+    yield "timing and connection faults (toolstream_fault):"
+    for one in document["transit"]:
+        yield from _named(one, one["meaning"], [key["name"] for key in one["keys"]])
+    yield "presets (toolstream_fault):"
+    for one in document["presets"]:
+        yield from _named(one, one["meaning"], one["parts"])
+    yield "clients (toolstream_shape=for:NAME):"
+    for one in document["clients"]:
+        needs = [*one["shapes"], *(f"repair {word}" for word in one["repairs"])]
+        yield from _named(one, f"{one['client']} {one['versions']}", needs)
+    yield "verdicts (how a client interpreted a response):"
+    for one in document["verdicts"]:
+        yield from _named(one, one["meaning"])
+
+
+def _named(one: dict[str, Any], meaning: str, more: Sequence[str] = ()) -> list[str]:
+    return _told(f"  {one['name']:<34} ", meaning, more)
+
+
+def _told(begin: str, meaning: str, more: Sequence[str]) -> list[str]:
+    return wrapped(begin, "", f"{meaning}  [{', '.join(more)}]" if more else meaning)
+
+
+def explain(args: argparse.Namespace) -> int:
     """Print what the name means. Raises `UsageError`."""
     if args.name is None:
-        return run_list(argparse.Namespace(format="text", output=None, force=False))
+        return list_all(argparse.Namespace(format="text", output=None, force=False))
     told = explained(args.name)
     if told is None:
         raise UsageError(unknown("name", args.name, explainable()))

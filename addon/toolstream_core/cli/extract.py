@@ -1,19 +1,174 @@
-"""`toolstream extract`: fixtures from whatever was saved. Knows the options."""
+"""`toolstream extract`: writes the responses in saved files as fixtures without secrets."""
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolstream_core.cli.errors import UsageError
+from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.defects.table import named
+from toolstream_core.fixtures import read_flow, redact
+from toolstream_core.fixtures.expectation import dumps, expectation_of
+from toolstream_core.fixtures.extraction import LeftOut, conversations, gathered, interaction_of, stem_of
+from toolstream_core.fixtures.extraction.files import bare_files, cassette_files, flow_files, write_all
+from toolstream_core.fixtures.read import BAD_STATUS
+from toolstream_core.model import Severity
+from toolstream_core.report.layout import counted
+from toolstream_core.report.paint import word
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.fixtures import Fixture
+    from toolstream_core.fixtures.extraction import Found
+    from toolstream_core.model import Finding, Json
+    from toolstream_core.redaction import Redaction
+
+
+DONE, NOTHING, FAILED = 0, 1, 2
+"""Exit codes."""
+_COUNTS = frozenset({Severity.ERROR, Severity.WARNING})
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which fixtures are written."""
+
+    when: str
+    """`all`, `findings` or `errors`."""
+    codes: frozenset[str]
+    """The findings that count."""
+    chosen: bool
+    """Whether these were named, so that notes among them count too."""
+
+    def takes(self, fixture: Fixture) -> bool:
+        """Whether an answer is one of them."""
+        if self.when == "all" and not self.chosen:
+            return True
+        counted = [one for one in fixture.record.findings if one.code in self.codes and self._counts(one)]
+        failed = fixture.status >= BAD_STATUS or fixture.broken is not None or fixture.record.error is not None
+        return bool(counted) or (failed and self.when != "all")
+
+    def _counts(self, finding: Finding) -> bool:
+        if self.when == "errors":
+            return finding.severity is Severity.ERROR
+        return self.chosen or finding.severity in _COUNTS
+
+
+@dataclass
+class Extraction:
+    """One run of `toolstream extract`."""
+
+    folder: Path
+    format: str
+    redaction: Redaction
+    wanted: Wanted
+    name: str | None = None
+    force: bool = False
+    _inputs: list[Path] = field(default_factory=list)
+    _found: list[Found] = field(default_factory=list)
+    _failed: bool = False
+
+    def read(self, paths: Iterable[str], request: Json) -> None:
+        """Find all flows; tell what is left out."""
+        for path in paths:
+            self._inputs.append(Path(path))
+            for one in gathered(path, request):
+                if isinstance(one, LeftOut):
+                    self._failed = self._failed or one.unreadable
+                    _tell(f"left out {word(one.source)}: {one.why}")
+                else:
+                    self._found.append(one)
+
+    def write(self, *, each_flow: bool) -> int:
+        """Write the fixtures and give the exit code."""
+        # A dump has its flows in the order in which they ended.
+        found = sorted(self._found, key=lambda one: one.flow.request.timestamp_start)
+        groups = [[one] for one in found] if each_flow else conversations(found)
+        taken = [group for group in groups if any(self.wanted.takes(one.fixture) for one in group)]
+        for group in groups:
+            if group not in taken:
+                _tell(f"left out {_sources(group)}: no selected finding")
+        names: set[str] = set()
+        count = 0
+        for number, group in enumerate(taken, 1):
+            count += self._write(group, self._stem(group[0], number, len(taken), names))
+        if self._failed:
+            return FAILED
+        return DONE if count else NOTHING
+
+    def _stem(self, first: Found, number: int, of: int, names: set[str]) -> str:
+        """A name that no other fixture of this run has."""
+        if self.name is not None:
+            return self.name if of == 1 else f"{self.name}-{number}"
+        fixture = first.fixture
+        model = fixture.asked.model or fixture.record.model
+        at = 1
+        while (stem := stem_of(fixture.record.dialect, model, first.flow.request.timestamp_start, at)) in names:
+            at += 1
+        names.add(stem)
+        return stem
+
+    def _write(self, group: Sequence[Found], stem: str) -> bool:
+        """Write one fixture; whether that was done."""
+        clean = [redact(one.flow, self.redaction) for one in group]
+        if self.format == "flow":
+            fixtures = [fixture for at, flow in enumerate(clean) if (fixture := read_flow(flow, f"{stem}.flow#{at}"))]
+            files = flow_files(stem, clean, dumps(expectation_of(fixtures)))
+        else:
+            interactions = [
+                interaction_of(flow, one.fixture.source, broke=one.fixture.broken is not None)
+                for flow, one in zip(clean, group, strict=True)
+            ]
+            files = bare_files(stem, interactions) if self.format == "bare" else cassette_files(stem, interactions)
+        try:
+            outputs = [Output(self.folder / name, force=self.force) for name in files]
+            check_outputs(outputs, self._inputs, makes_folders=True)
+            write_all(self.folder, files, replace=self.force)
+        except (UsageError, OSError) as error:
+            self._failed = True
+            _tell(f"left out {_sources(group)}: {_why(error)}")
+            return False
+        main = stem if self.format == "bare" else next(iter(files))
+        print(f"wrote {word(str(self.folder / main))}: {_about(group)}")
+        return True
+
+
+def _about(group: Sequence[Found]) -> str:
+    findings = sum(len(one.fixture.record.findings) for one in group)
+    return f"{counted(len(group), 'response')}, {counted(findings, 'finding')} ({_sources(group)}){_caused(group)}"
+
+
+def _caused(group: Sequence[Found]) -> str:
+    """What stood in the way of the answers, which are kept as the provider sent them."""
+    broken = [one.fixture.caused for one in group if one.fixture.caused.specs]
+    if not broken:
+        return ""
+    specs = ", ".join(dict.fromkeys(spec for one in broken for spec in one.specs))
+    names = ", ".join(dict.fromkeys(name for one in broken for name in one.findings))
+    return f"; the client received it with fault {word(specs)}{f': {word(names)}' if names else ''}"
+
+
+def _sources(group: Sequence[Found]) -> str:
+    return ", ".join(word(one.fixture.source) for one in group)
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return f"{error.filename} cannot be written: {error.strerror}"
+    return str(error)
+
+
+def _tell(message: str) -> None:
+    print(f"toolstream: {message}", file=sys.stderr)
 
 
 def run(args: argparse.Namespace) -> int:
     """Extract, list what was written and what was left out, and give the exit code."""
-    from toolstream_core.cli.extraction import Extraction, Wanted
     from toolstream_core.redaction import TextMode, redaction_of
 
     try:

@@ -1,31 +1,369 @@
-"""`toolstream inspect`: saved streams read again, told, and judged by the exit code. Knows the options."""
+"""`toolstream inspect`: reads saved responses, and prints their calls and findings as text or JSON."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
-from toolstream_core.cli.inspection import Inspection
 from toolstream_core.cli.output import printed_to
-from toolstream_core.cli.printer import JsonPrinter, TextPrinter
+from toolstream_core.cli.reading import Reading
+from toolstream_core.clients.advice import MAX_BODY, tried_repairs
+from toolstream_core.clients.received import Answer
 from toolstream_core.defects.table import named
+from toolstream_core.engine.session import read_body
+from toolstream_core.engine.sink import Sink
+from toolstream_core.model import Note, Severity
 from toolstream_core.protocols.registry import PROTOCOLS
-from toolstream_core.report.paint import colour, plain, wants_colour
+from toolstream_core.redact import redacted
+from toolstream_core.report import jsonform
+from toolstream_core.report.judging import Judging, SavedVerdict, as_sent
+from toolstream_core.report.layout import Blocks, Label, counted
+from toolstream_core.report.paint import colour, plain, wants_colour, word
+from toolstream_core.report.text import EndLines, Lines
+from toolstream_core.report.verdict import advice_text, as_command
 from toolstream_core.sources.files import STDIN, answers
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
 
-    from toolstream_core.cli.printer import Printer
-    from toolstream_core.model import Finding
+    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.model import Change, Event, EventContent, Exchange, Finding, Record
     from toolstream_core.protocols.protocol import WireProtocol
+    from toolstream_core.report.judging import SavedVerdict
+    from toolstream_core.report.paint import Paint
     from toolstream_core.sources.saved import Saved
+    from toolstream_core.wire.frame import Frame
+
+    type Write = Callable[[str], None]
+    type Hide = Callable[[str], str]
+    type Elapsed = Callable[[], int] | None
+
+
+class Printer(Protocol):
+    """Is asked for sinks before an answer is read, told the record after it, and closed at the end."""
+
+    def sinks(self, exchange: Exchange, hide: Hide, elapsed: Elapsed) -> Sequence[Sink]:
+        """What the reader tells as it goes."""
+        ...
+
+    def add(self, record: Record, hide: Hide) -> None:
+        """The answer that was read last was an LLM's."""
+        ...
+
+    def judged(self, verdict: SavedVerdict) -> None:
+        """What a client made of one of the answers so far."""
+        ...
+
+    def advised(self, source: str, options: str) -> None:
+        """What helps with the answer from `source`, as long as there is no verdict on it."""
+        ...
+
+    def close(self) -> None:
+        """There are no more."""
+        ...
+
+
+class TextPrinter:
+    """Lines as in the live log.
+
+    `chunks`: chunk by chunk, or only what is told at the end; `None` is the one where there is a single
+    stream, the other where there are several, so the first stream's lines wait for a second stream.
+    """
+
+    def __init__(self, write: Write, *, chunks: bool | None = None, paint: Paint = plain) -> None:
+        """`write` takes one line."""
+        self._blocks = Blocks(write)
+        self._chunks = chunks
+        self._paint = paint
+        self._long: list[str] = []
+        self._short: list[str] = []
+        self._waiting: list[str] | None = None
+        """The first stream's chunk lines, while it is not known to be one of several."""
+        self._first: list[str] = []
+        self._counts: Counter[str] = Counter()
+        self._tags: dict[str, str] = {}
+        """How the lines of each source begin."""
+        self._advice: dict[str, str] = {}
+        """What helps with the answers on which there is no verdict, by their sources."""
+
+    def sinks(self, exchange: Exchange, hide: Hide, elapsed: Elapsed) -> Sequence[Sink]:
+        """One that writes, or two that keep their lines until it is known which to write."""
+        where = f"{exchange.host}{exchange.path.partition('?')[0]}"
+        names = " ".join(word(hide(name)) for name in (exchange.source, where) if name)
+        label = Label(f"#{self._counts['stream'] + 1}", names, status=exchange.status)
+        self._tags[exchange.source] = label.tag
+
+        def lines(make: type[Lines], write: Write) -> Lines:
+            def hidden(line: str) -> None:
+                write(hide(line))
+
+            return make(hidden, label, elapsed=elapsed, paint=self._paint, hide=hide, syntax=as_command)
+
+        if self._chunks is not None:
+            return [lines(Lines if self._chunks else EndLines, self._blocks.line)]
+        self._long, self._short = [], []
+        if self._counts["stream"]:
+            return [lines(EndLines, self._short.append)]
+        return [lines(Lines, self._long.append), lines(EndLines, self._short.append)]
+
+    def add(self, record: Record, hide: Hide) -> None:
+        """Count it, and write its lines if they waited."""
+        del hide
+        self._counts.update(
+            [
+                "stream",
+                *("call" for _ in record.calls),
+                *(finding.severity.value for finding in record.findings),
+            ]
+        )
+        if self._chunks is not None:
+            return
+        if self._counts["stream"] == 1:
+            self._waiting, self._first = self._long, self._short
+            return
+        self._release(self._first)
+        self._write_all(self._short)
+
+    def judged(self, verdict: SavedVerdict) -> None:
+        """Write a line behind those of the answer that came with the next request."""
+        self._advice.pop(verdict.source, None)
+        label = Label(self._tags[verdict.source])
+        advice = advice_text(verdict.explained, as_command)
+        lines = [*verdict.text.lines(label.begin(), label.tag, self._paint, advice)]
+        if self._waiting is None:
+            self._blocks.block(lines)
+        else:
+            self._waiting += lines
+            self._first += lines
+
+    def advised(self, source: str, options: str) -> None:
+        """Keep it until there is a verdict, or the end."""
+        self._advice[source] = options
+
+    def close(self) -> None:
+        """Write what still waits, what helps, and, for several streams, how many of everything."""
+        if self._waiting is not None:
+            self._release(self._waiting)
+        for source, options in self._advice.items():
+            self._blocks.block([f"{Label(self._tags[source]).begin()}→ {as_command(options)}"])
+        if self._counts["stream"] > 1:
+            told = ("stream", "call", "error", "warning", "note")
+            self._blocks.line(", ".join(counted(self._counts[noun], noun) for noun in told))
+
+    def _release(self, lines: list[str]) -> None:
+        if self._waiting is not None:
+            self._waiting = None
+            self._write_all(lines)
+
+    def _write_all(self, lines: list[str]) -> None:
+        for line in lines:
+            self._blocks.line(line)
+
+
+class JsonPrinter:
+    """The document of `docs/inspect.schema.json`, in one line, when everything was read."""
+
+    def __init__(self, write: Write) -> None:
+        """`write` takes one line."""
+        self._write = write
+        self._streams: list[dict[str, Any]] = []
+
+    def sinks(self, exchange: Exchange, hide: Hide, elapsed: Elapsed) -> Sequence[Sink]:
+        """The record says it all."""
+        del exchange, hide, elapsed
+        return ()
+
+    def add(self, record: Record, hide: Hide) -> None:
+        """Keep the stream's object."""
+        self._streams.append({**jsonform.record_object(record, hide), "verdict": None})
+
+    def judged(self, verdict: SavedVerdict) -> None:
+        """Put it into the stream's object."""
+        for stream in self._streams:
+            if stream["source"] == verdict.source:
+                stream["verdict"] = verdict.object
+
+    def advised(self, source: str, options: str) -> None:
+        """The document has the repair of each finding."""
+
+    def close(self) -> None:
+        """Write the document."""
+        self._write(json.dumps(jsonform.document(self._streams)))
+
+
+CLEAN, FOUND, UNREADABLE = 0, 1, 2
+"""Exit codes."""
+_BEHIND = "read here is what the provider sent; what the client got"
+_COUNTS = frozenset({Severity.ERROR, Severity.WARNING})
+
+
+class Inspection:
+    """What came of the paths so far."""
+
+    def __init__(
+        self,
+        printer: Printer,
+        saved: Callable[[str], Iterator[Saved]],
+        keeps: Callable[[Finding], bool],
+        dialects: Sequence[WireProtocol],
+    ) -> None:
+        """`saved` gives the answers in a file; `keeps` says which findings are wanted."""
+        self._printer = printer
+        self._keeps = keeps
+        self._dialects = dialects
+        self._found = False
+        self._reading = Reading(saved, self._take)
+        self._verdicts: list[SavedVerdict] = []
+        self._judging = Judging(self._verdicts.append)
+
+    def read(self, path: str) -> None:
+        """Read a file, or all files of a folder."""
+        self._reading.read(path)
+
+    def close(self, *, exit_zero: bool) -> int:
+        """Print what is left and give the exit code."""
+        self._printer.close()
+        if self._reading.failed:
+            return UNREADABLE
+        return FOUND if self._found and not exit_zero else CLEAN
+
+    def _take(self, saved: Saved) -> bool:
+        record = self._record(saved)
+        self._judge(saved, record)
+        if record is not None:
+            self._found = self._found or any(one.severity in _COUNTS for one in record.findings)
+        return record is not None
+
+    def _record(self, saved: Saved) -> Record | None:
+        hide = partial(redacted, secrets=saved.secrets)
+        clock = _Clock(saved)
+        sinks = self._printer.sinks(saved.exchange, hide, clock.now if saved.times else None)
+        record = read_body(
+            clock.chunks(),
+            saved.exchange,
+            broken=saved.broken,
+            sinks=[_AsSaved(saved), _Sieve(self._keeps), *(_Kept(one, saved, self._keeps) for one in sinks)],
+            dialects=self._dialects,
+        )
+        if record is not None:
+            self._printer.add(record, hide)
+            if record.calls and clock.body and any(one.severity in _COUNTS for one in record.findings):
+                options = tried_repairs(Answer(saved.exchange, bytes(clock.body), saved.broken))
+                if options:
+                    self._printer.advised(saved.exchange.source, options)
+        return record
+
+    def _judge(self, saved: Saved, record: Record | None) -> None:
+        """Say what the client made of the answers that this request follows."""
+        self._judging.take(saved, record)
+        for one in self._verdicts:
+            self._printer.judged(one)
+        self._verdicts.clear()
+
+
+class _Clock:
+    """Says when the chunk came that is being read, and keeps the body while options could be tried on it."""
+
+    def __init__(self, saved: Saved) -> None:
+        self._saved = saved
+        self._now = 0
+        self.body = bytearray()
+        """Empty where it is too long."""
+        self._room = MAX_BODY
+
+    def _keep(self, chunk: bytes) -> None:
+        if self._room < len(chunk):
+            self.body.clear()
+            self._room = 0
+        else:
+            self.body += chunk
+            self._room -= len(chunk)
+
+    def now(self) -> int:
+        return self._now
+
+    def chunks(self) -> Iterator[bytes]:
+        for number, chunk in enumerate(self._saved.chunks):
+            if self._saved.times:
+                self._now = self._saved.times[number]
+            self._keep(chunk)
+            yield chunk
+
+
+class _AsSaved(Sink):
+    """Puts what the file says of a response into its record; stands before the sinks that print it."""
+
+    def __init__(self, saved: Saved) -> None:
+        self._saved = saved
+
+    def ended(self, record: Record) -> None:
+        saved = self._saved
+        record.unwrapped = [*saved.unwrapped]
+        record.findings = saved.all_findings(record.findings)
+        record.faults = [*saved.faults]
+        specs = ", ".join(one.spec for one in saved.faults if one.changes)
+        if specs and saved.sent is not None:
+            record.notes.append(Note(specs, f"{_BEHIND} had {_told(as_sent(saved))}"))
+
+
+class _Sieve(Sink):
+    """Takes findings that nobody wants out of a record; stands before the sinks that tell them."""
+
+    def __init__(self, keeps: Callable[[Finding], bool]) -> None:
+        self._keeps = keeps
+
+    def ended(self, record: Record) -> None:
+        record.findings = [finding for finding in record.findings if self._keeps(finding)]
+
+
+class _Kept(Sink):
+    """Hands a sink everything but the findings that nobody wants."""
+
+    def __init__(self, sink: Sink, saved: Saved, keeps: Callable[[Finding], bool]) -> None:
+        self._sink, self._saved, self._keeps = sink, saved, keeps
+        self.live, self.each = sink.live, sink.each
+
+    def found(self, finding: Finding) -> None:
+        if self._saved.shows(finding) and self._keeps(finding):
+            self._sink.found(finding)
+
+    def begun(self, record: Record) -> None:
+        self._sink.begun(record)
+
+    def quiet(self, first: int, frames: int, size: int) -> None:
+        self._sink.quiet(first, frames, size)
+
+    def without_data(self, frame: Frame) -> None:
+        self._sink.without_data(frame)
+
+    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
+        self._sink.resolved(event, said, told)
+
+    def on_each_skipped(self, event: Event, told: Sequence[ResolvedFragment], change: Change | None) -> None:
+        self._sink.on_each_skipped(event, told, change)
+
+    def changed(self, changed: Change) -> None:
+        self._sink.changed(changed)
+
+    def ended(self, record: Record) -> None:
+        self._sink.ended(record)
+
+
+def _told(got: Record | None) -> str:
+    """What the client got, in a few words."""
+    if got is None:
+        return "nothing of an answer"
+    names = ", ".join(dict.fromkeys(finding.name for finding in got.findings)) or "no findings"
+    return f"{counted(got.events, 'event')}, {counted(len(got.calls), 'call')}, {names}"
 
 
 def run(args: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Self
 
 from toolstream_core.cli.process_output import Output, Wanted
+from toolstream_core.packaged import addon_script
 
 type Options = Mapping[str, str | Sequence[str]]
 """Values for `--set`; a sequence becomes one `--set` a value."""
@@ -30,11 +31,6 @@ _STOP_SECONDS = 10.0
 
 class MitmdumpError(RuntimeError):
     """mitmdump did not do what was waited for; the message carries what it printed."""
-
-
-def door_path() -> Path:
-    """The script for `mitmdump -s`: it lies beside the package, in a checkout and when installed."""
-    return Path(__file__).resolve().parents[2] / "toolstream.py"
 
 
 def mitmdump_path() -> Path:
@@ -69,7 +65,7 @@ class Mitmdump:
         """Take the settings; `start` or `with` starts it. `env` is added to this process's environment."""
         self.options = dict(options or {})
         self.mode = mode
-        self.scripts = (door_path(),) if scripts is None else tuple(scripts)
+        self.scripts = (addon_script(),) if scripts is None else tuple(scripts)
         self.arguments = tuple(arguments)
         self.env = dict(env or {})
         self.terminal = terminal

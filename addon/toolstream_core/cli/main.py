@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import importlib
 import io
 import os
 import sys
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.cli.arguments import RENAMED, with_new_names
 from toolstream_core.cli.commands import COMMANDS
 from toolstream_core.cli.errors import UsageError
-from toolstream_core.cli.renamed import RENAMED, with_new_names
 from toolstream_core.suggest import unknown
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _encode_anything()
     try:
         args = parsed(words)
-        code: int = importlib.import_module(COMMANDS[args.command].module).run(args)
+        code = COMMANDS[args.command].run(args)
         _flush()
     except SystemExit as end:  # argparse has printed help
         return end.code if isinstance(end.code, int) else USAGE

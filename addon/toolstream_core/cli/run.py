@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import shlex
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
 from dataclasses import replace
@@ -12,22 +16,137 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.agents import Upstream, launch, recognise
-from toolstream_core.cli.child import StartError, run_command
 from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.output import Output
-from toolstream_core.cli.run_report import outputs_of, write_report
-from toolstream_core.cli.run_told import told_of
-from toolstream_core.cli.serving import appended, check_files, log_of, setup_of
+from toolstream_core.cli.serve import appended, check_files, log_of, setup_of
 from toolstream_core.fixtures.atomic import write_atomic
 from toolstream_core.testing import ProxySession, ProxySessionError
 from toolstream_core.testing.routes import RouteError, routes
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from types import FrameType
 
     from toolstream_core.agents import Launch
     from toolstream_core.testing import Setup
+
+
+NOT_FOUND = 127
+NOT_EXECUTABLE = 126
+_HANDED_ON = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
+_BY_TERMINAL = {getattr(signal, name) for name in ("SIGINT", "SIGQUIT") if hasattr(signal, name)}
+
+
+class StartError(Exception):
+    """A command that cannot be started."""
+
+    def __init__(self, message: str, code: int) -> None:
+        """`code` is the exit code that a shell gives."""
+        super().__init__(message)
+        self.code = code
+
+
+def run_command(command: Sequence[str], environment: Mapping[str, str], running: Callable[[int | None], None]) -> int:
+    """Run it to its end; 128 and the signal's number where one ended it. Raises `StartError`.
+
+    It stays in this process group, so that the terminal in front is its own too. `running` is told of its process,
+    and of `None` when that has ended.
+    """
+    try:
+        process = subprocess.Popen(command, env=environment)
+    except FileNotFoundError:
+        raise StartError(f"command not found: {command[0]!r}", NOT_FOUND) from None
+    except OSError as error:
+        raise StartError(f"{command[0]} cannot be run: {error.strerror}", NOT_EXECUTABLE) from error
+    with _handing_on(process):
+        running(process.pid)
+        code = process.wait()
+        running(None)
+    return code if code >= 0 else 128 - code
+
+
+@contextlib.contextmanager
+def _handing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Let the command decide what a signal means.
+
+    What a terminal sends (Ctrl-C) reaches the command by itself, as it is of the same process group.
+    """
+
+    def hand_on(number: int, _frame: FrameType | None) -> None:
+        if not (number in _BY_TERMINAL and _in_foreground()):
+            with contextlib.suppress(OSError):
+                process.send_signal(number)
+
+    numbers = [getattr(signal, name) for name in _HANDED_ON if hasattr(signal, name)]
+    before = {number: signal.signal(number, hand_on) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _in_foreground() -> bool:
+    """Whether a terminal's signals reach this process group: only then has the command had them."""
+    try:
+        return sys.stdin.isatty() and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except (AttributeError, OSError, ValueError):
+        return False
+
+
+_SHOWN: Final = ("HTTPS_PROXY", "SSL_CERT_FILE", "OPENAI_BASE_URL", "OPENAI_API_KEY")
+_LOGIN: Final = re.compile(r"//[^/@\s]+@")
+
+
+def told_of(started: Launch, variables: Mapping[str, str], proxy: str) -> Iterator[str]:
+    """One line on all clients, and one on the agent where the command is one; `variables` are those for all."""
+    shown = [name for name in _SHOWN if name in variables]
+    yield f"proxy {proxy}: set {', '.join(shown)} and {len(variables) - len(shown)} more variables"
+    parts = [
+        f"{word} {', '.join(names)}" for word, names in (("set", started.variables), ("not", started.removed)) if names
+    ]
+    if started.arguments:
+        parts.append(f"arguments {_LOGIN.sub('//…@', shlex.join(started.arguments))}")
+    if started.agent is not None and parts:
+        yield f"{started.agent.name}: {'; '.join(parts)}"
+
+
+def outputs_of(report: Path, *, force: bool) -> list[Output]:
+    """The report and the flow file beside it. Raises `UsageError` where these cannot be two files."""
+    if not report.name:
+        raise UsageError(f"--report: {report} is a folder; give a file")
+    if report.suffix == ".flow":
+        raise UsageError(f"--report: {report} is the name of a flow file. Expected a Markdown file, such as report.md")
+    return [Output(path, "--report", force) for path in (report, report.with_suffix(".flow"))]
+
+
+def write_report(report: Path, captured: Sequence[Path], *, replace: bool) -> list[str]:
+    """Write it on the flows with which anything went wrong, or on all; what there is to say of it.
+
+    Raises `OSError`.
+    """
+    from toolstream_core.cli.report import reported
+    from toolstream_core.fixtures import FixtureError
+    from toolstream_core.fixtures.atomic import write_atomic
+    from toolstream_core.report.markdown import bug_report
+    from toolstream_core.sources.saved import UnreadableError
+    from toolstream_core.version import __version__
+
+    try:
+        answers = reported(captured)
+    except (FixtureError, UnreadableError) as error:
+        return [f"no report: {error}"]
+    shown = [path for path, of in answers.items() if any(answer.is_telling for answer in of)]
+    shown = shown or [path for path, of in answers.items() if of]
+    if not shown:
+        return ["no report: there was no LLM response"]
+    flows = report.with_suffix(".flow")
+    write_atomic(flows, b"".join(path.read_bytes() for path in shown), replace=replace)
+    text = bug_report([answer for path in shown for answer in answers[path]], flows.name, __version__)
+    write_atomic(report, text.encode(), replace=replace)
+    return [f"report: {report}, with {flows}"]
+
 
 VIEW_IDLE: Final = 60.0
 """Seconds without a viewer after which the live view ends with its client."""

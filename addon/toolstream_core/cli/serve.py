@@ -1,22 +1,116 @@
-"""`toolstream serve`: saved flows answer on this machine, with no key and no network."""
+"""`toolstream serve`: responds with saved flows. Also the proxy options that it shares with `run`."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
 import signal
 import sys
 import time
-from typing import TYPE_CHECKING
+from dataclasses import fields
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
 
+from toolstream_core.cli.arguments import path
+from toolstream_core.cli.commands import FLAGS
 from toolstream_core.cli.errors import UsageError
-from toolstream_core.cli.serving import appended, check_files, log_of, setup_of
-from toolstream_core.testing import ProxySession, ProxySessionError
+from toolstream_core.cli.output import Output, check_outputs
+from toolstream_core.proxy.option_table import PROVIDER
+from toolstream_core.report.jsonl import may_append
+from toolstream_core.sources import demo
+from toolstream_core.sources.files import READABLE, STDIN
+from toolstream_core.synthetic.call_specs import PREFIX, CallSpecError, parse_calls
+from toolstream_core.testing import ProxySession, ProxySessionError, Setup
 from toolstream_core.testing.environment import PATHS
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
     from types import FrameType
+
+    from toolstream_core.proxy.option_table import AddonOption
+
+
+_OF_SETUP: Final = frozenset(one.name for one in fields(Setup))
+
+
+def setup_of(args: argparse.Namespace, *, network: str, log: str) -> Setup:
+    """What the arguments ask for. Raises `UsageError`."""
+    flows, calls = flows_and_calls(args.flows)
+    for flow in flows:
+        if str(flow) == STDIN:
+            raise UsageError("standard input cannot be served; save it to a file and name that file")
+        if unknown := demo.unknown(flow):
+            raise UsageError(unknown)
+        if not demo.located(flow).exists():
+            raise UsageError(f"no such file or directory: {flow}. Expected {READABLE}, a folder of them, or `calls:`")
+    mine: dict[str, Any] = {}
+    options: dict[str, list[str]] = {}
+    for option in FLAGS:
+        value = getattr(args, _word(option))
+        if _word(option) in _OF_SETUP:
+            mine[_word(option)] = tuple(value) if option.many else value
+        elif value:
+            options[option.name] = value if option.many else [value]
+    for name, value in args.options:
+        options.setdefault(name, []).append(value)
+    return Setup(flows=flows, calls=calls or None, network=network, log=log, options=options, **mine)
+
+
+def flows_and_calls(given: Sequence[Path | str]) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+    """The paths in the FLOW arguments, and their calls without `calls:`. Raises `UsageError`."""
+    flows = tuple(one for one in given if isinstance(one, Path))
+    calls = tuple(one.removeprefix(PREFIX) for one in given if isinstance(one, str))
+    try:
+        parse_calls(calls)
+    except CallSpecError as error:
+        raise UsageError(str(error)) from error
+    return flows, calls
+
+
+def check_files(args: argparse.Namespace, *outputs: Output) -> None:
+    """Check these outputs, and those of the shared options, against the flows. Raises `UsageError`."""
+    jsonl = [Output(path(args.jsonl), "--jsonl", force=None, is_own=may_append)] if args.jsonl else []
+    providers = [value for name, value in args.options if name == PROVIDER.name]
+    check_outputs([*outputs, *jsonl], map(Path, (*args.flows, *providers)))
+
+
+def _word(option: AddonOption) -> str:
+    """The name of its flag among the parsed arguments."""
+    return option.flag.removeprefix("--").replace("-", "_")
+
+
+_HEAD: Final = 1 << 16
+"""Bytes of an existing file that are read to recognise it."""
+
+
+def log_of(args: argparse.Namespace) -> list[Output]:
+    """The file of `--log`."""
+    return [] if args.log is None else [Output(args.log, "--log", force=None, is_own=_may_append)]
+
+
+def appended(log: Path) -> IO[bytes]:
+    """A log file, readable by its owner only. Raises `UsageError`."""
+    try:
+        return os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
+    except OSError as error:
+        raise UsageError(f"--log: {log} cannot be written: {error.strerror}") from error
+
+
+def _may_append(log: Path) -> bool:
+    """Whether a log may be appended to a file: it holds neither saved flows nor a saved response."""
+    from toolstream_core.engine.session import read_body
+    from toolstream_core.model import Exchange
+    from toolstream_core.sources.files import Kind, begun
+    from toolstream_core.sources.saved import UnreadableError
+
+    try:
+        with begun(str(log)) as file:
+            return file.kind is Kind.BODY and read_body([file.whole().read(_HEAD)], Exchange(source=str(log))) is None
+    except UnreadableError:
+        return False
+
 
 _TOLD = (
     "OPENAI_BASE_URL",

@@ -1,17 +1,21 @@
-"""`toolstream shrink`: the smallest reproduction of a bug, as a fixture. Knows the options."""
+"""`toolstream shrink`: the smallest reproduction of a bug, as a fixture."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
+import tempfile
 import time
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from toolstream_core.checking.run import Client
+from toolstream_core.checking.runner import Seats
 from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.output import Output, check_outputs
-from toolstream_core.cli.reproduction import reproduction
 from toolstream_core.defects.table import ROWS
+from toolstream_core.fixtures.answers import turn_of
 from toolstream_core.report.paint import word
 from toolstream_core.shrinking.candidate import digest, events, size
 from toolstream_core.shrinking.law import Law, RecordCache, shows
@@ -22,19 +26,168 @@ from toolstream_core.shrinking.verdicts import has_verdict, verdicts, worst
 from toolstream_core.sources.demo import beside
 from toolstream_core.sources.files import STDIN
 from toolstream_core.state_file import StateError
+from toolstream_core.testing import Setup
+from toolstream_core.verdict import Outcome
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from toolstream_core.cli.reproduction import Reproduction
+    from toolstream_core.checking.run import Run
+    from toolstream_core.fixtures.answers import Answered
     from toolstream_core.shrinking.candidate import Candidate
     from toolstream_core.shrinking.law import Oracle
     from toolstream_core.shrinking.search import Progress
-    from toolstream_core.verdict import Outcome
 
+    type Flows = Callable[[Candidate], bytes]
     type Codes = frozenset[str] | None
     """Of the defects that were named."""
+
+
+class Reproduction:
+    """The answers in a flow file, without secrets."""
+
+    def __init__(self, answers: Sequence[Answered], note: str = "") -> None:
+        """These."""
+        self._flows = {one.number: one.flow for one in answers}
+        self.original: Candidate = tuple(turn_of(one.number, one.fixture) for one in answers)
+        self.note = note
+        """Which of two answers these are, where faults changed what the provider said; else empty."""
+
+    def flow_bytes(self, candidate: Candidate) -> bytes:
+        """A candidate as a flow file."""
+        from toolstream_core.fixtures.answers import flow_bytes, with_answer
+
+        return flow_bytes(with_answer(self._flows[one.number], one.exchange.request, one.chunks) for one in candidate)
+
+    def write(self, candidate: Candidate, path: Path, *, replace: bool) -> None:
+        """Write a candidate as a fixture, with its expectation beside it."""
+        from toolstream_core.fixtures.answers import fixtures_in
+        from toolstream_core.fixtures.atomic import write_atomic
+        from toolstream_core.fixtures.expectation import dumps, expect_path, expectation_of
+
+        data = self.flow_bytes(candidate)
+        write_atomic(path, data, replace=replace)
+        expected = dumps(expectation_of(fixtures_in(data, str(path)))).encode()
+        write_atomic(expect_path(path), expected, replace=replace)
+
+
+def reproduction(path: Path, shows: Callable[[Candidate], bool] | None) -> Reproduction:
+    """What is in a flow file: of an answer that a fault changed, what the client got, as that is what failed.
+
+    `shows` says whether the bug shows, where that costs little to ask: if it shows only in what the provider said, that
+    is taken. Raises `FixtureError`.
+    """
+    from toolstream_core.fixtures.answers import as_client_got, read_answers
+
+    said = read_answers(path)
+    got = [as_client_got(one) for one in said]
+    changed = [one.fixture for one, other in zip(said, got, strict=True) if one is not other]
+    if not changed:
+        return Reproduction(said)
+    specs = ", ".join(dict.fromkeys(spec for one in changed for spec in one.caused.specs))
+    broken = f"{', '.join(one.source for one in changed)}: changed by fault {specs}"
+    provider = Reproduction(said, f"{broken}; shrinking the response of the provider, because only it shows the bug")
+    client = Reproduction(got, f"{broken}; shrinking the response that the client received")
+    return provider if shows is not None and shows(provider.original) and not shows(client.original) else client
+
+
+_OUTPUT = 1 << 24
+"""Characters of the command's output in which `says` is looked for."""
+
+
+class CommandError(ValueError):
+    """The command cannot be run; the message says why."""
+
+
+class Tries(NamedTuple):
+    """How a command is run."""
+
+    command: Sequence[str]
+    timeout: float
+    """Seconds; a command that takes longer is stopped and shows nothing."""
+    repeat: int = 1
+    """Runs that all have to fail."""
+    jobs: int = 1
+    says: str = ""
+    """What its output has to hold too, where it fails."""
+    provider_repeats: int = 0
+    verdict: Outcome | None = None
+    """The verdict that is the bug; without it, the worst one of the original."""
+    any_failure: bool = False
+    """Whether any failure is the bug."""
+
+
+class CommandBug:
+    """Whether a command fails with a candidate as it fails with the original. May be asked from several threads."""
+
+    def __init__(self, tries: Tries, seats: Seats, folder: str, original: Candidate, flow_bytes: Flows) -> None:
+        """`flow_bytes` gives the flow file of a candidate; files are written to `folder`."""
+        self._tries = tries
+        self._seats = seats
+        self._folder = folder
+        self._original = original
+        self._flow_bytes = flow_bytes
+
+    def shows(self, candidate: Candidate) -> bool:
+        """Whether it fails, with the same verdict, and passes with the candidate repaired if the original does."""
+        if candidate is self._original:
+            return self.verdicts is not None and (self._tries.verdict is None or self._tries.verdict in self.verdicts)
+        found = self._verdicts(candidate)
+        if found is None or self._tries.any_failure:
+            return found is not None
+        wanted = self._tries.verdict
+        if wanted not in found if wanted else worst(found) is not worst(self.verdicts or frozenset()):
+            return False
+        return not self._is_repaired or self._verdicts(candidate, ("safe",)) is None
+
+    @cached_property
+    def verdicts(self) -> frozenset[Outcome] | None:
+        """The verdicts of the original; `None` where the command does not fail."""
+        return self._verdicts(self._original)
+
+    @cached_property
+    def _is_repaired(self) -> bool:
+        """Whether the command passes with the original repaired."""
+        return self._verdicts(self._original, ("safe",)) is None
+
+    def _verdicts(self, candidate: Candidate, repair: tuple[str, ...] = ()) -> frozenset[Outcome] | None:
+        """The verdicts on misread responses in the first of the runs; `None` where one of them does not fail."""
+        runs: list[Run] = []
+        with tempfile.NamedTemporaryFile(suffix=".flow", dir=self._folder) as file:
+            file.write(self._flow_bytes(candidate))
+            file.flush()
+            setup = Setup(
+                flows=(Path(file.name),),
+                repair=repair,
+                provider_repeats=self._tries.provider_repeats,
+                network="loopback",
+            )
+            for _ in range(self._tries.repeat):
+                runs.append(self._run(setup))
+                if not runs[-1].exit_code or self._tries.says not in runs[-1].output:
+                    return None
+        judged = [one.verdict for one in runs[0].exchanges if one.verdict is not None]
+        return frozenset(Outcome(one.verdict) for one in judged if not one.understood)
+
+    def _run(self, setup: Setup) -> Run:
+        # Of the words that `check` fills in, an empty prompt would be none of the command's own.
+        client = Client(
+            name="", command=tuple(self._tries.command), prompt="{prompt}", timeout=self._tries.timeout, output=_OUTPUT
+        )
+        with self._seats.taken() as seat:
+            run = seat.run(client, setup)
+        if run.failure is not None:
+            raise CommandError(run.failure)
+        return run
+
+
+@contextlib.contextmanager
+def command_bug(tries: Tries, original: Candidate, flow_bytes: Flows) -> Iterator[CommandBug]:
+    """A bug whose `shows` raises `CommandError` where the command cannot be run."""
+    with tempfile.TemporaryDirectory(prefix="toolstream-shrink-") as folder, Seats(tries.jobs) as seats:
+        yield CommandBug(tries, seats, folder, original, flow_bytes)
+
 
 _EVERY = 0.2
 """Seconds between two lines of progress on a terminal."""
@@ -43,7 +196,6 @@ _KIB = 1024
 
 def run(args: argparse.Namespace) -> int:
     """Shrink, write the fixture and print how small it is. Raises `UsageError`."""
-    from toolstream_core.cli.command_oracle import CommandError
     from toolstream_core.fixtures import FixtureError
     from toolstream_core.testing import ProxySessionError
 
@@ -108,7 +260,6 @@ def _oracle(args: argparse.Namespace, finding: Codes, saved: Reproduction, reade
     if not args.command_line:
         yield _saved_bug(args, finding, saved.original, reader)
         return
-    from toolstream_core.cli.command_oracle import Tries, command_bug
 
     tries = Tries(
         args.command_line,

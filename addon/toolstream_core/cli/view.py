@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from toolstream_core.cli.errors import UsageError
-from toolstream_core.cli.inspection import CLEAN, UNREADABLE
+from toolstream_core.cli.inspect import CLEAN, UNREADABLE
 from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.cli.reading import Reading, shown_name
 from toolstream_core.fixtures.atomic import write_atomic

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.engine.chain import OwnResolver
-from toolstream_core.engine.decoder import BodyDecoder
-from toolstream_core.engine.framing import BodyFraming
-from toolstream_core.engine.recogniser import Recogniser
+from toolstream_core.engine.dispatcher import Recogniser
 from toolstream_core.faults.picker import Picker
 from toolstream_core.model import Event
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.protocols.requests import asked
 from toolstream_core.transit import Ask, Cut, EventPlace, Finish, Hold, Send
-from toolstream_core.transit.context import FaultContext
 from toolstream_core.transit.rows import Moment
+from toolstream_core.transit.stage import FaultContext
 from toolstream_core.wire import json_access
-from toolstream_core.wire.event_stream import EventStreamFramer
+from toolstream_core.wire.aws_event_stream import EventStreamFramer
+from toolstream_core.wire.body import BodyDecoder, BodyFraming
 from toolstream_core.wire.form import Form
 from toolstream_core.wire.sse import SseFramer
 from toolstream_core.wire.write import writer_for

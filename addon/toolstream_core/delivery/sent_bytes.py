@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.engine.decoder import BodyDecoder
-from toolstream_core.engine.framing import BodyFraming
 from toolstream_core.engine.session import Session, read_body
 from toolstream_core.wire import json_access
+from toolstream_core.wire.body import BodyDecoder, BodyFraming
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

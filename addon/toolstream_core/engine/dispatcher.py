@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.engine.fast_path.path import FastPath
 from toolstream_core.engine.stage_set import StageSet
 from toolstream_core.engine.state import State
 from toolstream_core.model import NOTHING, Event
-from toolstream_core.wire.frame import DamagedFrame
-from toolstream_core.wire.framer import TextCutter
+from toolstream_core.wire.frame import DamagedFrame, TextCutter
 from toolstream_core.wire.whole import WholeFramer
 
 if TYPE_CHECKING:
@@ -17,11 +16,11 @@ if TYPE_CHECKING:
 
     from toolstream_core.engine.chain import Breaking
     from toolstream_core.engine.output import PassThrough
-    from toolstream_core.engine.recogniser import Recogniser
     from toolstream_core.engine.stage_set import StagesFor
-    from toolstream_core.model import EventContent
+    from toolstream_core.model import EventContent, Json
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.wire.frame import Frame, Framer
+
 
 # Nothing waits for longer than the frame that it is in. Before the protocol is known (most often with the first frame
 # that carries data), frames go on as they came, and the stages see them afterwards; a whole, unstreamed body goes on
@@ -202,3 +201,70 @@ def _nothing(frame: Frame) -> EventContent:
     """What a frame says before its protocol is known."""
     del frame
     return NOTHING
+
+
+MAX_UNRECOGNISED: Final = 8
+"""Frames with data that are looked at before a stream counts as no LLM stream."""
+KEEP_ALIVE: Final = frozenset({b"", b":"})
+"""How data begins that says nothing in any protocol."""
+
+
+class Recogniser:
+    """Looks for the protocol of one stream, first for that which the request's path belongs to."""
+
+    def __init__(self, dialects: Sequence[WireProtocol], path: str) -> None:
+        """`dialects` are the protocols that it may be."""
+        claimed = [dialect for dialect in dialects if dialect.claims(path)]
+        self._claimed = claimed[0] if claimed else None
+        self._candidates = [*claimed, *(dialect for dialect in dialects if dialect not in claimed)]
+        self.pending: list[Frame] = []
+        """The frames so far; of long runs of comments the last ones."""
+        self._unsent: list[Frame] = []
+        self.given_up = False
+        """Whether the stream counts as no LLM stream."""
+
+    def find(self, frame: Frame) -> WireProtocol | None:
+        """The protocol that a frame belongs to, where it shows."""
+        payload: Json = frame.json
+        return next((one for one in self._candidates if one.recognise(frame.name, payload)), None)
+
+    def take(self, frame: Frame) -> WireProtocol | None:
+        """Take the next frame; the protocol, where it is known now."""
+        pending = self.pending
+        if isinstance(frame, DamagedFrame) and any(isinstance(one, DamagedFrame) for one in pending):
+            return None  # reading stops at the first
+        pending.append(frame)
+        if frame.data is None:
+            if len(pending) > 4 * MAX_UNRECOGNISED:
+                pending.remove(next(one for one in pending if one.data is None))
+            return None
+        found = self.find(frame)
+        if found is None and sum(1 for one in pending if one.data is not None) >= MAX_UNRECOGNISED:
+            found = self._claimed
+            self.given_up = found is None
+        return found
+
+    def at_end(self) -> WireProtocol | None:
+        """The protocol, where the stream is over and no frame has shown it: the path's."""
+        return self._claimed if self.pending else None
+
+    def passing(self, frame: Frame) -> list[Frame]:
+        """What may go on when `frame` was taken, and the protocol is not known yet.
+
+        Keep-alives sent as data wait for the first event: a stage may want to repair them.
+        """
+        silent = frame.data is not None and frame.data.strip()[:1] in KEEP_ALIVE
+        if silent and not (self.given_up or frame.trailing):
+            self._unsent.append(frame)
+            return []
+        return [*self.unsent(), frame]
+
+    def unsent(self) -> list[Frame]:
+        """The frames that wait, which are handed over with this."""
+        unsent, self._unsent = self._unsent, []
+        return unsent
+
+    def frames(self) -> list[Frame]:
+        """All frames so far, which are handed over with this."""
+        pending, self.pending = self.pending, []
+        return pending

@@ -10,7 +10,7 @@ from toolstream_core.wire.sse import BOM
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.engine.decoder import BodyDecoder
+    from toolstream_core.wire.body import BodyDecoder
     from toolstream_core.wire.frame import Frame
 
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from toolstream_core.engine.chain import Breaking, Chain, Resolver
-    from toolstream_core.engine.observer import Observer
+    from toolstream_core.engine.sink import Observer
     from toolstream_core.model import Change
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.wire.frame import Frame, Framer

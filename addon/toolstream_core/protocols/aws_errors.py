@@ -6,7 +6,7 @@ https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ResponseStre
 from typing import Final
 
 from toolstream_core.protocols.provider_error import ErrorKind
-from toolstream_core.wire.event_stream import fresh
+from toolstream_core.wire.aws_event_stream import fresh
 from toolstream_core.wire.write import encoded
 
 _EXCEPTIONS: Final = {

@@ -12,31 +12,29 @@ from mitmproxy import ctx, exceptions, flowfilter, http
 from toolstream_core.fixtures import content_of
 from toolstream_core.protocols.registry import claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
-from toolstream_core.proxy.answers import Answers
-from toolstream_core.proxy.callables import pieces, through
 from toolstream_core.proxy.capture import Capture
-from toolstream_core.proxy.changes import relabel
-from toolstream_core.proxy.exchange import is_stream
+from toolstream_core.proxy.deliveries import RESENT, Timing
+from toolstream_core.proxy.flow_facts import breaks, is_stream, relabel
+from toolstream_core.proxy.live_response import pieces, through
+from toolstream_core.proxy.live_responses import Answers
 from toolstream_core.proxy.options import (
     ANSWERS,
     CAPTURE,
     CHANGES,
+    AnyProvider,
     changes_of,
     check_choices,
     declare,
     filter_of,
     malformed,
+    provider_of,
     refuse_misspelt,
     speed_of,
 )
-from toolstream_core.proxy.provided import breaks
+from toolstream_core.proxy.own_ids import is_signed, restore
 from toolstream_core.proxy.provider import OPTIONS
-from toolstream_core.proxy.providers import AnyProvider, provider_of
-from toolstream_core.proxy.reporters import Reporters
-from toolstream_core.proxy.request_ids import is_signed, restore
-from toolstream_core.proxy.resend import RESENT
+from toolstream_core.proxy.report import Reporters
 from toolstream_core.proxy.sockets import REFUSED, SocketProvider, Sockets
-from toolstream_core.proxy.timing import Timing
 from toolstream_core.proxy.ui import Interface
 from toolstream_core.proxy.verdicts import Verdicts
 from toolstream_core.stages.answer_ids import Ids
@@ -49,7 +47,7 @@ if TYPE_CHECKING:
     from mitmproxy.addonmanager import Loader
 
     from toolstream_core.proxy.live.serving import ServedView
-    from toolstream_core.proxy.reporters import Listeners, VerdictListener
+    from toolstream_core.proxy.report import Listeners, VerdictListener
 
 logger = logging.getLogger(__name__)
 

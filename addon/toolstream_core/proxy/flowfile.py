@@ -14,8 +14,7 @@ from toolstream_core.delivery.sent_bytes import response_id
 from toolstream_core.fixtures.caused import caused_in, sent_in
 from toolstream_core.fixtures.error import not_whole
 from toolstream_core.fixtures.sockets import socket_flows
-from toolstream_core.proxy.changes import unlabel
-from toolstream_core.proxy.exchange import exchange_of, request_json, secrets_of
+from toolstream_core.proxy.flow_facts import exchange_of, request_json, secrets_of, unlabel
 from toolstream_core.sources.saved import Saved, UnreadableError, was_llm
 from toolstream_core.wire import json_access
 

@@ -10,14 +10,17 @@ from mitmproxy import flowfilter
 from mitmproxy.exceptions import OptionsError
 
 from toolstream_core.proxy.option_table import OPTIONS
+from toolstream_core.proxy.provider import CallProvider, Provider, ProviderError
 from toolstream_core.settings import Settings, SettingsError, Words, settings
 from toolstream_core.suggest import unknown
+from toolstream_core.synthetic.call_specs import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
     from mitmproxy.addonmanager import Loader
     from mitmproxy.options import Options
+
 
 OURS = tuple(option.name for option in OPTIONS)
 CHANGES = frozenset({"toolstream_repair", "toolstream_shape", "toolstream_fault", "toolstream_seed"})
@@ -115,3 +118,30 @@ def refuse_misspelt(names: Iterable[str]) -> None:
     for name in names:
         if name.startswith("toolstream_"):
             raise OptionsError(unknown("option", name, OURS, "`mitmdump --options`"))
+
+
+type AnyProvider = Provider | CallProvider
+
+
+def provider_of(options: Options) -> AnyProvider | None:
+    """What answers from saved flows, or with calls that it makes; `None` where nothing does. Raises `OptionsError`."""
+    values: Sequence[str] = options.toolstream_provider
+    repeats: int = options.toolstream_provider_repeats
+    if repeats < 0:
+        message = f"toolstream_provider_repeats: {repeats} is negative. Expected a number, or 0 for no limit"
+        raise OptionsError(message)
+    try:
+        return _provider(values, options) if values else None
+    except ProviderError as error:
+        raise OptionsError(f"toolstream_provider: {error}") from error
+
+
+def _provider(values: Sequence[str], options: Options) -> AnyProvider:
+    made = [value for value in values if value.startswith(PREFIX)]
+    if not made:
+        strict, repeats = options.toolstream_provider_strict, options.toolstream_provider_repeats
+        return Provider.load(values, strict=strict, repeats=repeats)
+    if len(made) < len(values):
+        saved = next(value for value in values if value not in made)
+        raise ProviderError(f"{made[0]!r} and {saved!r} exclude each other: give calls: or saved flows")
+    return CallProvider.load(made, options.toolstream_seed)

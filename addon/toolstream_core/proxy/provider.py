@@ -3,32 +3,102 @@
 from __future__ import annotations
 
 import json
+import logging
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mitmproxy import http
 
 from toolstream_core.fixtures import Chunk, Fixture, FixtureError, content_of, load
-from toolstream_core.fixtures.matching import Answer, Matcher, form_of
+from toolstream_core.fixtures.matching import Answer, Matcher, form_of, names_of
 from toolstream_core.fixtures.read import BAD_STATUS
 from toolstream_core.fixtures.sockets import SOCKET
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.registry import claiming
+from toolstream_core.protocols.api import ModelList
+from toolstream_core.protocols.registry import claiming, named
 from toolstream_core.protocols.requests.asked import model_of
-from toolstream_core.proxy.provided import note as note_chunks
+from toolstream_core.proxy.flow_facts import note as note_chunks
 from toolstream_core.proxy.replay import note
-from toolstream_core.proxy.replies import assembled, models, nothing_saved
 from toolstream_core.redaction import Redaction, TextMode, known_secrets, redacted_body
-from toolstream_core.synthetic.answers import final_text
-from toolstream_core.wire import event_stream, json_access
+from toolstream_core.synthetic.answers import MODEL, SyntheticProvider, final_text
+from toolstream_core.synthetic.call_specs import CallSpecError, parse_calls
+from toolstream_core.wire import aws_event_stream, json_access
 from toolstream_core.wire.form import CONTENT_TYPES, Form
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from toolstream_core.fixtures.matching import Match
     from toolstream_core.model import Json
     from toolstream_core.synthetic.answers import Written
+
+
+_LISTS = re.compile(r"/(v1/models|v1beta/models|api/tags)/?$")
+
+
+def models(path: str, fixtures: Sequence[Fixture]) -> Json | None:
+    """The answer to a GET of `path`, where that is a list of models: of those that the saved flows know."""
+    return models_named(path, lambda kind: _names(fixtures, kind))
+
+
+def models_named(path: str, names_of_kind: Callable[[ModelList], Sequence[str]]) -> Json | None:
+    """The answer to a GET of `path`, where that is a list of models."""
+    found = _LISTS.search(path.partition("?")[0])
+    if found is None:
+        return None
+    if found[1] == "api/tags":
+        return {"models": [{"name": name, "model": name} for name in names_of_kind(ModelList.TAGS)]}
+    names = names_of_kind(ModelList.DATA)
+    # The APIs share paths, and each reads its own keys: `data` of the one, `models` of the other.
+    bare = [{"name": name, "endpoints": ["chat"]} for name in names_of_kind(ModelList.NAMES)]
+    resources = [{"name": f"models/{name}", "displayName": name} for name in names_of_kind(ModelList.MODELS)]
+    return {
+        "object": "list",
+        "data": [_entry(name) for name in names],
+        "has_more": False,
+        "first_id": names[0] if names else None,
+        "last_id": names[-1] if names else None,
+        "models": [*resources, *bare],
+    }
+
+
+def _names(fixtures: Sequence[Fixture], kind: ModelList) -> list[str]:
+    asked = [one for one in fixtures if named(one.asked.dialect).api.model_list is kind]
+    return sorted({name for one in asked for name in names_of(one)})
+
+
+def _entry(name: str) -> Json:
+    openai = {"id": name, "object": "model", "created": 0, "owned_by": "toolstream"}
+    return {**openai, "type": "model", "display_name": name, "created_at": "1970-01-01T00:00:00Z"}
+
+
+def nothing_saved(match: Match, fixtures: Sequence[Fixture]) -> Json:
+    """The body of a 404, in the form in which the SDKs of that API show it."""
+    dialect = match.wanted.dialect
+    if any(one.asked.dialect == dialect for one in fixtures):
+        near = "; ".join(f"{one.source} {one.why}" for one in match.near)
+        message = f"toolstream_provider has no saved response for this {dialect} request. Near: {near}"
+    else:
+        message = f"toolstream_provider has no saved {dialect} response. It has: {_listed(fixtures)}"
+    return named(dialect).not_saved(message)
+
+
+def assembled(fixture: Fixture) -> Json:
+    """The whole answer that a saved stream amounts to; one that was not streamed is itself."""
+    if not fixture.record.streamed:
+        return fixture.payloads[0]
+    payloads = [payload for payload in fixture.payloads if isinstance(payload, dict)]
+    return named(fixture.record.dialect).assembled(payloads, fixture.record.calls)
+
+
+def _listed(fixtures: Sequence[Fixture]) -> str:
+    there: dict[str, set[str]] = {}
+    for one in fixtures:
+        there.setdefault(one.asked.dialect, set()).update(names_of(one)[:1])
+    return "; ".join(f"{name} ({', '.join(sorted(models))})" for name, models in sorted(there.items()))
+
 
 OPTIONS = {"connection_strategy": "lazy"}
 """What mitmproxy has to be told so that nothing connects upstream before the request was read."""
@@ -141,7 +211,7 @@ def framed(payloads: Sequence[Json], form: Form) -> list[bytes]:
         heads = [f"event: {name}\r\n".encode() if isinstance(name, str) else b"" for name in names]
         return [head + b"data: " + piece + b"\r\n\r\n" for head, piece in zip(heads, pieces, strict=True)]
     if form is Form.MESSAGES:
-        return [event_stream.chunk(piece).encode() for piece in pieces]
+        return [aws_event_stream.chunk(piece).encode() for piece in pieces]
     cut = [(b",\r\n" if at else b"[") + piece for at, piece in enumerate(pieces)]
     return [*cut, b"]" if cut else b"[]"]
 
@@ -165,3 +235,68 @@ def json_response(status: int, body: Json) -> http.Response:
 
 def _compact(payload: Json) -> bytes:
     return json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+logger = logging.getLogger(__name__)
+
+
+class CallProvider:
+    """Answers in the providers' place."""
+
+    def __init__(self, provider: SyntheticProvider) -> None:
+        """`provider` says what; this says it in HTTP."""
+        self._provider = provider
+        self._models = {MODEL}
+        self._told: set[str] = set()
+        """What was said of tools that are not on offer; once for each set of tools."""
+
+    @classmethod
+    def load(cls, texts: Iterable[str], seed: int) -> CallProvider:
+        """Read the calls that the user wrote. Raises `ProviderError`."""
+        try:
+            return cls(SyntheticProvider(parse_calls(texts), seed))
+        except CallSpecError as error:
+            raise ProviderError(str(error)) from error
+
+    def recorded(self, flow: http.HTTPFlow) -> bool:
+        """Nothing is saved."""
+        del flow
+        return False
+
+    def example(self, path: str) -> Json:
+        """Nothing is saved."""
+        del path
+        return ABSENT
+
+    def answer(self, flow: http.HTTPFlow) -> bool:
+        """Set the response of a request that is an LLM's; others are left alone and `False`."""
+        request = flow.request
+        if request.method == "GET":
+            listed = models_named(request.path, lambda kind: sorted(self._models))  # noqa: ARG005 - all are alike
+            if listed is not None:
+                flow.response = json_response(200, listed)
+            return listed is not None
+        written = self._provider.answer(request.path, content_of(request)) if request.method == "POST" else None
+        if written is None:
+            return False
+        if written.wanted.model:
+            self._models.add(written.wanted.model)
+        flow.comment = f"answered with {_counted(len(written.calls))}"
+        for why in filter(None, (written.not_offered, _withheld(written.withheld))):
+            if why not in self._told:
+                self._told.add(why)
+                logger.warning("toolstream answered with %s: %s", _counted(len(written.calls)), why)
+        respond(flow, written)
+        return True
+
+
+def _withheld(tools: Sequence[str]) -> str:
+    """Why no tool is called, and how to call one."""
+    if not tools:
+        return ""
+    listed = ", ".join(tools)
+    return f"none of the offered tools is known to be harmless ({listed}); name one to call it, as in calls:{tools[0]}"
+
+
+def _counted(count: int) -> str:
+    return "a text" if not count else "1 generated call" if count == 1 else f"{count} generated calls"

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.fixtures.matching import Answer
-from toolstream_core.proxy.exchange import secrets_of
+from toolstream_core.proxy.flow_facts import secrets_of
 from toolstream_core.redact import redacted
 from toolstream_core.report.paint import word
 

@@ -14,7 +14,7 @@ from wsproto.connection import ConnectionState
 from wsproto.events import BytesMessage, CloseConnection, Ping, TextMessage
 from wsproto.frame_protocol import Opcode
 
-from toolstream_core.proxy.connections import read_upstream, reset_soon
+from toolstream_core.proxy.gate import read_upstream, reset_soon
 from toolstream_core.transit import BreakKind
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from mitmproxy.proxy.layers.websocket import WebsocketConnection
     from wsproto.events import Event
 
+    from toolstream_core.proxy.delivery import Break
     from toolstream_core.proxy.gate import Gate
     from toolstream_core.proxy.sockets.relay import Outgoing, SocketRelay
-    from toolstream_core.proxy.steps import Break
 
     type Commands = Generator[commands.Command, Any, None]
 

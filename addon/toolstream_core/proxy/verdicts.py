@@ -13,8 +13,7 @@ from toolstream_core.clients.received import Answer
 from toolstream_core.delivery.sent_bytes import SentBytes
 from toolstream_core.fixtures.caused import sent_in
 from toolstream_core.protocols.requests import asked
-from toolstream_core.proxy.exchange import secrets_of
-from toolstream_core.proxy.live_answer import LiveAnswer, live_answer
+from toolstream_core.proxy.flow_facts import LiveAnswer, live_answer, secrets_of
 from toolstream_core.redact import redacted
 from toolstream_core.report.explaining import Explaining
 from toolstream_core.report.verdict import UNEXPLAINED, Explained, verdict_object, verdict_text
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
     from toolstream_core.model import Call, Json, Record
-    from toolstream_core.proxy.heading import Heading
-    from toolstream_core.proxy.kept import KeptWatch
+    from toolstream_core.proxy.flow_facts import Heading
+    from toolstream_core.proxy.live_response import KeptWatch
     from toolstream_core.report.layout import Marked
     from toolstream_core.verdict import Verdict
 

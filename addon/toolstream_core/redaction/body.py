@@ -2,23 +2,224 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import base64
+import re
+from collections import deque
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from toolstream_core.redaction.assignments import counts_as_secret, looks_random
 from toolstream_core.redaction.channels import Channels
-from toolstream_core.redaction.escapes import Edit, beside_escapes
-from toolstream_core.redaction.fields import Fields
 from toolstream_core.redaction.finder import SecretFinder, filled
-from toolstream_core.redaction.leaves import leaves
-from toolstream_core.redaction.messages import MessageRedactor, is_message_begun, is_messages
 from toolstream_core.redaction.settings import Redaction, TextMode
 from toolstream_core.redaction.signatures import Signatures, without
+from toolstream_core.redaction.strings import Edit, beside_escapes, leaves
 from toolstream_core.redaction.texts import TextFiller
+from toolstream_core.wire.aws_event_stream import (
+    PRELUDE,
+    DamageError,
+    EventStreamFramer,
+    Message,
+    decode,
+    length,
+    unwrap,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from toolstream_core.redaction.leaves import Leaf
-    from toolstream_core.redaction.messages import Redactor
+    from toolstream_core.redaction.names import Sensitivity
+    from toolstream_core.redaction.strings import Leaf
+    from toolstream_core.wire.frame import Frame
+
+
+type Span = tuple[int, int]
+
+_NAMES: Final = 4096
+_LONGEST: Final = 128
+_NAME: Final = 64
+_NAMING: Final = frozenset({b"name", b"key", b"header", b""})
+_VALUES: Final = frozenset({b"value", b""})
+_PAIR_BEGINS: Final = re.compile(rb'(?P<among>[\[,]\s*+)?\[\s*+"\Z')
+_PAIR_ENDS: Final = re.compile(rb'"\s*+\]')
+_BEFORE: Final = 64
+_NUMBER: Final = re.compile(rb'":[ ]?-?([0-9]{3,})(?![0-9.eE])')
+# Of a key as https://www.rfc-editor.org/rfc/rfc7517 writes it.
+_KEY_TYPE: Final = b'"kty"'
+_PARTS_OF_KEYS: Final = frozenset(b"d k p q dp dq qi".split())
+_KEY_LENGTH: Final = 16
+
+
+class Fields:
+    """Those of one body; remembers the names it has seen."""
+
+    def __init__(self, finder: SecretFinder) -> None:
+        """`finder` knows what names say."""
+        self._finder = finder
+        self._levels: dict[bytes, Sensitivity] = {}
+
+    def edits(self, text: bytes, found: Sequence[Leaf]) -> Iterator[Edit]:
+        """What overwrites the values of secret names."""
+        for begin, stop in self._strings(text, found):
+            for start, end in beside_escapes(text, begin, stop):
+                yield Edit(start, filled(text[start:end]))
+        for start, end in self._numbers(text):
+            yield Edit(start, filled(text[start:end]))
+
+    def _strings(self, text: bytes, found: Sequence[Leaf]) -> Iterator[Span]:
+        named: Leaf | None = None
+        has_keys = _KEY_TYPE in text
+        for leaf in found:
+            value = text[leaf.start : leaf.end]
+            level = self._level(leaf.key)
+            if (
+                (level and counts_as_secret(value, level, sure=True))
+                or (has_keys and leaf.key in _PARTS_OF_KEYS and len(value) >= _KEY_LENGTH and looks_random(value))
+                or (named is not None and leaf.key in _VALUES and self._is_named(text, named, leaf))
+            ):
+                yield leaf.start, leaf.end
+            named = leaf if leaf.key in _NAMING and len(value) < _NAME else None
+
+    def _is_named(self, text: bytes, name: Leaf, leaf: Leaf) -> bool:
+        """Whether a value is that of the name before it, as HAR files and traces say headers.
+
+        `{"name": "x-api-key", "value": "…"}`; `[["x-api-key", "…"]]`, while `["password", "email"]` are two names.
+        """
+        level = self._level(text[name.start : name.end])
+        value = text[leaf.start : leaf.end]
+        if not level or text[name.end : leaf.outset].strip() != b'",' or not counts_as_secret(value, level, sure=True):
+            return False
+        if leaf.key:
+            return True
+        begins = _PAIR_BEGINS.search(text, max(0, name.start - _BEFORE), name.start)
+        if begins is None or _PAIR_ENDS.match(text, leaf.end) is None:
+            return False
+        return begins["among"] is not None or looks_random(value)
+
+    def _numbers(self, text: bytes) -> Iterator[Span]:
+        for number in _NUMBER.finditer(text):
+            at = number.start()
+            level = self._level(text[text.rfind(b'"', max(0, at - _LONGEST), at) + 1 : at])
+            if level and counts_as_secret(number[1], level, sure=True):
+                yield number.span(1)
+
+    def _level(self, name: bytes) -> Sensitivity:
+        level = self._levels.get(name)
+        if level is None:
+            level = self._finder.sensitivity(name[:_LONGEST].decode("latin-1"))
+            if len(self._levels) >= _NAMES:
+                self._levels.clear()
+            self._levels[name] = level
+        return level
+
+
+# A secret may stand in base64, where nobody finds it, and a changed byte makes a checksum wrong. So what the messages
+# say is redacted as if it came as server-sent events, and is put back: of the same length, with new checksums.
+
+_LEAD: Final = b"data: "
+_END: Final = b"\n\n"
+
+
+class Redactor(Protocol):
+    """Redacts text as it comes, and gives as many bytes as it is fed."""
+
+    def feed(self, data: bytes) -> bytes:
+        """What is ready."""
+        ...
+
+    def finish(self) -> bytes:
+        """The rest."""
+        ...
+
+
+class _Awaited(NamedTuple):
+    """A frame whose text is being redacted."""
+
+    frame: Frame
+    text: bytes
+
+
+class MessageRedactor:
+    """Redacts the messages of one body; each goes on as long as it was."""
+
+    def __init__(self, text: Redactor) -> None:
+        """`text` redacts what the messages say."""
+        self._text = text
+        self._framer = EventStreamFramer()
+        self._awaited: deque[_Awaited] = deque()
+        self._clean = bytearray()
+
+    def feed(self, data: bytes) -> bytes:
+        """What is ready of all that was fed."""
+        return self._take(self._framer.feed(data)) if data else b""
+
+    def finish(self) -> bytes:
+        """The rest."""
+        out = self._take(self._framer.feed(b""))
+        self._clean += self._text.finish()
+        return out + self._ready()
+
+    def _take(self, frames: list[Frame]) -> bytes:
+        for frame in frames:
+            text = _said(frame)
+            self._awaited.append(_Awaited(frame, text))
+            self._clean += self._text.feed(_LEAD + text + _END)
+        return self._ready()
+
+    def _ready(self) -> bytes:
+        out: list[bytes] = []
+        begin = len(_LEAD)
+        while self._awaited and len(self._clean) >= begin + len(self._awaited[0].text) + len(_END):
+            frame, text = self._awaited.popleft()
+            clean = bytes(self._clean[begin : begin + len(text)])
+            del self._clean[: begin + len(text) + len(_END)]
+            out.append(frame.raw if clean == text else _with(frame, text, clean))
+        return b"".join(out)
+
+
+def is_messages(head: bytes) -> bool:
+    """Whether a body that begins so is an AWS event stream."""
+    try:
+        return len(head) >= PRELUDE and bool(length(head[:PRELUDE]))
+    except DamageError:
+        return False
+
+
+def is_message_begun(head: bytes) -> bool:
+    """Whether more bytes have to tell."""
+    return len(head) < PRELUDE and (not head or head.startswith(b"\0"))
+
+
+def _message(frame: Frame) -> Message | None:
+    return decode(frame.raw) if frame.name or frame.data is not None else None
+
+
+def _said(frame: Frame) -> bytes:
+    """What of a frame may be a secret: a message's text, or all of what is none."""
+    message = _message(frame)
+    if message is None:
+        return frame.raw
+    inner = unwrap(message)
+    if inner is not None:
+        return inner
+    return message.payload or message.text(":error-message").encode("utf-8", "surrogateescape")
+
+
+def _with(frame: Frame, text: bytes, clean: bytes) -> bytes:
+    """The frame's bytes with its text redacted."""
+    message = _message(frame)
+    if message is None:
+        return clean
+    if unwrap(message) is not None:
+        payload = message.payload.replace(base64.b64encode(text), base64.b64encode(clean))
+        return message._replace(payload=payload).encode()
+    if message.payload:
+        return message._replace(payload=clean).encode()
+    said = clean.decode("utf-8", "surrogateescape")
+    headers = tuple(
+        header._replace(value=said) if header.name == ":error-message" else header for header in message.headers
+    )
+    return message._replace(headers=headers).encode()
+
 
 WINDOW: Final = 1 << 20
 """Bytes that are looked at together."""

@@ -2,21 +2,240 @@
 
 from __future__ import annotations
 
+import enum
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from itertools import pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.redaction.channel import Channel
-from toolstream_core.redaction.documents import Framing, arrays, chunks, framing, lines
-from toolstream_core.redaction.joined import are_clean
+from toolstream_core.redaction.finder import filled
+from toolstream_core.redaction.strings import Edit, Unescaped, Unquoted, has_quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from toolstream_core.redaction.escapes import Edit
     from toolstream_core.redaction.finder import SecretFinder
-    from toolstream_core.redaction.leaves import Leaf
+    from toolstream_core.redaction.strings import Leaf
+
+
+APART: Final = b"\n\x01\n"
+"""Stands between two texts; no expression for secrets reaches over it."""
+_DEEPEST: Final = 5
+"""How often text is JSON in JSON, or percent-encoded."""
+
+
+def are_clean(texts: Iterable[bytes], finder: SecretFinder) -> bool:
+    """Whether no text holds a secret in any layer; `False` may be wrong, `True` is not."""
+    texts = list(texts)
+    for _ in range(_DEEPEST):
+        words = [text for text in texts if text.isalnum()]  # such as padding, often more than all that is said
+        if words:
+            texts = [text for text in texts if not text.isalnum()]
+            if any(finder.find_by_themselves(APART.join(words))):
+                return False
+        together = APART.join(texts)
+        if any(finder.find(together)):
+            return False
+        escaped = APART.join([text for text in texts if b"\\" in text])
+        meant = Unescaped(escaped).text
+        unquoted = [Unquoted(text).text for text in texts if has_quoted(text)]
+        if meant == escaped and not unquoted:
+            return True
+        texts = meant.split(APART) + unquoted
+    return not any(finder.find(APART.join(texts)))
+
+
+_TAIL: Final = 8192
+"""Bytes of a channel that are kept for what comes later."""
+_REPEATED: Final = 16
+"""Bytes from which on a value that comes again is no piece of a longer one."""
+
+
+class Channel:
+    """Leaves that belong together: pieces of one text, or the texts of one document side by side."""
+
+    def __init__(self, tail: bytes, event: int = -1) -> None:
+        """`tail` is the end of what was said before, and `event` the one that it is of, if that still goes on."""
+        self._parts = [tail]
+        self._size = len(tail)
+        self._text: bytes | None = None
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        self._leaves: list[tuple[int, Unescaped | None]] = []
+        self._last = b""
+        self._event = event
+        self._copies: dict[int, list[int]] = {}
+
+    def add(self, text: bytes, at: int, event: int) -> None:
+        """A leaf's raw text, which stands at `at`. Two of one event have nothing to do with each other.
+
+        One that stands at 0 goes on from what came before, since no quote is before it.
+        """
+        if text == self._last and len(text) >= _REPEATED:
+            self._copies.setdefault(len(self._leaves) - 1, []).append(at)
+            return
+        self._last = text
+        if event == self._event and at:
+            self.part(APART)
+        self._event = event
+        self.append(text, at)
+
+    def append(self, text: bytes, at: int, *, raw: bool = True) -> None:
+        """The same, also where it is what was just said, or is said without escapes."""
+        plain = None
+        if raw and b"\\" in text:
+            plain = Unescaped(text)
+            text = plain.text
+        self._starts.append(self._size)
+        self._leaves.append((at, plain))
+        self._parts.append(text)
+        self._size += len(text)
+        self._ends.append(self._size)
+
+    def part(self, between: bytes) -> None:
+        """Put something between what was said and what comes next."""
+        self._parts.append(between)
+        self._size += len(between)
+
+    @property
+    def text(self) -> bytes:
+        """All that was said, from the tail on; to be asked for when nothing more comes."""
+        if self._text is None:
+            self._text = b"".join(self._parts)
+        return self._text
+
+    def edits(self, finder: SecretFinder) -> Iterator[Edit]:
+        """What overwrites the secrets, where the leaves stand."""
+        for edit in finder.edits(self.text, depth=1):
+            yield from self.on_leaves(edit)
+
+    def alone(self, finder: SecretFinder) -> Iterator[Edit]:
+        """Keys behind whose escapes nobody sees where they begin, looked for beside no other leaf."""
+        for leaf, (place, plain) in enumerate(self._leaves):
+            if plain is None or not plain.hides:
+                continue
+            for found in finder.find_by_themselves(plain.text):
+                for moved in plain.on_raw(Edit(found.start, filled(plain.text[found.start : found.end]))):
+                    for each in (place, *self._copies.get(leaf, ())):
+                        yield Edit(each + moved.at, moved.data)
+
+    def on_leaves(self, edit: Edit) -> Iterator[Edit]:
+        """An edit of `text` as edits of the window; what stands between two leaves is of neither."""
+        at, end = edit.at, edit.at + len(edit.data)
+        for leaf in range(max(0, bisect_right(self._starts, at) - 1), len(self._starts)):
+            start = self._starts[leaf]
+            if start >= end:
+                return
+            low, high = max(at, start), min(end, self._ends[leaf])
+            if low >= high:
+                continue
+            place, plain = self._leaves[leaf]
+            part = Edit(low - start, edit.data[low - at : high - at])
+            for moved in [part] if plain is None else plain.on_raw(part):
+                for each in (place, *self._copies.get(leaf, ())):
+                    yield Edit(each + moved.at, moved.data)
+
+    def tail(self, before: int) -> bytes:
+        """The end of what stands before a place."""
+        kept = bisect_left(self._leaves, before, key=itemgetter(0))
+        end = self._ends[kept - 1] if kept else len(self._parts[0])
+        return self.text[max(0, end - _TAIL) : end]
+
+
+class Framing(enum.Enum):
+    """How a body holds JSON."""
+
+    LINES = enum.auto()
+    """Each line may be a document: an event."""
+    ARRAY = enum.auto()
+    """Each item may be one."""
+    DOCUMENT = enum.auto()
+    """The body is one: no text in it goes on in another."""
+
+
+_BEGIN: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*+([\[{])([^\n]*+)")
+_FLAG: Final = re.compile(rb"--?[A-Za-z][\w-]*+(?:=.*)?+", re.DOTALL)
+_NEXT: Final = re.compile(rb'"\s*+,\s*+')
+# A client of Gemini says each chunk of an answer again as an entry of its own.
+_MODEL_FIRST: Final = re.compile(rb'"role"\s*:\s*"model"\s*,\s*"parts"\s*:\s*\[\s*\{\s*\Z')
+_MODEL_LAST: Final = re.compile(rb'"\s*\}\s*\]\s*,\s*"role"\s*:\s*"model"')
+_MODEL: Final = re.compile(rb'"role"\s*:\s*"model"')
+_BEFORE: Final = 128
+
+
+def framing(text: bytes) -> Framing:
+    """Of a body that begins so."""
+    begin = _BEGIN.match(text)
+    if begin is None:
+        return Framing.LINES
+    if begin[1] == b"[":
+        return Framing.ARRAY
+    if not begin[2].rstrip().endswith(b"}"):
+        return Framing.DOCUMENT
+    return Framing.LINES if text[begin.end() :].strip() else Framing.DOCUMENT
+
+
+def lines(text: bytes, found: Sequence[Leaf]) -> list[int]:
+    """The number of each leaf's line; that of the line in which the text begins is 0."""
+    numbers: list[int] = []
+    begins_before = found and b"\n" not in text[: found[0].start]
+    number, end = -1 if begins_before else 0, -1
+    for leaf in found:
+        if leaf.start > end:
+            end = text.find(b"\n", leaf.start)
+            if end < 0:
+                end = len(text)
+            number += 1
+        numbers.append(number)
+    return numbers
+
+
+def arrays(text: bytes, found: Sequence[Leaf]) -> Iterator[Channel]:
+    """Arrays of strings that are one text: the words of a command, lines."""
+    strings = [leaf for leaf in found if not leaf.key]
+    for array in _runs(strings, lambda leaf, after: _NEXT.fullmatch(text, leaf.end, after.outset) is not None):
+        said = [text[leaf.start : leaf.end] for leaf in array]
+        if any(map(_FLAG.fullmatch, said)):
+            yield _channel(text, array, b" ")
+        elif any(b" " in line or b"\\" in line or b"<" in line for line in said):
+            yield _channel(text, array, b"\n")
+
+
+def chunks(text: bytes, found: Sequence[Leaf]) -> Iterator[Channel]:
+    """What a model said chunk by chunk, where a request says it again."""
+    if _MODEL.search(text):
+        models = {leaf for leaf in found if _is_models(text, leaf)}
+        for run in _runs(found, lambda leaf, after: leaf in models and after in models and leaf.key == after.key):
+            yield _channel(text, run, b"")
+
+
+def _runs(found: Sequence[Leaf], goes_on: Callable[[Leaf, Leaf], bool]) -> Iterator[list[Leaf]]:
+    """Two leaves or more of which each goes on in the next."""
+    run: list[Leaf] = []
+    for leaf, after in pairwise(found):
+        if goes_on(leaf, after):
+            run += [after] if run else [leaf, after]
+        elif run:
+            yield run
+            run = []
+    if run:
+        yield run
+
+
+def _is_models(text: bytes, leaf: Leaf) -> bool:
+    if _MODEL_LAST.match(text, leaf.end):
+        return True
+    return _MODEL_FIRST.search(text, max(0, leaf.outset - _BEFORE), leaf.outset) is not None
+
+
+def _channel(text: bytes, run: Sequence[Leaf], between: bytes) -> Channel:
+    channel = Channel(b"")
+    for leaf in run:
+        channel.part(between)
+        channel.append(text[leaf.start : leaf.end], leaf.start)
+    return channel
+
 
 _MOST: Final = 256
 _FEW: Final = 32 * 1024

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.redaction import assignments, marked, sentences
 from toolstream_core.redaction.assignments import is_placeholder, looks_random
-from toolstream_core.redaction.escapes import Edit, Unescaped, Unquoted, beside_escapes, has_quoted
 from toolstream_core.redaction.known import forms
 from toolstream_core.redaction.names import Sensitivity, field_sensitivity, normal
-from toolstream_core.secret_shapes import ANY_SHAPE, MODEL_WORDS, SHAPES, WORDS
+from toolstream_core.redaction.shapes import ANY_SHAPE, MODEL_WORDS, SHAPES, WORDS
+from toolstream_core.redaction.strings import Edit, Unescaped, Unquoted, beside_escapes, has_quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

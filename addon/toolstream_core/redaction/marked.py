@@ -6,9 +6,16 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
-from toolstream_core.redaction.assignments import counts_as_secret, is_code_name, is_placeholder, is_value, looks_random
+from toolstream_core.redaction.assignments import (
+    counts_as_secret,
+    has,
+    is_code_name,
+    is_placeholder,
+    is_value,
+    looks_random,
+    vocabulary,
+)
 from toolstream_core.redaction.sentences import is_token, sentences
-from toolstream_core.redaction.vocabulary import has, vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

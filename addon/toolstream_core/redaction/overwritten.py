@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.redaction.body import redacted_body
-from toolstream_core.redaction.escapes import beside_escapes
 from toolstream_core.redaction.finder import SecretFinder, filled
-from toolstream_core.redaction.leaves import leaves
+from toolstream_core.redaction.shapes import SHAPES
 from toolstream_core.redaction.signatures import Signatures, without
-from toolstream_core.secret_shapes import SHAPES
+from toolstream_core.redaction.strings import beside_escapes, leaves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.redaction.assignments import is_placeholder, looks_random
-from toolstream_core.redaction.vocabulary import has
+from toolstream_core.redaction.assignments import has, is_placeholder, looks_random
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.redaction.documents import Framing, framing
+from toolstream_core.redaction.channels import Framing, framing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from toolstream_core.redaction.finder import SecretFinder
-    from toolstream_core.redaction.leaves import Leaf
+    from toolstream_core.redaction.strings import Leaf
 
 type Span = tuple[int, int]
 

@@ -14,8 +14,8 @@ from toolstream_core.sources.saved import RefusedError, Saved
 from toolstream_core.sources.unwrap.lines import Lines, decoded
 from toolstream_core.sources.unwrap.reading import is_bare, is_settled, unwrapped
 from toolstream_core.sources.unwrap.refusals import refusal
+from toolstream_core.wire.aws_event_stream import MESSAGES
 from toolstream_core.wire.coding import CodingError, Decoder
-from toolstream_core.wire.event_stream import MESSAGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from toolstream_core.protocols.provider_error import ERRORS
 from toolstream_core.transit import event_faults, faults
 from toolstream_core.transit.actions import BreakKind
-from toolstream_core.transit.points import FORMS, Point, point
+from toolstream_core.transit.stage import FORMS, Point, point
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from toolstream_core.transit.context import FaultContext
-    from toolstream_core.transit.stage import Stage
+    from toolstream_core.transit.stage import FaultContext, Stage
 
 type Value = int | str | Point | bool
 

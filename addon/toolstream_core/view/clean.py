@@ -6,10 +6,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from toolstream_core.engine.decoder import BodyDecoder
 from toolstream_core.model import ABSENT
 from toolstream_core.redact import redacted
 from toolstream_core.redaction import Redaction, redacted_body, redacted_path
+from toolstream_core.wire.body import BodyDecoder
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 

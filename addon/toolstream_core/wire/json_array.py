@@ -5,8 +5,7 @@ from __future__ import annotations
 import enum
 import re
 
-from toolstream_core.wire.frame import MAX_FRAME, Frame
-from toolstream_core.wire.framer import Cutter
+from toolstream_core.wire.frame import MAX_FRAME, Cutter, Frame
 
 _OPEN = {b"[", b"{"}
 _OPENING = re.compile(rb"[\[{]")

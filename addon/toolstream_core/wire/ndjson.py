@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import override
 
-from toolstream_core.wire.frame import MAX_FRAME, Frame
-from toolstream_core.wire.framer import TextCutter
+from toolstream_core.wire.frame import MAX_FRAME, Frame, TextCutter
 from toolstream_core.wire.sse import BOM
 
 

@@ -6,8 +6,7 @@ import enum
 import re
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.wire.event_message import PRELUDE, DamageError, length
-from toolstream_core.wire.event_stream import MESSAGES, EventStreamFramer
+from toolstream_core.wire.aws_event_stream import MESSAGES, PRELUDE, DamageError, EventStreamFramer, length
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.json_array import ArrayFramer
 from toolstream_core.wire.ndjson import LineFramer

@@ -36,8 +36,7 @@ from __future__ import annotations
 import re
 from typing import override
 
-from toolstream_core.wire.frame import MAX_FRAME, Frame
-from toolstream_core.wire.framer import TextCutter
+from toolstream_core.wire.frame import MAX_FRAME, Frame, TextCutter
 
 BOM = b"\xef\xbb\xbf"
 _END = re.compile(rb"\n(?:\r?\n|\r(?!\n|\Z))|\r\r")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from toolstream_core.wire.frame import Frame
-from toolstream_core.wire.framer import Cutter
+from toolstream_core.wire.frame import Cutter, Frame
 from toolstream_core.wire.sse import BOM
 
 

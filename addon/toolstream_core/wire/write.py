@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from toolstream_core.wire import event_stream, numbers
-from toolstream_core.wire.event_message import decode, with_payload
-from toolstream_core.wire.event_stream import EventStreamFramer
+from toolstream_core.wire import aws_event_stream, numbers
+from toolstream_core.wire.aws_event_stream import EventStreamFramer, decode, with_payload
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_array import ArrayFramer
 from toolstream_core.wire.sse import BOM, SseFramer
@@ -173,26 +172,26 @@ class EventStreamWriter:
     def rewrite(self, frame: Frame, payload: Json, name: str | None = None) -> Frame:
         """As `Writer.rewrite`; headers stay. A wrapped event has no name of its own."""
         data = encoded(payload)
-        if name is None and frame.name != event_stream.CHUNK and not frame.trailing:
+        if name is None and frame.name != aws_event_stream.CHUNK and not frame.trailing:
             return Frame(with_payload(frame.raw, data), frame.number, data, frame.name)
         message = decode(frame.raw)
-        if event_stream.unwrap(message) is not None:
+        if aws_event_stream.unwrap(message) is not None:
             if data == frame.data:
                 return frame
-            message = event_stream.wrapping(message, data)
+            message = aws_event_stream.wrapping(message, data)
         elif name is None:
             message = message._replace(payload=data)
         else:
-            message = event_stream.named(message, name)._replace(payload=data)
-        return Frame(message.encode(), frame.number, data, event_stream.name_of(message))
+            message = aws_event_stream.named(message, name)._replace(payload=data)
+        return Frame(message.encode(), frame.number, data, aws_event_stream.name_of(message))
 
     def make(self, payload: Json, number: int, name: str = "") -> Frame:
         """As `Writer.make`. A name that ends in `Exception` makes an exception; without one it is the first one's."""
         data = encoded(payload)
-        message = event_stream.fresh(data, name or self._framer.kind)
-        if (self._framer.wraps or name == event_stream.CHUNK) and not event_stream.failed(message):
-            message = event_stream.chunk(data)
-        return Frame(message.encode(), number, data, event_stream.name_of(message))
+        message = aws_event_stream.fresh(data, name or self._framer.kind)
+        if (self._framer.wraps or name == aws_event_stream.CHUNK) and not aws_event_stream.failed(message):
+            message = aws_event_stream.chunk(data)
+        return Frame(message.encode(), number, data, aws_event_stream.name_of(message))
 
     def ended(self, frame: Frame) -> Frame:
         """As `Writer.ended`: what is missing of a message cannot be known."""

@@ -12,7 +12,8 @@ from tests.e2e.harness.client1 import Http1Client
 from tests.e2e.harness.client2 import Http2Client
 from tests.e2e.harness.preloaded import CAN_FORK, Preloaded, PreloadedMitmdump
 from tests.e2e.harness.tap import Tap
-from toolstream_core.cli.launch import Mitmdump, door_path
+from toolstream_core.cli.launch import Mitmdump
+from toolstream_core.packaged import addon_script
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,7 +83,7 @@ class Proxies:
 
     def sabotaged(self) -> Mitmdump:
         """One in which the functions fail that a request names."""
-        return self._scripted(door_path(), HERE / "saboteur.py")
+        return self._scripted(addon_script(), HERE / "saboteur.py")
 
     def _scripted(self, *scripts: Path) -> Mitmdump:
         key = " ".join(map(str, scripts))

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from toolstream_core.wire.event_stream import MESSAGES, fresh
+from toolstream_core.wire.aws_event_stream import MESSAGES, fresh
 
 if TYPE_CHECKING:
     from collections.abc import Callable

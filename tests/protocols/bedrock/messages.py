@@ -10,7 +10,7 @@ from botocore.eventstream import EventStreamBuffer
 from toolstream_core.engine.session import Session
 from toolstream_core.model import Exchange, Record
 from toolstream_core.settings import NOTHING, SAFE, Settings
-from toolstream_core.wire.event_stream import MESSAGES, chunk, fresh
+from toolstream_core.wire.aws_event_stream import MESSAGES, chunk, fresh
 
 type Said = tuple[str, dict[str, Any]]
 

@@ -9,7 +9,7 @@ import pytest
 from tests.protocols.bedrock.messages import BEGIN, END, body, calls, more, run, start, stop, text, told
 from toolstream_core.model import Kind
 from toolstream_core.protocols.bedrock.reader import answer, quiet, read, recognise
-from toolstream_core.wire.event_stream import EventStreamFramer, fresh
+from toolstream_core.wire.aws_event_stream import EventStreamFramer, fresh
 
 CALL = [start(24), more(24, '{"a":'), more(24, "1}"), stop(24)]
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.protocols.bedrock.messages import body, decoded, run
 from toolstream_core.protocols.registry import named
-from toolstream_core.wire.event_stream import EventStreamFramer
+from toolstream_core.wire.aws_event_stream import EventStreamFramer
 
 USAGE = {"inputTokens": 3, "outputTokens": 2, "totalTokens": 5}
 CONTENT: list[dict[str, Any]] = [

@@ -6,11 +6,11 @@ import sys
 import time
 from pathlib import Path
 
-from toolstream_core.proxy.capture.locks import YOUNG, lock, remove_unlocked
+from toolstream_core.proxy.capture.folder import YOUNG, lock, remove_unlocked
 
 HOLDER = """
 import sys
-from toolstream_core.proxy.capture.locks import lock
+from toolstream_core.proxy.capture.folder import lock
 file = open(sys.argv[1], "rb")
 lock(file)
 print("locked", flush=True)

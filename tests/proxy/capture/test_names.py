@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.proxy.capture.names import MAX_MODEL, escaped, stem
+from toolstream_core.proxy.capture.folder import MAX_MODEL, escaped, stem
 
 STARTED = 1795328100.1239
 

@@ -8,15 +8,15 @@ from tests.proxy.flows import CHUNK, DONE, llm_flow
 from toolstream_core.fixtures import Chunk
 from toolstream_core.proxy.capture import recording as module
 from toolstream_core.proxy.capture.recording import Recording
-from toolstream_core.proxy.provided import note
+from toolstream_core.proxy.flow_facts import note
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pytest
 
-    from toolstream_core.proxy.capture.batch import Batch
     from toolstream_core.proxy.capture.draft import Ending
+    from toolstream_core.proxy.capture.worker import Batch
 
 
 class Listed:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.proxy.capture import locks
+from toolstream_core.proxy.capture.folder import lock
 from toolstream_core.proxy.capture.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def test_each_write_replaces_the_file(tmp_path: Path) -> None:
         assert path.name.startswith(".")
         assert stat.S_IMODE(path.stat().st_mode) == stat.S_IRUSR | stat.S_IWUSR
         with path.open("rb") as file, pytest.raises(OSError, match="unavailable"):
-            locks.lock(file)
+            lock(file)
     one.close()
     one.close()
     assert [*tmp_path.iterdir()] == []

@@ -13,7 +13,7 @@ import pytest
 from mitmproxy.exceptions import OptionsError
 
 from tests.proxy.flows import CHUNK, llm_flow
-from toolstream_core.proxy.exchange import request_json
+from toolstream_core.proxy.flow_facts import request_json
 from toolstream_core.proxy.live.serving import ServedView
 
 if TYPE_CHECKING:

@@ -13,13 +13,12 @@ from toolstream_core.fixtures import Fixture, read_flow
 from toolstream_core.fixtures.sockets import answer_flow, socket_flows
 from toolstream_core.protocols.registry import SOCKETS
 from toolstream_core.protocols.socket_wire import SocketLane, SocketRequest
-from toolstream_core.proxy.call_provider import CallProvider
-from toolstream_core.proxy.provider import Provider
+from toolstream_core.proxy.provider import CallProvider, Provider
 from toolstream_core.proxy.replay import REPLAY
 from toolstream_core.proxy.sockets import SocketProvider
 
 if TYPE_CHECKING:
-    from toolstream_core.proxy.provided import Provided
+    from toolstream_core.proxy.flow_facts import Provided
     from toolstream_core.sockets.saved import SavedMessage
 
 [WIRE] = (wire for wire in SOCKETS if wire.claims(conversation.PATH))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from mitmproxy.test import tflow, tutils
 
-from toolstream_core.proxy.worker.forward import Forward
+from toolstream_core.proxy.worker.network import Forward
 
 if TYPE_CHECKING:
     from mitmproxy import http

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mitmproxy.test import tflow, tutils
 
-from toolstream_core.proxy.worker.ledger import Ledger, LogKeeper
+from toolstream_core.proxy.worker.records import Ledger, LogKeeper
 from toolstream_core.proxy.worker.service import Service
 
 if TYPE_CHECKING:

@@ -9,8 +9,19 @@ from typing import Any
 import pytest
 
 from tests.conftest import needs_shared, shared_dir
-from tests.laws.driven import changed, seen
-from tests.protocols.anthropic.repair.test_repairer import DELTA, HEAD, HERE, STOP, event, frames, more, start, stop
+from tests.laws.driven import changed, exchange, seen, sse
+from tests.protocols.anthropic.repair.test_repairer import (
+    DELTA,
+    HEAD,
+    HERE,
+    STOP,
+    event,
+    frames,
+    more,
+    said,
+    start,
+    stop,
+)
 from toolstream_core.model import Exchange
 from toolstream_core.wire.sse import SseFramer
 
@@ -94,3 +105,40 @@ def test_cohere_entries_in_a_list_are_entries() -> None:
     ]
     assert "".join(one["function"]["arguments"] for one in entries) == '{"city":"Oslo"}'
     assert seen(out, Exchange(content_type="text/event-stream")).told == []
+
+
+def test_a_surrogate_pair_is_joined_where_its_second_half_begins_a_longer_fragment() -> None:
+    """The half that was withheld goes with it."""
+    body = HEAD + start(0) + more(0, '{"a":"o \ud83d') + more(0, "\ude00\\") + more(0, 'n"}') + stop(0) + DELTA + STOP
+    assert said(changed(body, HERE).out) == '{"a":"o 😀\\n"}'
+
+
+def test_what_looked_like_a_repetition_is_sent_if_it_is_another_call() -> None:
+    """A first `{` after complete arguments is withheld, for they may come again."""
+    body = (
+        HEAD + start(0) + more(0, '{"a":1}') + more(0, "{") + more(0, '"b":2') + more(0, "}") + stop(0) + DELTA + STOP
+    )
+    assert said(changed(body, HERE).out) == said(body) == '{"a":1}{"b":2}'
+
+
+@pytest.mark.parametrize("arguments", [['{"a":1}', '{"a":1}'], ["{}", '{"a":1}']])
+def test_a_doubled_call_is_left_out_whatever_its_arguments_lack(arguments: list[str]) -> None:
+    """They are sent twice, or stand after a placeholder."""
+    call = start(0) + b"".join(more(0, text) for text in arguments) + stop(0)
+    body = HEAD + call + call.replace(b'"index":0', b'"index":1') + DELTA + STOP
+    out = changed(body, HERE)
+    assert said(out.out) == '{"a":1}'
+    assert "doubled-call" in out.told
+
+
+def test_a_start_that_comes_again_while_the_name_is_awaited_goes_with_the_first() -> None:
+    """The client has the call once."""
+    call = {"id": "t", "type": "function", "function": {"arguments": ""}}
+    begin = {"type": "tool-call-start", "index": 0, "delta": {"message": {"tool_calls": call}}}
+    function = {"name": "f", "arguments": '{"a":1}'}
+    delta = {"type": "tool-call-delta", "index": 0, "delta": {"message": {"tool_calls": {"function": function}}}}
+    end = {"type": "message-end", "delta": {"finish_reason": "TOOL_CALL", "usage": {"tokens": {}}}}
+    body = sse(begin, begin, delta, {"type": "tool-call-end", "index": 0}, end, "[DONE]")
+    out = changed(body, exchange("cohere-v2")).out
+    assert out.count(b"tool-call-start") == 1
+    assert seen(out, exchange("cohere-v2")).calls == [("f", {"a": 1})]

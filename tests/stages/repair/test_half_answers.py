@@ -12,7 +12,7 @@ from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.defects.table import named
 from toolstream_core.engine.session import Session
 from toolstream_core.settings import SAFE, Settings
-from toolstream_core.wire.event_stream import fresh
+from toolstream_core.wire.aws_event_stream import fresh
 
 if TYPE_CHECKING:
     from collections.abc import Callable

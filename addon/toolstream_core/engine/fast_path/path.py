@@ -8,8 +8,7 @@ from toolstream_core.engine.fast_path.skipper import Skipper, skipper_of_faults
 from toolstream_core.engine.fast_path.template import TemplateReader
 from toolstream_core.engine.stage_set import never
 from toolstream_core.model import Event
-from toolstream_core.wire.frame import Frame
-from toolstream_core.wire.framer import TextCutter
+from toolstream_core.wire.frame import Frame, TextCutter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.engine.fast_path.skipped_run import Edit, Match
     from toolstream_core.engine.fast_path.template import Template, TemplateReader
-    from toolstream_core.wire.framer import TextCutter
+    from toolstream_core.wire.frame import TextCutter
 
 type Send = Callable[[bytes, int, int, bytes | None], None]
 """Takes a chunk, where what passes begins and ends in it, and what goes on in its place if it does not pass."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.wire import json_access
-from toolstream_core.wire.event_stream import CHUNK
+from toolstream_core.wire.aws_event_stream import CHUNK
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json

@@ -19,7 +19,7 @@ from toolstream_core.protocols.bedrock.converse_event import (
     STOP,
 )
 from toolstream_core.wire import json_access, numbers
-from toolstream_core.wire.event_stream import fresh
+from toolstream_core.wire.aws_event_stream import fresh
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from toolstream_core.fixtures.sockets import SOCKET
 from toolstream_core.model import Runs
 from toolstream_core.protocols.requests import asked
 from toolstream_core.proxy.capture.body import KeptBody, Shared
-from toolstream_core.proxy.capture.names import stem
+from toolstream_core.proxy.capture.folder import stem
 from toolstream_core.proxy.capture.packing import numbers, pack
 from toolstream_core.proxy.capture.snapshot import Snapshot
 from toolstream_core.redaction import known_secrets, redacted_body, redacted_text
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Record
     from toolstream_core.protocols.requests.asked import Asked
-    from toolstream_core.proxy.capture.batch import Batch
     from toolstream_core.proxy.capture.folder import Folder
+    from toolstream_core.proxy.capture.worker import Batch
 
 KILLED = "the proxy was killed"
 """How a response ended that was recovered from its spool."""

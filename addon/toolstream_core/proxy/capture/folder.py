@@ -4,14 +4,41 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import tempfile
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from toolstream_core.proxy.capture import locks
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+try:
+    import fcntl
+except ImportError:  # Windows, where a file that is open cannot be deleted at all
+    fcntl = None  # type: ignore[assignment]
+
+
+YOUNG = 2.0
+"""Seconds within which a file may be empty because its owner has just made it."""
+
+
+def lock(file: IO[bytes]) -> None:
+    """Lock an open file until it is closed. Raises `OSError` where another process has locked it."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def remove_unlocked(path: Path) -> None:
+    """Delete a file that nobody has locked; where that cannot be done, it stays."""
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        lock(file)
+        said = path.stat()
+        if said.st_size or time.time() - said.st_mtime > YOUNG:
+            path.unlink()
+
 
 SUFFIX = ".flow"
 PART = ".part"
@@ -39,7 +66,7 @@ class Folder:
         with tempfile.TemporaryFile(dir=path):
             pass  # it can be written to
         for part in path.glob(f"{_HIDDEN}*{PART}"):
-            locks.remove_unlocked(part)
+            remove_unlocked(part)
         self._used = self._measured()
         self._written = 0
 
@@ -58,7 +85,7 @@ class Folder:
         part = Path(name)
         with os.fdopen(descriptor, "wb") as file:
             try:
-                locks.lock(file)
+                lock(file)
                 _write(file, pieces)
                 final = self._publish(part, stem)
             except BaseException:
@@ -105,3 +132,24 @@ def _write(file: IO[bytes], pieces: Iterable[bytes]) -> None:
         file.write(piece)
     file.flush()
     os.close(os.dup(file.fileno()))  # a file system on the network says now what it could not write
+
+
+MAX_MODEL = 60
+"""Characters of a model's name that are kept."""
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def stem(started: float, protocol: str, model: str | None) -> str:
+    """The name of a capture but for its counter and suffix; `started` in seconds since 1970.
+
+    `20261122-061500.123-openai-chat-gpt-4.1-mini`, in UTC.
+    """
+    when = datetime.fromtimestamp(started, UTC)
+    day, milliseconds = when.strftime("%Y%m%d-%H%M%S"), when.microsecond // 1000
+    return f"{day}.{milliseconds:03}-{escaped(protocol) or 'unknown'}-{escaped(model or '') or 'no-model'}"
+
+
+def escaped(text: str) -> str:
+    """`text` as a part of a file's name: letters, digits, `.`, `_` and `-` alone, no leading dot."""
+    return _UNSAFE.sub("_", text)[:MAX_MODEL].strip("._-")

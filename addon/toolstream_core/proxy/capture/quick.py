@@ -8,9 +8,9 @@ from toolstream_core.proxy.capture.events import Condensed, Condenser
 from toolstream_core.proxy.capture.seen import SeenForms
 from toolstream_core.redaction import BodyRedactor, TextMode, redacted_body
 from toolstream_core.redaction.assignments import counts_as_secret
+from toolstream_core.redaction.body import is_messages
+from toolstream_core.redaction.channels import are_clean
 from toolstream_core.redaction.finder import SecretFinder
-from toolstream_core.redaction.joined import are_clean
-from toolstream_core.redaction.messages import is_messages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

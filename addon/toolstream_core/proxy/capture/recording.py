@@ -8,9 +8,9 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from toolstream_core.proxy.capture.batch import Batch
 from toolstream_core.proxy.capture.draft import Ending, SlowDiskError
-from toolstream_core.proxy.provided import provided
+from toolstream_core.proxy.capture.worker import Batch
+from toolstream_core.proxy.flow_facts import provided
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

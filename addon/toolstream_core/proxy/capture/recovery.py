@@ -12,13 +12,12 @@ from mitmproxy import http
 from mitmproxy.io import tnetstring
 
 from toolstream_core.engine.session import read_body
-from toolstream_core.proxy.capture import locks
+from toolstream_core.proxy.capture.body import HIDDEN, PIECE, SPOOL
 from toolstream_core.proxy.capture.draft import KILLED, Ending
-from toolstream_core.proxy.capture.folder import QuotaError
+from toolstream_core.proxy.capture.folder import YOUNG, QuotaError, lock
 from toolstream_core.proxy.capture.packing import BYTES, Streamed, pack
-from toolstream_core.proxy.capture.spool import HIDDEN, PIECE, SPOOL
 from toolstream_core.proxy.capture.when import When, is_kept
-from toolstream_core.proxy.exchange import exchange_of, request_json
+from toolstream_core.proxy.flow_facts import exchange_of, request_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,9 +30,9 @@ def recover(folder: Folder) -> Iterator[Path]:
     """Write each spool whose owner is gone as a flow, once, and give the flow's file. Others are not touched."""
     for path in sorted(folder.path.glob(f"{HIDDEN}*{SPOOL}")):
         with contextlib.suppress(OSError, QuotaError), path.open("rb") as file:
-            locks.lock(file)
+            lock(file)
             said = os.fstat(file.fileno())
-            if not said.st_nlink or (not said.st_size and time.time() - said.st_mtime < locks.YOUNG):
+            if not said.st_nlink or (not said.st_size and time.time() - said.st_mtime < YOUNG):
                 continue  # recovered by another start; just made
             written = _written(folder, file, said.st_size)
             path.unlink()

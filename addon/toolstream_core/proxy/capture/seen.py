@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.redaction.channels import other_lines
-from toolstream_core.redaction.leaves import leaves
+from toolstream_core.redaction.strings import leaves
 
 if TYPE_CHECKING:
     from toolstream_core.proxy.capture.forms import Form

@@ -8,8 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from toolstream_core.proxy.capture import locks
-from toolstream_core.proxy.capture.spool import HIDDEN, SPOOL
+from toolstream_core.proxy.capture.body import HIDDEN, SPOOL
+from toolstream_core.proxy.capture.folder import lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +29,7 @@ class Snapshot:
         descriptor, name = tempfile.mkstemp(SPOOL, HIDDEN, self._folder)
         new, path = os.fdopen(descriptor, "wb"), Path(name)
         try:
-            locks.lock(new)
+            lock(new)
             new.writelines(pieces)
             new.flush()
             if self._path is not None:

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from toolstream_core.proxy.exchange import exchange_of, secrets_of
+from toolstream_core.proxy.flow_facts import exchange_of, secrets_of
 from toolstream_core.sources.saved import Saved
 
 if TYPE_CHECKING:

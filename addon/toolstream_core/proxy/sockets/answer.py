@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.protocols.provider_error import ErrorKind
-from toolstream_core.proxy.callables import pieces
-from toolstream_core.proxy.steps import Break, End
+from toolstream_core.proxy.delivery import Break, End
+from toolstream_core.proxy.live_response import pieces
 from toolstream_core.sockets.lines import LineEnds, Messages, line_of
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from toolstream_core.protocols.socket_wire import SocketLane
-    from toolstream_core.proxy.delivery_loop import WatchedDelivery
-    from toolstream_core.proxy.kept import KeptWatch
-    from toolstream_core.proxy.provided import Provided
+    from toolstream_core.proxy.delivery import WatchedDelivery
+    from toolstream_core.proxy.flow_facts import Provided
+    from toolstream_core.proxy.live_response import KeptWatch
     from toolstream_core.sockets.saved import SavedMessage
 
 

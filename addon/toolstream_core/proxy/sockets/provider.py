@@ -14,8 +14,7 @@ from toolstream_core.fixtures.read import BAD_STATUS
 from toolstream_core.fixtures.socket_lines import socket_lines
 from toolstream_core.protocols.provider_error import kind_of
 from toolstream_core.protocols.registry import SOCKETS, claiming
-from toolstream_core.proxy.exchange import opens_socket, request_json
-from toolstream_core.proxy.provided import Provided, provided
+from toolstream_core.proxy.flow_facts import Provided, opens_socket, provided, request_json
 from toolstream_core.proxy.replay import REPLAY
 from toolstream_core.wire import json_access
 from toolstream_core.wire.form import CONTENT_TYPES, Form
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Json
     from toolstream_core.protocols.socket_wire import SocketLane, SocketWire
-    from toolstream_core.proxy.providers import AnyProvider
+    from toolstream_core.proxy.options import AnyProvider
 
 _DEFLATE: Final = "permessage-deflate"
 _DEMANDS: Final = ("server_no_context_takeover", "server_max_window_bits")

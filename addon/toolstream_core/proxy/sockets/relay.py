@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Json
     from toolstream_core.protocols.socket_wire import SocketHost, SocketRequest, SocketWire
+    from toolstream_core.proxy.delivery import Break
     from toolstream_core.proxy.sockets.answer import SocketAnswer
-    from toolstream_core.proxy.steps import Break
 
 
 _NORMAL = 1000

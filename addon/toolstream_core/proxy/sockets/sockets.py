@@ -5,38 +5,83 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mitmproxy import ctx, http
+from mitmproxy.hooks import Hook
 
-from toolstream_core.delivery.schedule import Schedule
+from toolstream_core.delivery.schedule import Schedule, drawn
 from toolstream_core.fixtures.chunks import LINE_ENDS
 from toolstream_core.fixtures.sockets import SOCKET, answer_flow, note_of
+from toolstream_core.model import Exchange
+from toolstream_core.protocols.provider_error import kind_of
 from toolstream_core.protocols.registry import SOCKETS, claiming
 from toolstream_core.protocols.socket_wire import SocketLane, Start
-from toolstream_core.proxy import fault_answers
-from toolstream_core.proxy.delivery_loop import WatchedDelivery
-from toolstream_core.proxy.exchange import opens_socket
-from toolstream_core.proxy.request_ids import restore, upstream, with_own_ids
+from toolstream_core.proxy.delivery import Break, WatchedDelivery
+from toolstream_core.proxy.flow_facts import note_fault, opens_socket
+from toolstream_core.proxy.own_ids import restore, upstream, with_own_ids
 from toolstream_core.proxy.sockets.answer import SocketAnswer
-from toolstream_core.proxy.sockets.error_messages import ErrorMessages
-from toolstream_core.proxy.sockets.hooks import ToolstreamSocketRequestHook, ToolstreamSocketResponseHook
 from toolstream_core.proxy.sockets.relay import SocketRelay
-from toolstream_core.proxy.steps import Break
 from toolstream_core.settings import NOTHING
 from toolstream_core.sockets.saved import FIRST, how_closed
 from toolstream_core.transit import BreakKind
+from toolstream_core.transit.rows import Moment
 from toolstream_core.wire.frame import parse
+from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from toolstream_core.protocols.socket_wire import SocketRequest, SocketWire
-    from toolstream_core.proxy.answers import Answers
-    from toolstream_core.proxy.provided import Provided
+    from toolstream_core.proxy.flow_facts import Provided
+    from toolstream_core.proxy.live_responses import Answers
     from toolstream_core.proxy.sockets.provider import SocketProvider
+    from toolstream_core.settings import Settings
     from toolstream_core.stages.answer_ids import Ids
+
+
+class Refusal(NamedTuple):
+    """The answer to a request that the provider is not asked."""
+
+    message: bytes
+    fault: str
+    """What made it, as the user wrote it."""
+
+
+class ErrorMessages:
+    """The errors of one run of the proxy."""
+
+    def __init__(self) -> None:
+        """Nothing was asked for yet."""
+        self._requests = 0
+
+    def instead_of(
+        self, socket: http.HTTPFlow, request: SocketRequest, place: SocketLane, settings: Settings
+    ) -> Refusal | None:
+        """What comes instead of an answer; `None` where the provider is to be asked."""
+        self._requests += 1
+        exchange = Exchange(host=socket.request.pretty_host, path=socket.request.path, request=request.body)
+        for fault, pick in drawn(settings, exchange, self._requests, Moment.MESSAGE):
+            status, later = int(str(fault.values["status"])), int(str(fault.values["retry-after"]))
+            headers = {"retry-after": str(later)} if later else {}
+            return Refusal(encoded(place.error(kind_of(status), status, headers)), pick.fault.spec)
+        return None
+
+
+@dataclass
+class ToolstreamSocketRequestHook(Hook):
+    """A client asks for an answer; the flow is that of the same request over HTTP, as the client said it."""
+
+    flow: http.HTTPFlow
+
+
+@dataclass
+class ToolstreamSocketResponseHook(Hook):
+    """Nothing more of an answer goes to the client."""
+
+    flow: http.HTTPFlow
+
 
 logger = logging.getLogger(__name__)
 
@@ -199,7 +244,7 @@ class Sockets:
         self._answers.asked(flow)
         restore(flow, self._ids)
         if refusal is not None:
-            fault_answers.note(flow, refusal.fault)
+            note_fault(flow, refusal.fault)
             settings = NOTHING
         provider = self.provider if relay.served and refusal is None else None
         saved = None if provider is None else self._saved(provider, flow, place)

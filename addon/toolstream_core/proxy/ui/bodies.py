@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mitmproxy.flow import Flow
 
     from toolstream_core.model import Json
-    from toolstream_core.proxy.kept import KeptWatch
+    from toolstream_core.proxy.live_response import KeptWatch
     from toolstream_core.sources.saved import Saved
 
 

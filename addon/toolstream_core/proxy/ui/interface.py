@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mitmproxy import contentviews, ctx, http
 from mitmproxy.hooks import UpdateHook
 
-from toolstream_core.proxy.exchange import secrets_of
+from toolstream_core.proxy.flow_facts import secrets_of
 from toolstream_core.proxy.options import filter_of, size_of
 from toolstream_core.proxy.ui import written
 from toolstream_core.proxy.ui.bodies import Bodies
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from mitmproxy.flow import Flow
 
     from toolstream_core.model import Json, Record
-    from toolstream_core.proxy.kept import KeptWatch
     from toolstream_core.proxy.live.recording import LiveRecording
+    from toolstream_core.proxy.live_response import KeptWatch
     from toolstream_core.proxy.verdicts import ToldVerdict
     from toolstream_core.sources.saved import Saved
 

@@ -17,10 +17,8 @@ from mitmproxy.master import Master
 from toolstream_core.proxy.addon import ToolstreamAddon
 from toolstream_core.proxy.gate import Gate
 from toolstream_core.proxy.options import OURS
-from toolstream_core.proxy.worker.forward import Forward
-from toolstream_core.proxy.worker.guard import Guard, Network
-from toolstream_core.proxy.worker.ledger import Ledger, LogKeeper
-from toolstream_core.proxy.worker.tally import Tally
+from toolstream_core.proxy.worker.network import Forward, Guard, Network
+from toolstream_core.proxy.worker.records import Ledger, LogKeeper, Tally
 from toolstream_core.redact import raised_at
 from toolstream_core.report.verdict import as_flags
 

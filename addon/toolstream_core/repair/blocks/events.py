@@ -78,6 +78,8 @@ class BlockEvents:
                 row, self._stream.now if row is PLACEHOLDER_ARGUMENTS else self._stream.number, why, call
             ):
                 wanted[ARGUMENTS], block.mended = more, True
+            elif truth.intended(block, call).stands:  # the text as it came, and what was withheld of it
+                wanted[ARGUMENTS], block.text.free = more, True
             else:
                 more, block.text.free = came if isinstance(came, str) else "", True
         block.text.add(more if isinstance(more, str) else "", block.meaning.source)
@@ -91,7 +93,7 @@ class BlockEvents:
         had, arguments, meaning = block.text, call.arguments, block.meaning
         piece = truth.text_of(came)
         source = meaning.source
-        plain = meaning.is_inside and isinstance(came, str) and piece[-1:] < "\ud800"
+        plain = meaning.is_inside and meaning.as_it_came and isinstance(came, str) and piece[-1:] < "\ud800"
         if plain and one.size == arguments.size and had.is_in_step(source, source.size - len(piece)):
             return came
         if had.free:

@@ -27,6 +27,7 @@ from toolstream_core.defects.identity import (
     MISSING_TYPE,
 )
 from toolstream_core.model import ABSENT
+from toolstream_core.repair.blocks import arguments as truth
 from toolstream_core.repair.blocks.form import (
     ARGUMENTS,
     ID,
@@ -84,9 +85,9 @@ class BlockStarts:
         call = block.call
         if call is None or not self._client.whole(block, call):
             return False
-        means = call.arguments.meaning
+        means = meaning(truth.intended(block, call, over=True).text)
         twins = [one for one in self.message.twins(block) if one.call is not None and not one.text.free]
-        return not call.arguments.spilled and any(
+        return any(
             one.call is not None and self._client.whole(one, one.call) and meaning(one.text.text or "{}") == means
             for one in twins
         )
@@ -97,7 +98,11 @@ class BlockStarts:
         gone = self._stream.report(REPEATED_START, self._stream.number, "the block starts again", call)
         came = self.form.get(one.said, ARGUMENTS)
         adds = self._client.arguments_of(one) and not (self.form.late_identity or came == block.started_with)
-        if gone and call is not None and (block.sent is Sent.ENDED or (call.at_most_begun and not adds)):
+        if (
+            gone
+            and call is not None
+            and (block.sent is Sent.ENDED or ((call.at_most_begun or not one.size) and not adds))
+        ):
             if self._client.arguments_of(one):
                 self._client.put_delta(block, call, upto=one.size)
             block.again = one if block.sent is Sent.OPEN else None

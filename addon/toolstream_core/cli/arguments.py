@@ -1,0 +1,323 @@
+"""The values that options take, and options by their old names. Loads what it needs to check a value on demand."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from toolstream_core.proxy.option_table import LEVELS
+from toolstream_core.suggest import unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from toolstream_core.model import Json
+
+
+CALLS: Final = "calls:"
+"""How a FLOW begins that stands for calls of the client's tools."""
+_HIGHEST_PORT: Final = 65535
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """A value that is a name, or holds names."""
+
+    known: Callable[[], Iterable[str]]
+    """All names; completion offers them."""
+    read: Callable[[str], Any]
+
+    def __call__(self, text: str) -> Any:
+        """The value. Raises `ArgumentTypeError`."""
+        try:
+            return self.read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _protocols() -> list[str]:
+    from toolstream_core.protocols.registry import PROTOCOLS
+
+    return [one.name for one in PROTOCOLS]
+
+
+def _probed() -> list[str]:
+    from toolstream_core.probing.target import PROTOCOLS
+
+    return list(PROTOCOLS)
+
+
+def _defects() -> list[str]:
+    from toolstream_core.defects.table import ALL, ROWS
+
+    return [*(row.name for row in ROWS), *dict.fromkeys(row.family for row in ROWS), ALL]
+
+
+def _repairs() -> list[str]:
+    from toolstream_core.defects.row import Safety
+    from toolstream_core.defects.table import ROWS
+
+    return [Safety.SAFE.value, *(row.name for row in ROWS if row.repair)]
+
+
+def _shapes() -> list[str]:
+    from toolstream_core.settings import known_shapes
+
+    return known_shapes()
+
+
+def _faults() -> list[str]:
+    from toolstream_core.settings import fault_names
+
+    return sorted(fault_names())
+
+
+def _verdicts() -> list[str]:
+    from toolstream_core.verdict.outcome import Outcome
+
+    return [one.value for one in Outcome]
+
+
+def _cases() -> list[str]:
+    from toolstream_core.checking.cases import all_cases
+
+    return sorted({case.name for case in all_cases()})
+
+
+def _names() -> list[str]:
+    from toolstream_core.report.names import explainable
+
+    return sorted(explainable())
+
+
+def _one_of(known: Callable[[], list[str]]) -> Names:
+    """One protocol of these."""
+
+    def read(text: str) -> str:
+        if text not in known():
+            raise ValueError(unknown("protocol", text, known()))
+        return text
+
+    return Names(known, read)
+
+
+def _codes(text: str) -> frozenset[str]:
+    """The codes of the defects in a list with commas."""
+    from toolstream_core.defects.table import named
+
+    return named(word for part in text.split(",") if (word := part.strip()))
+
+
+def _verdict(text: str) -> Any:
+    from toolstream_core.verdict.outcome import RENAMED, Outcome
+
+    if text in RENAMED:
+        return Outcome(RENAMED[text])
+    if text not in (known := _verdicts()):
+        raise ValueError(unknown("verdict", text, known))
+    return Outcome(text)
+
+
+def _repair(text: str) -> str:
+    from toolstream_core.settings import Words, settings
+
+    settings(Words(repair=[text]))
+    return text
+
+
+def _shape(text: str) -> str:
+    from toolstream_core.settings import Words, settings
+
+    settings(Words(shape=[text]))
+    return text
+
+
+def _fault(text: str) -> str:
+    from toolstream_core.settings import Words, settings
+
+    settings(Words(fault=[text]))
+    return text
+
+
+PROTOCOL: Final = _one_of(_protocols)
+PROBED: Final = _one_of(_probed)
+DEFECTS: Final = Names(_defects, _codes)
+REPAIR: Final = Names(_repairs, _repair)
+SHAPE: Final = Names(_shapes, _shape)
+FAULT: Final = Names(_faults, _fault)
+VERDICT: Final = Names(_verdicts, _verdict)
+NAME: Final = Names(_names, str)
+"""`explain` knows codes and old names too."""
+CASE: Final = Names(_cases, str)
+"""`check` knows which cases there are once it knows what is asked."""
+
+
+def positive(text: str) -> int:
+    """A count."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number. Expected 1 or more")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """A time."""
+    found = _number(text)
+    if not 0 < found < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds. Expected, for example: 60")
+    return found
+
+
+def speed(text: str) -> float:
+    """A replay speed."""
+    found = _number(text)
+    if not 0 <= found < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a speed. Expected: 1 as recorded, 2 faster, 0 no delay")
+    return found
+
+
+def repeats(text: str) -> int:
+    """A limit of equal requests."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of requests. Expected: 8 (default), 0 (no limit)")
+    return int(text)
+
+
+def port(text: str) -> int:
+    """A port to listen on."""
+    if not text.isdecimal() or int(text) > _HIGHEST_PORT:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port. Expected 0 (any free port) to {_HIGHEST_PORT}")
+    return int(text)
+
+
+def option(text: str) -> tuple[str, str]:
+    """NAME=VALUE."""
+    name, given, value = text.partition("=")
+    if not name or not given:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value
+
+
+def path(text: str) -> Path:
+    """A path, with `~` for home."""
+    return Path(text).expanduser()
+
+
+def flow(text: str) -> Path | str:
+    """A path, or `calls:…` unchanged."""
+    return text if text.startswith(CALLS) else path(text)
+
+
+def log_file(text: str) -> Path:
+    """A file to log to; a level without a folder is a mistaken `--level`."""
+    from toolstream_core.proxy.option_table import LEVELS
+
+    if text in LEVELS:
+        raise argparse.ArgumentTypeError(f"{text!r} is a level. Expected: --level {text}, or --log ./{text} for a file")
+    return path(text)
+
+
+def url(text: str) -> str:
+    """A base URL."""
+    if "://" not in text:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a URL. Put flows before --base-url")
+    return text
+
+
+_VIEW_ADDRESS: Final = re.compile(r"(http://(?:127\.0\.0\.1|localhost):\d+/)#token=([\w-]+)")
+
+
+def view_address(text: str) -> tuple[str, str]:
+    """The URL of a live view, and its token."""
+    found = _VIEW_ADDRESS.fullmatch(text)
+    if found is None:
+        expected = "Expected the address that `toolstream run --view` prints: http://127.0.0.1:PORT/#token=TOKEN"
+        raise argparse.ArgumentTypeError(f"{text!r} is not the address of a live view. {expected}")
+    return found[1], found[2]
+
+
+def file_name(text: str) -> str:
+    """A file name without folders."""
+    if not text or text.startswith(".") or Path(text).name != text or not text.isprintable():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a file name. Expected a name without folders: broken-call")
+    return text
+
+
+def request(text: str) -> Json:
+    """The JSON object in a file: the body of a request."""
+    from toolstream_core.wire.frame import parse
+
+    try:
+        found = parse(Path(text).read_bytes())
+    except (OSError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"{text} cannot be read: {error}") from error
+    if not isinstance(found, dict):
+        raise argparse.ArgumentTypeError(f"{text} is not a request. Expected a JSON object, as it was sent")
+    return found
+
+
+def output(text: str) -> Path | None:
+    """A file to write; `None` for standard output."""
+    return None if text == "-" else path(text)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return -1
+
+
+OF_OPTIONS: Final[dict[str, Any]] = {
+    "toolstream_speed": speed,
+    "toolstream_provider_repeats": repeats,
+    "toolstream_repair": REPAIR,
+    "toolstream_shape": SHAPE,
+    "toolstream_fault": FAULT,
+}
+"""The values of the addon's options, where they are not just texts or numbers."""
+
+
+_CAPTURES: Final = {"--capture-when": "--when", "--capture-text": "--text", "--capture-secret": "--secret"}
+RENAMED: Final[dict[str, dict[str, str]]] = {
+    "inspect": {"--dialect": "--protocol"},
+    "extract": {"--only": "--when"},
+    "report": {"--finding": "--select"},
+    "shrink": {"--finding": "--select", "--state": "--resume"},
+    "check": {
+        "--faults": "--case",
+        "--only": "--case",
+        "--json": "--format json --output",
+        "--flow": "",
+        "--call": CALLS,
+    },
+    "run": _CAPTURES,
+    "serve": {**_CAPTURES, "--log": "--level"},
+}
+"""For each command its old options, all of which take a value: the new option, or the prefix of an argument."""
+
+
+def with_new_names(command: str, words: Sequence[str]) -> list[str]:
+    """The words with new options for old ones."""
+    return list(_replaced(RENAMED.get(command, {}), iter(words)))
+
+
+def _replaced(renamed: dict[str, str], words: Iterator[str]) -> Iterator[str]:
+    for word in words:
+        name, joined, value = word.partition("=")
+        new = renamed.get(name)
+        if new is None:
+            yield word
+            continue
+        values = [value] if joined else list(islice(words, 1))
+        if name == "--log" and not {*values} <= {*LEVELS}:  # not a level: the new option of this name
+            yield from (name, *values)
+        elif new.startswith("--"):
+            *before, option = new.split()
+            yield from (*before, "=".join([option, *values]))
+        else:
+            yield from (new + value for value in values)

@@ -1,0 +1,251 @@
+"""`toolstream repair` and `toolstream fault`: saved streams as the proxy would forward them."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from toolstream_core.cli.errors import UsageError
+from toolstream_core.cli.output import Output, check_outputs
+from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
+from toolstream_core.engine.session import Session
+from toolstream_core.engine.sink import Sink
+from toolstream_core.model import ABSENT
+from toolstream_core.protocols.provider_error import ErrorKind
+from toolstream_core.redact import redacted
+from toolstream_core.report.layout import counted
+from toolstream_core.report.paint import printable, word
+from toolstream_core.report.summary import fault_line
+from toolstream_core.settings import SettingsError, Words, settings
+from toolstream_core.sources.demo import located
+from toolstream_core.sources.files import STDIN
+from toolstream_core.sources.rewrite import NewBody, pairs, rewritten
+from toolstream_core.sources.saved import UnreadableError
+from toolstream_core.stages.answer_ids import AnswerIds
+from toolstream_core.transit import repair_cut
+from toolstream_core.wire.body import BodyFraming
+from toolstream_core.wire.write import encoded
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterable, Sequence
+
+    from toolstream_core.model import Change, Exchange, Json, Note, Record
+    from toolstream_core.settings import Settings
+    from toolstream_core.sources.saved import Saved
+
+
+_CONTEXT: Final = 40
+"""Characters that `--diff` shows on each side of a change."""
+
+
+def rewrite(args: argparse.Namespace, settings: Settings) -> int:
+    """Rewrite IN to OUT. Raises `UsageError`."""
+    from toolstream_core.fixtures.atomic import write_atomic
+
+    targets = _targets(args)
+    work = Rewriting(settings, diff=args.diff, request=args.request)
+    left_out = 0
+    for source, target in targets:
+        before = work.met
+        try:
+            data = rewritten(source, work.body, _flows, args.request)
+        except UnreadableError as error:
+            raise UsageError(f"{word(source)} {error}") from error
+        if work.met == before:
+            left_out += 1
+            continue
+        work.say_unwrapped(source)
+        if target == STDIN:
+            sys.stdout.buffer.write(data)
+        else:
+            Path(target).parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(Path(target), data, replace=args.force)
+    if not work.met:
+        raise UsageError(f"no LLM stream in {_name(args.source)}")
+    if left_out:
+        print(f"left out {counted(left_out, 'file')} without an LLM stream", file=sys.stderr)
+    work.sum_up()
+    return 0
+
+
+def _targets(args: argparse.Namespace) -> Sequence[tuple[str, str]]:
+    """Each file to read and where it goes. Raises `UsageError`."""
+    found = list(pairs(args.source, args.output))
+    outputs = [Output(Path(target), force=args.force) for _, target in found if target != STDIN]
+    inputs = [] if args.source == STDIN else [located(args.source)]
+    check_outputs(outputs, inputs, makes_folders=bool(inputs) and inputs[0].is_dir())
+    return found
+
+
+@dataclass
+class Rewriting(Sink):
+    """Rewrites answers and counts what was done."""
+
+    settings: Settings
+    diff: bool = False
+    request: Json = ABSENT
+    met: int = 0
+    """The answers of LLMs so far, also those that could not be read."""
+    _answers: int = 0
+    _changed: set[tuple[int, int]] = field(default_factory=set)
+    _faults: list[str] = field(default_factory=list)
+    _broken: list[str] = field(default_factory=list)
+    _taken: int = 0
+    """Events that faults of time and of the connection took away."""
+    _put: int = 0
+    """Events that they put in."""
+    _unwrapped: Sequence[Note] = ()
+    """What stood around the response that was read last."""
+    _hide: Callable[[str], str] = str
+
+    live = True
+
+    def body(self, saved: Saved) -> NewBody:
+        """The answer's new body."""
+        self._hide, self._unwrapped = (lambda text: redacted(text, saved.secrets)), saved.unwrapped
+        faults = drawn(self.settings, saved.exchange, self._answers + 1)
+        picks = [pick for _, pick in faults]
+        chunks = list(saved.chunks)
+        ids = AnswerIds(_seed(saved.exchange.source, chunks))
+        body = Session(
+            saved.exchange, self.settings, lambda _: [self], ids=ids, number=self._answers + 1, transit=picks
+        )
+        out = [b"".join(body.feed(chunk)) if chunk else b"" for chunk in chunks]
+        out.append(b"".join(body.end(broken=saved.broken)))
+        if saved.exchange.content_encoding and body.pipeline.failure is not None:
+            self.met += 1
+            _say_kept(saved.exchange.source, body.pipeline.failure)
+            return NewBody([*chunks, b""])
+        if faults:
+            before = _events(out, saved.exchange)
+            schedule = Schedule(replace(saved.exchange, content_encoding=""), faults, socket=saved.socket)
+            out = [bytes_of(schedule.feed(piece)) if piece else b"" for piece in out]
+            out[-1] += bytes_of(schedule.feed(b""))
+            after = _events(out, saved.exchange)
+            self._taken += (before - after).total()
+            self._put += (after - before).total()
+        record = body.record(broken=saved.broken)
+        if record is not None:
+            self._answers += 1
+            self.met += 1
+            self._faults += [
+                f"{word(saved.exchange.source)}: {fault_line(fault, record.dialect)}" for fault in record.faults
+            ]
+        row = None if record is None or saved.broken is not None else body.cut_off(record)
+        if row is None:
+            return NewBody(out)
+        if saved.socket is not None:
+            out[-1] += encoded(saved.socket.error(ErrorKind.SERVER)) + b"\n"
+            return NewBody(out)
+        self._broken.append(f"{word(saved.exchange.source)}: {row.name}: the client sees a disconnect")
+        return NewBody(out, repair_cut(row.name).why)
+
+    def changed(self, changed: Change) -> None:
+        """Count a change, and show it where that was asked for."""
+        self._changed.add((self._answers, changed.event))
+        if not self.diff:
+            return
+        print(f"event {changed.event}  {changed.kind}: {', '.join(changed.rows)}", file=sys.stderr)
+        sides = (self._hide(side.decode("utf-8", "replace")) for side in (changed.before, changed.after))
+        for sign, text in zip("-+", differing(*sides), strict=True):
+            for line in filter(None, text.splitlines()):
+                print(f"{sign} {printable(line)}", file=sys.stderr)
+
+    def ended(self, record: Record) -> None:
+        """Nothing more is shown of the end."""
+
+    def say_unwrapped(self, source: str) -> None:
+        """Say that the bare stream is written, where the file had something around it."""
+        if self._unwrapped:
+            removed = "; ".join(printable(self._hide(one.message)) for one in self._unwrapped)
+            print(f"{_name(source)}: wrote the bare stream, without {removed}", file=sys.stderr)
+
+    def sum_up(self) -> None:
+        """Say what was done."""
+        for line in (*self._faults, *self._broken):
+            print(line, file=sys.stderr)
+        counts = ((self._taken, "removed"), (self._put, "inserted"))
+        moved = "".join(f", {number} {what}" for number, what in counts if number)
+        changed = f"{counted(len(self._changed), 'event')} changed{moved}"
+        print(f"{counted(self._answers, 'stream')}, {changed}", file=sys.stderr)
+
+
+def differing(before: str, after: str) -> tuple[str, str]:
+    """Both texts without what they have in common at their begins and ends, but for some characters."""
+    begin = _common(before, after)
+    end = _common(before[begin:][::-1], after[begin:][::-1])
+    left, right = max(begin - _CONTEXT, 0), max(end - _CONTEXT, 0)
+
+    def part(text: str) -> str:
+        return f"{'…' if left else ''}{text[left : len(text) - right]}{'…' if right else ''}"
+
+    return part(before), part(after)
+
+
+def _common(one: str, other: str) -> int:
+    """The number of characters with which both begin."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
+
+
+def _name(source: str) -> str:
+    return "standard input" if source == STDIN else word(source)
+
+
+def _events(pieces: Sequence[bytes], exchange: Exchange) -> Counter[bytes]:
+    """The events of a body that carry data, its coding undone."""
+    framing = BodyFraming(exchange.content_type)
+    body = framing.open(b"".join(pieces), ended=True)
+    if framing.framer is None:
+        return Counter()
+    frames = [*framing.framer.feed(body), *framing.framer.feed(b"")]
+    return Counter(frame.raw for frame in frames if frame.data is not None)
+
+
+def _say_kept(source: str, why: str) -> None:
+    print(f"toolstream: {word(source)} is written unchanged, because it cannot be read: {why}", file=sys.stderr)
+
+
+def _seed(source: str, chunks: Iterable[bytes]) -> str:
+    """Stands for an answer by what it says and its place in its file, wherever that file lies."""
+    said = hashlib.sha256()
+    for chunk in chunks:
+        said.update(chunk)
+    place = source.rpartition("#")[2]
+    return f"{place if place.replace('.', '').isdecimal() else 0}|{said.hexdigest()}"
+
+
+def _flows(stream: BinaryIO, source: str, change: Callable[[Saved], NewBody]) -> bytes:
+    from toolstream_core.proxy import flowfile
+
+    return flowfile.rewritten(stream, source, change)
+
+
+def words(given: Sequence[str] | None) -> tuple[str, ...]:
+    """What an option that may be repeated was given."""
+    return tuple(given or ())
+
+
+def repair(args: argparse.Namespace) -> int:
+    """Rewrite the streams and give the exit code."""
+    shapes = words(args.shape)
+    repairs = words(args.repair) or (() if shapes else ("safe",))
+    try:
+        wanted = settings(Words(repair=repairs, shape=shapes))
+    except SettingsError as error:
+        raise UsageError(str(error)) from error
+    return rewrite(args, wanted)
+
+
+def fault(args: argparse.Namespace) -> int:
+    """Rewrite the streams and give the exit code."""
+    try:
+        wanted = settings(Words(fault=tuple(args.specs), seed=args.seed))
+    except SettingsError as error:
+        raise UsageError(str(error)) from error
+    return rewrite(args, wanted)

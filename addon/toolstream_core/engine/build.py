@@ -1,0 +1,197 @@
+"""Makes the stages that one answer meets, of what is switched on and what its protocol offers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.defects.finish import CUT_OFF_CALL
+from toolstream_core.defects.leak import LEAK
+from toolstream_core.engine.chain import Breaking, Chain, OwnResolver
+from toolstream_core.engine.stage_set import StageSet
+from toolstream_core.faults.picker import Picker
+from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.protocols.requests import asked
+from toolstream_core.settings import PARTS, SAFE
+from toolstream_core.stages.answer_ids import AnswerIds
+from toolstream_core.stages.audited import Audited
+from toolstream_core.stages.context import Context, nobody
+from toolstream_core.stages.leaks import may_leak
+from toolstream_core.stages.repair.call_keeper import kept
+from toolstream_core.stages.repair.leaked_calls import LeakedCallRepairer
+from toolstream_core.wire.write import SseWriter, Unwritten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from toolstream_core.engine.record_builder import RecordBuilder
+    from toolstream_core.model import Change, Exchange, Finding, Json
+    from toolstream_core.protocols.protocol import WireProtocol
+    from toolstream_core.settings import Settings
+    from toolstream_core.stages.repair.repairer import RepairerMaker
+    from toolstream_core.stages.stage import Stage
+    from toolstream_core.wire.write import Writer
+
+
+LEAK_CODES: Final = frozenset(row.code for row in LEAK)
+
+
+@dataclass
+class ChainFactory:
+    """Makes the stages of one answer whose protocol is known, and that streams."""
+
+    exchange: Exchange
+    settings: Settings
+    dialect: WireProtocol
+    writer: Writer
+    reader: RecordBuilder
+    """Gathers the record, and is told of findings and changes."""
+    ids: AnswerIds
+    number: int
+    """Which stream of its run it is: faults are drawn by it."""
+    pickers: list[Picker] = field(default_factory=list)
+    """Decide which events a fault acts on; one of each fault that was aimed at the answer."""
+
+    def stages(self) -> StageSet:
+        """All that have to do with the events. Whatever judges and does not repair goes to the judge's chain.
+
+        Only what looks for leaked calls, which changes nothing, stands before stages that judge for themselves.
+        """
+        faults = self._faults()
+        repairers = self.dialect.repairs
+        judges, stages = self._repairs(repairers)
+        stages += self._shapes()
+        told = len(repairers)
+        if self.settings.repairs & LEAK_CODES:
+            stages.insert(0, LeakedCallRepairer(self._context(self.settings.repairs, changed=self.reader.changed)))
+            told = 1
+        leaks = LeakedCallRepairer(self._context(found=self.reader.found))
+        if judges or not stages:
+            judges.insert(0, leaks)
+        else:
+            stages.insert(0, leaks)
+            told += 1
+        alike = len(stages) in {0, told}
+        return StageSet(
+            [self.reader],
+            self._breaking(faults),
+            self._chain(judges, len(judges)),
+            self._chain(stages, told, self._at_end()),
+            self.reader if alike else None,
+            may_leak,
+            watched=self.reader.wanted,
+            changes=lambda: self.reader.changes,
+        )
+
+    def _repairs(self, repairers: Sequence[RepairerMaker]) -> tuple[list[Stage], list[Stage]]:
+        """The repairers that only judge, and those that repair; the same ones do both where all are on."""
+        repairs = self.settings.repairs
+        if repairs == SAFE:
+            return [], self._repairing(repairers, self._context(repairs, self.reader.found, self.reader.changed))
+        context = replace(self._context(SAFE, self.reader.found), ids=AnswerIds(), judging=True)
+        if isinstance(context.writer, SseWriter):
+            context.writer = Unwritten()
+        judges: list[Stage] = [repairer(context) for repairer in repairers]
+        if not repairs:
+            return judges, []
+        return judges, self._repairing(repairers, self._context(repairs, changed=self.reader.changed))
+
+    def _repairing(self, repairers: Sequence[RepairerMaker], context: Context) -> list[Stage]:
+        """The repairers in a row; the last of them, which repairs calls, loses none."""
+        *first, last = [repairer(replace(context)) for repairer in repairers]
+        if context.say is None:
+            return [*first, last]
+        return [*first, kept(context, last, self.dialect.read, self.reader.calls)]
+
+    def _shapes(self) -> list[Stage]:
+        stages: list[Stage] = []
+        shapes = self.dialect.shapes if self.settings.shapes else {}
+        for name in (name for name in self.settings.shapes if name in shapes):
+            context = self._context(changed=self.reader.changed)
+            stages.append(Audited(context, shapes[name](context), "shape", name))
+        return stages
+
+    def _faults(self) -> list[Stage]:
+        """The stages that break this stream."""
+        stages: list[Stage] = []
+        if not self.settings.faults:
+            return stages
+        model = asked.model_of(self.exchange.path, self.exchange.request)
+        turn = self.dialect.requests.results(self.exchange.request)
+        for place, (fault, budget) in enumerate(self.settings.faults):
+            if fault.reaches(host=self.exchange.host, path=self.exchange.path, model=model, turn=turn):
+                pick = Picker(fault, f"{self.settings.seed}|{self.number}|{place}", budget)
+                self.pickers.append(pick)
+                for part in PARTS.get(fault.name, (fault.name,)):
+                    stages += self._fault(part, pick)
+        return stages
+
+    def _fault(self, part: str, pick: Picker) -> list[Stage]:
+        """The stage that does a part of a fault; none where the protocol has none, or the stream was not drawn."""
+        injectors, shapes = self.dialect.injectors, self.dialect.shapes
+        if part in injectors:
+            context = self._context(changed=self.reader.changed)
+            return [Audited(context, injectors[part](context, pick), "fault", pick.fault.name)]
+        if part in shapes and pick.stream():
+            counted = self._context(changed=partial(_counted, pick, self.reader.changed))
+            return [Audited(counted, shapes[part](counted), "fault", pick.fault.name)]
+        return []
+
+    def _context(
+        self,
+        repairs: frozenset[str] = frozenset(),
+        found: Callable[[Finding], None] = nobody,
+        changed: Callable[[Change], None] = nobody,
+    ) -> Context:
+        return Context(
+            self.exchange,
+            self._schemas,
+            promote=self.dialect.promoted,
+            say=None if self.dialect.call_form is CallForm.WHOLE else self.dialect.said,
+            id_prefix=self.dialect.id_prefix,
+            reads_comments=self.dialect.reads_comments,
+            repairs=repairs,
+            writer=self.writer,
+            ids=self.ids,
+            found=found,
+            changed=changed,
+            half_calls=self.reader.half_calls,
+            passes_on=self.reader.passes_on,
+        )
+
+    def _at_end(self) -> Stage | None:
+        """What keeps back the end of an answer of which a call is half."""
+        if CUT_OFF_CALL.code not in self.settings.repairs:
+            return None
+        at_end = self.dialect.at_end
+        return None if at_end is None else at_end(self._context(self.settings.repairs, changed=self.reader.changed))
+
+    def _chain(self, stages: Sequence[Stage], share: int, at_end: Stage | None = None) -> Chain | None:
+        """The stages in a row; the first `share` of them see the calls of the stream as it came."""
+        resolvers = [None] * min(share, len(stages)) + self._resolvers(len(stages) - share)
+        if not stages:
+            return None
+        return Chain(list(zip(stages, resolvers, strict=True)), self.dialect.read, self.reader, at_end)
+
+    def _breaking(self, stages: Sequence[Stage]) -> Breaking | None:
+        resolvers = self._resolvers(len(stages))
+        return Breaking(list(zip(stages, resolvers, strict=True)), self.dialect.read) if stages else None
+
+    def _resolvers(self, count: int) -> list[OwnResolver]:
+        """Resolvers for so many stages that each see another stream."""
+        return [OwnResolver(self.dialect.calls(self._tools)) for _ in range(count)]
+
+    @cached_property
+    def _schemas(self) -> Mapping[str, Json]:
+        return self.dialect.requests.schemas(self.exchange.request)
+
+    @cached_property
+    def _tools(self) -> Mapping[str, bool]:
+        return self.dialect.requests.tools(self.exchange.request)
+
+
+def _counted(pick: Picker, changed: Callable[[Change], None], change: Change) -> None:
+    """A shape within a fault is counted by its changes: it knows nothing of faults."""
+    pick.acted()
+    changed(change)

@@ -1,0 +1,308 @@
+"""Which answers go in their own time, and the gate that lets them. Knows mitmproxy's flow and its addons."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import mitmproxy.version
+from mitmproxy import ctx, http
+from mitmproxy.addons.clientplayback import ReplayHandler
+
+from toolstream_core.defects.finish import MISSING_CALLS
+from toolstream_core.defects.row import LIVE
+from toolstream_core.delivery import second_request
+from toolstream_core.delivery.schedule import Drawn, Schedule, drawn
+from toolstream_core.fixtures import Chunk, content_of
+from toolstream_core.model import ABSENT, Change, Exchange
+from toolstream_core.protocols.provider_error import ErrorKind, kind_of
+from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS, claiming
+from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
+from toolstream_core.proxy.delivery import ASKING, FETCHING, WatchedDelivery
+from toolstream_core.proxy.flow_facts import note_fault, opens_socket, provided
+from toolstream_core.proxy.gate import Gate, missing
+from toolstream_core.proxy.own_ids import is_signed
+from toolstream_core.proxy.socket_layer import order
+from toolstream_core.redact import raised_at
+from toolstream_core.settings import NOTHING
+from toolstream_core.transit.rows import Moment
+from toolstream_core.wire.form import Form
+from toolstream_core.wire.frame import parse
+from toolstream_core.wire.write import encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from toolstream_core.model import Json
+    from toolstream_core.protocols.protocol import WireProtocol
+    from toolstream_core.proxy.live_response import Watch
+    from toolstream_core.proxy.sockets.relay import SocketRelay
+    from toolstream_core.settings import Settings
+    from toolstream_core.transit import Ask
+
+
+RESENT = "toolstream_again"
+"""Key in the metadata of flows that toolstream itself makes."""
+
+
+async def resend(flow: http.HTTPFlow, content: bytes, seconds: float, *, path: str = "") -> http.Response:
+    """Make a flow's request once more with other content (and path), through mitmproxy's own way upstream.
+
+    Raises `TimeoutError` after `seconds`, and `ConnectionError` where no answer came.
+    """
+    again = flow.copy()
+    again.response = again.error = None
+    again.request.content = content
+    again.request.path = path or again.request.path
+    again.metadata = {RESENT: True}
+    handler = ReplayHandler(again, ctx.options)
+    try:
+        await asyncio.wait_for(handler.replay(), seconds)
+    finally:
+        for one in handler.transports.values():
+            if one.handler is not None:
+                one.handler.cancel()
+    if again.response is None:
+        raise ConnectionError(again.error.msg if again.error else "no answer")
+    response: http.Response = again.response
+    return response
+
+
+logger = logging.getLogger(__name__)
+
+DESTREAMED = "streamed by toolstream"
+"""The comment of a flow whose response the provider did not stream."""
+
+
+class Timing:
+    """The deliveries of the answers that are on their way."""
+
+    def __init__(
+        self,
+        closed: Callable[[str], object],
+        request_of: Callable[[http.HTTPFlow], Json],
+        *,
+        always: bool = False,
+    ) -> None:
+        """Nothing is on, and there is no gate. `closed` is called with a flow's id when its response is over.
+
+        `request_of` gives the body of a flow's request.
+
+        With `always` the gate is there from the start: it then has every connection, whatever is switched on later.
+        """
+        self._closed = closed
+        self._request_of = request_of
+        self._always = always
+        self._settings = NOTHING
+        self._speed: float | None = None
+        self._deliveries: dict[str, WatchedDelivery] = {}
+        self._gate: Gate | None = None
+        self._running = self._told = False
+        self._requests = 0
+        self._fetching: dict[str, WireProtocol] = {}
+        """Protocols of the answers that are going to be asked for without a stream."""
+
+    def configure(self, settings: Settings, speed: float | None) -> None:
+        """What is to be done; `speed` is 0 where saved answers come at once, `None` where there are none."""
+        self._settings, self._speed = settings, speed
+        # mitmproxy may take connections before it says that it is running.
+        if self._running or ctx.master.addons.get("nextlayer") is not None:
+            self._install()
+
+    def run(self) -> None:
+        """The proxy's own addons are there."""
+        self._running = True
+        self._install()
+
+    def has(self, flow: http.HTTPFlow) -> bool:
+        """Whether what goes to a flow's client can go in its own time."""
+        return self._gate is not None and self._gate.has(flow)
+
+    def orders(self, relay: SocketRelay) -> bool:
+        """Have a socket's messages sent in order, as its relay says; whether that can be done."""
+        return self._gate is not None and order(self._gate, relay)
+
+    def refuses(self, flow: http.HTTPFlow) -> bool:
+        """Answer with an error, where a fault says so."""
+        if not self._settings.transit:
+            return False
+        self._requests += 1
+        body = self._request_of(flow)
+        moment = Moment.UPGRADE if opens_socket(flow.request) else Moment.REQUEST
+        opens = moment is Moment.UPGRADE and any(wire.claims(flow.request.path) for wire in SOCKETS)
+        if not (opens or looks_like_llm(flow.request.path, body)):
+            return False
+        exchange = Exchange(host=flow.request.pretty_host, path=flow.request.path, request=body)
+        for fault, pick in drawn(self._settings, exchange, self._requests, moment):
+            protocol = claiming(flow.request.path) or PROTOCOLS[0]
+            status, later = int(str(fault.values["status"])), int(str(fault.values["retry-after"]))
+            said = json.dumps(protocol.error_body(kind_of(status), status)).encode()
+            headers = {"content-type": "application/json", **({"retry-after": str(later)} if later else {})}
+            flow.response = http.Response.make(status, said, headers)
+            note_fault(flow, pick.fault.spec)
+            return True
+        return False
+
+    def destreams(self, flow: http.HTTPFlow) -> bool:
+        """Answer in upstream's place, whose own answer is asked for without a stream; whether that was done."""
+        body = self._request_of(flow)
+        protocol = claiming(flow.request.path)
+        if protocol is None or self._gate is None or not self._gate.has(flow):
+            return False
+        if not wants_stream(flow.request.path, body) or is_signed(flow.request):
+            return False
+        binary = protocol.requests.form(flow.request.path, body) is Form.MESSAGES
+        if binary and protocol.form is not Form.MESSAGES:
+            return False
+        flow.response = http.Response.make(200, b" ", {"content-type": protocol.content_type})
+        flow.comment = DESTREAMED
+        self._fetching[flow.id] = protocol
+        return True
+
+    def begin(self, flow: http.HTTPFlow, watch: Watch, faults: Drawn) -> bool:
+        """Give an answer a delivery where it needs one; whether it comes in its own time from saved chunks."""
+        saved = provided(flow) if self._speed is not None else None
+        fetched = self._fetching.pop(flow.id, None)
+        wanted = bool(faults or saved is not None or fetched or self._settings.repairs & LIVE)
+        if self._gate is None or not wanted or not self._gate.has(flow):
+            return False
+        asks = MISSING_CALLS.code in self._settings.repairs and watch.rewrites and not is_signed(flow.request)
+        schedule = Schedule(replace(watch.exchange, content_encoding=""), faults, asks=asks) if faults or asks else None
+        watch.delivering = True
+        self._deliveries[flow.id] = WatchedDelivery(
+            watch,
+            schedule,
+            saved,
+            self._speed or 0.0,
+            lambda: self._close(flow.id),
+            lambda ask: self._ask(flow, watch, ask),
+            None if fetched is None else lambda delivery: self._fetch(flow, watch, fetched, delivery),
+        )
+        return saved is not None or fetched is not None
+
+    def provides(self, flow: http.HTTPFlow) -> bool:
+        """Whether the answer is said chunk by chunk from here on."""
+        delivery = self._deliveries.get(flow.id)
+        return delivery is not None and delivery.provided
+
+    def forget(self, flow: http.HTTPFlow) -> None:
+        """The answer is over, however."""
+        self._deliveries.pop(flow.id, None)
+
+    async def _ask(self, flow: http.HTTPFlow, watch: Watch, ask: Ask) -> bytes:
+        """What goes in the place of the finish of an answer whose calls never came; the finish itself, if need be."""
+        before = ask.event.frame.raw
+        exchange = watch.exchange
+        protocol = next(one for one in PROTOCOLS if one.recognise(ask.event.frame.name, ask.event.frame.json))
+        try:
+            content = encoded(protocol.requests.unstreamed(exchange.request))
+            path = protocol.requests.unstreamed_path(flow.request.path)
+            answer = await resend(flow, content, ASKING, path=path)
+            whole = replace(exchange, content_type="application/json", content_encoding="", status=answer.status_code)
+            got = second_request.recovered(ask, whole, protocol, content_of(answer), watch.ids)
+        except (TimeoutError, ConnectionError, second_request.NothingRecoveredError) as error:
+            why = watch.hide(_why(error, ASKING))
+            logger.warning("toolstream repeated the request of flow %s without success: %s", flow.id, why)
+            if watch.reader is not None:
+                watch.reader.noted(MISSING_CALLS.name, f"the request was repeated without success: {why}")
+            return before
+        if watch.reader is not None:
+            watch.reader.recovered(got.calls)
+            watch.reader.changed(Change((MISSING_CALLS.name,), ask.event.frame.number, before, got.frames))
+        logger.info(
+            "toolstream repeated the request of flow %s: %s calls, usage %s", flow.id, len(got.calls), got.usage
+        )
+        return got.frames
+
+    async def _fetch(
+        self, flow: http.HTTPFlow, watch: Watch, protocol: WireProtocol, delivery: WatchedDelivery
+    ) -> Sequence[Chunk]:
+        """The whole answer's events; an error as it came, where the headers have not gone, else as an event."""
+        assert flow.response is not None
+        asked = watch.exchange.request
+        wanted = encoded(protocol.requests.unstreamed(asked))
+        path = protocol.requests.unstreamed_path(flow.request.path)
+        try:
+            answer = await resend(flow, wanted, FETCHING, path=path)
+        except Exception as error:  # noqa: BLE001 - the client waits for a response, whatever it is
+            if not isinstance(error, TimeoutError | ConnectionError):
+                watch.failed(error)
+            why = watch.hide(_why(error, FETCHING))
+            logger.warning("toolstream got no unstreamed response for flow %s: %s", flow.id, why)
+            answer = http.Response.make(
+                502, json.dumps(protocol.error_body(kind_of(502), 502)), {"content-type": "application/json"}
+            )
+        sent = flow.request.copy()
+        sent.content, sent.path = wanted, path
+        watch.fetched(answer, sent)
+        content = content_of(answer)
+        events = _events(watch, protocol, content)
+        if events:
+            return [Chunk(0, event) for event in events]
+        if answer.headers.get("content-type", "").startswith("text/event-stream"):
+            logger.warning("toolstream asked for an unstreamed response for flow %s, but received a stream", flow.id)
+            return [Chunk(0, content)]
+        if answer.status_code < 400:  # noqa: PLR2004 - an error speaks for itself
+            what = "JSON" if parse(content) is ABSENT else f"a response of {protocol.name}"
+            logger.warning("toolstream forwards the response of flow %s unchanged: it is not %s", flow.id, what)
+            flow.comment = f"requested without streaming; the response is not {what}"
+        if not delivery.heading:
+            return [Chunk(0, protocol.error_event(ErrorKind.SERVER))]
+        delivery.unread = True
+        _answer_as(answer, flow.response)
+        return [Chunk(0, content)]
+
+    def _close(self, flow_id: str) -> None:
+        self._deliveries.pop(flow_id, None)
+        try:
+            self._closed(flow_id)
+        except Exception as error:  # noqa: BLE001 - raised inside mitmproxy's layer, it would leave the client waiting
+            logger.error("toolstream cannot close flow %s: %s", flow_id, raised_at(error))
+
+    def _install(self) -> None:
+        """Have a gate while something needs it."""
+        timed = any(one.row.make is not None for one, _, _ in self._settings.transit)
+        needed = self._always or timed or self._speed is not None or self._settings.rewrites
+        if needed and self._gate is None:
+            lack = missing()
+            if lack is None:
+                self._gate = Gate(lambda flow: self._deliveries.get(flow.id))
+                ctx.master.addons.add(self._gate)
+            elif not self._told:
+                self._told = True
+                logger.error(
+                    "toolstream: mitmproxy %s has no %s: timing faults and some repairs are off",
+                    mitmproxy.version.VERSION,
+                    lack,
+                )
+        elif not needed and self._gate is not None:
+            ctx.master.addons.remove(self._gate)
+            self._gate = None
+
+
+def _answer_as(answer: http.Response, response: http.Response) -> None:
+    """Give the client's response the head of upstream's."""
+    response.status_code, response.reason = answer.status_code, answer.reason
+    for name in ("content-type", "retry-after"):
+        if name in answer.headers:
+            response.headers[name] = answer.headers[name]
+
+
+def _events(watch: Watch, protocol: WireProtocol, content: bytes) -> Sequence[bytes]:
+    """A complete response as a stream; nothing where it has none, and goes on unchanged."""
+    try:
+        return protocol.streamed(parse(content), watch.exchange.request)
+    except Exception as error:  # noqa: BLE001 - the client waits for a response, whatever it is
+        watch.failed(error)
+        return ()
+
+
+def _why(error: Exception, patience: float) -> str:
+    """Why no answer came that could be used."""
+    if isinstance(error, TimeoutError):
+        return f"timed out: no data within {patience:g} s"
+    told = isinstance(error, ConnectionError | second_request.NothingRecoveredError)
+    return str(error) if told else f"internal error ({type(error).__name__})"

@@ -1,0 +1,220 @@
+"""What a flow says of an exchange beside the answer's body. Knows mitmproxy's flow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, NamedTuple, override
+
+from toolstream_core.faults.picker import Budget, Picker
+from toolstream_core.faults.spec import parse_fault
+from toolstream_core.fixtures import Chunk, table_of
+from toolstream_core.fixtures.chunks import LINE_ENDS, line_ends_of
+from toolstream_core.model import ABSENT, Exchange
+from toolstream_core.protocols.requests.asked import may_be_llm
+from toolstream_core.redact import request_secrets
+from toolstream_core.transit.rows import keys_of
+from toolstream_core.verdict.answer import SentAnswer, dropped
+from toolstream_core.wire import json_access
+from toolstream_core.wire.aws_event_stream import MESSAGES
+from toolstream_core.wire.frame import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mitmproxy import http
+
+    from toolstream_core.delivery.sent_bytes import SentBytes
+    from toolstream_core.model import Json, Record
+    from toolstream_core.sockets.lines import LineEnds
+
+
+_STREAMED: Final = ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl", MESSAGES)
+
+
+def exchange_of(flow: http.HTTPFlow, request: Json) -> Exchange:
+    """What a flow says of its answer beside the body."""
+    assert flow.response is not None
+    headers = flow.response.headers
+    return Exchange(
+        source=flow.id,
+        host=flow.request.pretty_host,
+        path=flow.request.path,
+        content_type=headers.get("content-type", ""),
+        content_encoding=headers.get("content-encoding", ""),
+        status=flow.response.status_code,
+        request=request,
+    )
+
+
+def is_stream(response: http.Response) -> bool:
+    """Whether the headers of a response announce a stream."""
+    kind: str = response.headers.get("content-type", "")
+    return kind.lower().startswith(_STREAMED)
+
+
+def place_of(flow: http.HTTPFlow) -> str:
+    """The server as the log names it: with its port, unless that is the usual one or the proxy's own."""
+    request = flow.request
+    if request.port in {80 if request.scheme == "http" else 443, flow.client_conn.sockname[1]}:
+        return request.pretty_host
+    return f"{request.pretty_host}:{request.port}"
+
+
+def request_json(request: http.Request) -> Json:
+    """The request's body as JSON, or `ABSENT`; also where it is long and none to an LLM."""
+    if request.method != "POST" or "json" not in request.headers.get("content-type", "json"):
+        return ABSENT
+    try:
+        body = request.content
+    except ValueError:
+        return ABSENT
+    return parse(body) if body and may_be_llm(request.path, body) else ABSENT
+
+
+def opens_socket(request: http.Request) -> bool:
+    """Whether a request asks for a WebSocket: https://www.rfc-editor.org/rfc/rfc6455#section-4.1."""
+    return bool(request.method == "GET" and request.headers.get("upgrade", "").lower() == "websocket")
+
+
+def secrets_of(request: http.Request) -> tuple[str, ...]:
+    """The values in a request that are secrets by the name of their header or parameter."""
+    return request_secrets(request.headers.items(multi=True), request.path)
+
+
+_KEY = "toolstream"
+
+
+class Provided(NamedTuple):
+    """An answer that was saved."""
+
+    chunks: Sequence[Chunk]
+    broken: str | None
+    """How its connection broke behind the last chunk, where it did."""
+    messages: Mapping[bytes, bytes] = {}
+    """Those of a WebSocket that have line ends, by their lines, which the chunks are."""
+
+
+def note(flow: http.HTTPFlow, chunks: Sequence[Chunk], broken: str | None, line_ends: LineEnds | None = None) -> None:
+    """Note in a flow how its answer is to come, as in a flow that was captured."""
+    ends = {LINE_ENDS: line_ends.places} if line_ends else {}
+    flow.metadata[_KEY] = {**table_of(chunks), **ends, **({} if broken is None else {"broken": broken})}
+
+
+def provided(flow: http.HTTPFlow) -> Provided | None:
+    """How the answer that a provider of ours has set is to come; `None` of any other."""
+    noted = flow.metadata.get(_KEY)
+    if flow.response is None or flow.response.raw_content is None or noted is None:
+        return None
+    chunks: list[Chunk] = []
+    at = 0
+    for after, size in json_access.items(json_access.get(noted, "chunks")):
+        chunks.append(Chunk(after, flow.response.raw_content[at : at + size]))
+        at += size
+    broken = json_access.text(json_access.get(noted, "broken"))
+    messages = line_ends_of(flow).messages(chunk.data for chunk in chunks)
+    return Provided(chunks, broken if isinstance(broken, str) else None, messages)
+
+
+def breaks(flow: http.HTTPFlow) -> bool:
+    """Whether an answer is a saved one that breaks off."""
+    saved = provided(flow)
+    return saved is not None and saved.broken is not None
+
+
+_FAULT_KEY: Final = "toolstream_fault"
+
+
+def note_fault(flow: http.HTTPFlow, spec: str) -> None:
+    """Note that the fault of this specification has answered."""
+    flow.comment = f"answered by fault {spec}"
+    flow.metadata[_FAULT_KEY] = spec
+
+
+def noted_faults(flow: http.HTTPFlow) -> list[Picker]:
+    """The fault that has answered, as one that has acted; none where none did."""
+    spec = flow.metadata.get(_FAULT_KEY)
+    if not isinstance(spec, str):
+        return []
+    fault = parse_fault(spec, {spec.partition(":")[0]}, keys_of)
+    return [Picker(fault, "", Budget(0), rolled=1, touched=1)]
+
+
+def unlabel(response: http.Response) -> None:
+    """Take out the headers that describe the bytes as they came; what goes on is decoded and of another length."""
+    for name in ("content-encoding", "content-length"):
+        response.headers.pop(name, None)
+
+
+def relabel(flow: http.HTTPFlow) -> None:
+    """As `unlabel`, of an answer on its way; chunks tell the client when it is over.
+
+    Without them HTTP/1.1 has only the connection's end for it, and a stream that broke off looks like a whole one.
+    Where `connection: close` stands beside them, Node's fetch takes the connection's end for the body's all the same:
+    https://github.com/nodejs/undici/blob/v7.16.0/lib/dispatcher/client-h1.js#L865
+    """
+    assert flow.response is not None
+    if not flow.request.is_http11:
+        unlabel(flow.response)
+        return
+    # mitmproxy goes by the headers as they came when it decides on upstream's connection: they stay as they are.
+    stream, flow.response = flow.response.stream, flow.response.copy()
+    flow.response.stream = stream
+    unlabel(flow.response)
+    headers = flow.response.headers
+    headers["transfer-encoding"] = "chunked"
+    if flow.response.is_http10:
+        flow.response.http_version = "HTTP/1.1"
+    options = [option for text in headers.pop("connection", "").split(",") if (option := text.strip())]
+    if kept := [option for option in options if option.lower() != "close"]:
+        headers["connection"] = ", ".join(kept)
+
+
+class Heading(NamedTuple):
+    """Of one answer of an LLM."""
+
+    number: int
+    """Counted from 1 on in one run of the proxy."""
+    host: str
+    protocol: str
+    model: str | None
+    """As the request names it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveAnswer(SentAnswer):
+    """An answer that passed, as long as a request may follow."""
+
+    heading: Heading
+    exchange: Exchange
+    """Without the request."""
+    body: bytes | None
+    """The bytes as the client got them, where they are kept."""
+    broken: str | None
+    """How the connection broke, where it did."""
+    client: str
+    """What tells clients apart: the address and the user agent."""
+    secrets: tuple[str, ...]
+
+    @property
+    @override
+    def size(self) -> int:
+        return super(LiveAnswer, self).size + len(self.body or b"")  # classes with slots need the long form
+
+
+def live_answer(
+    flow: http.HTTPFlow, record: Record, sent: SentBytes, heading: Heading, broken: str | None
+) -> LiveAnswer:
+    """`record` is what the client got, `broken` how that broke."""
+    calls = tuple(record.calls)
+    agent = flow.request.headers.get("user-agent", "")
+    return LiveAnswer(
+        calls=calls,
+        dropped=dropped(record),
+        response=sent.response if calls else "",
+        heading=heading,
+        exchange=replace(sent.exchange, request=ABSENT),
+        body=sent.body if calls else None,
+        broken=broken,
+        client=f"{flow.client_conn.peername[0]} {agent}",
+        secrets=secrets_of(flow.request),
+    )

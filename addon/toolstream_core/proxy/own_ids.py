@@ -1,0 +1,230 @@
+"""The provider's own ids and items, in requests whose client has others."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolstream_core.model import ABSENT
+from toolstream_core.protocols.requests.mentions import answers_only, mentions
+from toolstream_core.stages.answer_ids import DIGITS, AnswerIds
+from toolstream_core.stages.converted_items import Custom
+from toolstream_core.wire import json_access, long_json, numbers
+from toolstream_core.wire.frame import parse
+from toolstream_core.wire.write import encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from mitmproxy import http
+
+    from toolstream_core.model import Json
+    from toolstream_core.protocols.requests.mentions import Mention
+    from toolstream_core.stages.answer_ids import Ids, Own
+    from toolstream_core.stages.converted_items import Functions
+
+
+# Each item that changes is cut out of the request's bytes and written anew; everything around it stays as it is.
+
+type Item = tuple[int, int, dict[str, Json]]
+"""Where an item begins and ends, and what it is."""
+
+_WHITE_SPACE = re.compile(r"[ \t\n\r]*")
+_CALL, _OUTPUT = "custom_tool_call", "custom_tool_call_output"
+
+
+def with_functions(body: bytes, told: Functions, upstream: str) -> bytes:
+    """A request's JSON in which these calls and their results are a function's; else byte for byte as it was."""
+    if not len(told) or _CALL.encode() not in body:
+        return body
+    try:
+        text = body.decode()
+        request = long_json.of_any_length(text)
+        items = list(_items(text))
+    except (ValueError, RecursionError):
+        return body
+    previous = _text(json_access.get(request, "previous_response_id"))
+    out: list[str] = []
+    at = 0
+    for begin, end, item in _changed(items, told, upstream, previous):
+        out += (text[at:begin], encoded(item).decode())
+        at = end
+    return "".join((*out, text[at:])).encode() if out else body
+
+
+def _changed(items: list[Item], told: Functions, upstream: str, previous: str) -> Iterator[Item]:
+    """The items that are others for the provider. A result goes the way of its call."""
+    functions: set[str] = set()
+    others: set[str] = set()
+    for begin, end, item in items:
+        call_id, kind = _text(item.get("call_id")), item.get("type")
+        if kind == _CALL:
+            name, text = _text(item.get("name")), _text(item.get("input"))
+            arguments = told.arguments(Custom(call_id, name, text), upstream)
+            (others if arguments is None else functions).add(call_id)
+            if arguments is not None:
+                yield begin, end, _function(item, arguments)
+        elif kind != _OUTPUT or call_id in others:
+            continue
+        elif call_id in functions or told.kept(previous, call_id, upstream):
+            yield begin, end, {**item, "type": "function_call_output"}
+
+
+def _function(item: dict[str, Json], arguments: str) -> dict[str, Json]:
+    """A custom tool's item as a function call."""
+    said = {("arguments" if key == "input" else key): value for key, value in item.items()}
+    return {**said, "type": "function_call", "arguments": arguments}
+
+
+def _items(text: str) -> Iterator[Item]:
+    """The objects of the request's `input`, a list. Raises `ValueError` where the text is no JSON object."""
+    at = _behind(text, 0, "{")
+    while text[at] == '"':
+        key, at = numbers.first(text, at)
+        at = _behind(text, at, ":")
+        if key == "input" and text[at] == "[":
+            yield from _elements(text, at)
+        at = _next(text, numbers.first(text, at)[1])
+
+
+def _elements(text: str, at: int) -> Iterator[Item]:
+    at = _behind(text, at, "[")
+    while text[at] != "]":
+        item, end = numbers.first(text, at)
+        if isinstance(item, dict):
+            yield at, end, item
+        at = _next(text, end)
+
+
+def _behind(text: str, at: int, mark: str) -> int:
+    """The place behind a mark that has to come, and behind white space."""
+    at = _solid(text, at)
+    if text[at : at + 1] != mark:
+        raise ValueError(mark)
+    return _solid(text, at + 1)
+
+
+def _next(text: str, at: int) -> int:
+    """The place of what comes behind a value: another one, or the end of what holds them."""
+    at = _solid(text, at)
+    return _solid(text, at + 1) if text[at] == "," else at
+
+
+def _solid(text: str, at: int) -> int:
+    found = _WHITE_SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else ""
+
+
+# A made-up id is put back only where an id of a call belongs, and only its own bytes change: each string token that
+# may be one is replaced by a marker, the JSON is read with the markers in it, and those that stand where they should
+# are replaced by the provider's ids. Text that quotes an id keeps it.
+_TOKEN = re.compile(rb'"([a-z]{2,8}_[0-9a-f]{%d}_{0,80})"' % DIGITS)
+_MARKER = "\ue000{}\ue001"
+
+
+def restore(flow: http.HTTPFlow, ids: Ids) -> None:
+    """Put the provider's own ids and items back where the client means calls that this upstream said as these."""
+    if not (len(ids) or len(ids.functions)):
+        return
+    try:
+        before = flow.request.content
+    except ValueError:
+        return
+    if before and (after := with_own_ids(before, ids, upstream(flow))) != before:
+        flow.request.content = after
+
+
+def with_own_ids(content: bytes, ids: Ids, place: str) -> bytes:
+    """What a client says, with the ids and items that the provider at `place` said its calls with; see `upstream`."""
+    if not (len(ids) or len(ids.functions)):
+        return content
+    after = with_functions(content, ids.functions, place)
+    return restored(after, lambda made: ids.own(made, place)) if len(ids) else after
+
+
+def is_signed(request: http.Request) -> bool:
+    """Whether AWS's signature covers the body and the headers of a request: it is refused if anything changes.
+
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
+    """
+    said: str = request.headers.get("authorization", "")
+    return said.startswith("AWS4-")
+
+
+def answer_ids(flow: http.HTTPFlow, ids: Ids) -> AnswerIds:
+    """What makes the ids of a flow's answer: the same ones each time for a flow that was read from a file."""
+    return ids.answer(upstream(flow)) if flow.live or flow.is_replay else AnswerIds(flow.id)
+
+
+def upstream(flow: http.HTTPFlow) -> str:
+    """Whom a request is for: the listener that it came by, the host and port, and the API's path."""
+    request, mode = flow.request, flow.client_conn.proxy_mode.full_spec
+    return f"{mode} {request.scheme}://{request.pretty_host}:{request.port}{request.path.partition('?')[0]}"
+
+
+def restored(body: bytes, own: Callable[[str], Own | None]) -> bytes:
+    """A request's JSON with the provider's ids in it; byte for byte as it was, but for them."""
+    owns: dict[str, Own] = {}
+    tokens: list[_Token] = []
+    for match in _TOKEN.finditer(body):
+        made = match[1].decode()
+        if made not in owns and (one := own(made)) is not None:
+            owns[made] = one
+        if made in owns:
+            tokens.append(_Token(_MARKER.format(len(tokens)), match))
+    if not tokens:
+        return body
+    request = parse(_with(body, [(token.match, token.marker) for token in tokens]))
+    if request is ABSENT:
+        return body
+    meant = {token.marker: token.made for token in tokens}
+    found = list(mentions(request))
+    named = {one.id for one in found}
+    wanted = _wanted([one._replace(id=meant.get(one.id, one.id)) for one in found], owns, kept=answers_only(request))
+    back = [token for token in tokens if token.marker in named and token.made in wanted]
+    return _with(body, [(token.match, wanted[token.made]) for token in back])
+
+
+class _Token(NamedTuple):
+    """A string of the request that looks like a made-up id."""
+
+    marker: str
+    match: re.Match[bytes]
+
+    @property
+    def made(self) -> str:
+        return self.match[1].decode()
+
+
+def _wanted(found: Sequence[Mention], owns: Mapping[str, Own], *, kept: bool) -> dict[str, str]:
+    """The provider's id for each made-up one that stands for one call of this conversation, which no other call has.
+
+    The calls themselves may be `kept` by the server.
+    """
+    calls = Counter(one.id for one in found if one.call)
+    names = {one.id: one.name for one in found if one.call}
+    taken = {one.id for one in found if one.call or kept}
+    wanted: dict[str, str] = {}
+    for made in dict.fromkeys(one.id for one in found if one.id in owns):
+        own = owns[made]
+        is_it = own.name in {"", names[made]} if calls[made] == 1 else kept and not calls[made]
+        if is_it and own.id not in taken:
+            wanted[made] = own.id
+            taken.add(own.id)
+    return wanted
+
+
+def _with(body: bytes, changes: Sequence[tuple[re.Match[bytes], str]]) -> bytes:
+    """The body with other strings in the place of some tokens."""
+    out: list[bytes] = []
+    at = 0
+    for match, text in changes:
+        out += (body[at : match.start()], json.dumps(text).encode())
+        at = match.end()
+    return b"".join((*out, body[at:]))

@@ -1,0 +1,324 @@
+"""What is told of each stream, and where: the terminal, the JSON Lines file, and sinks that others give."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from mitmproxy import ctx
+from mitmproxy.exceptions import OptionsError
+
+from toolstream_core.fixtures.sockets import SOCKET
+from toolstream_core.proxy import replay
+from toolstream_core.proxy.flow_facts import Heading, place_of, secrets_of
+from toolstream_core.redact import raised_at, redacted
+from toolstream_core.report.jsonform import call_object
+from toolstream_core.report.jsonl import JsonLines, may_append
+from toolstream_core.report.layout import MARGIN, WIDTH, Blocks, Label, shortened
+from toolstream_core.report.paint import colour, plain, wants_colour
+from toolstream_core.report.summary import delivered_lines
+from toolstream_core.report.text import EndLines, Lines
+from toolstream_core.report.verdict import advice_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mitmproxy import http
+
+    from toolstream_core.engine.sink import Sink
+    from toolstream_core.model import Call
+    from toolstream_core.protocols.protocol import WireProtocol
+    from toolstream_core.proxy.live.view import LiveView
+    from toolstream_core.proxy.live_response import KeptWatch, Watch
+    from toolstream_core.proxy.ui import Interface
+    from toolstream_core.proxy.verdicts import ToldVerdict
+
+    type Listeners = Callable[[Watch], Sequence[Sink]]
+    type VerdictListener = Callable[[ToldVerdict], None]
+
+
+FLUSH_AFTER = 0.02
+"""Seconds that a line may wait for others before it is written."""
+FLUSH_AT = 512
+"""Lines after which is written at once, so that memory stays bounded under a flood."""
+
+logger = logging.getLogger(__name__)
+
+
+class Outlet:
+    """Collects lines and writes them in batches from mitmproxy's event loop."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        """`write` is given whole lines joined by newlines, the last one ended."""
+        self._write = write
+        self._lines: list[str] = []
+        self._due: asyncio.TimerHandle | None = None
+
+    def line(self, text: str) -> None:
+        """Take one line, without its newline."""
+        self._lines.append(text)
+        if len(self._lines) >= FLUSH_AT:
+            self.flush()
+        elif self._due is None:
+            self._schedule()
+
+    def flush(self) -> None:
+        """Write what is collected."""
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+        if self._lines:
+            text = "\n".join(self._lines) + "\n"
+            self._lines.clear()
+            self._write(text)
+
+    def _schedule(self) -> None:
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            self.flush()
+            return
+        self._due = loop.call_later(FLUSH_AFTER, self.flush)
+
+
+def to_stream(stream: TextIO) -> Callable[[str], None]:
+    """Write to a text stream; what its encoding cannot say is escaped, and a closed one is given up."""
+    open_ = [True]
+
+    def write(text: str) -> None:
+        if not open_[0]:
+            return
+        try:
+            stream.write(text.encode(stream.encoding or "utf-8", "backslashreplace").decode(stream.encoding or "utf-8"))
+            stream.flush()
+        except (OSError, ValueError):
+            open_[0] = False
+
+    return write
+
+
+def to_log(text: str) -> None:
+    """Write to mitmproxy's event log, a record for each line (its console and web interface show that)."""
+    for line in filter(None, text.splitlines()):
+        logger.info("%s", line)
+
+
+def terminal(*, event_log: bool) -> Outlet:
+    """The outlet for people: standard output, or the event log where an interface of mitmproxy owns the screen."""
+    return Outlet(to_log if event_log else to_stream(sys.stdout))
+
+
+class FileOutlet(Outlet):
+    """Appends to a file that only its owner may read."""
+
+    def __init__(self, path: Path) -> None:
+        """Open `path` for appending; raises `OSError` where that cannot be done."""
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        if path.is_file():
+            path.chmod(0o600)
+        self._file = os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace", newline="\n")
+        super().__init__(self._append)
+
+    def close(self) -> None:
+        """Write what is left and close."""
+        self.flush()
+        self._file.close()
+
+    def _append(self, text: str) -> None:
+        try:
+            self._file.write(text)
+            self._file.flush()
+        except OSError as error:
+            logger.error("toolstream: the JSONL file is not writable: %s", error.strerror)
+
+
+def jsonl_outlet(path: str) -> FileOutlet:
+    """Where `toolstream_jsonl` goes. Raises `OptionsError`."""
+    file = Path(path).expanduser()
+    try:
+        if file.is_file() and not may_append(file):
+            raise OptionsError(
+                f"toolstream_jsonl: {path!r} is not a file of toolstream, and was not changed. Name another."
+            )
+        return FileOutlet(file)
+    except OSError as error:
+        message = (
+            f"toolstream_jsonl: {path!r} is not writable ({error.strerror}). Expected a file in an existing folder."
+        )
+        raise OptionsError(message) from error
+
+
+class Reporters:
+    """Gives each stream its number and its sinks."""
+
+    def __init__(
+        self,
+        interface: Interface,
+        listeners: Listeners | None,
+        judged: VerdictListener | None = None,
+        syntax: Callable[[str], str] = str,
+    ) -> None:
+        """Nothing is written before `run`. `interface` shows flows. `listeners` gives further sinks for each stream.
+
+        `judged` is told of each verdict too. `syntax` writes options as the command in use takes them.
+        """
+        self._syntax = syntax
+        self.interface = interface
+        self._listeners = listeners
+        self._judged = judged
+        self._streams = 0
+        self._terminal: Outlet | None = None
+        self._log = Blocks(lambda line: self._terminal.line(line) if self._terminal else None)
+        self._jsonl: FileOutlet | None = None
+        self.view: LiveView | None = None
+        """Shows responses live, where that is on."""
+        self._paint = plain
+
+    @property
+    def running(self) -> bool:
+        """Whether `run` was called."""
+        return self._terminal is not None
+
+    @property
+    def on(self) -> bool:
+        """Whether anybody wants to know of a stream."""
+        told = self._jsonl is not None or self._listeners is not None or self.view is not None
+        return told or self.interface.on or ctx.options.toolstream_log != "off"
+
+    def run(self) -> None:
+        """Find out where lines go, once mitmproxy's own addons are there."""
+        event_log = ctx.master.addons.get("eventstore") is not None
+        self._terminal = terminal(event_log=event_log)
+        coloured = not event_log and wants_colour(terminal=sys.stdout.isatty(), environment=dict(os.environ))
+        self._paint = colour if coloured else plain
+
+    def write_jsonl(self, path: str) -> None:
+        """Write JSON Lines to `path` from now on; to no file where it is empty. Raises `OptionsError`."""
+        if self._jsonl is not None:
+            self._jsonl.close()
+            self._jsonl = None
+        self._jsonl = jsonl_outlet(path) if path else None
+
+    def sinks(self, watch: Watch, protocol: WireProtocol) -> Sequence[Sink]:
+        """Everything that wants to know of one stream."""
+        self._streams += 1
+        model = protocol.requests.model(watch.exchange.path, watch.exchange.request)
+        heading = watch.heading = Heading(self._streams, watch.exchange.host, protocol.name, model)
+        sinks: list[Sink] = [] if self._listeners is None else [*self._listeners(watch)]
+        elapsed = watch.elapsed if watch.flow.live else None
+        level = ctx.options.toolstream_log
+        if level != "off" and self._terminal is not None:
+            make = Lines if level == "chunks" else EndLines
+            request = f"{_method(watch.flow)} {place_of(watch.flow)}{watch.exchange.path.partition('?')[0]}"
+            label = Label(f"#{self._streams}", watch.hide(request), watch.flow.id, watch.exchange.status)
+            sinks.append(
+                make(
+                    self._log.line,
+                    label,
+                    elapsed=elapsed,
+                    paint=self._paint,
+                    hide=watch.hide,
+                    syntax=self._syntax,
+                    repaired=watch.repairs,
+                )
+            )
+        if self._jsonl is not None:
+            head = _head(watch.flow.id, heading)
+            sinks.append(JsonLines(self._jsonl.line, head, elapsed=elapsed, hide=watch.hide))
+        return sinks
+
+    def judged(self, told: ToldVerdict) -> None:
+        """Tell what a client made of a stream."""
+        self.interface.judged(told)
+        if self._judged is not None:
+            self._judged(told)
+        if self.view is not None:
+            self.view.judged(told)
+        if self._terminal is not None and ctx.options.toolstream_log != "off":
+            label = Label(f"#{told.heading.number}")
+            advice = advice_text(told.explained, self._syntax)
+            self._log.block(told.text.lines(label.begin(), label.tag, self._paint, advice))
+        if self._jsonl is not None:
+            head = _head(told.flow, told.heading)
+            self._jsonl.line(json.dumps({"type": "verdict", **head, "verdict": told.object}, separators=(",", ":")))
+
+    def closed(self, flow: http.HTTPFlow, watch: KeptWatch) -> None:
+        """Nothing more of a response goes to the client."""
+        self.interface.closed(flow, watch)
+
+    def delivered(self, watch: Watch, calls: Sequence[Call]) -> None:
+        """Tell the calls as the client got them, where these are not those that the provider meant."""
+        assert watch.heading is not None
+        if self._terminal is not None and ctx.options.toolstream_log != "off":
+            begin = Label(f"#{watch.heading.number}").begin()
+            for line in delivered_lines(calls, self._paint, watch.hide, WIDTH - len(begin)):
+                self._log.line(begin + line)
+        if self._jsonl is not None:
+            head = _head(watch.flow.id, watch.heading)
+            objects = [call_object(call, watch.hide) for call in calls]
+            self._jsonl.line(json.dumps({"type": "delivered", **head, "calls": objects}, separators=(",", ":")))
+
+    def replayed(self, flow: http.HTTPFlow) -> None:
+        """Tell which saved flow answered, if one did."""
+        line = self._log.line if self._terminal is not None and ctx.options.toolstream_log != "off" else None
+        replay.report(flow, line=line, jsonl=self._jsonl.line if self._jsonl is not None else None)
+
+    def strayed(self, flow: http.HTTPFlow, dialect: str, error: str) -> None:
+        """Tell an error that came on a socket and belongs to no answer."""
+        error = redacted(error, secrets_of(flow.request))
+        if self._terminal is not None and ctx.options.toolstream_log != "off":
+            label = Label("error", f"WS {place_of(flow)}{flow.request.path.partition('?')[0]}", flow.id)
+            self._log.line(label.head(None, dialect))
+            begin = f"{'':{MARGIN}}"
+            self._log.line(begin + self._paint("error", shortened(error, WIDTH - MARGIN, count=True)))
+        if self._jsonl is not None:
+            said = {
+                "type": "error",
+                "flow": flow.id,
+                "host": flow.request.pretty_host,
+                "dialect": dialect,
+                "protocol": dialect,
+                "error": error,
+            }
+            self._jsonl.line(json.dumps(said, separators=(",", ":")))
+
+    def failed(self, watch: Watch, error: Exception) -> None:
+        """One clear error for a bug of ours; the bytes went on."""
+        self.broke(watch.flow, error)
+
+    def broke(self, flow: http.HTTPFlow, error: Exception) -> None:
+        """As `failed`, of a flow."""
+        logger.error("toolstream stopped reading flow %s and forwards it unchanged: %s", flow.id, raised_at(error))
+
+    def unjudged(self, flow: str, error: Exception) -> None:
+        """As `failed`, where what the client made of an answer cannot be told."""
+        logger.error("toolstream has no verdict on flow %s: %s", flow, raised_at(error))
+
+    def close(self) -> None:
+        """Write what is left."""
+        if self._terminal is not None:
+            self._terminal.flush()
+        if self._jsonl is not None:
+            self._jsonl.close()
+            self._jsonl = None
+
+
+def _method(flow: http.HTTPFlow) -> str:
+    """How an answer was asked for: an HTTP method, or `WS` for a message on a WebSocket."""
+    return "WS" if SOCKET in flow.metadata else flow.request.method
+
+
+def _head(flow: str, heading: Heading) -> dict[str, Any]:
+    protocol = heading.protocol
+    return {
+        "flow": flow,
+        "stream": heading.number,
+        "host": heading.host,
+        "dialect": protocol,
+        "protocol": protocol,
+    }

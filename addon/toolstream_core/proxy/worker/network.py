@@ -1,0 +1,122 @@
+"""What may go upstream: nothing, servers of this machine, or everything. Knows mitmproxy's flow and hooks."""
+
+from __future__ import annotations
+
+import enum
+import ipaddress
+import json
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from mitmproxy import http
+
+from toolstream_core.protocols.registry import claiming
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mitmproxy.proxy.server_hooks import ServerConnectionHookData
+
+
+FORBIDDEN = 403
+"""Clients try again after a 5xx, and nothing would be different then."""
+
+
+class Network(enum.StrEnum):
+    """What a proxy may connect to."""
+
+    NONE = "none"
+    LOOPBACK = "loopback"
+    ALL = "all"
+
+
+class Guard:
+    """Refuses what no saved flow answered."""
+
+    name = "toolstream-guard"
+
+    def __init__(self, network: Network) -> None:
+        """`network` is what may be connected to."""
+        self.network = network
+        self.port = 0
+        """Where this proxy itself listens: nobody else is there."""
+
+    def request(self, flow: http.HTTPFlow) -> None:
+        """Answer in place of a server that must not be asked."""
+        if flow.response is None and not self._allows(flow.request.host, flow.request.port):
+            what = f"{flow.request.method} {flow.request.pretty_host}{flow.request.path.partition('?')[0]}"
+            message = f"toolstream: no saved flow matches {what}, and this proxy has no network access"
+            body = {"error": {"message": message, "type": "no_network", "param": None, "code": "no_network"}}
+            flow.response = http.Response.make(FORBIDDEN, json.dumps(body), {"content-type": "application/json"})
+            flow.comment = "rejected: no network access"
+
+    def server_connect(self, data: ServerConnectionHookData) -> None:
+        """Refuse the connection itself, for what is not HTTP."""
+        if data.server.address is not None and not self._allows(*data.server.address[:2]):
+            data.server.error = f"toolstream: no network access, {data.server.address[0]} is rejected"
+
+    def _allows(self, host: str, port: int) -> bool:
+        if self.network is Network.ALL:
+            return True
+        return self.network is Network.LOOPBACK and is_loopback(host) and port != self.port
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine, by its name or address."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+NOT_FOUND = 404
+
+
+class Forward:
+    """A reverse proxy for several servers: the first part of the path says which."""
+
+    name = "toolstream-forward"
+
+    def __init__(self, routes: Mapping[str, str]) -> None:
+        """`routes`: for each first part of a path the origin, such as `https://api.openai.com`, behind it.
+
+        A route that has the name of a protocol is a base URL with its path: requests of that protocol which have no
+        other route go there.
+        """
+        self._routes = dict(routes)
+        self.port = 0
+        """Where this proxy itself listens."""
+
+    def requestheaders(self, flow: http.HTTPFlow) -> None:
+        """Give a request that names this proxy its real server."""
+        request = flow.request
+        if not self._routes or request.port != self.port or not is_loopback(request.host):
+            return
+        slug, _, rest = request.path.removeprefix("/").partition("/")
+        origin = self._routes.get(slug)
+        path = f"/{rest}"
+        if origin is None:
+            origin, path = self._by_protocol(request.path)
+        if origin is None:
+            flow.response = _unknown(request)
+            return
+        server = urlsplit(origin)
+        request.scheme = server.scheme
+        request.host = server.hostname or ""
+        request.port = server.port or {"http": 80, "https": 443}[server.scheme]
+        request.path = path
+
+    def _by_protocol(self, path: str) -> tuple[str | None, str]:
+        protocol = claiming(path)
+        base = None if protocol is None else self._routes.get(protocol.name)
+        if protocol is None or base is None:
+            return None, path
+        return base, urlsplit(base).path.rstrip("/") + path.removeprefix(protocol.api.base_path)
+
+
+def _unknown(request: http.Request) -> http.Response:
+    message = f"toolstream: {request.method} {request.path.partition('?')[0]} does not name a provider to forward to"
+    body = {"error": {"message": message, "type": "no_route", "param": None, "code": "no_route"}}
+    return http.Response.make(NOT_FOUND, json.dumps(body), {"content-type": "application/json"})

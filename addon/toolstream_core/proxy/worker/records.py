@@ -1,0 +1,361 @@
+"""What clients sent and what they were answered, kept for who started the proxy. Knows mitmproxy's flow."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
+
+from mitmproxy import ctx
+
+from toolstream_core.engine.sink import Sink
+from toolstream_core.fixtures import content_of
+from toolstream_core.fixtures.sockets import SOCKET
+from toolstream_core.protocols.registry import SOCKETS, claiming
+from toolstream_core.proxy.deliveries import RESENT
+from toolstream_core.proxy.flow_facts import opens_socket, secrets_of
+from toolstream_core.proxy.live_response import KeptWatch
+from toolstream_core.proxy.replay import REPLAY
+from toolstream_core.redact import HIDDEN, is_secret_header, raised_at, redacted
+from toolstream_core.report.jsonform import record_object
+from toolstream_core.report.layout import Label
+from toolstream_core.report.paint import plain
+from toolstream_core.report.text import EndLines
+from toolstream_core.report.verdict import advice_text, as_marker
+from toolstream_core.wire.aws_event_stream import EventStreamFramer
+from toolstream_core.wire.body import BodyDecoder, BodyFraming
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from mitmproxy import http
+    from mitmproxy.proxy.server_hooks import ServerConnectionHookData
+
+    from toolstream_core.model import Record
+    from toolstream_core.proxy.live_response import Watch
+    from toolstream_core.proxy.verdicts import ToldVerdict
+    from toolstream_core.wire.frame import Frame
+
+
+_MOST_UNREACHED: Final = 8
+"""Servers that are remembered, as what is counted must not grow."""
+_COUNTED: Final = ("requests", "others", "refused", "websockets", "unopened", "answers", "calls")
+
+
+class Tally(Sink):
+    """The addon behind all others: what it counts is `docs/cli.md`'s summary of `toolstream run`."""
+
+    name = "toolstream-tally"
+
+    def __init__(self) -> None:
+        """Nothing has passed."""
+        self._counts: Counter[str] = Counter()
+        self._findings: Counter[str] = Counter()
+        self._changes: Counter[str] = Counter()
+        self._faults: Counter[str] = Counter()
+        self._verdicts: Counter[str] = Counter()
+        self._advice: dict[str, str] = {}
+        self._unreached: dict[str, str] = {}
+
+    def server_connect_error(self, data: ServerConnectionHookData) -> None:
+        """No connection to a server: over TLS, its requests are never seen."""
+        if data.server.address is not None and len(self._unreached) < _MOST_UNREACHED:
+            host, port = data.server.address[:2]
+            self._unreached[f"{host}:{port}"] = data.server.error or "no reason given"
+
+    def request(self, flow: http.HTTPFlow) -> None:
+        """A request came."""
+        if RESENT in flow.metadata or (opens_socket(flow.request) and _is_read(flow)):
+            return
+        self._counts["requests" if claiming(flow.request.path) is not None else "others"] += 1
+
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        """An answer begins."""
+        assert flow.response is not None
+        failed = flow.response.status_code >= 400  # noqa: PLR2004
+        if failed and RESENT not in flow.metadata and claiming(flow.request.path) is not None:
+            self._counts["unopened" if opens_socket(flow.request) else "refused"] += 1
+
+    def websocket_start(self, flow: http.HTTPFlow) -> None:
+        """A WebSocket to an LLM."""
+        if claiming(flow.request.path) is not None:
+            self._counts["websockets"] += 1
+
+    def toolstream_socket_request(self, flow: http.HTTPFlow) -> None:
+        """A request came over a WebSocket."""
+        self.request(flow)
+
+    def listeners(self, watch: Watch) -> Sequence[Sink]:
+        """What reads each answer; what refuses a WebSocket is none."""
+        return () if opens_socket(watch.flow.request) else (self,)
+
+    @override
+    def ended(self, record: Record) -> None:
+        self._counts["answers"] += 1
+        self._counts["calls"] += len(record.calls)
+        self._findings.update(finding.name for finding in record.findings)
+        self._changes.update(record.changes)
+        self._faults.update({fault.spec: min(1, fault.changes) for fault in record.faults})
+
+    def judged(self, told: ToldVerdict) -> None:
+        """Count a verdict, and keep the first advice for each."""
+        outcome = told.verdict.outcome.value
+        self._verdicts[outcome] += 1
+        if told.explained.advice:
+            self._advice.setdefault(outcome, told.explained.advice[0])
+
+    def as_json(self) -> dict[str, Any]:
+        """For the reply."""
+        return {
+            **{name: self._counts[name] for name in _COUNTED},
+            "findings": dict(self._findings),
+            "changes": dict(self._changes),
+            "faults": dict(self._faults),
+            "verdicts": dict(self._verdicts),
+            "advice": self._advice,
+            "unreached": self._unreached,
+        }
+
+
+def _is_read(flow: http.HTTPFlow) -> bool:
+    """Whether a WebSocket is taken apart into requests and answers."""
+    return ctx.options.toolstream_websocket == "read" and any(wire.claims(flow.request.path) for wire in SOCKETS)
+
+
+MAX_EVENTS: Final = 200
+MAX_CHARACTERS: Final = 64 * 1024
+
+
+class SentEvents(NamedTuple):
+    """The events of one answer."""
+
+    events: list[str]
+    """By their numbers; one may have several lines, and what carries no data stands before the event behind it."""
+    truncated: bool
+    """Whether there were more."""
+
+
+def sent_events(body: bytes, content_type: str, content_encoding: str, hide: Callable[[str], str]) -> SentEvents:
+    """The events of a body: of binary messages each the name and the data; all of it where it has no events."""
+    decoder, framing = BodyDecoder(content_encoding), BodyFraming(content_type)
+    data = decoder.decode(body) + decoder.decode(b"") if body else b""
+    opened = framing.open(data, ended=True)
+    if framing.framer is None:
+        return _shortened([hide(data.decode("utf-8", "replace"))] if data else [])
+    frames = [*framing.framer.feed(opened), *framing.framer.feed(b"")]
+    texts = _messages(frames) if isinstance(framing.framer, EventStreamFramer) else _blocks(frames)
+    return _shortened(map(hide, texts))
+
+
+def _messages(frames: Iterable[Frame]) -> Iterator[str]:
+    for frame in frames:
+        if frame.data is not None:
+            yield f"{frame.name} {frame.data.decode('utf-8', 'replace')}"
+
+
+def _blocks(frames: Iterable[Frame]) -> Iterator[str]:
+    before = b""
+    for frame in frames:
+        before += frame.raw
+        if frame.data is not None:
+            yield before.decode("utf-8", "replace").strip()
+            before = b""
+    if before.strip():
+        yield before.decode("utf-8", "replace").strip()
+
+
+def _shortened(texts: Iterable[str]) -> SentEvents:
+    events: list[str] = []
+    left = MAX_CHARACTERS
+    for text in texts:
+        if left <= 0 or len(events) == MAX_EVENTS:
+            return SentEvents(events, truncated=True)
+        events.append(text[:left])
+        left -= len(text)
+    return SentEvents(events, truncated=left < 0)
+
+
+MAX_LINES = 2000
+"""Lines of the log that are kept."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """One request and its answer."""
+
+    request: dict[str, Any]
+    hide: Callable[[str], str]
+    """Redacts, the secrets of the request included."""
+    sinks: int = 0
+    """How many readers of the answer have not yet seen its end."""
+    over: bool = False
+    answer: dict[str, Any] = field(default_factory=dict)
+    watch: Watch | None = None
+    """What reads the answer, where somebody does."""
+    flow: http.HTTPFlow | None = None
+    """Where the answer is, once it came."""
+
+    def as_json(self, *, bodies: bool = False) -> dict[str, Any]:
+        """For the reply; with `bodies`, also what the client got, event by event."""
+        sent = self._sent()._asdict() if bodies else {}
+        return {"request": self.request, "over": self.over, **self.answer, **sent}
+
+    def _sent(self) -> SentEvents:
+        kept = self.watch.sent if isinstance(self.watch, KeptWatch) else None
+        if kept is not None:
+            described = kept.exchange
+            return sent_events(kept.body or b"", described.content_type, described.content_encoding, self.hide)
+        if self.flow is None or self.flow.response is None:
+            return SentEvents([], truncated=False)
+        return sent_events(
+            content_of(self.flow.response), self.flow.response.headers.get("content-type", ""), "", self.hide
+        )
+
+
+class Ledger:
+    """The addon before all others: a request is kept as its client sent it."""
+
+    name = "toolstream-ledger"
+
+    def __init__(self) -> None:
+        """Nothing was asked yet."""
+        self.entries: dict[str, Entry] = {}
+        self.log: list[str] = []
+        self.last = Closing(self)
+        """The addon behind all others."""
+
+    def request(self, flow: http.HTTPFlow) -> None:
+        """Keep it without its credentials, except for the body, which tests read."""
+        if RESENT in flow.metadata:
+            return
+        headers = [
+            [name, HIDDEN if is_secret_header(name) else value]
+            for name, value in flow.request.headers.items(multi=True)
+        ]
+        secrets = secrets_of(flow.request)
+        hide = partial(redacted, secrets=secrets)
+        self.entries[flow.id] = Entry(
+            {
+                "number": len(self.entries),
+                "method": flow.request.method,
+                "url": hide(flow.request.pretty_url),
+                "path": hide(flow.request.path),
+                "headers": headers,
+                "body": content_of(flow.request).decode("utf-8", "replace"),
+                "socket": SOCKET in flow.metadata,
+                "secrets": secrets,
+            },
+            hide,
+        )
+
+    def toolstream_socket_request(self, flow: http.HTTPFlow) -> None:
+        """Keep what a client asks over a socket as a request of its own."""
+        self.request(flow)
+
+    def listeners(self, watch: Watch) -> Sequence[Sink]:
+        """What reads the answer of a request that is kept."""
+        entry = self.entries.get(watch.flow.id)
+        if entry is None:
+            return ()
+        entry.sinks += 1
+        entry.watch = watch
+        exchange = watch.exchange
+        label = Label(f"#{entry.request['number'] + 1}", exchange.host, status=exchange.status)
+        lines = EndLines(self.line, label, hide=watch.hide, syntax=as_marker)
+        return (lines, Answer(entry, watch))
+
+    def judged(self, told: ToldVerdict) -> None:
+        """Keep the verdict on an answer, with the number of the request that followed."""
+        entry = self.entries.get(told.flow)
+        if entry is not None:
+            entry.answer["verdict"] = self.verdict(told)
+            label = Label(f"#{entry.request['number'] + 1}")
+            for line in told.text.lines(label.begin(), label.tag, plain, advice_text(told.explained, as_marker)):
+                self.line(line)
+
+    def verdict(self, told: ToldVerdict) -> dict[str, Any]:
+        """A verdict for the reply."""
+        after = self.entries.get(told.request or "")
+        words = {"explanation": told.hide(told.explained.text), "fix": told.hide(told.explained.fix)}
+        number = None if after is None else after.request["number"]
+        return {**told.object, "request": number, **words}
+
+    def line(self, text: str) -> None:
+        """Keep a line of the log."""
+        if len(self.log) < MAX_LINES:
+            self.log.append(text)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether any answer is still on its way."""
+        return any(not entry.over for entry in self.entries.values())
+
+
+class Answer(Sink):
+    """Keeps the record of one answer."""
+
+    def __init__(self, entry: Entry, watch: Watch) -> None:
+        """`entry` gets the record, without the request's secrets."""
+        self._entry = entry
+        self._hide = watch.hide
+
+    def ended(self, record: Record) -> None:
+        """The answer is over."""
+        self._entry.answer["record"] = record_object(record, self._hide)
+        self._entry.sinks -= 1
+        self._entry.over = True
+
+
+class Closing:
+    """The addon behind all others: it sees how each flow went."""
+
+    name = "toolstream-closing"
+
+    def __init__(self, ledger: Ledger) -> None:
+        """What it sees is kept in `ledger`."""
+        self._ledger = ledger
+
+    def response(self, flow: http.HTTPFlow) -> None:
+        """The answer is whole; where somebody reads it, it is over when that is."""
+        entry = self._ledger.entries.get(flow.id)
+        if entry is not None and flow.response is not None:
+            self._note(entry, flow)
+            entry.over = entry.over or entry.sinks == 0
+
+    def toolstream_socket_response(self, flow: http.HTTPFlow) -> None:
+        """An answer that came over a socket is over."""
+        entry = self._ledger.entries.get(flow.id)
+        if entry is not None:
+            self._note(entry, flow)
+            entry.over = True
+
+    def error(self, flow: http.HTTPFlow) -> None:
+        """The connection broke."""
+        entry = self._ledger.entries.get(flow.id)
+        if entry is not None:
+            self._note(entry, flow)
+            entry.answer["broken"] = entry.hide(flow.error.msg) if flow.error else "connection lost"
+            entry.over = True
+
+    def _note(self, entry: Entry, flow: http.HTTPFlow) -> None:
+        entry.flow = flow
+        entry.answer["comment"] = entry.hide(flow.comment)
+        entry.answer["replay"] = flow.metadata.get(REPLAY)
+        if flow.response is not None:
+            entry.answer["status"] = flow.response.status_code
+
+
+class LogKeeper(logging.Handler):
+    """Keeps what mitmproxy and the addon log as warnings and errors."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        """From level WARNING on."""
+        super().__init__(logging.WARNING)
+        self.ledger = ledger
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep its message; of an error with a traceback only where it was raised."""
+        error = record.exc_info[1] if record.exc_info else None
+        self.ledger.line(redacted(record.getMessage()) if error is None else f"internal error: {raised_at(error)}")

@@ -1,0 +1,352 @@
+"""One message of an AWS event stream: lengths, headers, payload, checksums. Knows bytes, and no service.
+
+https://smithy.io/2.0/aws/amazon-eventstream.html
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import enum
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+from zlib import crc32
+
+from toolstream_core.wire import numbers
+from toolstream_core.wire.form import CONTENT_TYPES, Form
+from toolstream_core.wire.frame import MAX_FRAME, Cutter, DamagedFrame, Frame, parse
+
+if TYPE_CHECKING:
+    from toolstream_core.wire.json_value import Json
+
+
+# All integers are big-endian. A message is
+#
+#     prelude (12 bytes)   total length, headers length, CRC-32 of these two
+#     headers              each: name length (1 byte), name, type (1 byte), value
+#     payload
+#     CRC-32 (4 bytes)     of everything before it
+#
+# so the shortest one has 16 bytes.
+
+
+PRELUDE: Final = 12
+"""Bytes that say how long a message is."""
+MAX_HEADERS: Final = 128 * 1024
+"""Bytes of headers that the encoding allows."""
+_CRC: Final = 4
+
+
+class DamageError(ValueError):
+    """The bytes are not a message; the text says which part is wrong."""
+
+
+class HeaderType(enum.IntEnum):
+    """What a header's value is, by the number that stands before it."""
+
+    TRUE = 0
+    FALSE = 1
+    BYTE = 2
+    SHORT = 3
+    INTEGER = 4
+    LONG = 5
+    BYTES = 6
+    STRING = 7
+    TIMESTAMP = 8
+    """Milliseconds since 1970."""
+    UUID = 9
+    """16 bytes."""
+
+
+_WIDTHS: Final = {
+    HeaderType.BYTE: 1,
+    HeaderType.SHORT: 2,
+    HeaderType.INTEGER: 4,
+    HeaderType.LONG: 8,
+    HeaderType.TIMESTAMP: 8,
+}
+"""Bytes of each signed integer."""
+
+
+class Header(NamedTuple):
+    """A header. `value` is of the Python type that fits `type`; text that is not UTF-8 survives as surrogates."""
+
+    name: str
+    type: HeaderType
+    value: bool | int | bytes | str
+
+    def encode(self) -> bytes:
+        """Its bytes. Raises `OverflowError` where the value does not fit its type."""
+        name = self.name.encode("utf-8", "surrogateescape")
+        return len(name).to_bytes(1) + name + bytes([self.type]) + self._value()
+
+    def _value(self) -> bytes:
+        value = self.value
+        if isinstance(value, str):
+            value = value.encode("utf-8", "surrogateescape")
+        if isinstance(value, bytes):
+            return value if self.type is HeaderType.UUID else len(value).to_bytes(2) + value
+        width = _WIDTHS.get(self.type)
+        return value.to_bytes(width, signed=True) if width else b""
+
+
+class Message(NamedTuple):
+    """A message's headers, in their order, and its payload."""
+
+    headers: tuple[Header, ...]
+    payload: bytes
+
+    def text(self, name: str) -> str:
+        """The value of the string header `name`, `""` where there is none."""
+        for header in self.headers:
+            if header.name == name and isinstance(header.value, str):
+                return header.value
+        return ""
+
+    def encode(self) -> bytes:
+        """Its bytes, with lengths and checksums."""
+        headers = b"".join([header.encode() for header in self.headers])
+        total = PRELUDE + len(headers) + len(self.payload) + _CRC
+        lengths = total.to_bytes(4) + len(headers).to_bytes(4)
+        said = lengths + crc32(lengths).to_bytes(4) + headers + self.payload
+        return said + crc32(said).to_bytes(4)
+
+
+def length(prelude: bytes) -> int:
+    """The total length, in bytes, of the message that begins with `prelude` (`PRELUDE` bytes).
+
+    Raises `DamageError` where its checksum or its lengths are wrong: nobody can tell then where the next one begins.
+    """
+    if crc32(prelude[:8]) != int.from_bytes(prelude[8:PRELUDE]):
+        raise DamageError("the checksum of a message's prelude is wrong")
+    total, headers = int.from_bytes(prelude[:4]), int.from_bytes(prelude[4:8])
+    if headers > min(MAX_HEADERS, total - PRELUDE - _CRC):
+        raise DamageError(f"a message of {total} bytes cannot have {headers} bytes of headers")
+    return total
+
+
+def decode(raw: bytes) -> Message:
+    """The message that `raw` is, all of it. Raises `DamageError` where it is not one."""
+    if len(raw) < PRELUDE + _CRC or length(raw[:PRELUDE]) != len(raw):
+        raise DamageError("a message is incomplete")
+    if crc32(memoryview(raw)[:-_CRC]) != int.from_bytes(raw[-_CRC:]):
+        raise DamageError("the checksum of a message is wrong")
+    begin = PRELUDE + int.from_bytes(raw[4:8])
+    return Message(_headers(raw[PRELUDE:begin]), raw[begin:-_CRC])
+
+
+def with_payload(raw: bytes, payload: bytes) -> bytes:
+    """The bytes of a whole message with another payload, its headers as they are."""
+    begin = PRELUDE + int.from_bytes(raw[4:8])
+    lengths = (begin + len(payload) + _CRC).to_bytes(4) + raw[4:8]
+    said = lengths + crc32(lengths).to_bytes(4) + raw[PRELUDE:begin] + payload
+    return said + crc32(said).to_bytes(4)
+
+
+class _Block:
+    """The header block, taken piece by piece."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    def __bool__(self) -> bool:
+        return self._at < len(self._data)
+
+    def take(self, size: int) -> bytes:
+        piece = self._data[self._at : self._at + size]
+        if len(piece) < size:
+            raise DamageError("the headers of a message are incomplete")
+        self._at += size
+        return piece
+
+    def sized(self, width: int) -> bytes:
+        """A piece that follows its length."""
+        return self.take(int.from_bytes(self.take(width)))
+
+
+@lru_cache(maxsize=32)
+def _headers(block: bytes) -> tuple[Header, ...]:
+    """The headers of a block. Most messages of a stream have one of a few blocks."""
+    left, headers = _Block(block), []
+    while left:
+        name = left.sized(1).decode("utf-8", "surrogateescape")
+        number = left.take(1)[0]
+        if number not in HeaderType:
+            raise DamageError(f"a message header has the unknown type {number}")
+        kind = HeaderType(number)
+        headers.append(Header(name, kind, _value(kind, left)))
+    return tuple(headers)
+
+
+def _value(kind: HeaderType, left: _Block) -> bool | int | bytes | str:
+    match kind:
+        case HeaderType.TRUE | HeaderType.FALSE:
+            return kind is HeaderType.TRUE
+        case HeaderType.BYTES:
+            return left.sized(2)
+        case HeaderType.STRING:
+            return left.sized(2).decode("utf-8", "surrogateescape")
+        case HeaderType.UUID:
+            return left.take(16)
+    return int.from_bytes(left.take(_WIDTHS[kind]), signed=True)
+
+
+# What a frame shows of its message:
+#
+# | `:message-type` | `name`                        | `data`                                                           |
+# |-----------------|-------------------------------|------------------------------------------------------------------|
+# | `event`         | `:event-type`                 | the payload; of a `chunk`, the bytes that its JSON has as base64 |
+# | `exception`     | `:exception-type`             | the payload                                                      |
+# | `error`         | `:error-code`                 | the payload; without one, `{"message": …}` of `:error-message`   |
+#
+# A `chunk` is how services stream the bytes of somebody else's answer (Bedrock's InvokeModelWithResponseStream, whose
+# bytes are, for Anthropic's models, the events of Anthropic's API). Whoever reads or changes the frame sees the inner
+# bytes alone; `write.EventStreamWriter` wraps them again.
+#
+# A message whose checksum is wrong passes unread, and the next one is read: its prelude has a checksum of its own.
+# Where that is wrong, or the lengths are, everything from there on passes unread.
+
+
+MESSAGES: Final = CONTENT_TYPES[Form.MESSAGES]
+"""The content type."""
+CHUNK: Final = "chunk"
+_WRAPPED: Final = "bytes"
+_EXCEPTION: Final = "exception"
+_NAMES: Final = {_EXCEPTION: ":exception-type", "error": ":error-code"}
+"""The header with a message's name, by `:message-type`; every other message is an event."""
+
+
+class EventStreamFramer(Cutter):
+    """Cuts an AWS event stream into its messages.
+
+    A message that the body's end cuts off is a frame without data, marked `trailing`.
+    """
+
+    def __init__(self, max_frame: int = MAX_FRAME) -> None:
+        """Bytes of one message above `max_frame` go through unread."""
+        super().__init__(max_frame)
+        self.wraps = False
+        """Whether the stream's first event wraps bytes in JSON, so that new ones have to."""
+        self.kind = ""
+        """The name of the stream's first event."""
+        self._begun = False
+        self._prelude = b""
+        self._left = 0
+        """Bytes that the open message still lacks behind its prelude."""
+        self._lost = ""
+        """Why nobody can tell any more where a message ends."""
+
+    def _seek(self, chunk: bytes, at: int) -> int:
+        if self._lost:
+            return -1
+        if not self._left:
+            head = chunk[at : at + PRELUDE - len(self._prelude)]
+            self._prelude += head
+            at += len(head)
+            if not self._begin():
+                return -1
+        end = at + self._left
+        self._left = max(end - len(chunk), 0)
+        return -1 if self._left else end
+
+    def _begin(self) -> bool:
+        """Whether the prelude is there, and right: what it says is awaited then."""
+        if len(self._prelude) < PRELUDE:
+            return False
+        prelude, self._prelude = self._prelude, b""
+        try:
+            self._left = length(prelude) - PRELUDE
+        except DamageError as error:
+            self._lost = f"{error}; the rest cannot be read"
+        return not self._lost
+
+    def _keep(self, piece: bytes, frames: list[Frame]) -> None:
+        if self._lost:
+            frames.append(DamagedFrame(self._release(piece), self._number, self._lost))
+        else:
+            super()._keep(piece, frames)
+
+    def _read(self, raw: bytes, *, trailing: bool) -> Frame:
+        if trailing:
+            return Frame(raw, self._number, None, trailing=True)
+        try:
+            message = decode(raw)
+        except DamageError as error:
+            return DamagedFrame(raw, self._number, str(error))
+        name = name_of(message)
+        inner = unwrap(message) if name == CHUNK else None
+        if not self._begun and not failed(message):
+            self._begun, self.wraps, self.kind = True, inner is not None, name
+        data = message.payload or _data(message)
+        return Frame(raw, self._number, data if inner is None else inner, name)
+
+    def _numbered(self, frame: Frame) -> Frame:
+        if frame.data is not None or isinstance(frame, DamagedFrame):
+            self._number += 1
+        return frame
+
+
+def name_of(message: Message) -> str:
+    """What kind of event, exception or error a message is, `""` where it does not say."""
+    return _name_in(message.headers)
+
+
+@lru_cache(maxsize=32)
+def _name_in(headers: tuple[Header, ...]) -> str:
+    """The name that headers give. Most messages of a stream have those of a few others."""
+    message = Message(headers, b"")
+    return message.text(_NAMES.get(message.text(":message-type"), ":event-type"))
+
+
+def failed(message: Message) -> bool:
+    """Whether a message is an exception or an error."""
+    return message.text(":message-type") in _NAMES
+
+
+def _data(message: Message) -> bytes | None:
+    """What stands for the payload of a message that has none."""
+    if not failed(message):
+        return None
+    return numbers.dumps({"message": message.text(":error-message")}, ascii_only=True).encode()
+
+
+def unwrap(message: Message) -> bytes | None:
+    """The bytes that a `chunk` wraps, `None` where the message is anything else."""
+    wrapped = _members(message).get(_WRAPPED)
+    try:
+        return base64.b64decode(wrapped, validate=True) if isinstance(wrapped, str) else None
+    except binascii.Error:
+        return None
+
+
+def _members(message: Message) -> dict[str, Json]:
+    payload = parse(message.payload) if name_of(message) == CHUNK else None
+    return payload if isinstance(payload, dict) else {}
+
+
+def wrapping(message: Message, inner: bytes) -> Message:
+    """A `chunk` with other bytes in it, and what else its JSON has as it was."""
+    payload = {**_members(message), _WRAPPED: base64.b64encode(inner).decode()}
+    return message._replace(payload=numbers.dumps(payload, ascii_only=True).encode())
+
+
+def named(message: Message, name: str) -> Message:
+    """A message of another name, as an event."""
+    return message._replace(
+        headers=tuple(
+            header._replace(value=name) if header.name == ":event-type" else header for header in message.headers
+        )
+    )
+
+
+def chunk(inner: bytes) -> Message:
+    """A new `chunk` that wraps these bytes."""
+    return wrapping(fresh(b"", CHUNK), inner)
+
+
+def fresh(payload: bytes, name: str) -> Message:
+    """A message of JSON; a name that ends as those of the services' exceptions do makes it one."""
+    kind = _EXCEPTION if name.endswith("Exception") else "event"
+    said = {_NAMES.get(kind, ":event-type"): name, ":content-type": "application/json", ":message-type": kind}
+    return Message(tuple(Header(key, HeaderType.STRING, value) for key, value in said.items()), payload)

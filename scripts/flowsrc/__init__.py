@@ -1,1 +1,0 @@
-"""The wire texts that flows/ is made from."""
