@@ -76,7 +76,7 @@ class Client:
         """Whether anything of a call may be sent now."""
         return self.policy.may_send(self.turn_of(one), one, self.context, over)
 
-    def settle(self) -> None:
-        """Nothing follows that could change what has come."""
+    def settle(self, *, ended: bool = False) -> None:
+        """Nothing follows that could change what has come; `ended`: because the body is over."""
         for turn in self.turns.values():
-            turn.settle()
+            turn.settle(ended=ended)

@@ -93,6 +93,8 @@ class Turn:
         """The ids that the client has."""
         self.next_place = 0
         """Where the client would have the next call."""
+        self.finished = False
+        """Whether a finish reason came."""
         self._open: dict[int, ClientCall] = {}
         """Calls that may lack something, by `order`."""
         self._changed: dict[int, ClientCall] = {}
@@ -211,10 +213,10 @@ class Turn:
                 return first
         return next((two for two in of_id if two.order < one.order and two.intended.call.name in {call.name, ""}), None)
 
-    def settle(self) -> None:
-        """Nothing follows that could change what has come."""
+    def settle(self, *, ended: bool = False) -> None:
+        """Nothing follows that could change what has come; `ended`: because the body is over."""
         for one in self._unsettled.values():
-            one.intended.settle()
+            one.intended.settle(cut_off=ended and not self.finished)
         self._changed |= self._unsettled
         self._unsettled.clear()
 

@@ -32,7 +32,8 @@ def lack(one: ClientCall, piece: str, *, upto: int | None = None, over: bool = F
     if one.text.free:
         return Lack(piece)
     intended = one.intended
-    if one.is_in_step(piece) and (intended.is_plain(piece) if piece else one.is_open):
+    is_last = upto is None or upto == intended.meaning.came.size
+    if is_last and one.is_in_step(piece) and (intended.is_plain(piece) if piece else one.is_open):
         return Lack(piece, as_came=True)
     text, row, stands = intended.text(over=over)
     has = one.text.text

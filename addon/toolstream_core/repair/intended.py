@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class IntendedCall:
     """One call of the resolver, and what its arguments mean: grows with its fragments, is read at any time."""
 
-    __slots__ = ("_context", "_on", "call", "is_placeholder", "meaning", "settled")
+    __slots__ = ("_context", "_on", "call", "cut_off", "is_placeholder", "meaning", "settled")
 
     def __init__(self, call: OpenCall, context: Context, on: Callable[[Row], bool]) -> None:
         """A call that opens; `on`: whether a row's repair is on."""
@@ -36,6 +36,8 @@ class IntendedCall:
         """Whether a first `{}` or `null` stands for what follows; `None` while that is open."""
         self.settled = False
         """Whether who it is cannot change any more."""
+        self.cut_off = False
+        """Whether that is so because the stream broke off: its name may have been still to come."""
 
     # -- what comes
 
@@ -43,9 +45,9 @@ class IntendedCall:
         """A fragment came, and is in the call's arguments already."""
         self.meaning.add(piece, self.call.arguments)
 
-    def settle(self) -> None:
-        """Nothing follows that could change what has come."""
-        self.settled = True
+    def settle(self, *, cut_off: bool = False) -> None:
+        """Nothing follows that could change what has come; `cut_off`: because the stream broke off."""
+        self.settled, self.cut_off = True, cut_off
         self.meaning.settle()
         if self.is_placeholder is None:
             self.is_placeholder = False
@@ -59,8 +61,9 @@ class IntendedCall:
 
     @property
     def nothing(self) -> bool:
-        """Whether nothing has come that identifies a call; once nothing follows, an id alone does not."""
-        return not ((self.call.id and not self.settled) or self.call.name) and self.call.arguments.empty
+        """Whether nothing has come that identifies a call; an id alone does as long as a name may follow."""
+        may_follow = self.cut_off or not self.settled
+        return not ((self.call.id and may_follow) or self.call.name) and self.call.arguments.empty
 
     @property
     def is_id_alone(self) -> bool:

@@ -84,7 +84,7 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
             else:
                 gone = list(self.take(*self._last))
                 out += [*map(self._context.writer.ended, gone[:-1]), *gone[-1:]]
-        self.client.settle()
+        self.client.settle(ended=True)
         self._ending = True
         out += self._gone()
         kept, added = self.protocol.end(clean=clean, cut=bool(cut))

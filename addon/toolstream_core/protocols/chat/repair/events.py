@@ -89,6 +89,7 @@ class ChatEvents:
             self._finishes.note(waiting)
         for said in waiting.event.content.finishes:
             turn = self._writer.turn(said.choice)
+            turn.finished = turn.finished or bool(said.reason)
             if said.reason and not (WORDS.is_complete(said.reason) and turn.lacks):
                 turn.settle()
 
