@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     type Protocol = Callable[[list[str]], tuple[str, list[Any]]]
 
-OBJECTS: Final = ('{"path":"a"}', '{"a":[1,2]}', '{"o":{"o":{"x":1}}}', '{"t":"}{"}', '{"n":null,"s":""}')
+OBJECTS: Final = ("{}", '{"path":"a"}', '{"a":[1,2]}', '{"o":{"o":{"x":1}}}', '{"t":"}{"}', '{"n":null,"s":""}')
 
 
 def cut(text: str, size: int) -> list[str]:

@@ -43,11 +43,11 @@ def lack(one: ClientCall, piece: str, *, upto: int | None = None, over: bool = F
             if text.startswith(has) and not intended.meaning.stale
             else Lack(piece, row, contradicts=True)
         )
+    if not text.startswith(has):
+        return Lack(piece, row, contradicts=True)
     raw = intended.arguments.text()
     if upto is not None:
         came = raw[: max(upto - intended.meaning.begin, 0)]
         text = came if text.startswith(came) else text
-    if not text.startswith(has):
-        return Lack(piece, row, contradicts=True)
     more = text[len(has) :]
     return Lack(more, row, stands, as_came=raw.startswith(text) and one.is_in_step(raw[one.text.size :]))

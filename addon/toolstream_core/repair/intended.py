@@ -121,7 +121,7 @@ class IntendedCall:
             raw = self.call.arguments.text()
             return Reading("", NULL_ARGUMENTS) if raw.strip(WHITE) else Reading(raw)
         if self.is_placeholder and self.meaning.may_be_placeholder:
-            return Reading(self.call.arguments.text() if over else "", PLACEHOLDER_ARGUMENTS)
+            return Reading(self.meaning.read(over=True).text if over else "", PLACEHOLDER_ARGUMENTS)
         return self.meaning.read(over=over)
 
     @property
@@ -139,8 +139,8 @@ class IntendedCall:
 
     @property
     def says_little(self) -> bool:
-        """Whether nothing came, or what may be a placeholder."""
-        return self.call.arguments.empty or self.meaning.may_be_placeholder
+        """Whether nothing came, or what may be a placeholder or its begin."""
+        return self.call.arguments.empty or self.meaning.may_become_placeholder
 
     @property
     def replaces_placeholder(self) -> bool:

@@ -20,6 +20,7 @@ from toolstream_core.repair.reading import (
     Reading,
     addition,
     is_placeholder,
+    may_become_placeholder,
     read,
     repetition,
 )
@@ -116,6 +117,12 @@ class Meaning:
         """Whether all that came is `{}` or `null`, which may stand for what follows."""
         came = self.came
         return not came.empty and came.size <= LONGEST_PLACEHOLDER and is_placeholder(came.text())
+
+    @property
+    def may_become_placeholder(self) -> bool:
+        """Whether all that came may yet prove to be `{}` or `null`."""
+        came = self.came
+        return came.size <= LONGEST_PLACEHOLDER and may_become_placeholder(came.text())
 
     @property
     def is_inside(self) -> bool:
