@@ -182,9 +182,9 @@ class IntendedCall:
     def sound(self) -> bool:
         """Whether what it means is a complete JSON object."""
         text = self.call.arguments
-        if not text.whole:
-            return self.replaces_placeholder and self.arguments.whole
-        return not text.spilled or is_object(self.text(over=True).text)
+        if text.spilled:
+            return is_object(self.text(over=True).text)
+        return text.whole or (self.replaces_placeholder and self.arguments.whole)
 
     @property
     def full(self) -> bool:
