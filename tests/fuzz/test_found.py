@@ -617,10 +617,6 @@ FOUND: dict[str, tuple[str, bytes]] = {
         "openai-responses",
         sse(item_done(0, "fc_1", '{"a":1}'), item_done(1, "fc_2", '{"a":2}```json\n')),
     ),
-    "a message that says other arguments than the pieces before it": (
-        "openai-chat",
-        sse(*(chat({}) | {"choices": [{"index": 0, "message": one}]} for one in pieces('{"a":', "{} 1}", '{"a": 1}'))),
-    ),
     "an item that closes with a piece that no delta brought": (
         "openai-responses",
         sse(
