@@ -166,7 +166,7 @@ def test_a_repair_that_helps_one_of_them_alone_is_not_advised() -> None:
     late = answer(header, more('{"x":', id="call_a"), more("1}"))
     changed, every = STANDARD.having([Key.CHANGED_ID]), STANDARD.having([Key.INDEX_AND_ID, Id.OWN])
     assert advise(changed, late) == [Advice(repair="late-id")]
-    assert advise(changed, late, [every]) == [Advice("safe", "whole-calls")]
+    assert advise(changed, late, [every]) == [Advice(shape="whole-calls")]
 
 
 def test_calls_of_the_final_message_are_streamed_for_a_client_that_reads_deltas_alone() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, override
 
-from toolstream_core.protocols.chat.edit import Piece, entry_chunk
+from toolstream_core.protocols.chat.edit import ENTRY, Piece, entry_chunk
 from toolstream_core.protocols.chat.shape.base import ChatShape
 from toolstream_core.stages.stage import Holds
+from toolstream_core.wire.other_keys import merged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -60,14 +61,26 @@ class GatheredCall:
         self.payload = payload
         self.number = number
         self.parts: list[str] = [piece.arguments]
+        self._apart: list[Json] = []
+        """Entries whose unknown keys contradict those of earlier ones, without their arguments."""
+
+    def add(self, piece: Piece) -> None:
+        """A further entry: its arguments, and its unknown keys."""
+        self.parts.append(piece.arguments)
+        entry = merged(self.piece.entry, piece.entry, ENTRY)
+        if entry is None:
+            self._apart.append({**piece.entry, "function": {**piece.function, "arguments": ""}})
+        else:
+            self.piece = self.piece._replace(entry=entry)
 
     def frames(self, context: Context) -> Iterator[Frame]:
-        """What came of the call in one event, with the fields of its first entry."""
+        """What came of the call in one event, with the fields of its first entry and the unknown keys of all."""
         function = self.piece.function
         arguments = "".join(self.parts)
         if arguments or "arguments" in function:
             function["arguments"] = arguments
-        yield context.writer.make(entry_chunk(self.payload, self.piece.choice, self.piece.entry), self.number)
+        for entry in (self.piece.entry, *self._apart):
+            yield context.writer.make(entry_chunk(self.payload, self.piece.choice, entry), self.number)
 
 
 class HeaderWithFirstFragment(Holding):
@@ -77,7 +90,7 @@ class HeaderWithFirstFragment(Holding):
         piece = found[0]
         gathered = self._open.pop(id(piece.call), None) if len(found) == 1 else None
         if gathered is not None and not piece.opening:
-            gathered.parts.append(piece.arguments)
+            gathered.add(piece)
             if not piece.arguments and not event.content.finishes:
                 self._open[id(piece.call)] = gathered
                 return self._rest(event, found)
@@ -110,7 +123,7 @@ class Sequential(Holding):
                 entry = entry_chunk(payload, piece.choice, piece.entry)
                 out.append(self._context.writer.make(entry, number))
             elif id(piece.call) in self._open:
-                self._open[id(piece.call)].parts.append(piece.arguments)
+                self._open[id(piece.call)].add(piece)
             else:
                 self._open[id(piece.call)] = GatheredCall(piece, payload, number)
             if self._current.arguments.whole:
