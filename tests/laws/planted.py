@@ -93,14 +93,19 @@ def places(body: bytes, content_type: str) -> list[str]:
     return sorted({plant.place for plant in planted(body, content_type).plants})
 
 
-def miscounted(plants: list[Plant], out: bytes) -> list[Plant]:
-    """The keys that are not in the output exactly once, as they were written."""
-    text = out.decode("utf-8", "replace")
-    return [
-        one
-        for one in plants
-        if text.count(one.text) != 1 or text.count(f'"{one.key}":') != one.text.count(f'"{one.key}":')
-    ]
+class Miscounted(NamedTuple):
+    """The keys that are not in a stream exactly once, as they were written."""
+
+    lost: list[Plant]
+    repeated: list[Plant]
+
+
+def miscounted(plants: list[Plant], body: bytes, content_type: str) -> Miscounted:
+    """Count the keys of a stream."""
+    text = b"\n".join(frame.data or b"" for frame in _frames(body, content_type)[0]).decode("utf-8", "replace")
+    lost = [one for one in plants if one.text not in text]
+    repeated = [one for one in plants if text.count(f'"{one.key}":') > one.text.count(f'"{one.key}":')]
+    return Miscounted(lost, repeated)
 
 
 def owners(body: bytes, content_type: str) -> dict[tuple[str, str], list[str]]:
