@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from toolstream_core.engine.framing import BodyFraming
+from toolstream_core.wire.body import BodyFraming
 from toolstream_core.wire.write import Writer, writer_for
 
 if TYPE_CHECKING:
