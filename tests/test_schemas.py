@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.checking.case import Kind as CaseKind
-from toolstream_core.checking.grading import Grade, Reason
-from toolstream_core.checking.skip import Skip
+from toolstream_core.checking.cases import Kind as CaseKind
+from toolstream_core.checking.grading import Grade, Reason, Skip
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import read_body
 from toolstream_core.fixtures.expectation import ExpectedAnswer, ExpectedCall, ExpectedFinding

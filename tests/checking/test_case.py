@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolstream_core.checking.case import Case, Kind, Selection, SelectionError
-from toolstream_core.checking.cases import all_cases, healthy, two_calls
+from toolstream_core.checking.cases import Case, Kind, Selection, SelectionError, all_cases, healthy, two_calls
 
 EMPTY_ID = Case(protocol="openai-chat", kind=Kind.FAULT, name="empty-id", title="t", code="TS102", groups=("identity",))
 

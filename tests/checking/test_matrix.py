@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.checking.matrix import MatrixError, clients_of
-from toolstream_core.checking.run import Client
+from toolstream_core.checking.client import Client, MatrixError, clients_of
 
 if TYPE_CHECKING:
     from pathlib import Path

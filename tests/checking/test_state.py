@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.checking.state import CheckState
+from toolstream_core.checking.runner import CheckState
 from toolstream_core.state_file import StateError
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from tests.laws.healthy import streams
 from toolstream_core.clients import advice
 from toolstream_core.clients.advice import Advice, Answer, advise, tried_repairs
 from toolstream_core.clients.explanation import Explainer
+from toolstream_core.clients.fit import KEYS
 from toolstream_core.clients.model import STANDARD, Adding, Arguments, Id, Invalid, Kept, Key, Name
 from toolstream_core.clients.received import Received, rewritten
-from toolstream_core.clients.space import KEYS
 from toolstream_core.clients.stepping import reads
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.model import Exchange

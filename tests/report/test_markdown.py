@@ -19,7 +19,7 @@ from toolstream_core.report import prose
 from toolstream_core.report.markdown import LONGEST, bug_report
 from toolstream_core.report.readings import wrong_readings
 from toolstream_core.report.reported import ReportedAnswer
-from toolstream_core.shrinking.pieces import TimedChunk, split
+from toolstream_core.shrinking.candidate import TimedChunk, split
 
 if TYPE_CHECKING:
     from tests.laws.healthy import Healthy

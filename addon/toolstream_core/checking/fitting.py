@@ -6,10 +6,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.checking.case import Case, Kind, Transport
-from toolstream_core.checking.cases import two_calls
-from toolstream_core.checking.grading import Grade, Result
-from toolstream_core.checking.skip import Skip
+from toolstream_core.checking.cases import Case, Kind, Transport, two_calls
+from toolstream_core.checking.grading import Grade, Result, Skip
 from toolstream_core.engine.session import Session, read_body
 from toolstream_core.fixtures import Chunk
 from toolstream_core.fixtures.socket_lines import socket_lines

@@ -17,17 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 
-from toolstream_core.checking.case import UNKNOWN, Kind, Selection, SelectionError
-from toolstream_core.checking.cases import all_cases
-from toolstream_core.checking.document import current, document
-from toolstream_core.checking.github import summary, workflow_commands
-from toolstream_core.checking.junit import junit
-from toolstream_core.checking.matrix import MatrixError, clients_of
-from toolstream_core.checking.plan import Plan
-from toolstream_core.checking.run import Client
-from toolstream_core.checking.runner import ClientCheck, Seats, withheld_text
-from toolstream_core.checking.state import CheckState
-from toolstream_core.checking.table import comparison, lines
+from toolstream_core.checking.cases import UNKNOWN, Kind, Plan, Selection, SelectionError, all_cases
+from toolstream_core.checking.client import Client, MatrixError, clients_of
+from toolstream_core.checking.report import comparison, current, document, junit, lines, summary, workflow_commands
+from toolstream_core.checking.runner import CheckState, ClientCheck, Seats, withheld_text
 from toolstream_core.checking.workdir import Workdir, WorkdirError
 from toolstream_core.cli.commands import PROMPT, TIMEOUT
 from toolstream_core.cli.errors import UsageError

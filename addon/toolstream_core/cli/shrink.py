@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.checking.run import Client
+from toolstream_core.checking.client import Client
 from toolstream_core.checking.runner import Seats
 from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.output import Output, check_outputs
@@ -18,11 +18,8 @@ from toolstream_core.defects.table import ROWS
 from toolstream_core.fixtures.answers import turn_of
 from toolstream_core.report.paint import word
 from toolstream_core.shrinking.candidate import digest, events, size
-from toolstream_core.shrinking.law import Law, RecordCache, shows
-from toolstream_core.shrinking.passes import passes
-from toolstream_core.shrinking.search import Search
-from toolstream_core.shrinking.tried import TriedCandidates
-from toolstream_core.shrinking.verdicts import has_verdict, verdicts, worst
+from toolstream_core.shrinking.law import Law, RecordCache, has_verdict, shows, verdicts, worst
+from toolstream_core.shrinking.search import Search, TriedCandidates, passes
 from toolstream_core.sources.demo import beside
 from toolstream_core.sources.files import STDIN
 from toolstream_core.state_file import StateError
@@ -33,7 +30,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Sequence
 
-    from toolstream_core.checking.run import Run
+    from toolstream_core.checking.client import Run
     from toolstream_core.fixtures.answers import Answered
     from toolstream_core.shrinking.candidate import Candidate
     from toolstream_core.shrinking.law import Oracle

@@ -13,7 +13,7 @@ from toolstream_core.model import ABSENT, Exchange
 from toolstream_core.protocols.requests.asked import may_be_llm
 from toolstream_core.redact import request_secrets
 from toolstream_core.transit.rows import keys_of
-from toolstream_core.verdict.answer import SentAnswer, dropped
+from toolstream_core.verdict.conversations import SentAnswer, dropped
 from toolstream_core.wire import json_access
 from toolstream_core.wire.aws_event_stream import MESSAGES
 from toolstream_core.wire.frame import parse

@@ -6,12 +6,12 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from toolstream_core.report.paint import printable
-from toolstream_core.shrinking.tree import nodes
+from toolstream_core.shrinking.candidate import nodes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from toolstream_core.shrinking.tree import Shape
+    from toolstream_core.shrinking.candidate import Shape
     from toolstream_core.wire.frame import Frame
 
 _LONGEST = 2000

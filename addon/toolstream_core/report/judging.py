@@ -14,8 +14,7 @@ from toolstream_core.redact import redacted
 from toolstream_core.report.explaining import Explaining
 from toolstream_core.report.verdict import UNEXPLAINED, Explained, verdict_object, verdict_text
 from toolstream_core.stages.stream_checks import BY_CLIENT
-from toolstream_core.verdict.answer import SentAnswer, dropped
-from toolstream_core.verdict.conversations import Conversations, Judged
+from toolstream_core.verdict.conversations import Conversations, Judged, SentAnswer, dropped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

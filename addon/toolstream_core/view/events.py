@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, override
 
-from toolstream_core.clients.intended import ResolvedEvent
+from toolstream_core.clients.stepping import ResolvedEvent
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Phase
 

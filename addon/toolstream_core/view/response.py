@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from toolstream_core.clients.intended import reported_places
+from toolstream_core.clients.stepping import reported_places
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import Session
 from toolstream_core.protocols.requests import asked

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.clients.intended import ResolvedEvent
+    from toolstream_core.clients.stepping import ResolvedEvent
     from toolstream_core.proxy.ui.facts import Facts, TimedEvent
 
 _TEXT: Final = 72
