@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.defects.table import ROWS
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.model import Severity
 from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS
@@ -97,10 +98,6 @@ COLLECTIVE: Final = frozenset({"all", *Kind} - {Kind.HEALTHY})
 """Words for all cases, or all of a kind, that the client's protocol has."""
 
 
-class SelectionError(ValueError):
-    """A word that selects no case; the message says what to do."""
-
-
 @dataclass(frozen=True, slots=True)
 class Selection:
     """Which cases are wanted, by words in their order: `word` adds what it means, `-word` takes it out.
@@ -130,11 +127,11 @@ class Selection:
         return any(_means(word, case) for word in words)
 
     def check(self, cases: list[Case]) -> None:
-        """Raise `SelectionError` for a word that selects none of the existing cases."""
+        """Raise `ToolstreamError` for a word that selects none of the existing cases."""
         for word in self.words:
             if not any(_means(word.removeprefix("-"), case) for case in cases):
                 names = {name for case in cases for name in (case.id, *case.words)}
-                raise SelectionError(unknown("case", word, names))
+                raise ToolstreamError(unknown("case", word, names))
 
 
 def _means(word: str, case: Case) -> bool:

@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from toolstream_core.agents import Upstream, launch
 from toolstream_core.checking.sessions import captured_in, flow_files
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.redact import redacted
 from toolstream_core.synthetic.answers import MODEL
@@ -233,24 +234,20 @@ _KEYS: Final = ("command", "protocol", "env", "prompt", "timeout")
 _EXAMPLE: Final = '[clients.agent] with command = ["python", "agent.py"]'
 
 
-class MatrixError(ValueError):
-    """A file without valid clients; the message says what is expected."""
-
-
 def clients_of(path: Path, usual: Client) -> list[Client]:
     """The clients in a file, in their order; `usual` has protocol, prompt and timeout of those that name none.
 
-    Raises `MatrixError`.
+    Raises `ToolstreamError`.
     """
     try:
         read = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise MatrixError(f"--matrix: {path} cannot be read: {error.strerror}") from error
+        raise ToolstreamError(f"--matrix: {path} cannot be read: {error.strerror}") from error
     except ValueError as error:
-        raise MatrixError(f"{path} is not valid TOML: {error}") from error
+        raise ToolstreamError(f"{path} is not valid TOML: {error}") from error
     tables = read.get("clients")
     if not isinstance(tables, dict) or not tables:
-        raise MatrixError(f"{path} has no clients; expected {_EXAMPLE}")
+        raise ToolstreamError(f"{path} has no clients; expected {_EXAMPLE}")
     return [_client(name, table, usual) for name, table in tables.items()]
 
 
@@ -259,16 +256,18 @@ def _client(name: str, table: Any, usual: Client) -> Client:
     command, environment = given.get("command"), given.get("env", {})
     protocol = given.get("protocol", usual.protocol)
     if unknown := [key for key in given if key not in _KEYS]:
-        raise MatrixError(f"clients.{name} has the unknown key {unknown[0]!r}; known are {', '.join(_KEYS)}")
+        raise ToolstreamError(f"clients.{name} has the unknown key {unknown[0]!r}; known are {', '.join(_KEYS)}")
     if not _are_texts(command) or not command:
-        raise MatrixError(f"clients.{name} has no command; expected {_EXAMPLE}")
+        raise ToolstreamError(f"clients.{name} has no command; expected {_EXAMPLE}")
     if not isinstance(environment, dict) or not _are_texts(list(environment.values())):
-        raise MatrixError(f'clients.{name}: env must be a table of strings, for example env = {{ MODEL = "small" }}')
+        raise ToolstreamError(
+            f'clients.{name}: env must be a table of strings, for example env = {{ MODEL = "small" }}'
+        )
     if protocol is not None and protocol not in {one.name for one in PROTOCOLS}:
-        raise MatrixError(f"clients.{name}: unknown protocol {protocol!r}; {protocols_text()}")
+        raise ToolstreamError(f"clients.{name}: unknown protocol {protocol!r}; {protocols_text()}")
     seconds = given.get("timeout", usual.timeout)
     if not isinstance(seconds, int | float) or seconds <= 0:
-        raise MatrixError(f"clients.{name}: timeout must be a number of seconds, more than 0")
+        raise ToolstreamError(f"clients.{name}: timeout must be a number of seconds, more than 0")
     return Client(
         name=name,
         command=tuple(command),

@@ -6,14 +6,11 @@ from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.suggest import unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
-
-
-class FaultError(ValueError):
-    """A wrong specification; the message says what would be right."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,25 +69,25 @@ _COUNTS = {"turn": 0, "nth": 1, "times": 0}
 
 
 def parse_fault(text: str, known: Collection[str], own: Callable[[str], Sequence[str]] = lambda name: ()) -> Fault:  # noqa: ARG005
-    """The fault that `text` specifies. Raises `FaultError`.
+    """The fault that `text` specifies. Raises `ToolstreamError`.
 
     `known` has the names of all faults; `own` gives the keys that only the fault of a name has.
     """
     name, colon, rest = text.strip().partition(":")
     if name not in known:
-        raise FaultError(unknown("fault", name, known))
+        raise ToolstreamError(unknown("fault", name, known))
     own_keys = own(name)
     keys = ", ".join((*own_keys, *KEYS))
     if colon and not rest:
-        raise FaultError(f"{text!r}: expected key=value pairs after the colon; keys are {keys}")
+        raise ToolstreamError(f"{text!r}: expected key=value pairs after the colon; keys are {keys}")
     values: dict[str, object] = {}
     own_values: dict[str, str] = {}
     for part in rest.split(",") if rest else ():
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or not value:
-            raise FaultError(f"{text!r}: {part.strip()!r} is not a key=value pair; keys are {keys}")
+            raise ToolstreamError(f"{text!r}: {part.strip()!r} is not a key=value pair; keys are {keys}")
         if key not in (*own_keys, *KEYS):
-            raise FaultError(f"{text!r}: {name} has no key {key}; keys are {keys}")
+            raise ToolstreamError(f"{text!r}: {name} has no key {key}; keys are {keys}")
         if key in own_keys:
             own_values[key] = value
         else:
@@ -105,7 +102,7 @@ def _value(key: str, value: str, text: str) -> object:
         return value
     least = _COUNTS[key]
     if not value.isascii() or not value.isdigit() or int(value) < least:
-        raise FaultError(f"{key}={value} in {text!r}: {key} must be an integer, at least {least}")
+        raise ToolstreamError(f"{key}={value} in {text!r}: {key} must be an integer, at least {least}")
     return int(value)
 
 
@@ -115,7 +112,7 @@ def _number(value: str, text: str) -> float:
     except ValueError:
         number = -1.0
     if not 0 <= number <= 1:
-        raise FaultError(f"p={value} in {text!r}: p must be a number from 0 to 1")
+        raise ToolstreamError(f"p={value} in {text!r}: p must be a number from 0 to 1")
     return number
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.protocols.registry import OVER_HTTP, claiming, named
 
 if TYPE_CHECKING:
@@ -14,10 +15,6 @@ if TYPE_CHECKING:
 
 PROTOCOLS: Final = tuple(one.name for one in OVER_HTTP)
 OWN_KEY: Final = "TOOLSTREAM_PROBE_KEY"
-
-
-class TargetError(ValueError):
-    """A URL that cannot be asked; the message says what would be right."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,33 +39,33 @@ class Target:
 
 
 def target(url: str, protocol: str | None, model: str | None) -> Target:
-    """What `url`, a base URL or an endpoint, means. Raises `TargetError`."""
+    """What `url`, a base URL or an endpoint, means. Raises `ToolstreamError`."""
     split = urlsplit(url)
     if split.scheme not in {"http", "https"} or not split.hostname:
-        raise TargetError(f"{url!r} is not an http or https URL, as in https://api.openai.com/v1")
+        raise ToolstreamError(f"{url!r} is not an http or https URL, as in https://api.openai.com/v1")
     if "@" in split.netloc:
-        raise TargetError(f"the URL contains credentials; set the key in the variable {OWN_KEY}")
+        raise ToolstreamError(f"the URL contains credentials; set the key in the variable {OWN_KEY}")
     path = split.path.rstrip("/")
     name = protocol or _protocol(path, split.hostname, split.port)
     if name is None:
-        raise TargetError(f"name the protocol of {url} with --protocol: {', '.join(PROTOCOLS)}")
+        raise ToolstreamError(f"name the protocol of {url} with --protocol: {', '.join(PROTOCOLS)}")
     api = named(name).api
     path, in_path = api.path_and_model(path)
     model = model or in_path
     if model is None:
-        raise TargetError("name the model with --model")
+        raise ToolstreamError("name the model with --model")
     base = urlunsplit((split.scheme, split.netloc, api.path(path, model), "", ""))
     return Target(protocol=name, base=base, query=split.query, model=model)
 
 
 def key_of(asked: Target, environment: Mapping[str, str]) -> str | None:
-    """The key from the environment. Raises `TargetError` rather than send it where others can read it."""
+    """The key from the environment. Raises `ToolstreamError` rather than send it where others can read it."""
     names = (OWN_KEY, *named(asked.protocol).api.key_variables)
     key = next((value for name in names if (value := environment.get(name, "").strip())), None)
     if key is not None and not (key.isascii() and key.isprintable()):
-        raise TargetError("the key in the environment has characters that an HTTP header cannot contain")
+        raise ToolstreamError("the key in the environment has characters that an HTTP header cannot contain")
     if key is not None and not asked.base.startswith("https:") and not _is_local(asked.base):
-        raise TargetError(f"refusing to send a key to {asked.host} without encryption; use https")
+        raise ToolstreamError(f"refusing to send a key to {asked.host} without encryption; use https")
     return key
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.pytest_plugin.flows import WRITTEN, Flows, said_path
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class FlowItem(pytest.Item):
         fixtures, expectation = _modules()
         try:
             found = expectation.expectation_of(fixtures.load(self.path))
-        except fixtures.FixtureError as error:
+        except ToolstreamError as error:
             raise FlowMismatch(str(error)) from None
         path = expectation.expect_path(self.path)
         here, flow = said_path(path, self.config), said_path(self.path, self.config)
@@ -48,7 +49,7 @@ class FlowItem(pytest.Item):
         try:
             told = expectation.differences(expectation.read_expectation(path), found)
             newer = False
-        except fixtures.FixtureError as error:
+        except ToolstreamError as error:
             told, newer = [str(error)], "newer" in str(error)
         if told and (newer or not self._writes("fix", path, found)):
             hint = "" if newer else f"\nIf the new result is right: pytest --toolstream-update=fix {flow}"

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.sources import demo
-from toolstream_core.synthetic.call_specs import PREFIX, CallSpecError, parse_calls
+from toolstream_core.synthetic.call_specs import PREFIX, parse_calls
 from toolstream_core.testing import Setup
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def _answers(given: Iterable[str | Path], item: pytest.Item) -> dict[str, Any]:
         raise pytest.UsageError(f"marker toolstream: give either calls: or flows, not {calls[0]!r} and {flows[0]}")
     try:
         parse_calls(calls)
-    except CallSpecError as error:
+    except ToolstreamError as error:
         raise pytest.UsageError(f"marker toolstream: {error}") from error
     return {"calls": tuple(filter(None, (one.removeprefix(PREFIX) for one in calls)))} if calls else {"flows": flows}
 

@@ -27,7 +27,7 @@ _MESSAGES = ("messages", "input", "contents")
 def fault_here(spec: str) -> str:
     """A fault as it acts again on the one answer that is served: without its targets among others, and chance.
 
-    Raises `FaultError`.
+    Raises `ToolstreamError`.
     """
     fault = parse_fault(spec, {spec.partition(":")[0]}, keys_of)
     return replace(fault, host=None, path=None, model=None, turn=None, p=1.0, times=None).spec

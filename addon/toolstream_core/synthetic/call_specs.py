@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import ABSENT
 
 if TYPE_CHECKING:
@@ -19,10 +20,6 @@ _NAME: Final = re.compile(r"[^\s;{\[\"]+")
 _EXAMPLE: Final = """get_weather {"city":"Oslo"}"""
 
 
-class CallSpecError(ValueError):
-    """A text that says no call; the message says what would be right."""
-
-
 class CallSpec(NamedTuple):
     """A call to make."""
 
@@ -34,7 +31,7 @@ class CallSpec(NamedTuple):
 def parse_calls(texts: Iterable[str]) -> tuple[CallSpec, ...]:
     """The calls that the texts say, with or without `calls:` before them; none is a harmless tool on offer.
 
-    Raises `CallSpecError`.
+    Raises `ToolstreamError`.
     """
     return tuple(spec for text in texts for spec in _calls(text.removeprefix(PREFIX)))
 
@@ -51,7 +48,7 @@ def _calls(text: str) -> Iterator[CallSpec]:
     while rest:
         name = _NAME.match(rest)
         if name is None:
-            raise CallSpecError(f"{rest!r} does not begin with a tool name. Expected {_EXAMPLE}")
+            raise ToolstreamError(f"{rest!r} does not begin with a tool name. Expected {_EXAMPLE}")
         arguments, rest = _arguments(name[0], rest[name.end() :].lstrip())
         yield CallSpec(name[0], arguments)
 
@@ -64,10 +61,10 @@ def _arguments(tool: str, rest: str) -> tuple[Json, str]:
         value, end = json.JSONDecoder().raw_decode(rest)
     except ValueError as error:
         message = f"the arguments of {tool} are not valid JSON ({error}). Expected {_EXAMPLE}"
-        raise CallSpecError(message) from error
+        raise ToolstreamError(message) from error
     behind = rest[end:].lstrip()
     if behind and not behind.startswith(";"):
-        raise CallSpecError(f"unexpected {behind!r} after the arguments of {tool}; separate calls with a semicolon")
+        raise ToolstreamError(f"unexpected {behind!r} after the arguments of {tool}; separate calls with a semicolon")
     if not isinstance(value, dict | str):
-        raise CallSpecError(f"the arguments of {tool} are {rest[:end]}. Expected an object, as in {_EXAMPLE}")
+        raise ToolstreamError(f"the arguments of {tool} are {rest[:end]}. Expected an object, as in {_EXAMPLE}")
     return value, behind.lstrip("; \t\n")

@@ -15,13 +15,15 @@ from io import BufferedWriter
 from pathlib import Path
 from typing import IO, Any
 
+from toolstream_core.errors import ToolstreamError
+
 _MODULE = "toolstream_core.proxy.worker"
 _ERRORS = "errors.txt"
 _REPLY_SECONDS = 30.0
 _STOP_SECONDS = 5.0
 
 
-class ProxySessionError(RuntimeError):
+class ProxySessionError(ToolstreamError):
     """The proxy does not do what it was told, or does not run; the message is one clear line."""
 
 
