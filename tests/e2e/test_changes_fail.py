@@ -16,8 +16,8 @@ from toolstream_core.packaged import addon_script
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.upstream import Upstream
-    from toolstream_core.cli.launch import Mitmdump
 
 pytestmark = pytest.mark.e2e
 

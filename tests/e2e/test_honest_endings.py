@@ -18,9 +18,9 @@ from tests.e2e.harness.script import Answer, Break, Framing, Send, answer
 from tests.stages.repair.test_half_answers import ENDINGS, Ending, compact
 
 if TYPE_CHECKING:
+    from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.script import Step
     from tests.e2e.harness.upstream import Upstream
-    from toolstream_core.cli.launch import Mitmdump
 
 pytestmark = pytest.mark.e2e
 

@@ -9,13 +9,75 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Self
 
-from toolstream_core.cli.process_output import Output, Wanted
 from toolstream_core.packaged import addon_script
+
+type Wanted = str | Callable[[str], object]
+"""A line that is waited for: a regular expression searched in it, or what is true of it."""
+
+
+class Output:
+    """The lines a process has printed so far, read by a thread, and waiting for more of them."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        """Read `stream` to its end and close it."""
+        self._lines: list[str] = []
+        self._changed = threading.Condition()
+        self._ended = False
+        self._thread = threading.Thread(target=self._read, args=(stream,), daemon=True)
+        self._thread.start()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What was printed so far."""
+        with self._changed:
+            return tuple(self._lines)
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will come."""
+        return self._ended
+
+    def wait_for(self, wanted: Wanted, timeout: float, after: int = 0) -> str | None:
+        """The first line from number `after` on that is wanted; `None` when time or the output ends first."""
+        is_wanted = re.compile(wanted).search if isinstance(wanted, str) else wanted
+        deadline = time.monotonic() + timeout
+        at = after
+        with self._changed:
+            while True:
+                for line in self._lines[at:]:
+                    if is_wanted(line):
+                        return line
+                at = max(at, len(self._lines))
+                left = deadline - time.monotonic()
+                if self._ended or left <= 0:
+                    return None
+                self._changed.wait(left)
+
+    def join(self, timeout: float) -> None:
+        """Wait until all that was printed has been read."""
+        self._thread.join(timeout)
+
+    def _read(self, stream: IO[str]) -> None:
+        # A pseudo-terminal answers with an error, not with the end of file, once the other side has gone.
+        with contextlib.suppress(OSError), stream:
+            for line in stream:
+                self._add(line.rstrip("\r\n"))
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def _add(self, line: str) -> None:
+        with self._changed:
+            self._lines.append(line)
+            self._changed.notify_all()
+
 
 type Options = Mapping[str, str | Sequence[str]]
 """Values for `--set`; a sequence becomes one `--set` a value."""

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from toolstream_core.cli import launch
-from toolstream_core.cli.launch import Mitmdump, MitmdumpError, mitmdump_path
-from toolstream_core.cli.process_output import Output
+from tests.e2e.harness import mitmdump
+from tests.e2e.harness.mitmdump import Mitmdump, MitmdumpError, Output, mitmdump_path
 from toolstream_core.packaged import addon_script
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def facts(proxy: Mitmdump) -> dict[str, Any]:
 def test_door_is_the_script_beside_the_package() -> None:
     """The addon's entry is found without importing it."""
     assert addon_script().name == "toolstream.py"
-    assert (addon_script().parent / "toolstream_core" / "cli" / "launch.py").is_file()
+    assert (addon_script().parent / "toolstream_core" / "packaged.py").is_file()
 
 
 @pytest.mark.parametrize("mode", ["regular", "reverse:http://127.0.0.1:9", "upstream:http://127.0.0.1:9"])
@@ -148,7 +147,7 @@ def test_before_it_starts_nothing_is_there(tmp_path: Path) -> None:
 
 def test_one_that_does_not_heed_the_signal_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last resort."""
-    monkeypatch.setattr(launch, "_STOP_SECONDS", 0.5)
+    monkeypatch.setattr(mitmdump, "_STOP_SECONDS", 0.5)
     script = tmp_path / "deaf.py"
     script.write_text(DEAF)
     proxy = Mitmdump(scripts=[script]).start()
