@@ -18,7 +18,7 @@ from toolstream_core.fixtures.expectation import ExpectedAnswer, ExpectedCall, E
 from toolstream_core.model import Exchange, Kind, Phase, Severity
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.report import jsonform
-from toolstream_core.report.jsonl import JsonLines
+from toolstream_core.report.jsonform import JsonLines
 from toolstream_core.verdict import Outcome
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.defects.table import repairs
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.faults.clients import CLIENTS
-from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.presets import PRESETS
-from toolstream_core.faults.spec import Fault, parse_fault
+from toolstream_core.faults.spec import Budget, Fault, parse_fault
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.suggest import unknown
 from toolstream_core.transit import TRANSIT, TransitFault, transit_of

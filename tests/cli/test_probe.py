@@ -14,11 +14,8 @@ import pytest
 from toolstream_core.cli.main import main
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.fixtures import load
-from toolstream_core.probing.asking import Asker
-from toolstream_core.probing.cases import CASES, Case
-from toolstream_core.probing.probe import probe
-from toolstream_core.probing.target import PROTOCOLS, key_of, target
-from toolstream_core.probing.verdicts import resolved, verdict
+from toolstream_core.probing.ask import PROTOCOLS, Asker, key_of, target
+from toolstream_core.probing.probe import CASES, Case, probe, resolved, verdict
 from toolstream_core.protocols.api import Question
 from toolstream_core.protocols.registry import named
 from toolstream_core.testing import ProxySession, Setup

@@ -22,7 +22,7 @@ from toolstream_core.faults.presets import PRESETS
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.requests.conversation import EchoedCall
-from toolstream_core.report.explaining import Explaining
+from toolstream_core.report.judging import Explaining
 from toolstream_core.settings import Words, settings
 
 TOOLS = [

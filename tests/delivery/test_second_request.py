@@ -12,8 +12,7 @@ from tests.laws.healthy import streams
 from toolstream_core.delivery.schedule import Schedule
 from toolstream_core.delivery.second_request import NothingRecoveredError, recovered
 from toolstream_core.engine.session import Session, read_body
-from toolstream_core.faults.picker import Budget
-from toolstream_core.faults.spec import Fault
+from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests.requests import Requests

@@ -16,8 +16,7 @@ from tests.laws import strict
 from tests.laws.healthy import TIME, WEATHER, Calls, Healthy, Wanted, everywhere, with_calls
 from tests.tables import INJECTORS
 from toolstream_core.engine.session import Session
-from toolstream_core.faults.picker import Budget
-from toolstream_core.faults.spec import Fault
+from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.settings import Settings
 from toolstream_core.stages.inject import sse
 

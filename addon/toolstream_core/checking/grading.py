@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.checking.client import Run
-    from toolstream_core.testing.exchanges import Exchange
-    from toolstream_core.testing.found import FoundProblem
+    from toolstream_core.testing.exchanges import Exchange, FoundProblem
 
 
 class Skip(enum.StrEnum):

@@ -26,8 +26,7 @@ from toolstream_core.redact import redacted
 from toolstream_core.report.verdict import as_flags, option_values
 from toolstream_core.state_file import StateFile
 from toolstream_core.synthetic import places
-from toolstream_core.synthetic.answers import withheld
-from toolstream_core.synthetic.call_specs import parse_calls, spec_text
+from toolstream_core.synthetic.answers import parse_calls, spec_text, withheld
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -27,9 +27,9 @@ from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.cli.serve import flows_and_calls
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.proxy.option_table import REPEATS
-from toolstream_core.report.paint import printable
+from toolstream_core.report.layout import printable
 from toolstream_core.settings import Words, settings
-from toolstream_core.synthetic.call_specs import parse_calls, spec_text
+from toolstream_core.synthetic.answers import parse_calls, spec_text
 
 if TYPE_CHECKING:
     import argparse

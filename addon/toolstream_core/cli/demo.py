@@ -20,7 +20,7 @@ from toolstream_core.cli.serve import setup_of
 from toolstream_core.fixtures import load
 from toolstream_core.fixtures.expectation import read_expectation
 from toolstream_core.packaged import packaged
-from toolstream_core.report.paint import colour, plain, wants_colour
+from toolstream_core.report.layout import colour, plain, wants_colour
 from toolstream_core.testing import ProxySession
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from toolstream_core.report.paint import Paint
+    from toolstream_core.report.layout import Paint
 
 _TIMEOUT: Final = 60
 

@@ -16,8 +16,7 @@ from toolstream_core.fixtures.extraction import LeftOut, conversations, gathered
 from toolstream_core.fixtures.extraction.files import bare_files, cassette_files, flow_files, write_all
 from toolstream_core.fixtures.read import BAD_STATUS
 from toolstream_core.model import Severity
-from toolstream_core.report.layout import counted
-from toolstream_core.report.paint import word
+from toolstream_core.report.layout import counted, word
 
 if TYPE_CHECKING:
     import argparse

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, NoReturn
 
 from toolstream_core.cli.output import printed_to
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.probing.asking import Asker
-from toolstream_core.probing.cases import CASES, Case
-from toolstream_core.probing.probe import probe
+from toolstream_core.probing.ask import Asker, key_of, target
+from toolstream_core.probing.probe import CASES, Case, probe
 from toolstream_core.probing.report import printed
-from toolstream_core.probing.target import key_of, target
 from toolstream_core.protocols.api import Tool
 from toolstream_core.protocols.registry import named
 from toolstream_core.redaction import Redaction, redacted_text
-from toolstream_core.report.paint import printable
+from toolstream_core.report.layout import printable
 from toolstream_core.sources.interaction import Interaction
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from toolstream_core.model import Json
-    from toolstream_core.probing.asking import Answer
+    from toolstream_core.probing.ask import Answer
     from toolstream_core.probing.probe import Probe
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from toolstream_core.report.judging import SavedVerdict
-    from toolstream_core.report.reported import ReportedAnswer
+    from toolstream_core.report.markdown import ReportedAnswer
 
 
 def run(args: argparse.Namespace) -> int:

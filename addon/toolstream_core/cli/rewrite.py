@@ -17,9 +17,8 @@ from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.redact import redacted
-from toolstream_core.report.layout import counted
-from toolstream_core.report.paint import printable, word
-from toolstream_core.report.summary import fault_line
+from toolstream_core.report.layout import counted, printable, word
+from toolstream_core.report.text import fault_line
 from toolstream_core.settings import Words, settings
 from toolstream_core.sources.demo import located
 from toolstream_core.sources.files import STDIN

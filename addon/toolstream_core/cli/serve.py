@@ -17,10 +17,10 @@ from toolstream_core.cli.commands import FLAGS
 from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.proxy.option_table import PROVIDER
-from toolstream_core.report.jsonl import may_append
+from toolstream_core.report.jsonform import may_append
 from toolstream_core.sources import demo
 from toolstream_core.sources.files import READABLE, STDIN
-from toolstream_core.synthetic.call_specs import PREFIX, parse_calls
+from toolstream_core.synthetic.answers import PREFIX, parse_calls
 from toolstream_core.testing import ProxySession, Setup
 from toolstream_core.testing.environment import PATHS
 

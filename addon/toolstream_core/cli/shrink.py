@@ -16,7 +16,7 @@ from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.defects.table import ROWS
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.fixtures.answers import turn_of
-from toolstream_core.report.paint import word
+from toolstream_core.report.layout import word
 from toolstream_core.shrinking.candidate import digest, events, size
 from toolstream_core.shrinking.law import Law, RecordCache, has_verdict, shows, verdicts, worst
 from toolstream_core.shrinking.search import Search, TriedCandidates, passes

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.engine.output import PassThrough
     from toolstream_core.engine.sink import Sink
-    from toolstream_core.faults.picker import Picker
+    from toolstream_core.faults.spec import Picker
     from toolstream_core.model import Change, Event, SkippedRun
     from toolstream_core.protocols.protocol import WireProtocol
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple, override
 
-from toolstream_core.faults.picker import Budget, Picker
-from toolstream_core.faults.spec import parse_fault
+from toolstream_core.faults.spec import Budget, Picker, parse_fault
 from toolstream_core.fixtures import Chunk, table_of
 from toolstream_core.fixtures.chunks import LINE_ENDS, line_ends_of
 from toolstream_core.model import ABSENT, Exchange

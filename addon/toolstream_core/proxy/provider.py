@@ -21,8 +21,7 @@ from toolstream_core.protocols.requests.asked import model_of
 from toolstream_core.proxy.flow_facts import note as note_chunks
 from toolstream_core.proxy.replay import note
 from toolstream_core.redaction import Redaction, TextMode, known_secrets, redacted_body
-from toolstream_core.synthetic.answers import MODEL, SyntheticProvider, final_text
-from toolstream_core.synthetic.call_specs import parse_calls
+from toolstream_core.synthetic.answers import MODEL, SyntheticProvider, final_text, parse_calls
 from toolstream_core.wire import aws_event_stream, json_access
 from toolstream_core.wire.form import CONTENT_TYPES, Form
 from toolstream_core.wire.frame import parse

@@ -17,8 +17,7 @@ from toolstream_core.engine.fast_path.skipper import Skipper
 from toolstream_core.engine.fast_path.template import TemplateReader
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
-from toolstream_core.faults.picker import Budget
-from toolstream_core.faults.spec import Fault
+from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.model import Change, Exchange, Runs
 from toolstream_core.report.layout import Label
 from toolstream_core.report.text import Lines
