@@ -149,7 +149,7 @@ class Rewriting(Sink):
         self._changed.add((self._answers, changed.event))
         if not self.diff:
             return
-        print(f"event {changed.event}  {changed.kind}: {', '.join(changed.rows)}", file=sys.stderr)
+        print(f"event {changed.event}  {changed.kind}: {', '.join(changed.names)}", file=sys.stderr)
         sides = (self._hide(side.decode("utf-8", "replace")) for side in (changed.before, changed.after))
         for sign, text in zip("-+", differing(*sides), strict=True):
             for line in filter(None, text.splitlines()):

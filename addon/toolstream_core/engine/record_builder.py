@@ -99,7 +99,7 @@ class RecordBuilder:
         self.changes.append(changed)
         if changed.kind != "fault":
             self._record.changed += 1
-            self._record.changes += [name for name in changed.rows if name not in self._record.changes]
+            self._record.changes += [name for name in changed.names if name not in self._record.changes]
         for sink in self._live:
             sink.changed(changed)
 

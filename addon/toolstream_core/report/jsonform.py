@@ -145,7 +145,9 @@ class JsonLines(Sink):
         audit = {
             "event": changed.event,
             "kind": changed.kind,
-            "rules": list(changed.rows),
+            "rules": list(changed.names),
+            "replaced": changed.replaced,
+            "sent": changed.sent,
             "before": self._hide(changed.before.decode("utf-8", "replace")),
             "after": self._hide(changed.after.decode("utf-8", "replace")),
         }

@@ -316,10 +316,10 @@ class Lines(Sink):
         self._write(f"{self._event(number)}{text}")
 
     def _change(self, changed: Change) -> str:
-        key = (changed.kind, changed.rows)
+        key = (changed.kind, changed.names)
         text = self._changes.get(key)
         if text is None:
-            text = self._changes[key] = f"{changed.kind}: {', '.join(changed.rows)}"
+            text = self._changes[key] = f"{changed.kind}: {', '.join(changed.names)}"
         return text
 
     def _finding(self, finding: Finding, begin: str) -> None:

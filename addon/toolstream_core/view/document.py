@@ -103,7 +103,7 @@ class ViewBuilder:
         assert record is not None
         theirs = as_received(response)
         alignment = None if theirs is None else Alignment(response, theirs)
-        made = response.object({} if alignment is None else alignment.received)
+        made = response.object({} if alignment is None else alignment.objects())
         made["verdict"] = _verdict(response, judged, alignment)
         if record.calls and response.protocol is not None:
             explanation = None if judged is None else judged.explained.explanation

@@ -136,8 +136,8 @@ def test_it_is_told_for_what_was_repaired(name: str) -> None:
     run = ran(dialect, calls).on
     made = run.repairs_row[-1]
     assert json.dumps(wanted[1])[1:-1].encode() in made.after
-    assert made.rows
-    assert set(made.rows) <= run.names
+    assert made.names
+    assert set(made.names) <= run.names
 
 
 def test_a_finish_that_said_otherwise_says_tool_calls() -> None:

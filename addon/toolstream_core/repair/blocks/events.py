@@ -78,7 +78,7 @@ class BlockEvents:
                 row, self._stream.now if row is PLACEHOLDER_ARGUMENTS else self._stream.number, why, call
             ):
                 wanted[ARGUMENTS], block.mended = more, True
-            elif truth.intended(block, call).stands:  # the text as it came, and what was withheld of it
+            elif isinstance(more, str) and isinstance(came, str) and more.endswith(came):  # and what was withheld
                 wanted[ARGUMENTS], block.text.free = more, True
             else:
                 more, block.text.free = came if isinstance(came, str) else "", True
@@ -105,7 +105,7 @@ class BlockEvents:
             goal = goal[: max(0, one.size - meaning.begin)] if known else begun
         if goal.startswith(begun):
             return goal[len(begun) :]
-        if begun.startswith(goal):
+        if begun.startswith(goal) and (goal or not begun or one.size < arguments.size):
             return ""
         if block.again is not None:  # it was left out, and says after all that the arguments begin anew
             self.send_again(block, block.again)

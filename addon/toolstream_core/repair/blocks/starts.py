@@ -85,7 +85,7 @@ class BlockStarts:
         call = block.call
         if call is None or not self._client.whole(block, call):
             return False
-        means = meaning(truth.intended(block, call, over=True).text)
+        means = meaning(truth.intended(block, call, over=True).text or "{}")
         twins = [one for one in self.message.twins(block) if one.call is not None and not one.text.free]
         return any(
             one.call is not None and self._client.whole(one, one.call) and meaning(one.text.text or "{}") == means
