@@ -13,7 +13,7 @@ from toolstream_core.protocols.gemini.reader import calls, unwrapped
 from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.repair.complete_faults import injectors
 from toolstream_core.repair.complete_form import CompleteCallForm, Entry
-from toolstream_core.repair.complete_stage import CompleteCallStage, IncompleteResponseStage
+from toolstream_core.repair.complete_stage import CompleteCallStage, incomplete_calls
 from toolstream_core.stages.inject import sse as sse_faults
 from toolstream_core.stages.inject.injector import Injector
 from toolstream_core.stages.repair.sse import SseRepairer
@@ -188,7 +188,7 @@ def _frames(event: Event, payloads: list[Json], writer: Any) -> list[Frame]:
 
 
 REPAIRS: Final = (SseRepairer, partial(CompleteCallStage, FORM))
-AT_END: Final = partial(IncompleteResponseStage, FORM)
+AT_END: Final = partial(incomplete_calls, FORM)
 INJECTORS: Final[dict[str, InjectorMaker]] = {
     "placeholder-arguments": PlaceholderArguments,
     "doubled-call": DoubledCall,

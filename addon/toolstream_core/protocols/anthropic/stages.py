@@ -1,28 +1,32 @@
-"""Anthropic Messages, as the difference needs it: its events and their fields."""
+"""Anthropic Messages: its events and their fields as a table, for repair, faults and shapes."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.identity import OFFSET_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
-from toolstream_core.defects.row import WARNING
+from toolstream_core.defects.row import ANTHROPIC, WARNING
+from toolstream_core.protocols.anthropic import shape
 from toolstream_core.protocols.anthropic.reader import kind_of
 from toolstream_core.protocols.anthropic.resolver import NOBODYS
 from toolstream_core.protocols.requests.tools import earlier_ids
-from toolstream_core.repair.blocks.form import BlockForm, IndexRows, Said, What
-from toolstream_core.repair.blocks.half_blocks import HalfBlockRepairer
+from toolstream_core.repair.blocks.faults import BlockCodec
+from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexRows
 from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.finish import FinishWords
+from toolstream_core.stages.inject import sse
+from toolstream_core.stages.inject.cause_injector import injectors
 from toolstream_core.stages.repair.identity import STRICT_ID
+from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
 from toolstream_core.stages.repair.sse import SseRepairer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from toolstream_core.model import Json
     from toolstream_core.repair.fields import Payload
-    from toolstream_core.stages.repair.repairer import Repairer
+    from toolstream_core.stages.inject.injector import InjectorMaker
+    from toolstream_core.stages.repair.repairer import RepairerMaker
     from toolstream_core.wire.frame import Frame
     from toolstream_core.wire.write import Writer
 
@@ -37,18 +41,18 @@ KINDS: Final = {
 _BLOCK, _INPUT = "content_block", {"type": "input_json_delta", "partial_json": ""}
 
 
-def read(frame: Frame) -> Said | None:
+def read(frame: Frame) -> BlockEvent | None:
     """What a frame is."""
     body = frame.json
     if not isinstance(body, dict):
         return None
     kind = kind_of(body, frame.name)
-    return Said(KINDS.get(kind, What.OTHER), kind, body)
+    return BlockEvent(KINDS.get(kind, What.OTHER), kind, body)
 
 
-def rewrite(writer: Writer, frame: Frame, said: Said, body: Payload, *, line: bool) -> Frame:
+def rewrite(writer: Writer, frame: Frame, event: BlockEvent, body: Payload, *, line: bool) -> Frame:
     """A frame with another body."""
-    return writer.rewrite(frame, {**body}, said.kind if line else None)
+    return writer.rewrite(frame, {**body}, event.kind if line else None)
 
 
 def make(writer: Writer, what: What, body: Payload, number: int, *, line: bool) -> Frame:
@@ -66,7 +70,7 @@ def text_block(index: Json, text: str) -> list[tuple[What, Payload]]:
     ]
 
 
-FORM: Final = BlockForm(
+PROTOCOL: Final = BlockProtocol(
     read=read,
     rewrite=rewrite,
     make=make,
@@ -78,7 +82,7 @@ FORM: Final = BlockForm(
             "name": (_BLOCK, "name"),
             "arguments": (_BLOCK, "input"),
         },
-        What.DELTA: {"index": ("index",), "arguments": ("delta", "partial_json"), "type": ("delta", "type")},
+        What.DELTA: {"index": ("index",), "arguments": ("delta", "partial_json"), "delta_type": ("delta", "type")},
         What.STOP: {"index": ("index",)},
         What.FINISH: {"reason": ("delta", "stop_reason"), "usage": ("usage",)},
     },
@@ -92,6 +96,7 @@ FORM: Final = BlockForm(
             "usage": {"output_tokens": 0},
         },
         What.END: {"type": "message_stop"},
+        What.ERROR: {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
     },
     text_block=text_block,
     usage={What.HEAD: {"input_tokens": 0, "output_tokens": 0}, What.FINISH: {"output_tokens": 0}},
@@ -121,5 +126,7 @@ FORM: Final = BlockForm(
     earlier_ids=earlier_ids,
     bare=frozenset({"type", "index", "amazon-bedrock-invocationMetrics"}),
 )
-REPAIRS: Final[tuple[Callable[[Any], Repairer], ...]] = (SseRepairer, partial(BlockDifference, form=FORM))
-AT_END: Final[type[Repairer]] = HalfBlockRepairer
+REPAIRS: Final[tuple[RepairerMaker, ...]] = (SseRepairer, partial(BlockDifference, protocol=PROTOCOL))
+AT_END: Final = partial(IncompleteCalls, stops=True)
+INJECTORS: Final[dict[str, InjectorMaker]] = {**injectors(ANTHROPIC, lambda: BlockCodec(PROTOCOL)), **sse.INJECTORS}
+SHAPES: Final = shape.SHAPES

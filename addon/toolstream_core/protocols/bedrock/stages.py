@@ -1,29 +1,32 @@
-"""Amazon Bedrock ConverseStream, as the difference needs it: its events and their fields."""
+"""Amazon Bedrock ConverseStream: its events and their fields as a table, for repair, faults and shapes."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, override
+from typing import TYPE_CHECKING, Final
 
+from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.finish import REPEATED_STOP
 from toolstream_core.defects.identity import MISSING_INDEX, ODD_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
-from toolstream_core.defects.row import WARNING
+from toolstream_core.defects.row import BEDROCK, WARNING
 from toolstream_core.protocols.bedrock import converse_event as converse
+from toolstream_core.protocols.bedrock import shape
 from toolstream_core.protocols.bedrock.converse_event import BLOCK_DELTA, BLOCK_START, BLOCK_STOP, INDEX
 from toolstream_core.protocols.bedrock.request import BedrockRequests
-from toolstream_core.repair.blocks.form import BlockForm, IndexRows, Said, What
-from toolstream_core.repair.blocks.half_blocks import HalfBlockRepairer
+from toolstream_core.repair.blocks.faults import BlockCodec
+from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexRows
 from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.finish import FinishWords
+from toolstream_core.stages.inject.cause_injector import injectors
 from toolstream_core.stages.repair.early_finish import EarlyFinishRepairer
 from toolstream_core.stages.repair.identity import STRICT_ID
+from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from toolstream_core.model import Event, Json
+    from toolstream_core.model import Json
     from toolstream_core.repair.fields import Payload
-    from toolstream_core.stages.repair.repairer import Repairer
+    from toolstream_core.stages.inject.injector import InjectorMaker
+    from toolstream_core.stages.repair.repairer import RepairerMaker
     from toolstream_core.wire.frame import Frame
     from toolstream_core.wire.write import Writer
 
@@ -35,21 +38,21 @@ KINDS: Final = {
     converse.STOP: What.FINISH,
     converse.METADATA: What.TAIL,
 }
-WORDS: Final = {what: kind for kind, what in KINDS.items()}
+WORDS: Final = {**{what: kind for kind, what in KINDS.items()}, What.ERROR: "serviceUnavailableException"}
 _TOOL: Final = ("start", "toolUse")
 
 
-def read(frame: Frame) -> Said | None:
+def read(frame: Frame) -> BlockEvent | None:
     """What a frame is."""
     event = converse.event_of(frame)
-    return None if event is None else Said(KINDS[event.kind], event.kind, event.body)
+    return None if event is None else BlockEvent(KINDS[event.kind], event.kind, event.body)
 
 
-def rewrite(writer: Writer, frame: Frame, said: Said, body: Payload, *, line: bool) -> Frame:
+def rewrite(writer: Writer, frame: Frame, event: BlockEvent, body: Payload, *, line: bool) -> Frame:
     """A frame with another body."""
-    del said, line
-    event = converse.event_of(frame)
-    return frame if event is None else writer.rewrite(frame, event.with_body(body))
+    del event, line
+    came = converse.event_of(frame)
+    return frame if came is None else writer.rewrite(frame, came.with_body(body))
 
 
 def make(writer: Writer, what: What, body: Payload, number: int, *, line: bool) -> Frame:
@@ -68,7 +71,7 @@ def text_block(index: Json, text: str) -> list[tuple[What, Payload]]:
     return [(What.DELTA, {INDEX: index, "delta": {"text": text}}), (What.STOP, {INDEX: index})]
 
 
-FORM: Final = BlockForm(
+PROTOCOL: Final = BlockProtocol(
     read=read,
     rewrite=rewrite,
     make=make,
@@ -84,12 +87,14 @@ FORM: Final = BlockForm(
         What.STOP: {"index": (INDEX,)},
         What.FINISH: {"reason": ("stopReason",)},
         What.TAIL: {"usage": ("usage",)},
+        What.OTHER: {"index": (INDEX,)},
     },
     start={},
     new={
         What.DELTA: {INDEX: 0, "delta": {"toolUse": {"input": ""}}},
         What.STOP: {INDEX: 0},
         What.FINISH: {"stopReason": "tool_use"},
+        What.ERROR: {"message": "Overloaded"},
     },
     text_block=text_block,
     usage={What.TAIL: {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}},
@@ -121,15 +126,8 @@ FORM: Final = BlockForm(
     earlier_ids=BedrockRequests().earlier_ids,
     bare=frozenset({INDEX, "p"}),
 )
-
-
-class ConverseHalfAnswerRepairer(HalfBlockRepairer):
-    """Lets text go on behind `messageStop` too: clients read on, for `metadata` follows it."""
-
-    @override
-    def is_read_last(self, event: Event) -> bool:
-        return False
-
-
-REPAIRS: Final[tuple[Callable[[Any], Repairer], ...]] = (EarlyFinishRepairer, partial(BlockDifference, form=FORM))
-AT_END: Final[type[Repairer]] = ConverseHalfAnswerRepairer
+REPAIRS: Final[tuple[RepairerMaker, ...]] = (EarlyFinishRepairer, partial(BlockDifference, protocol=PROTOCOL))
+AT_END: Final = partial(IncompleteCalls, stops=True, is_last=lambda event: False)  # noqa: ARG005
+"""Clients read on after `messageStop`: `metadata` follows it."""
+INJECTORS: Final[dict[str, InjectorMaker]] = injectors(BEDROCK, lambda: BlockCodec(PROTOCOL))
+SHAPES: Final = shape.SHAPES
