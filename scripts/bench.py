@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import mitmproxy.version
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "addon")]
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / name) for name in ("addon", "")]
 
 from benchlib import capturing, endurance, latency, odd, paced, provided, sockets, throughput  # noqa: E402 - the checkout's own addon is measured
 from benchlib.results import Results  # noqa: E402

@@ -20,9 +20,9 @@ sys.path[:0] = [str(ROOT), str(ROOT / "addon"), str(ROOT / "scripts")]
 from generated import write_or_check  # noqa: E402
 from tests.laws.healthy import streams  # noqa: E402
 from toolstream_core.clients.deviations import BY_THE_LETTER, ROWS, projects  # noqa: E402
+from toolstream_core.clients.fit import concerning  # noqa: E402
 from toolstream_core.clients.model import AXES, STANDARD  # noqa: E402
 from toolstream_core.clients.received import Answer, Received, rewritten  # noqa: E402
-from toolstream_core.clients.space import concerning  # noqa: E402
 from toolstream_core.settings import Words, settings  # noqa: E402
 
 if TYPE_CHECKING:

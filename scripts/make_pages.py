@@ -26,7 +26,7 @@ sys.path[:0] = [str(ROOT / "addon"), str(ROOT / "scripts")]
 
 from generated import write_or_check  # noqa: E402
 from recording import plain, svg  # noqa: E402
-from toolstream_core.checking import table  # noqa: E402
+from toolstream_core.checking import report  # noqa: E402
 from toolstream_core.defects.table import ROWS  # noqa: E402
 from toolstream_core.faults.clients import CLIENTS  # noqa: E402
 from toolstream_core.faults.presets import PRESETS  # noqa: E402
@@ -91,7 +91,7 @@ def check() -> str:
     words = ["--case", CASES, "--", *AGENT.split()]
     done = _toolstream("check", "--format", "json", *words)
     called = next(line for line in done.stderr.splitlines() if ": calls " in line)
-    shown = [*textwrap.wrap(called, COLUMNS, subsequent_indent="  "), *table.lines(json.loads(done.stdout), COLUMNS)]
+    shown = [*textwrap.wrap(called, COLUMNS, subsequent_indent="  "), *report.lines(json.loads(done.stdout), COLUMNS)]
     return "\n".join([f"$ toolstream check {' '.join(words)}", *map(_temporary, shown)])
 
 

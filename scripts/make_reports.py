@@ -26,7 +26,7 @@ from tests.e2e.clients.streams import saved  # noqa: E402
 from toolstream_core.clients.received import Answer, Received  # noqa: E402
 from toolstream_core.clients.stepping import reads  # noqa: E402
 from toolstream_core.model import Exchange  # noqa: E402
-from toolstream_core.report.explaining import Explaining  # noqa: E402
+from toolstream_core.report.judging import Explaining  # noqa: E402
 from toolstream_core.report.verdict import as_flags  # noqa: E402
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ DONE, FAILED, USAGE = 0, 1, 2
 """Exit codes."""
 EPILOG = """\
 Everything that is installed, and every stream, is kept below ${XDG_CACHE_HOME:-~/.cache}/toolstream/clients. What was
-measured of a client is a file of scripts/matrixlib/measured; docs/clients.md is written anew from all of them, so
+measured of a client is a row of tests/clients/measured.jsonl; docs/clients.md is written anew from all of them, so
 clients may be run one after the other, and on other machines. The cases that the results of tools decide on are run
 again: raw, with repair, and with whole calls too.
 Examples:

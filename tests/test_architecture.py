@@ -20,7 +20,7 @@ CORE = ROOT / "addon" / "toolstream_core"
 
 # Who may import whom: a name reaches what stands to its left, and nothing beside it but where the names are in order.
 LAYERS = (
-    "packaged, suggest, version, wire, redact, redaction ← model ← calls ← defects ← stages ←"
+    "errors, packaged, suggest, version, wire, redact, redaction ← model ← calls ← defects ← stages ←"
     " repair ← protocols ← faults ← transit, sources, sockets, synthetic, verdict ← settings ← engine ← clients ←"
     " delivery, state_file ← shrinking ← report ← view ← probing ← fixtures ← proxy ← script, testing, agents ←"
     " checking ← cli, pytest_plugin"

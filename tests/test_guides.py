@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.calls import patterns
 from toolstream_core.engine.session import read_body
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
 ROOT = Path(__file__).resolve().parents[1]
 GUIDES = sorted((ROOT / "docs").glob("adding-*.md"))
 DEFECT = (ROOT / "docs" / "adding-a-defect.md").read_text(encoding="utf-8")
+
+
+SAMPLES = {"Example", "read_fileread_file"}
+"""Words that are no names."""
+
+
+def words(texts: Iterable[str]) -> Iterator[str]:
+    """Everything in these texts that could be a name."""
+    return (word for text in texts for word in re.findall(r"[A-Za-z_]\w+", text))
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -27,6 +40,16 @@ def test_every_path_is_there(guide: Path) -> None:
     named = re.findall(r"(?:`|python )((?:addon|tests|scripts|docs)/[\w./-]+)", guide.read_text(encoding="utf-8"))
     assert named
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.name)
+def test_every_name_is_there(guide: Path) -> None:
+    """Each class, function and constant in prose and in code is a word of the source."""
+    page = guide.read_text(encoding="utf-8")
+    spans = [span for span in re.findall(r"`([^`\n]+)`", page) if not re.search(r"/|\.\w+$", span)]
+    known = set(words(path.read_text(encoding="utf-8") for path in (ROOT / "addon").rglob("*.py")))
+    named = set(words([*spans, *blocks(page, "python")]))
+    assert sorted(named - known - SAMPLES) == []
 
 
 def test_the_row_is_the_one_in_the_table() -> None:

@@ -6,9 +6,10 @@ import pytest
 
 from tests.tables import INJECTORS
 from toolstream_core.defects.table import ROWS
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.presets import PRESETS
-from toolstream_core.settings import NOTHING, SAFE, SettingsError, Words, settings, shape_names
+from toolstream_core.settings import NOTHING, SAFE, Words, settings, shape_names
 
 
 def test_nothing_asked_nothing_done() -> None:
@@ -66,7 +67,7 @@ def test_several_faults_in_one_text(text: str, specs: list[str]) -> None:
 )
 def test_what_is_wrong_says_what_would_be_right(words: Words, right: str) -> None:
     """In the same sentence."""
-    with pytest.raises(SettingsError, match=right):
+    with pytest.raises(ToolstreamError, match=right):
         settings(words)
 
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.defects.table import UnknownDefectError, repairs
+from toolstream_core.defects.table import repairs
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.faults.clients import CLIENTS
-from toolstream_core.faults.picker import Budget
 from toolstream_core.faults.presets import PRESETS
-from toolstream_core.faults.spec import Fault, FaultError, parse_fault
+from toolstream_core.faults.spec import Budget, Fault, parse_fault
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.suggest import unknown
 from toolstream_core.transit import TRANSIT, TransitFault, transit_of
-from toolstream_core.transit.rows import TransitError, keys_of
+from toolstream_core.transit.rows import keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -64,10 +64,6 @@ def protocols_of(fault: str) -> tuple[str, ...]:
     )
 
 
-class SettingsError(ValueError):
-    """Words that mean nothing; the message says which do."""
-
-
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What is to be done to streams that pass."""
@@ -104,7 +100,7 @@ class Words:
 
 
 def settings(words: Words) -> Settings:
-    """What `words` ask for. Raises `SettingsError`."""
+    """What `words` ask for. Raises `ToolstreamError`."""
     asked = list(_split(words.repair))
     shapes: list[str] = []
     for word in _split(words.shape):
@@ -115,11 +111,8 @@ def settings(words: Words) -> Settings:
         elif word in shape_names() or word == DESTREAM:
             shapes.append(word)
         else:
-            raise SettingsError(unknown("shape", word, known_shapes()))
-    try:
-        codes = frozenset(row.code for row in repairs(asked))
-    except UnknownDefectError as error:
-        raise SettingsError(str(error)) from error
+            raise ToolstreamError(unknown("shape", word, known_shapes()))
+    codes = frozenset(row.code for row in repairs(asked))
     transit = [_fault(text) for text in faults_of(words.fault)]
     return Settings(
         codes,
@@ -134,7 +127,7 @@ def settings(words: Words) -> Settings:
 def faults_of(texts: Iterable[str]) -> Iterable[str]:
     """The specifications in texts that may hold several: behind a comma comes another fault, or a pair of this one.
 
-    What has an equals sign before any colon is a pair; all else is a fault. Raises `SettingsError`.
+    What has an equals sign before any colon is a pair; all else is a fault. Raises `ToolstreamError`.
     """
     for text in texts:
         specs: list[str] = []
@@ -144,23 +137,20 @@ def faults_of(texts: Iterable[str]) -> Iterable[str]:
             elif ":" in specs[-1]:
                 specs[-1] += f",{part}"
             else:
-                raise SettingsError(f"{text!r}: put {part!r} after a colon, as in {specs[-1]}:{part}")
+                raise ToolstreamError(f"{text!r}: put {part!r} after a colon, as in {specs[-1]}:{part}")
         yield from specs
 
 
 def _fault(text: str) -> tuple[TransitFault | None, Fault, Budget]:
-    try:
-        fault = parse_fault(text, fault_names(), keys_of)
-        return transit_of(fault.name, dict(fault.own)), fault, Budget(fault.times)
-    except (FaultError, TransitError) as error:
-        raise SettingsError(str(error)) from error
+    fault = parse_fault(text, fault_names(), keys_of)
+    return transit_of(fault.name, dict(fault.own)), fault, Budget(fault.times)
 
 
 def _client(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     for row in CLIENTS:
         if row.name == name:
             return row.shapes, row.repairs
-    raise SettingsError(unknown("client", f"{FOR}{name}", [f"{FOR}{row.name}" for row in CLIENTS]))
+    raise ToolstreamError(unknown("client", f"{FOR}{name}", [f"{FOR}{row.name}" for row in CLIENTS]))
 
 
 def _split(words: Iterable[str]) -> Iterable[str]:

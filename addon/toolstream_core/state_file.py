@@ -7,13 +7,11 @@ import os
 from threading import Lock
 from typing import IO, TYPE_CHECKING
 
+from toolstream_core.errors import ToolstreamError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-
-
-class StateError(ValueError):
-    """A file that a run cannot go on from; the message says why."""
 
 
 class StateFile:
@@ -23,7 +21,7 @@ class StateFile:
         """Go on from the file at `path`, or begin one, for its owner's eyes.
 
         `about` has to be the same in both runs of `command`; `parts` says for people what that is. Raises
-        `StateError` for the file of another run, `OSError`.
+        `ToolstreamError` for the file of another run, `OSError`.
         """
         header = json.dumps({command: 1, **about})
         self.lines: list[str] = []
@@ -57,7 +55,7 @@ def _read(path: Path, header: str, command: str, parts: str) -> list[str]:
     except ValueError:
         found = None
     if not isinstance(found, dict) or command not in found:
-        raise StateError(f"{path} is not a state file of `{command}`; name another file")
+        raise ToolstreamError(f"{path} is not a state file of `{command}`; name another file")
     if found != json.loads(header):
-        raise StateError(f"{path} belongs to another {parts} or version; name another file or remove it")
+        raise ToolstreamError(f"{path} belongs to another {parts} or version; name another file or remove it")
     return lines

@@ -13,7 +13,7 @@ from mitmproxy import connection, http
 from mitmproxy.io import FlowWriter
 
 from benchlib.streams import Kind, Load, as_chunk
-from toolstream_core.cli.launch import Mitmdump
+from tests.e2e.harness.mitmdump import Mitmdump
 from toolstream_core.packaged import addon_script
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchlib import client, upstream
-from toolstream_core.cli.launch import Mitmdump
+from tests.e2e.harness.mitmdump import Mitmdump
 from toolstream_core.packaged import addon_script
 
 if TYPE_CHECKING:

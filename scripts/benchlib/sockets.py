@@ -14,7 +14,7 @@ from websockets.sync.client import connect
 
 from benchlib.results import ratio
 from benchlib.usage import processor_seconds, resident
-from toolstream_core.cli.launch import Mitmdump
+from tests.e2e.harness.mitmdump import Mitmdump
 from toolstream_core.packaged import addon_script
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from matrixlib.half_calls import BY_RESULTS, NOT_JUDGED, PASSED, REJECTED, RIGHT, UNKNOWN, wrong
 from toolstream_core.checking.grading import Reason
-from toolstream_core.checking.helping import SAFE, injected
+from toolstream_core.checking.runner import SAFE, injected
 from toolstream_core.defects.table import ROWS
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from matrixlib.clients import MatrixClient
 
-MEASURED: Final = Path(__file__).resolve().parents[2] / "tests" / "clients" / "measured"
-"""A file for each client: cells that were right need no line of their own."""
+MEASURED: Final = Path(__file__).resolve().parents[2] / "tests" / "clients" / "measured.jsonl"
+"""A row for each client, without the cells that were right."""
 COUNTS: Final = ("ok", "not-strict", "call-rejected", "failed", "unknown", "harness-failure", "skipped")
 """Grades that are counted."""
 
@@ -123,35 +123,38 @@ def _not_understood(cases: list[dict[str, Any]]) -> str | None:
     return f"the healthy answer was not understood: {told}"
 
 
-def read_record(name: str, folder: Path = MEASURED) -> Record | None:
+def read_record(name: str, file: Path = MEASURED) -> Record | None:
     """The record of a client; `None` where there is none."""
-    try:
-        read = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    read = _rows(file).get(name)
+    if read is None:
         return None
     cells = tuple(Cell(name, **one) for one in read.pop("cells"))
-    half = tuple(HalfCell(**one) for one in read.pop("half_cells", ()))
-    told = read.pop("half_calls", None)
+    half = tuple(HalfCell(**one) for one in read.pop("half_cells"))
+    told = read.pop("half_calls")
     run = None if told is None else HalfCallRun(**{**told, "commits": tuple(told["commits"])})
     lists = {key: tuple(read[key]) for key in ("commits", "commands")}
     return Record(**{**read, **lists}, cells=cells, half_calls=run, half_cells=half)
 
 
-def write_record(name: str, record: Record, folder: Path = MEASURED) -> None:
-    """Keep a record, one line a cell. One that says why nothing was run does not take the place of a measurement."""
-    if record.not_run is not None and (kept := read_record(name, folder)) and kept.version == record.version:
+def write_record(name: str, record: Record, file: Path = MEASURED) -> None:
+    """Keep a record. One that says why nothing was run does not take the place of a measurement."""
+    if record.not_run is not None and (kept := read_record(name, file)) and kept.version == record.version:
         return
-    fields = asdict(replace(record, half_cells=(), cells=()))
-    del fields["half_cells"], fields["cells"]
-    head = json.dumps(fields, indent=1, ensure_ascii=False).removesuffix("\n}")
-    cells = _lines({"case": one.case, "raw": one.raw, "safe": one.safe} for one in record.cells)
-    half = _lines(one._asdict() for one in record.half_cells)
-    folder.mkdir(exist_ok=True)
-    text = f'{head},\n "half_cells": {half},\n "cells": {cells}\n}}\n'
-    (folder / f"{name}.json").write_text(text, encoding="utf-8")
+    row = asdict(record) | {
+        "half_cells": [one._asdict() for one in record.half_cells],
+        "cells": [{"case": one.case, "raw": one.raw, "safe": one.safe} for one in record.cells],
+    }
+    rows = sorted({**_rows(file), name: row}.items())
+    lines = (json.dumps({"client": client, **of}, ensure_ascii=False) for client, of in rows)
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def _lines(cells: Iterable[dict[str, str | None]]) -> str:
-    """A JSON array with one line a cell."""
-    lines = ",\n".join(f"  {json.dumps(cell, ensure_ascii=False)}" for cell in cells)
-    return f"[\n{lines}\n ]" if lines else "[]"
+def measured_names(file: Path = MEASURED) -> Iterable[str]:
+    """The clients that have a record."""
+    return _rows(file).keys()
+
+
+def _rows(file: Path) -> dict[str, dict[str, Any]]:
+    """What is kept of each client, by its name."""
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else ()
+    return {row.pop("client"): row for row in map(json.loads, lines)}

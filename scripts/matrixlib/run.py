@@ -24,7 +24,7 @@ HOW: Final[dict[str, tuple[str, ...]]] = {"raw": (), "safe": ("--repair", "safe"
 """The two runs of every client, and what `toolstream check` is told beside."""
 HALF_CALLS: Final = {**HOW, "whole_calls": ("--repair", "safe", "--shape", "whole-calls")}
 """The three runs of the cases that the results of tools decide on."""
-WRITTEN: Final = ("docs/clients.md", "tests/clients/measured")
+WRITTEN: Final = ("docs/clients.md", "tests/clients/measured.jsonl")
 """What the measurement writes into the repository."""
 _USAGE: Final = 2
 

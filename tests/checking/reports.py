@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolstream_core.checking.case import Case, Kind
-from toolstream_core.checking.document import case_object, client_object, document
-from toolstream_core.checking.grading import Grade, Reason, Result
-from toolstream_core.checking.plan import Plan
-from toolstream_core.checking.run import Client, Run
-from toolstream_core.checking.skip import Skip
+from toolstream_core.checking.cases import Case, Kind, Plan
+from toolstream_core.checking.client import Client, Run
+from toolstream_core.checking.grading import Grade, Reason, Result, Skip
+from toolstream_core.checking.report import case_object, client_object, document
 
 HOSTILE = "]]> </failure> <b>|`x`|</b> 100% a:b,c \x00\ud800 \n::error::x"
 CLIENT = Client(name="agent|<b>", command=("python", "agent.py"))

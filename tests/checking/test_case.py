@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolstream_core.checking.case import Case, Kind, Selection, SelectionError
-from toolstream_core.checking.cases import all_cases, healthy, two_calls
+from toolstream_core.checking.cases import Case, Kind, Selection, all_cases, healthy, two_calls
+from toolstream_core.errors import ToolstreamError
 
 EMPTY_ID = Case(protocol="openai-chat", kind=Kind.FAULT, name="empty-id", title="t", code="TS102", groups=("identity",))
 
@@ -45,5 +45,5 @@ def test_words_choose_cases(words: tuple[str, ...], takes: bool) -> None:
 def test_a_word_without_a_case_is_refused() -> None:
     """It would be a run of nothing."""
     Selection(("empty-id", "-transit", "*/healthy", "cut")).check(all_cases())
-    with pytest.raises(SelectionError, match="unknown case 'emty-id'; did you mean empty-id"):
+    with pytest.raises(ToolstreamError, match="unknown case 'emty-id'; did you mean empty-id"):
         Selection(("emty-id",)).check(all_cases())

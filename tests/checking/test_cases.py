@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.checking.case import Kind, Transport
-from toolstream_core.checking.cases import TRANSIT_VARIANTS, all_cases, cases_of
+from toolstream_core.checking.cases import TRANSIT_VARIANTS, Kind, Transport, all_cases, cases_of
 from toolstream_core.defects.table import ROWS
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.model import Severity

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from tests.checking.reports import case
-from toolstream_core.checking.document import case_object
+from toolstream_core.checking.client import Client, Run
 from toolstream_core.checking.grading import Grade, Result
-from toolstream_core.checking.run import Client, Run
+from toolstream_core.checking.report import case_object
 
 SECRET = "aB3dE6fG9hI2jK5lM8"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolstream_core.checking.document import VERSION, current
 from toolstream_core.checking.grading import Reason
+from toolstream_core.checking.report import VERSION, current
 from toolstream_core.verdict.outcome import RENAMED
 
 

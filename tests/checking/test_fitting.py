@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from toolstream_core.checking.case import Transport
-from toolstream_core.checking.cases import cases_of
+from toolstream_core.checking.cases import Transport, cases_of
 from toolstream_core.checking.fitting import AskedRequest, Fitting
 from toolstream_core.protocols.api import Question, Tool
 from toolstream_core.protocols.registry import PROTOCOLS, named
-from toolstream_core.synthetic.call_specs import parse_calls
+from toolstream_core.synthetic.answers import parse_calls
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.checking.case import Case
+    from toolstream_core.checking.cases import Case
     from toolstream_core.protocols.protocol import WireProtocol
 
 CITY = {

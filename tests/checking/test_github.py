@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.checking.reports import report
-from toolstream_core.checking.github import summary, workflow_commands
+from toolstream_core.checking.report import summary, workflow_commands
 
 
 def test_annotations() -> None:

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT
-from toolstream_core.checking.case import Case, Kind
-from toolstream_core.checking.cases import healthy
+from toolstream_core.checking.cases import Case, Kind, healthy
+from toolstream_core.checking.client import Run
 from toolstream_core.checking.grading import REASONS, Grade, Reason, Result, graded, rank
-from toolstream_core.checking.run import Run
 from toolstream_core.testing.exchanges import Exchange, exchange_of
 from toolstream_core.verdict import Outcome
 from toolstream_core.verdict.evidence import KnownResult

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from toolstream_core.checking.case import Case, Kind
-from toolstream_core.checking.helping import candidates
+from toolstream_core.checking.cases import Case, Kind
+from toolstream_core.checking.runner import candidates
 
 
 def case(kind: str, name: str) -> Case:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree import ElementTree as ET
 
 from tests.checking.reports import report
-from toolstream_core.checking.junit import junit
+from toolstream_core.checking.report import junit
 
 
 def test_the_document() -> None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.checking.matrix import MatrixError, clients_of
-from toolstream_core.checking.run import Client
+from toolstream_core.checking.client import Client, clients_of
+from toolstream_core.errors import ToolstreamError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,5 +45,5 @@ def test_a_wrong_file_is_told_with_what_is_right(tmp_path: Path, text: str, righ
     """Before anything is run."""
     path = tmp_path / "clients.toml"
     path.write_text(text)
-    with pytest.raises(MatrixError, match=right):
+    with pytest.raises(ToolstreamError, match=right):
         clients_of(path, USUAL)

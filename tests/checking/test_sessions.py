@@ -11,7 +11,7 @@ import pytest
 from tests.browser.sessions import SESSIONS
 from tests.conftest import ROOT
 from toolstream_core.checking import sessions
-from toolstream_core.checking.run import Client, Seat
+from toolstream_core.checking.client import Client, Seat
 from toolstream_core.checking.sessions import Sessions, flow_files
 from toolstream_core.fixtures.answers import flow_bytes
 from toolstream_core.testing import Setup

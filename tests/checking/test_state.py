@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.checking.state import CheckState
-from toolstream_core.state_file import StateError
+from toolstream_core.checking.runner import CheckState
+from toolstream_core.errors import ToolstreamError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,10 +47,10 @@ def test_another_check_is_refused(tmp_path: Path) -> None:
     """And so is any other file."""
     path = tmp_path / "state"
     CheckState.open(path, ABOUT).__exit__()
-    with pytest.raises(StateError, match="belongs to another command"):
+    with pytest.raises(ToolstreamError, match="belongs to another command"):
         CheckState.open(path, {**ABOUT, "calls": ()})
     path.write_text("hello\n")
-    with pytest.raises(StateError, match="is not a state file of"):
+    with pytest.raises(ToolstreamError, match="is not a state file of"):
         CheckState.open(path, ABOUT)
 
 

@@ -7,12 +7,10 @@ import itertools
 import pytest
 
 from tests.checking.reports import CLIENT, report
-from toolstream_core.checking.case import Case, Kind
-from toolstream_core.checking.document import case_object, client_object
+from toolstream_core.checking.cases import Case, Kind, Plan
+from toolstream_core.checking.client import Run
 from toolstream_core.checking.grading import Grade, Reason, Result
-from toolstream_core.checking.plan import Plan
-from toolstream_core.checking.run import Run
-from toolstream_core.checking.table import comparison, lines
+from toolstream_core.checking.report import case_object, client_object, comparison, lines
 
 
 def test_the_worst_comes_first() -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.checking.workdir import Workdir, WorkdirError
+from toolstream_core.checking.workdir import Workdir
+from toolstream_core.errors import ToolstreamError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,5 +74,5 @@ def test_a_large_directory_is_refused(root: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("toolstream_core.checking.workdir.MAX_BYTES", 900)
     assert "a.txt" in Workdir.of(root).files
     (root / "large").write_bytes(b"x" * 1000)
-    with pytest.raises(WorkdirError, match="at most"):
+    with pytest.raises(ToolstreamError, match="at most"):
         Workdir.of(root)

@@ -18,8 +18,7 @@ import jsonschema
 import pytest
 
 from toolstream_core.checking.cases import all_cases
-from toolstream_core.checking.matrix import clients_of
-from toolstream_core.checking.run import Client
+from toolstream_core.checking.client import Client, clients_of
 from toolstream_core.cli.main import main, parsed
 from toolstream_core.defects.table import ROWS
 

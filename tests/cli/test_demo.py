@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.conftest import ROOT
-from toolstream_core.cli import demo, demo_clients
+from toolstream_core.cli import demo
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,7 @@ def test_demo(tmp_path: Path) -> None:
         timeout=120,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    acts = done.stdout.split("$ mitmdump ")[1:]
+    acts = done.stdout.split("$ toolstream serve ")[1:]
     assert [act.count("the client runs ") for act in acts] == [3, 1, 1, 1, 1]
     assert [act.count("but the provider sent ") for act in acts] == [0, 1, 0, 1, 0]
     assert re.search(r'id="" +name=absent +index=0', acts[0])
@@ -50,8 +50,8 @@ def test_demo(tmp_path: Path) -> None:
 
 def test_a_client_that_misunderstands(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """It is named, and the demo fails."""
-    scene = demo.Scene("By id", demo.EMPTY_ID, demo_clients.BY_ID)
-    monkeypatch.setattr(demo, "ACTS", [demo.Act({}, [scene])])
+    scene = demo.Scene("By id", demo.EMPTY_ID, demo.BY_ID_CLIENT)
+    monkeypatch.setattr(demo, "ACTS", [demo.Act("demo:", [scene])])
     assert demo.run(argparse.Namespace()) == 1
     assert "failed: By id" in capsys.readouterr().out
 
@@ -65,7 +65,7 @@ EVENTS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("client", [demo_clients.CHAT, demo_clients.BY_ID])
-def test_a_client_reads_a_healthy_stream(client: demo_clients.Client) -> None:
+@pytest.mark.parametrize("client", [demo.CHAT_CLIENT, demo.BY_ID_CLIENT])
+def test_a_client_reads_a_healthy_stream(client: demo.Client) -> None:
     """The bug of the second shows with ids that are there and empty alone."""
-    assert client.read(EVENTS) == [demo_clients.Call("a", "f", "{}"), demo_clients.Call("b", "g", "{}")]
+    assert client.read(EVENTS) == [demo.Call("a", "f", "{}"), demo.Call("b", "g", "{}")]

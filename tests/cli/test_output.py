@@ -14,9 +14,9 @@ from mitmproxy.exceptions import OptionsError
 from tests.conftest import ROOT
 from tests.laws.healthy import streams
 from toolstream_core.cli.check import Reports
-from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.main import main
 from toolstream_core.cli.output import Output, check_outputs
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.fixtures import load
 from toolstream_core.proxy.report import jsonl_outlet
 
@@ -47,9 +47,9 @@ def test_the_folder_of_a_file_has_to_exist() -> None:
     """Also the current folder, which is not named; not where the command makes it."""
     check_outputs([Output(Path("a")), Output(Path("d/a"))])
     check_outputs([Output(Path("no/a"))], makes_folders=True)
-    with pytest.raises(UsageError, match=r"^--x: there is no folder .*/no$"):
+    with pytest.raises(ToolstreamError, match=r"^--x: there is no folder .*/no$"):
         check_outputs([Output(Path("no/a"), "--x")])
-    with pytest.raises(UsageError, match="d is a folder; give a file"):
+    with pytest.raises(ToolstreamError, match="d is a folder; give a file"):
         check_outputs([Output(Path("d"))])
 
 
@@ -266,7 +266,7 @@ def test_check_overwrites_its_own_reports_alone(option: str) -> None:
     written(option).write({**REPORT, "seconds": 9})
     assert path.read_bytes() != before
     for other in {"-o", "--junit", "--html"} - {option}:
-        with pytest.raises(UsageError, match=f"^{other}: report exists already; add --force"):
+        with pytest.raises(ToolstreamError, match=f"^{other}: report exists already; add --force"):
             written(other)
 
 

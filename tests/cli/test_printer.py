@@ -7,7 +7,7 @@ import pytest
 from toolstream_core.cli.inspect import JsonPrinter, TextPrinter
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange
-from toolstream_core.report.paint import colour
+from toolstream_core.report.layout import colour
 
 CALL = (
     b'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f",'

@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from toolstream_core.cli.main import main
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.fixtures import load
-from toolstream_core.probing.asking import Asker
-from toolstream_core.probing.cases import CASES, Case
-from toolstream_core.probing.probe import probe
-from toolstream_core.probing.target import PROTOCOLS, TargetError, key_of, target
-from toolstream_core.probing.verdicts import resolved, verdict
+from toolstream_core.probing.ask import PROTOCOLS, Asker, key_of, target
+from toolstream_core.probing.probe import CASES, Case, probe, resolved, verdict
 from toolstream_core.protocols.api import Question
 from toolstream_core.protocols.registry import named
 from toolstream_core.testing import ProxySession, Setup
@@ -296,11 +294,11 @@ def test_what_cannot_be_asked_is_told(words: list[str], said: str, capsys: pytes
 
 def test_a_model_is_needed_and_our_own_variable_comes_first() -> None:
     """The usual variable is for who has no other."""
-    with pytest.raises(TargetError, match="--model"):
+    with pytest.raises(ToolstreamError, match="--model"):
         target("https://api.openai.com/v1", None, None)
     asked = target("https://api.openai.com/v1", None, "m")
     assert key_of(asked, {"OPENAI_API_KEY": "usual", "TOOLSTREAM_PROBE_KEY": "own"}) == "own"
     assert key_of(asked, {"OPENAI_API_KEY": "usual"}) == "usual"
     assert key_of(asked, {}) is None
-    with pytest.raises(TargetError, match="an HTTP header cannot contain"):
+    with pytest.raises(ToolstreamError, match="an HTTP header cannot contain"):
         key_of(asked, {"OPENAI_API_KEY": "a\nb"})

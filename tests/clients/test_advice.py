@@ -14,15 +14,15 @@ from tests.laws.healthy import streams
 from toolstream_core.clients import advice
 from toolstream_core.clients.advice import Advice, Answer, advise, tried_repairs
 from toolstream_core.clients.explanation import Explainer
+from toolstream_core.clients.fit import KEYS
 from toolstream_core.clients.model import STANDARD, Adding, Arguments, Id, Invalid, Kept, Key, Name
 from toolstream_core.clients.received import Received, rewritten
-from toolstream_core.clients.space import KEYS
 from toolstream_core.clients.stepping import reads
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.requests.conversation import EchoedCall
-from toolstream_core.report.explaining import Explaining
+from toolstream_core.report.judging import Explaining
 from toolstream_core.settings import Words, settings
 
 TOOLS = [
@@ -166,7 +166,7 @@ def test_a_repair_that_helps_one_of_them_alone_is_not_advised() -> None:
     late = answer(header, more('{"x":', id="call_a"), more("1}"))
     changed, every = STANDARD.having([Key.CHANGED_ID]), STANDARD.having([Key.INDEX_AND_ID, Id.OWN])
     assert advise(changed, late) == [Advice(repair="late-id")]
-    assert advise(changed, late, [every]) == [Advice("safe", "whole-calls")]
+    assert advise(changed, late, [every]) == [Advice(shape="whole-calls")]
 
 
 def test_calls_of_the_final_message_are_streamed_for_a_client_that_reads_deltas_alone() -> None:

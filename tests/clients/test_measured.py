@@ -8,9 +8,8 @@ import pytest
 
 from tests.clients.test_explanation import conversations, recorded
 from tests.conftest import needs_shared
-from toolstream_core.clients.deviations import PROJECTS
+from toolstream_core.clients.deviations import MEASURED, PROJECTS, MeasuredClient, measured_in
 from toolstream_core.clients.fit import gives
-from toolstream_core.clients.measured import MEASURED, MeasuredClient, measured_in
 from toolstream_core.clients.received import Received
 from toolstream_core.protocols.registry import PROTOCOLS
 

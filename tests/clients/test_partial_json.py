@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolstream_core.clients.partial_json import MAX_TEXT, completed, head, listed, shortened
+from toolstream_core.clients.outcome import MAX_TEXT, completed, head, listed, shortened
 
 
 @pytest.mark.parametrize(

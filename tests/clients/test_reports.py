@@ -17,8 +17,8 @@ from toolstream_core.clients.received import Answer, Received, rewritten
 from toolstream_core.clients.stepping import reads
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.registry import claiming
-from toolstream_core.report.explaining import Explaining
-from toolstream_core.report.summary import help_with
+from toolstream_core.report.judging import Explaining
+from toolstream_core.report.text import help_with
 from toolstream_core.settings import Words, settings
 
 if TYPE_CHECKING:

@@ -14,13 +14,12 @@ from tests.clients.streams import CHAT, chat, entry, received
 from tests.laws.driven import injected
 from tests.laws.healthy import streams
 from toolstream_core.clients.entries import EntryReader, ReceivedEvent, shortened
+from toolstream_core.clients.explanation import parting
 from toolstream_core.clients.fields import arguments_of, id_of, name_of
 from toolstream_core.clients.grouping import Grouping, grouped
-from toolstream_core.clients.intended import ResolvedEvent, intended
 from toolstream_core.clients.model import AXES, STANDARD, Adding, Arguments, Entries, Kept, Key, Name, Source
 from toolstream_core.clients.outcome import kept, kept_arguments
-from toolstream_core.clients.parting import parting
-from toolstream_core.clients.stepping import Change, Stepper, What, traces
+from toolstream_core.clients.stepping import Change, ResolvedEvent, Stepper, What, intended, traces
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.clients.entries import Entry
+    from toolstream_core.clients.grouping import Group
     from toolstream_core.clients.model import ClientModel, Deviation
-    from toolstream_core.clients.opened import Group
     from toolstream_core.model import Event, Exchange, Record, Seen
 
 type Values = list[str]
@@ -227,7 +226,7 @@ def test_shortened_entries_are_read_as_all_entries_are(
         assert (trace.changes, trace.calls) == (changes, tuple(stepper.calls())), model.deviations
         parted = parting(model, form, entries)
         with monkeypatch.context() as patched:
-            patched.setattr("toolstream_core.clients.parting.shortened", list)
+            patched.setattr("toolstream_core.clients.explanation.shortened", list)
             assert parted == parting(model, form, entries), model.deviations
         few = grouped(model, form, entries, short)
         assert values(model, form, few) == values(model, form, grouped(model, form, entries)), model.deviations

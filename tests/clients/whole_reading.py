@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls.json_text import is_object
-from toolstream_core.clients.fields import ALONE, OWN_STRING
+from toolstream_core.clients.fields import OWN_STRING
+from toolstream_core.clients.grouping import ALONE
 from toolstream_core.clients.model import Arguments, Id, Name, Objects, Source
 from toolstream_core.model import Kind, Phase
 from toolstream_core.protocols.call_form import CallForm
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolstream_core.clients.entries import Entry
+    from toolstream_core.clients.grouping import Group
     from toolstream_core.clients.model import ClientModel
-    from toolstream_core.clients.opened import Group
     from toolstream_core.model import Fragment, Seen
 
 STATED = {Source.DONE: Phase.ARGUMENTS, Source.ITEM: Phase.CLOSE, Source.COMPLETED: Phase.WHOLE}

@@ -10,7 +10,8 @@ from tests.conftest import ROOT
 from toolstream_core.defects import arguments, finish, framing, identity, leak, table
 from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.defects.row import ALL_DIALECTS, Row, Safety
-from toolstream_core.defects.table import ROWS, UnknownDefectError, named, repairs
+from toolstream_core.defects.table import ROWS, named, repairs
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import Finding, Severity
 from toolstream_core.protocols.registry import PROTOCOLS
 
@@ -91,7 +92,7 @@ def test_words_mean_codes(words: list[str], codes: set[str]) -> None:
 )
 def test_an_unknown_word_is_reported_with_the_nearest(word: str, near: str | None) -> None:
     """And with the command that lists all."""
-    with pytest.raises(UnknownDefectError) as error:
+    with pytest.raises(ToolstreamError) as error:
         named(["TS301", word])
     hint = f"; did you mean {near}?" if near else "."
     assert str(error.value) == f"unknown defect {word.removeprefix('-')!r}{hint} See `toolstream list`"
@@ -119,7 +120,7 @@ def test_words_switch_repairs_on(words: list[str], wanted: set[Row]) -> None:
 @pytest.mark.parametrize("word", ["truncated-stream", "leak", "nonsense", "TS000"])
 def test_what_cannot_be_repaired_is_refused(word: str) -> None:
     """The error names the command that lists what can."""
-    with pytest.raises(UnknownDefectError, match=r"See `toolstream list`"):
+    with pytest.raises(ToolstreamError, match=r"See `toolstream list`"):
         repairs([word])
 
 

@@ -10,10 +10,11 @@ import pytest
 from tests.laws.healthy import everywhere
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.engine.session import read_body
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.provider_error import ERRORS, kind_of
 from toolstream_core.protocols.registry import named
-from toolstream_core.settings import SettingsError, Words, settings
+from toolstream_core.settings import Words, settings
 from toolstream_core.transit import TRANSIT, Action, BreakKind, Cut, Finish, Hold, Send, Wait
 from toolstream_core.transit.stage import point
 
@@ -162,7 +163,7 @@ def test_errors_are_read_as_errors(dialect: str, error: str) -> None:
 )
 def test_what_is_asked_wrongly(spec: str, right: str) -> None:
     """Is told with what would be right."""
-    with pytest.raises(SettingsError, match=right):
+    with pytest.raises(ToolstreamError, match=right):
         settings(Words(fault=[spec]))
 
 

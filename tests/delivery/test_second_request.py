@@ -12,14 +12,14 @@ from tests.laws.healthy import streams
 from toolstream_core.delivery.schedule import Schedule
 from toolstream_core.delivery.second_request import NothingRecoveredError, recovered
 from toolstream_core.engine.session import Session, read_body
-from toolstream_core.faults.picker import Budget
-from toolstream_core.faults.spec import Fault
+from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests.requests import Requests
 from toolstream_core.settings import Settings
 from toolstream_core.stages.answer_ids import AnswerIds
 from toolstream_core.transit import Ask, Send
+from toolstream_core.wire.frame import joined
 
 CHAT = "openai-chat"
 FINISH = b'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}\n\n'
@@ -44,10 +44,10 @@ def test_the_request_is_the_same_but_for_its_stream() -> None:
 def test_the_calls_come_before_the_finish() -> None:
     """Which stays as it came; the usage is told."""
     got = recovered(asked(), Exchange(path=EXCHANGE.path), named(CHAT), json.dumps(WHOLE).encode(), AnswerIds())
-    assert got.frames.endswith(FINISH)
+    assert joined(got.frames).endswith(FINISH)
     assert got.usage == {"n": 3}
     assert [(call.name, list(call.events)) for call in got.calls] == [("f", [0])]
-    record = read_body([got.frames], EXCHANGE)
+    record = read_body([joined(got.frames)], EXCHANGE)
     assert record is not None
     assert [(call.id, call.name, call.arguments) for call in record.calls] == [("c1", "f", '{"a":1}')]
 
@@ -66,7 +66,7 @@ def test_calls_come_in_every_framing_behind_what_was_said(dialect: str) -> None:
     path = healthy.exchange.path.replace("-stream", "")
     sample = MAKERS[dialect]("call_1", "Bern")
     got = recovered(ask, Exchange(path=path), named(dialect), sample.whole_body, AnswerIds())
-    whole = b"".join(got.frames if action is ask else action.raw for action in actions)  # type: ignore[union-attr]
+    whole = b"".join(joined(got.frames) if action is ask else action.raw for action in actions)  # type: ignore[union-attr]
     assert strict.calls(dialect, whole, healthy.exchange) == [("get_weather", {"city": "Bern"})]
     record = read_body([whole], healthy.exchange)
     assert record is not None
@@ -84,7 +84,7 @@ def test_calls_are_told_apart() -> None:
     answers = []
     for seed in "ab":
         got = recovered(asked(), Exchange(path=EXCHANGE.path), named(CHAT), json.dumps(whole).encode(), AnswerIds(seed))
-        record = read_body([got.frames], EXCHANGE)
+        record = read_body([joined(got.frames)], EXCHANGE)
         assert record is not None
         answers.append([call.id for call in record.calls])
     for ids in answers:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.responses.socket import RESPONSES_SOCKET
 from toolstream_core.protocols.socket_wire import SocketLane
-from toolstream_core.settings import SettingsError, Words, settings
+from toolstream_core.settings import Words, settings
 from toolstream_core.transit import Action, BreakKind, Cut, Finish, Hold, Send
 from toolstream_core.transit.rows import Moment
 
@@ -71,7 +72,7 @@ def test_a_cut_says_how_the_socket_is_closed(keys: str, cut: Cut) -> None:
 
 def test_only_codes_of_sockets_are_taken() -> None:
     """Others are refused with those that are right."""
-    with pytest.raises(SettingsError, match="1000, 1001, 1006"):
+    with pytest.raises(ToolstreamError, match="1000, 1001, 1006"):
         settings(Words(fault=["cut:code=1002"]))
 
 

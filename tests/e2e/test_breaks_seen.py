@@ -17,8 +17,8 @@ from tests.e2e.harness.script import PATIENCE, Answer, Framing, answer
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.upstream import Upstream
-    from toolstream_core.cli.launch import Mitmdump
 
 pytestmark = pytest.mark.e2e
 

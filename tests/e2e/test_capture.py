@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from mitmproxy import http
 
+    from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.upstream import Upstream
-    from toolstream_core.cli.launch import Mitmdump
 
 pytestmark = pytest.mark.e2e
 
@@ -278,7 +278,7 @@ def _age(paths: Iterable[Path]) -> None:
 
 def test_a_folder_that_cannot_be(proxies: Proxies, tmp_path: Path) -> None:
     """The proxy does not start, and one line says what would be right."""
-    from toolstream_core.cli.launch import MitmdumpError
+    from tests.e2e.harness.mitmdump import MitmdumpError
 
     path = tmp_path / "file"
     path.touch()

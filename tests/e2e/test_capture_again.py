@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from mitmproxy import http
 
-    from toolstream_core.cli.launch import Mitmdump
+    from tests.e2e.harness.mitmdump import Mitmdump
     from toolstream_core.fixtures import Fixture
 
 pytestmark = pytest.mark.e2e

@@ -16,8 +16,8 @@ from toolstream_core.packaged import addon_script
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.upstream import Upstream
-    from toolstream_core.cli.launch import Mitmdump
 
 pytestmark = pytest.mark.e2e
 
@@ -93,7 +93,7 @@ def test_failure_in_what_guards(sabotaged: Mitmdump, secure: Upstream, place: st
 def test_failure_at_the_end(sabotaged: Mitmdump, secure: Upstream, version: str) -> None:
     """What was mended stays so, and the body still ends."""
     mark = len(sabotaged.output)
-    place = {"x-sabotage": "toolstream_core.repair.stage:DifferenceStage.end"}
+    place = {"x-sabotage": "toolstream_core.protocols.chat.repair.repairer:ChatRepairer.end"}
     _, body, _ = fetched(sabotaged, secure, DEFECTIVE, version, headers=place)
     sabotaged.wait_for("toolstream stopped reading", after=mark)
     assert chat_ids(body) == ["call_1"]

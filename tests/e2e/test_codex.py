@@ -25,8 +25,8 @@ from toolstream_core.protocols.responses import healthy as responses
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.proxies import Proxies
-    from toolstream_core.cli.launch import Mitmdump
 
 CODEX = os.environ.get("TOOLSTREAM_CODEX") or shutil.which("codex")
 pytestmark = [

@@ -16,9 +16,9 @@ from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange
 
 if TYPE_CHECKING:
+    from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.proxies import Proxies
     from tests.e2e.harness.upstream import Upstream
-    from toolstream_core.cli.launch import Mitmdump
 
 pytestmark = pytest.mark.e2e
 

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.e2e.harness.client import Reply
+    from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.script import Step
     from tests.e2e.harness.tap import Tap
     from tests.e2e.harness.upstream import Upstream
-    from toolstream_core.cli.launch import Mitmdump
 
 pytestmark = pytest.mark.e2e
 

@@ -20,10 +20,10 @@ from toolstream_core.packaged import addon_script
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.proxies import Proxies
     from tests.e2e.harness.upstream import Upstream
     from tests.laws.healthy import Healthy
-    from toolstream_core.cli.launch import Mitmdump
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("foreign")]
 

@@ -15,12 +15,12 @@ from tests.e2e.harness.client import BrokenOffError
 from tests.e2e.harness.proxies import Proxies, client, way
 from tests.e2e.harness.samples import openai_chat
 from tests.e2e.harness.script import Answer, Break, Framing, Send, answer
-from tests.stages.repair.test_half_answers import ENDINGS, Ending, compact
+from tests.stages.repair.test_incomplete_calls import ENDINGS, Ending, compact
 
 if TYPE_CHECKING:
+    from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.script import Step
     from tests.e2e.harness.upstream import Upstream
-    from toolstream_core.cli.launch import Mitmdump
 
 pytestmark = pytest.mark.e2e
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.e2e.harness.mitmdump import MitmdumpError
 from tests.e2e.harness.proxies import Proxies, client, way
 from tests.e2e.harness.samples import anthropic, openai_chat
 from tests.e2e.harness.script import answer
-from toolstream_core.cli.launch import MitmdumpError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.e2e.harness.mitmdump import Mitmdump, MitmdumpError
 from tests.e2e.harness.preloaded import CAN_FORK, Preloaded, PreloadedMitmdump
-from toolstream_core.cli.launch import Mitmdump, MitmdumpError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -27,8 +27,8 @@ from toolstream_core.proxy.provider import OPTIONS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.proxies import Proxies
-    from toolstream_core.cli.launch import Mitmdump
     from toolstream_core.fixtures import Fixture
 
 pytestmark = pytest.mark.e2e

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from openai.resources.realtime.realtime import RealtimeConnection
 
+    from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.proxies import Proxies
-    from toolstream_core.cli.launch import Mitmdump
 
 pytestmark = pytest.mark.e2e
 

@@ -18,11 +18,11 @@ from toolstream_core.model import Exchange
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.plan import StageSet
     from tests.e2e.harness.proxies import Proxies
     from tests.e2e.harness.samples import Sample
     from tests.e2e.harness.upstream import Upstream
-    from toolstream_core.cli.launch import Mitmdump
 
 pytestmark = pytest.mark.e2e
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.e2e.harness.client import Reply
+    from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.samples import Sample
-    from toolstream_core.cli.launch import Mitmdump
 
 pytestmark = pytest.mark.e2e
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tests.e2e.clients.conversation import Client, Conversation, Json
+    from tests.e2e.harness.mitmdump import Options
     from tests.e2e.harness.proxies import Proxies
     from tests.e2e.harness.upstream import Upstream
-    from toolstream_core.cli.launch import Options
 
 pytestmark = pytest.mark.e2e
 

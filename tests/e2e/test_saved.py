@@ -16,9 +16,9 @@ from toolstream_core.cli.main import main
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.script import Step
     from tests.e2e.harness.upstream import Upstream
-    from toolstream_core.cli.launch import Mitmdump
 
 pytestmark = pytest.mark.e2e
 

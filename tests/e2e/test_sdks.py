@@ -20,10 +20,10 @@ from tests.e2e.harness.script import Answer, Send
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.proxies import Proxies
     from tests.e2e.harness.tap import Tap
     from tests.e2e.harness.upstream import Upstream
-    from toolstream_core.cli.launch import Mitmdump
 
 pytestmark = pytest.mark.e2e
 

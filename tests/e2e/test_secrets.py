@@ -12,9 +12,9 @@ from tests.e2e.harness.samples import JSON, MAKERS, Sample, openai_chat
 from tests.e2e.harness.script import Answer, Send, answer
 
 if TYPE_CHECKING:
+    from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.tap import Tap
     from tests.e2e.harness.upstream import Upstream
-    from toolstream_core.cli.launch import Mitmdump
 
 pytestmark = pytest.mark.e2e
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from openai.resources.responses.responses import ResponsesConnection
     from openai.types.responses import Response
 
+    from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.proxies import Proxies
     from tests.laws.healthy import Healthy
-    from toolstream_core.cli.launch import Mitmdump
 
 pytestmark = pytest.mark.e2e
 

@@ -16,9 +16,9 @@ from tests.e2e.harness.script import PATIENCE, answer
 from tests.laws.healthy import Healthy, request, streams
 
 if TYPE_CHECKING:
+    from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.proxies import Proxies
     from tests.e2e.harness.upstream import Upstream
-    from toolstream_core.cli.launch import Mitmdump
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("foreign")]
 

@@ -15,9 +15,9 @@ from tests.e2e.harness.script import Answer, Break, Gate, Send, Wait, answer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.proxies import Proxies
     from tests.e2e.harness.upstream import Upstream
-    from toolstream_core.cli.launch import Mitmdump
 
 pytestmark = pytest.mark.e2e
 

@@ -18,9 +18,9 @@ from tests.e2e.harness.samples import openai_chat
 from tests.e2e.harness.script import answer
 
 if TYPE_CHECKING:
+    from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.proxies import Proxies
     from tests.e2e.harness.upstream import Upstream
-    from toolstream_core.cli.launch import Mitmdump
 
 pytestmark = pytest.mark.e2e
 

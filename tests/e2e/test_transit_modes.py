@@ -20,8 +20,8 @@ from toolstream_core.fixtures import load
 from toolstream_core.proxy.provider import OPTIONS
 
 if TYPE_CHECKING:
+    from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.upstream import Upstream
-    from toolstream_core.cli.launch import Mitmdump
 
 pytestmark = pytest.mark.e2e
 

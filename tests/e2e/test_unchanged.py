@@ -14,8 +14,8 @@ from tests.e2e.harness.script import Answer, Framing, Send, answer
 from tests.laws.healthy import streams
 
 if TYPE_CHECKING:
+    from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.upstream import Upstream
-    from toolstream_core.cli.launch import Mitmdump
 
 pytestmark = pytest.mark.e2e
 

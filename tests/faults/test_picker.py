@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from toolstream_core.calls import OpenCall
-from toolstream_core.faults.picker import Budget, Picker
-from toolstream_core.faults.spec import Fault
+from toolstream_core.faults.spec import Budget, Fault, Picker
 from toolstream_core.model import Fragment
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolstream_core.faults.spec import Fault, FaultError, parse_fault
+from toolstream_core.errors import ToolstreamError
+from toolstream_core.faults.spec import Fault, parse_fault
 
 KNOWN = {"empty-id", "glm-5"}
 
@@ -39,7 +40,7 @@ def test_specifications(text: str, fault: Fault) -> None:
 )
 def test_what_is_wrong_says_what_would_be_right(text: str, right: str) -> None:
     """In the same sentence."""
-    with pytest.raises(FaultError, match=right):
+    with pytest.raises(ToolstreamError, match=right):
         parse_fault(text, KNOWN)
 
 

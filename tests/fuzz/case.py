@@ -43,7 +43,10 @@ class Case:
     origin: str = ""
     """What was mutated, and how."""
     intended: tuple[tuple[str, str], ...] = ()
-    """Name and arguments (canonical JSON) of each call that the provider meant; empty where that is unknown."""
+    """Name and arguments (canonical JSON) of each call that the provider meant; none where that is unknown.
+
+    Under no name stand arguments that a call may have, too.
+    """
 
     @property
     def exchange(self) -> Exchange:

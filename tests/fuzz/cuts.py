@@ -14,8 +14,7 @@ from toolstream_core.engine.session import Session
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
 from toolstream_core.protocols.registry import PROTOCOLS
-from toolstream_core.report.jsonform import record_object
-from toolstream_core.report.jsonl import JsonLines
+from toolstream_core.report.jsonform import JsonLines, record_object
 from toolstream_core.report.layout import Label
 from toolstream_core.report.text import EndLines, Lines
 from toolstream_core.settings import NOTHING, SAFE, Settings

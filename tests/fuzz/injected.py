@@ -16,8 +16,7 @@ from tests.laws import strict
 from tests.laws.healthy import TIME, WEATHER, Calls, Healthy, Wanted, everywhere, with_calls
 from tests.tables import INJECTORS
 from toolstream_core.engine.session import Session
-from toolstream_core.faults.picker import Budget
-from toolstream_core.faults.spec import Fault
+from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.settings import Settings
 from toolstream_core.stages.inject import sse
 
@@ -111,9 +110,9 @@ def _injected(healthy: Healthy, faults: Sequence[str], calls: int, dice: random.
 
 
 def _intended(healthy: Healthy, faults: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Name and arguments of the calls that the healthy stream has, and without arguments where these may be lost."""
+    """Name and arguments of the calls that the healthy stream has; `{}` of no name where arguments are taken away."""
     calls = [
         (name, canonical(arguments))
         for name, arguments in strict.calls(healthy.dialect, healthy.body, healthy.exchange)
     ]
-    return (*calls, *((name, "{}") for name, _ in calls if LOSING & {*faults}))
+    return (*calls, ("", "{}")) if LOSING & {*faults} else (*calls,)

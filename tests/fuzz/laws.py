@@ -43,6 +43,8 @@ MEANT_BY_REPAIR = frozenset({"decorated-name", "trailing-garbage", "split-surrog
 SAID_AGAIN = frozenset({"placeholder-arguments", "cumulative-arguments", "replayed-arguments"})
 """Rows where half arguments read as all that came, and only the last of it was meant, or what half of it repeats."""
 
+HELD_APART = frozenset({"openai-responses", "openai-realtime"})
+"""Protocols whose audit does not name each event that was held."""
 CALLED_LATE = frozenset({"missing-start", "late-name", "missing-id"})
 """Rows of calls that open later for the client: an entry of nothing goes, an event that nobody knows waits."""
 
@@ -163,12 +165,13 @@ def changes_are_told(seen: Seen) -> Iterator[str]:
     if seen.on.out == seen.case.body and repairs_row:
         yield "changes were told and no byte differs"
     for repair in repairs_row:
-        if not repair.rows:
+        if not repair.names:
             yield f"a change without a name, of event {repair.event}"
         if repair.kind == "repair":
-            for name in set(repair.rows) - seen.on.names - _follows(seen):
+            for name in set(repair.names) - seen.on.names - _follows(seen):
                 yield f"{name} was mended and not told"
     came = {block.lines for block in seen.raw_cut.blocks}
+    yield from _not_counted(seen)
     if repairs_row:
         after = b"\n".join(repair.after for repair in repairs_row)
         for block in seen.mended_cut.blocks:
@@ -176,12 +179,22 @@ def changes_are_told(seen: Seen) -> Iterator[str]:
                 yield f"a new block that is in no change: {_short(block)}"
 
 
+def _not_counted(seen: Seen) -> Iterator[str]:
+    """The numbers of the events that were replaced, and of those sent, make up for the difference of both streams."""
+    before, after = seen.off.record, seen.reread.record
+    if before is None or after is None or seen.dialect in HELD_APART:
+        return
+    more = sum(len(one.sent) - len(one.replaced) for one in seen.on.repairs_row)
+    if before.events + more != after.events:
+        yield f"{before.events} events became {after.events}, and the changes account for {more}"
+
+
 def _follows(seen: Seen) -> set[str]:
     """Rows that only what unsafe repairs made is mended for: calls of text, arguments set right, a finish moved."""
     made = {name for name in seen.case.repair if name.startswith("leaked-")}
     half = {"invalid-arguments"} if "cut-off-call" in seen.on.names else set()
     moved = {"missing-done", "missing-type"} if "early-finish" in seen.case.repair else set()
-    moved |= {"unclosed-call"} if any("early-finish" in one.rows for one in seen.on.repairs_row) else set()
+    moved |= {"unclosed-call"} if any("early-finish" in one.names for one in seen.on.repairs_row) else set()
     moved |= (
         {"empty-arguments", "missing-done"} if "split-choices" in seen.case.repair else set()
     )  # the finish is theirs
@@ -248,7 +261,7 @@ def no_call_lost(seen: Seen) -> Iterator[str]:
     read = [(name, _value(arguments)) for name, arguments, complete in seen.off.calls if complete and name]
     # The last event, once it is ended, may say another call in the place of one.
     closed = {canonical(call.value) for call in seen.raw_closed.calls.values() if call.value is not None}
-    ends = not any("cut-off-call" in one.rows for one in seen.on.repairs_row)
+    ends = not any("cut-off-call" in one.names for one in seen.on.repairs_row)
     for call in seen.raw.calls.values():
         if call.value is None or not call.name or canonical(call.value) in after:
             continue
@@ -269,7 +282,7 @@ def nothing_completed_wrongly(seen: Seen) -> Iterator[str]:
 
 def no_intended_call_lost(seen: Seen) -> Iterator[str]:
     """An intended call that a plain client has complete from the raw bytes is sent. Needs the intended calls."""
-    values = {value for _, value in seen.case.intended}
+    values = {value for name, value in seen.case.intended if name}
     for value in sorted(values & _complete(seen.raw) - _complete(seen.changed)):
         yield f"lost: {value}"
 
@@ -287,14 +300,14 @@ def calls_mean_the_same(seen: Seen) -> Iterator[str]:
     """What is read of the mended bytes is what is read of the raw ones."""
     if not seen.safe or not seen.on.repairs_row or seen.on.names & MEANT_BY_REPAIR:
         return
-    if "data-after-end" in {name for repair in seen.on.repairs_row for name in repair.rows}:
+    if "data-after-end" in {name for repair in seen.on.repairs_row for name in repair.names}:
         return  # what no client reads is dropped
     before, after = _meant(seen.off), _meant(seen.reread)
-    if any("cut-off-call" in one.rows for one in seen.on.repairs_row):
+    if any("cut-off-call" in one.names for one in seen.on.repairs_row):
         before, after = _beside_the_end(before, after)
     if seen.on.names & CALLED_LATE:
         before, after = sorted(before), sorted(after)
-    if before != after and not (_said_last(seen) or _by_parts(seen)):
+    if after not in (before, [*seen.case.intended]) and not (_said_last(seen) or _by_parts(seen)):
         yield f"calls {before} became {after}"
 
 
@@ -308,11 +321,11 @@ def half_calls_mean_the_same(seen: Seen) -> Iterator[str]:
     if not seen.safe or not seen.on.repairs_row or _meant(seen.off) != _meant(seen.reread):
         return
     before, after = (sorted(_halves(run)) for run in (seen.off, seen.reread))
-    if any("cut-off-call" in one.rows for one in seen.on.repairs_row):  # what only the end says is kept back with it
+    if any("cut-off-call" in one.names for one in seen.on.repairs_row):  # what only the end says is kept back with it
         before = sorted(one if one in after else "" for one in before)
     if _said_last(seen):
         return
-    dropped = "data-after-end" in {name for repair in seen.on.repairs_row for name in repair.rows}
+    dropped = "data-after-end" in {name for repair in seen.on.repairs_row for name in repair.names}
     if before != after and not dropped and not seen.on.names & (MEANT_BY_REPAIR - {"trailing-garbage"}):
         yield f"half calls {before} became {after}"
 
@@ -448,7 +461,7 @@ def mended_stays(seen: Seen) -> Iterator[str]:
     if not seen.safe or not seen.on.repairs_row or seen.on.names - REPAIRED:
         return
     if seen.again.out != seen.on.out:
-        yield f"changed again for {sorted({name for repair in seen.again.repairs_row for name in repair.rows})}"
+        yield f"changed again for {sorted({name for repair in seen.again.repairs_row for name in repair.names})}"
 
 
 def _where(error: BaseException) -> str:

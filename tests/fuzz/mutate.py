@@ -16,8 +16,7 @@ from tests.tables import INJECTORS, SHAPES
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import Session
 from toolstream_core.faults.clients import CLIENTS
-from toolstream_core.faults.picker import Budget
-from toolstream_core.faults.spec import Fault
+from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.model import ABSENT
 from toolstream_core.settings import Settings
 

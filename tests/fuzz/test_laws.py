@@ -12,6 +12,7 @@ from tests.fuzz.laws import LAWS, Seen
 from tests.laws.healthy import Healthy, streams
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Change, Finding, Severity
+from toolstream_core.wire.frame import Frame
 
 CHAT, RESPONSES, ANTHROPIC = (
     next(one for one in streams() if one.dialect == dialect and one.name == "fragments of two")
@@ -61,7 +62,7 @@ def pretended(
     record = read_body([body], seen.case.exchange)
     assert record is not None
     record.findings = [Finding("TS000", name, Severity.NOTE, 0, None, "") for name in told]
-    repairs_row = [Change(rows, 0, body, out)] if rows else []
+    repairs_row = [Change(rows, 0, [Frame(body, 0, b"")], [Frame(out, 0, b"")])] if rows else []
     seen.__dict__["on"] = Run(out, record, repairs_row, None, empty=False)
     return seen
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tests.laws.healthy import Healthy
 from toolstream_core.defects.table import named
 from toolstream_core.engine.session import Session
-from toolstream_core.faults.picker import Budget
-from toolstream_core.faults.spec import Fault
+from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.settings import NOTHING, SAFE, Settings
 from toolstream_core.wire.write import encoded
 

@@ -14,8 +14,7 @@ from tests.laws.healthy import streams
 from tests.tables import INJECTORS, SHAPES
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.engine.session import Session
-from toolstream_core.faults.picker import Budget
-from toolstream_core.faults.spec import Fault
+from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.settings import NOTHING, SAFE, Settings, Words, settings
 from toolstream_core.transit import Ask, Finish, Hold
 from toolstream_core.wire.aws_event_stream import fresh

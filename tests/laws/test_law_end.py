@@ -11,8 +11,7 @@ from tests.fuzz.laws import LAWS, Seen
 from tests.laws.healthy import Healthy, everywhere
 from tests.tables import INJECTORS
 from toolstream_core.engine.session import Session
-from toolstream_core.faults.picker import Budget
-from toolstream_core.faults.spec import Fault
+from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.settings import Settings
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from tests.tables import INJECTORS, SHAPES
 from toolstream_core.defects.row import LIVE, Safety
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import Session, read_body
-from toolstream_core.faults.picker import Budget
-from toolstream_core.faults.spec import Fault
+from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.report.jsonform import record_object
 from toolstream_core.settings import NOTHING, SAFE, Settings

@@ -15,8 +15,7 @@ from tests.laws.test_real_streams import TYPES
 from tests.tables import INJECTORS
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
-from toolstream_core.faults.picker import Budget
-from toolstream_core.faults.spec import Fault
+from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.model import Exchange
 from toolstream_core.settings import NOTHING, SAFE, Settings
 

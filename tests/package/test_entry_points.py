@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from toolstream_core.cli.launch import Mitmdump
+from tests.e2e.harness.mitmdump import Mitmdump
 
 ADDON = ROOT / "addon"
 CORE = ADDON / "toolstream_core"

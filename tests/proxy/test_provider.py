@@ -11,12 +11,13 @@ from mitmproxy import http
 from mitmproxy.test import tflow
 
 from tests.synthetic.test_answers import request_of
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.fixtures import Fixture, load, read_flow
 from toolstream_core.fixtures.chunks import chunks_of
 from toolstream_core.fixtures.matching import form_of
 from toolstream_core.protocols.registry import PROTOCOLS, named
 from toolstream_core.protocols.requests.asked import Asked
-from toolstream_core.proxy.provider import CallProvider, Provider, ProviderError
+from toolstream_core.proxy.provider import CallProvider, Provider
 from toolstream_core.proxy.replay import REPLAY
 from toolstream_core.synthetic.answers import DONE
 from toolstream_core.wire.form import Form
@@ -241,7 +242,7 @@ def test_paths_are_read_in_their_order(tmp_path: Path) -> None:
         best = Provider.load(paths).matcher.best(ASKED)
         assert best
         assert best.source == f"{again if paths[1] == GLM else GLM}#0"
-    with pytest.raises(ProviderError, match=r"no such file or directory: .*nothing\.flow"):
+    with pytest.raises(ToolstreamError, match=r"no such file or directory: .*nothing\.flow"):
         Provider.load([GLM, str(tmp_path / "nothing.flow")])
 
 

@@ -6,7 +6,7 @@ import os
 import urllib.request
 from typing import TYPE_CHECKING
 
-from toolstream_core.pytest_plugin.environment import Environment
+from toolstream_core.pytest_plugin.fixture import Environment
 
 if TYPE_CHECKING:
     import pytest

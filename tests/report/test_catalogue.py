@@ -11,7 +11,7 @@ from toolstream_core.cli.main import main
 from toolstream_core.clients import deviations
 from toolstream_core.defects.table import ROWS
 from toolstream_core.report import catalogue
-from toolstream_core.report.names import explained
+from toolstream_core.report.catalogue import explained
 from toolstream_core.verdict import Outcome
 from toolstream_core.verdict.outcome import RENAMED
 

@@ -12,8 +12,8 @@ from toolstream_core.clients.advice import advise
 from toolstream_core.clients.received import Answer
 from toolstream_core.protocols.requests.conversation import conversation
 from toolstream_core.proxy import flowfile
-from toolstream_core.report import explaining
-from toolstream_core.report.explaining import Explaining
+from toolstream_core.report import judging
+from toolstream_core.report.judging import Explaining
 from toolstream_core.sources.files import answers
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[Answer]:
         seen.append(answer)
         return advise(model, answer, others, choice)
 
-    monkeypatch.setattr(explaining, "advise", noted)
+    monkeypatch.setattr(judging, "advise", noted)
     return seen
 
 

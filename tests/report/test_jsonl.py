@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.report.told import BODY, report
-from toolstream_core.report.jsonl import JsonLines
+from toolstream_core.report.jsonform import JsonLines
 
 
 def told(**options: object) -> list[dict[str, object]]:

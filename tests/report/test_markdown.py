@@ -15,11 +15,10 @@ from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import read_body
 from toolstream_core.protocols.registry import named
 from toolstream_core.proxy.reported import Fragments
-from toolstream_core.report import prose
-from toolstream_core.report.markdown import LONGEST, bug_report
+from toolstream_core.report import markdown
+from toolstream_core.report.markdown import LONGEST, ReportedAnswer, bug_report
 from toolstream_core.report.readings import wrong_readings
-from toolstream_core.report.reported import ReportedAnswer
-from toolstream_core.shrinking.pieces import TimedChunk, split
+from toolstream_core.shrinking.candidate import TimedChunk, split
 
 if TYPE_CHECKING:
     from tests.laws.healthy import Healthy
@@ -91,10 +90,10 @@ def test_healthy_streams_are_read_rightly_by_all_clients(healthy: Healthy) -> No
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_every_defect_has_what_a_report_needs(row: Row) -> None:
     """Its page says why it hurts and where it was seen; its protocols have an address."""
-    page = prose.sections(row)
+    page = markdown.sections(row)
     assert page["Why it hurts"]
     assert page["Seen with"]
-    assert all(prose.specification(row, dialect) for dialect in row.dialects)
+    assert all(markdown.specification(row, dialect) for dialect in row.dialects)
 
 
 @pytest.mark.parametrize("dialect", INJECTORS)

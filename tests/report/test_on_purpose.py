@@ -9,8 +9,7 @@ import pytest
 
 from tests.laws.healthy import streams
 from tests.report.test_markdown import reported
-from toolstream_core.report.markdown import bug_report
-from toolstream_core.report.reproduce import fault_here
+from toolstream_core.report.markdown import bug_report, fault_here
 
 UNDERSTOOD: dict[str, Any] = {"client": "ok"}
 MISREAD: dict[str, Any] = {"client": "lost-call: …", "understood": False}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.report.paint import STYLES, colour, plain, printable, quoted, wants_colour, word
+from toolstream_core.report.layout import STYLES, colour, plain, printable, quoted, wants_colour, word
 
 
 @pytest.mark.parametrize(

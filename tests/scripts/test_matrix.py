@@ -23,7 +23,7 @@ from matrixlib.half_calls import REJECTED, UNKNOWN, HalfCell
 from matrixlib.html import combined
 from matrixlib.install import command_of, installed
 from matrixlib.page import Measured, markdown
-from matrixlib.record import MEASURED, Record, read_record, record_of, with_half_calls, write_record
+from matrixlib.record import Record, measured_names, read_record, record_of, with_half_calls, write_record
 from matrixlib.run import HALF_CALLS, HOW, commit, earlier_commits, kept, kept_half_calls, results_of
 from matrixlib.shell import InstallError
 from matrixlib.toolchains.maven import Jar, jar_of
@@ -260,8 +260,8 @@ def test_cells_that_were_not_run_again_are_named() -> None:
 def test_half_calls_stay_where_all_else_is_measured_anew(tmp_path: Path) -> None:
     """Of the same version."""
     record = record_with_half_calls()
-    write_record(CLIENT.name, record, tmp_path)
-    assert read_record(CLIENT.name, tmp_path) == record
+    write_record(CLIENT.name, record, tmp_path / "kept")
+    assert read_record(CLIENT.name, tmp_path / "kept") == record
     anew = record_of(CLIENT, found({"healthy": "ok"}, {"healthy": "ok"}))
     assert with_half_calls(anew, None, record).half_cells == record.half_cells
     other = replace(anew, version="0.1")
@@ -302,20 +302,20 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
         (SAFE, "lost a call", None),
         ("missing-index", None, "not judged"),
     ]
-    assert read_record(CLIENT.name, tmp_path) is None
-    write_record(CLIENT.name, record, tmp_path)
+    assert read_record(CLIENT.name, tmp_path / "kept") is None
+    write_record(CLIENT.name, record, tmp_path / "kept")
     not_run = {**found({"healthy": "ok"}, {}), "about": {"not_run": "no network", "version": CLIENT.version}}
-    write_record(CLIENT.name, record_of(CLIENT, not_run), tmp_path)
-    assert read_record(CLIENT.name, tmp_path) == record
-    write_record("other", record_of(CLIENT, not_run), tmp_path)
-    other = read_record("other", tmp_path)
+    write_record(CLIENT.name, record_of(CLIENT, not_run), tmp_path / "kept")
+    assert read_record(CLIENT.name, tmp_path / "kept") == record
+    write_record("other", record_of(CLIENT, not_run), tmp_path / "kept")
+    other = read_record("other", tmp_path / "kept")
     assert other is not None
     assert (other.not_run, other.cells) == ("no network", ())
 
 
 def test_the_page_is_what_the_records_give() -> None:
     """Each is of a client of the table."""
-    assert {path.stem for path in MEASURED.glob("*.json")} <= CLIENTS.keys()
+    assert set(measured_names()) <= CLIENTS.keys()
     there = [Measured(client, read_record(name)) for name, client in CLIENTS.items()]
     assert (matrix.ROOT / "docs" / "clients.md").read_text(encoding="utf-8") == markdown(there)
 
@@ -407,7 +407,7 @@ def test_a_jar_is_named_as_its_repository_names_it(classifier: str) -> None:
 
 def test_a_commit_is_dirty_by_what_is_measured_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the measurement writes says nothing of what was measured."""
-    written, code = tmp_path / "tests" / "clients" / "measured" / "one.json", tmp_path / "code.py"
+    written, code = tmp_path / "tests" / "clients" / "measured.jsonl", tmp_path / "code.py"
     written.parent.mkdir(parents=True)
     for path in (written, code):
         path.write_text("old")

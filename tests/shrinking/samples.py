@@ -10,9 +10,8 @@ from tests.laws.healthy import Healthy, request, streams
 from tests.protocols.responses.events import CREATED, completed
 from tests.tables import INJECTORS
 from toolstream_core.defects.table import ROWS, named
-from toolstream_core.shrinking.candidate import Candidate, turn
+from toolstream_core.shrinking.candidate import Candidate, TimedChunk, turn
 from toolstream_core.shrinking.law import Law, Oracle, RecordCache, shows
-from toolstream_core.shrinking.pieces import TimedChunk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

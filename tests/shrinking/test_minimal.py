@@ -12,11 +12,9 @@ from tests.laws.healthy import streams
 from tests.shrinking.samples import NAMES, Sample, sample_of
 from toolstream_core.cli.shrink import reproduction
 from toolstream_core.defects.table import named
-from toolstream_core.shrinking.candidate import Candidate, digest, events, size, turn
+from toolstream_core.shrinking.candidate import Candidate, TimedChunk, digest, events, size, turn
 from toolstream_core.shrinking.law import Law, RecordCache, shows
-from toolstream_core.shrinking.passes import passes
-from toolstream_core.shrinking.pieces import TimedChunk
-from toolstream_core.shrinking.search import Search
+from toolstream_core.shrinking.search import Search, passes
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 

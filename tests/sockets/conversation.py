@@ -6,8 +6,7 @@ import json
 from typing import Any, Final
 
 from toolstream_core.sockets.saved import SavedMessage
-from toolstream_core.synthetic.answers import SyntheticProvider
-from toolstream_core.synthetic.call_specs import parse_calls
+from toolstream_core.synthetic.answers import SyntheticProvider, parse_calls
 
 PATH: Final = "/v1/responses"
 BEGUN: Final = 1_700_000_000.0

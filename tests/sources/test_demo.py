@@ -9,8 +9,8 @@ import pytest
 
 from tests.conftest import ROOT
 from toolstream_core.cli.main import main
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.fixtures import load
-from toolstream_core.fixtures.error import FixtureError
 from toolstream_core.sources import demo
 from toolstream_core.sources.files import files
 from toolstream_core.testing import Setup
@@ -105,7 +105,7 @@ def test_an_unknown_name(words: list[str], capsys: pytest.CaptureFixture[str]) -
 
 def test_a_name_like_no_other() -> None:
     """The error names the command that lists all."""
-    with pytest.raises(FixtureError, match=r"^unknown packaged flow 'demo:zzz'\. See `toolstream inspect demo:`$"):
+    with pytest.raises(ToolstreamError, match=r"^unknown packaged flow 'demo:zzz'\. See `toolstream inspect demo:`$"):
         load(Path("demo:zzz"))
 
 

@@ -11,8 +11,7 @@ from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.api import Question, Tool
 from toolstream_core.protocols.registry import PROTOCOLS, named
-from toolstream_core.synthetic.answers import DONE, PLAIN, SyntheticProvider
-from toolstream_core.synthetic.call_specs import parse_calls
+from toolstream_core.synthetic.answers import DONE, PLAIN, SyntheticProvider, parse_calls
 from toolstream_core.wire.form import CONTENT_TYPES, Form
 from toolstream_core.wire.write import encoded
 

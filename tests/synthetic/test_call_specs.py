@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import ABSENT
-from toolstream_core.synthetic.call_specs import CallSpec, CallSpecError, parse_calls, spec_text
+from toolstream_core.synthetic.answers import CallSpec, parse_calls, spec_text
 
 WEATHER = CallSpec("get_weather", {"city": "Oslo; {or} not", "at": [1, None]})
 
@@ -46,6 +47,6 @@ def test_arguments_that_are_not_said_are_absent() -> None:
 )
 def test_a_wrong_text_is_told_with_what_is_right(text: str, right: str) -> None:
     """In one line."""
-    with pytest.raises(CallSpecError, match=right) as raised:
+    with pytest.raises(ToolstreamError, match=right) as raised:
         parse_calls([text])
     assert "\n" not in str(raised.value)

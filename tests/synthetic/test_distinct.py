@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from toolstream_core.protocols.requests.tools import OfferedTool
-from toolstream_core.synthetic.distinct import distinct_arguments
+from toolstream_core.synthetic.schema import distinct_arguments
 
 NESTED = {"type": "object", "properties": {"deep": {"type": "array", "items": {"type": "boolean"}}}}
 SEVERAL = [

@@ -13,7 +13,7 @@ import pytest
 
 from toolstream_core.protocols.requests.tools import OfferedTool
 from toolstream_core.synthetic import places
-from toolstream_core.synthetic.distinct import distinct_arguments
+from toolstream_core.synthetic.schema import distinct_arguments
 
 TEXT = {"type": "string"}
 

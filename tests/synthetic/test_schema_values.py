@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolstream_core.synthetic.schema_values import SchemaValues
+from toolstream_core.synthetic.schema import SchemaValues
 
 TREE = {
     "type": "object",

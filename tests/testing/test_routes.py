@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.protocols.registry import PROTOCOLS
-from toolstream_core.testing.routes import RouteError, routes
+from toolstream_core.testing.routes import routes
 
 PROXY = "http://127.0.0.1:4711"
 
@@ -50,7 +51,7 @@ def test_one_address_for_all() -> None:
 @pytest.mark.parametrize("value", ["ftp://secret.example", "https://", "http://a:secret", "https://a:99999999"])
 def test_what_is_no_address(value: str) -> None:
     """The variable is named, its value is not."""
-    with pytest.raises(RouteError, match=r"^OPENAI_BASE_URL is not an http or https URL") as caught:
+    with pytest.raises(ToolstreamError, match=r"^OPENAI_BASE_URL is not an http or https URL") as caught:
         routes({"OPENAI_BASE_URL": value})
     assert "secret" not in str(caught.value)
 

@@ -19,7 +19,8 @@ import pytest
 
 from tests.conftest import ROOT
 from toolstream_core.fixtures import load
-from toolstream_core.testing import ProxySession, ProxySessionError, Setup, worker
+from toolstream_core.testing import ProxySession, ProxySessionError, Setup
+from toolstream_core.testing import session as sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -203,6 +204,6 @@ def test_clients_of_real_providers_trust_these_too(session: ProxySession) -> Non
 
 def test_why_it_did_not_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last thing that it printed."""
-    monkeypatch.setattr(worker, "_MODULE", "no_such_module")
+    monkeypatch.setattr(sessions, "_MODULE", "no_such_module")
     with pytest.raises(ProxySessionError, match=r"exited with code 1: .*No module named no_such_module"):
         ProxySession().start()

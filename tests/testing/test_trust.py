@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.testing.trust import authorities
+from toolstream_core.testing.environment import authorities
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,11 +11,9 @@ from tests.testing.test_exchanges import CALL, TOLD
 from toolstream_core.model import Call, Kind
 from toolstream_core.model.call import Runs
 from toolstream_core.report.verdict import verdict_object
-from toolstream_core.testing.exchanges import Exchange, exchange_of
-from toolstream_core.testing.found import FoundVerdict, verdict_of
+from toolstream_core.testing.exchanges import Exchange, FoundVerdict, exchange_of, verdict_of
 from toolstream_core.testing.understanding import incomplete_calls, misunderstood, sources, unanswered
-from toolstream_core.verdict.answer import SentAnswer
-from toolstream_core.verdict.conversations import Conversations, Judged
+from toolstream_core.verdict.conversations import Conversations, Judged, SentAnswer
 
 if TYPE_CHECKING:
     import pytest

@@ -9,8 +9,7 @@ import pytest
 from toolstream_core.model import Call, Kind
 from toolstream_core.protocols.requests.conversation import conversation
 from toolstream_core.verdict import Outcome
-from toolstream_core.verdict.answer import SentAnswer
-from toolstream_core.verdict.conversations import Conversations, Judged
+from toolstream_core.verdict.conversations import Conversations, Judged, SentAnswer
 
 PLACE = "openai-chat api m"
 SYSTEM = {"role": "system", "content": "be good"}

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from toolstream_core.model import Call, Kind
-from toolstream_core.verdict.in_text import half_stands_in, stands_in
+from toolstream_core.verdict.compare import half_stands_in, stands_in
 
 PATH = 'a\n"b" <c> & é\\d'
 

@@ -12,8 +12,7 @@ from toolstream_core.engine.session import read_body
 from toolstream_core.model import ABSENT, Call, Exchange, Kind
 from toolstream_core.protocols.requests.conversation import conversation
 from toolstream_core.verdict import Outcome, added, history_of, judge, to_run
-from toolstream_core.verdict.answer import SentAnswer, dropped
-from toolstream_core.verdict.conversations import Conversations, Judged
+from toolstream_core.verdict.conversations import Conversations, Judged, SentAnswer, dropped
 
 if TYPE_CHECKING:
     from pathlib import Path

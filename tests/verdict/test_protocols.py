@@ -11,8 +11,7 @@ from tests.laws.healthy import Healthy, streams
 from toolstream_core.engine.session import read_body
 from toolstream_core.model.record import runs_on_client
 from toolstream_core.protocols.requests import asked
-from toolstream_core.verdict.answer import SentAnswer
-from toolstream_core.verdict.conversations import Conversations, Judged
+from toolstream_core.verdict.conversations import Conversations, Judged, SentAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

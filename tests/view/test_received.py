@@ -34,7 +34,10 @@ def rewritten(pattern: Pattern, way: Words) -> Saved:
 
 def received(ours: ReadResponse, alignment: Alignment) -> str:
     """What the events say that the client got."""
-    return "".join("".join(alignment.received.get(row, [text])) for row, text in enumerate(ours.events.texts))
+    sent = alignment.objects()
+    return "".join(
+        "".join(sent.get(row, {"received": [text]})["received"]) for row, text in enumerate(ours.events.texts)
+    )
 
 
 @pytest.mark.parametrize("number", range(len(PATTERNS)), ids=lambda number: PATTERNS[number].name)
@@ -50,6 +53,9 @@ def test_received(number: int) -> None:
         alignment = Alignment(ours, theirs)
         assert received(ours, alignment) == "".join(theirs.events.texts), way
         assert set(alignment.numbers.values()) <= set(ours.events.numbers)
+        numbers = [number for _, one in sorted(alignment.objects().items()) for number in one["received_events"]]
+        assert numbers == sorted(set(numbers)), way
+        assert set(numbers) <= set(theirs.events.numbers)
 
 
 def test_a_response_that_was_not_rewritten() -> None:

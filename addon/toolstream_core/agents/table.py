@@ -1,11 +1,114 @@
-"""The agents that are known, one row each."""
+"""The row of an agent: how it is recognised, and what it needs beside the variables that all clients get."""
 
 from __future__ import annotations
 
-from typing import Final
+import enum
+import re
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
-from toolstream_core.agents.agent import Agent, Upstream
-from toolstream_core.agents.codex import has_provider, override
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+
+class Upstream(enum.Enum):
+    """Who answers, and how clients get there."""
+
+    SAVED = "saved"
+    """Saved flows, in every provider's place: whatever a client asks comes to the proxy."""
+    PROXIED = "proxied"
+    """The real providers; clients find the proxy by the proxy variables."""
+    FORWARDED = "forwarded"
+    """The real providers; base URLs name the proxy, which forwards."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """An agent that is started from the command line.
+
+    Values and arguments may name a variable of the command's environment in braces, such as `{OPENAI_BASE_URL}`, and
+    the proxy itself as `{PROXY}`; `{SOCKETS}` is `true` where the user wants WebSockets, else `false`. What names a
+    variable that is not set is left out.
+    """
+
+    name: str
+    commands: tuple[str, ...]
+    """File names of its program, without suffix."""
+    packages: tuple[str, ...] = ()
+    """Names under which `npx`, `uvx` and their like run it."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Set whoever answers."""
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    """Set where base URLs name the proxy."""
+    offline: Mapping[str, str] = field(default_factory=dict)
+    """Set where saved flows answer."""
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    """Set where saved flows answer and the user has not set them."""
+    removed: tuple[str, ...] = ()
+    """Base-URL variables that keep it from starting; the proxy variables lead it to the proxy all the same."""
+    arguments: Mapping[Upstream, tuple[str, ...]] = field(default_factory=dict)
+    """Put right behind the program's name, by who answers."""
+    configured: Callable[[Mapping[str, str], Sequence[str]], bool] | None = None
+    """Whether the user's environment, files or arguments say already what the arguments for real providers would."""
+    headless: tuple[str, ...] = ()
+    """Arguments with which it does not take over the terminal; empty where it never does."""
+    protocols: str
+    """What it speaks, for people."""
+    reaches: str
+    """Which of the variables lead it to the proxy, and which it ignores, for people."""
+    tried: str = ""
+    """The version that went through the proxy; empty where the row rests on documents."""
+    sources: tuple[str, ...]
+    """Where that is documented."""
+
+    def takes_terminal(self, arguments: Sequence[str]) -> bool:
+        """Whether it draws on the whole terminal when started with these."""
+        return bool(self.headless) and not any(
+            word in self.headless or word.partition("=")[0] in self.headless for word in arguments
+        )
+
+
+PROVIDER: Final = "toolstream"
+_CHOICE: Final = re.compile(r"model_provider\b")
+_LOCAL: Final = frozenset({"--oss", "--local-provider"})
+
+
+def override(**settings: str | bool) -> tuple[str, ...]:
+    """The arguments that choose a provider with these settings, which speaks Responses.
+
+    Without a base URL it is asked where the user's login leads to. Over HTTP each request holds the whole
+    conversation, over a WebSocket only what is new.
+    """
+    whole = {name: _toml(value) for name, value in {**settings, "wire_api": "responses"}.items()}
+    shown = ",".join(f"{name}={value}" for name, value in {**whole, "supports_websockets": "{SOCKETS}"}.items())
+    return ("-c", f'model_provider="{PROVIDER}"', "-c", f"model_providers.{PROVIDER}={{{shown}}}")
+
+
+def has_provider(environment: Mapping[str, str], arguments: Sequence[str]) -> bool:
+    """Whether the user chose a provider: such a one streams over HTTP unless it says otherwise."""
+    if any(word in _LOCAL or _CHOICE.match(word) for word in arguments):
+        return True
+    home = environment.get("CODEX_HOME") or str(Path(environment.get("HOME", "~")).expanduser() / ".codex")
+    try:
+        configured = tomllib.loads((Path(home) / "config.toml").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return any(_chooses(one) for one in (configured, *_tables(configured.get("profiles"))))
+
+
+def _chooses(table: Mapping[str, Any]) -> bool:
+    return bool(table.get("model_provider", "openai") != "openai")
+
+
+def _tables(found: object) -> list[Mapping[str, Any]]:
+    return [one for one in found.values() if isinstance(one, dict)] if isinstance(found, dict) else []
+
+
+def _toml(value: str | bool) -> str:  # noqa: FBT001 - TOML's own types
+    return f'"{value}"' if isinstance(value, str) else str(value).lower()
+
 
 _SAME_HTTP: Final = "HTTPS_PROXY and NODE_EXTRA_CA_CERTS"
 

@@ -1,21 +1,141 @@
-"""All cases of a protocol, from the tables of faults."""
+"""The cases of a check: what is injected, what a correct client does, and which cases a selection names."""
 
 from __future__ import annotations
 
+import enum
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.checking.case import EVERYWHERE, Case, Kind, Transport
 from toolstream_core.defects.table import ROWS
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.model import Severity
 from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS
+from toolstream_core.proxy.option_table import REPEATS
+from toolstream_core.suggest import unknown
+from toolstream_core.testing import Setup
 from toolstream_core.transit.rows import TRANSIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from toolstream_core.defects.row import Row
     from toolstream_core.protocols.protocol import WireProtocol
+
+
+class Kind(enum.StrEnum):
+    """Where a case comes from."""
+
+    HEALTHY = "healthy"
+    FAULT = "fault"
+    SHAPE = "shape"
+    TRANSIT = "transit"
+    PRESET = "preset"
+
+
+class Transport(enum.Enum):
+    """How a client connects."""
+
+    HTTP = enum.auto()
+    SOCKET = enum.auto()
+
+
+EVERYWHERE: Final = frozenset(Transport)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One case, in one protocol."""
+
+    protocol: str
+    """`""` if it is not known yet."""
+    kind: Kind
+    name: str
+    title: str
+    """A description in one line."""
+    code: str | None = None
+    """The code of the defect."""
+    groups: tuple[str, ...] = ()
+    """Other words that select it: the family, the name of the fault."""
+    spec: str = ""
+    """The injected fault, as a value of `toolstream_fault`; `""` for nothing."""
+    required: bool = True
+    """Whether a client that fails it is wrong."""
+    informational: bool = False
+    """Whether no behaviour is right or wrong; the report shows what the client did."""
+    lossy: bool = False
+    """Whether no call has to be run: it is never complete, or cannot be read."""
+    may_refuse: bool = False
+    """Whether reporting it, instead of running the call, is permitted."""
+    calls: tuple[str, ...] = ()
+    """The calls that the provider makes, `TOOL {JSON}` each. Without any, it calls a harmless tool on offer."""
+    over: frozenset[Transport] = EVERYWHERE
+    """The transports that it can be injected into."""
+    needs: str | None = None
+    """The id of the case that has to pass first."""
+    untriable: str = ""
+    """Why it cannot be tried with the calls of this check; `""` if it can."""
+
+    @property
+    def id(self) -> str:
+        """The same in each run: `PROTOCOL/KIND/NAME`."""
+        kind = "" if self.kind is Kind.HEALTHY and self.name == Kind.HEALTHY else f"{self.kind}/"
+        return f"{self.protocol or UNKNOWN}/{kind}{self.name}"
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words that select it, beside its id."""
+        return frozenset(filter(None, [self.name, self.code, self.kind.value, *self.groups]))
+
+
+UNKNOWN: Final = "unknown"
+"""Stands for the protocol of a client that sent no request."""
+
+
+COLLECTIVE: Final = frozenset({"all", *Kind} - {Kind.HEALTHY})
+"""Words for all cases, or all of a kind, that the client's protocol has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which cases are wanted, by words in their order: `word` adds what it means, `-word` takes it out.
+
+    A word is a name, code, family, kind or id, or a glob of these. Where the first word takes out, and where there is
+    none, all are wanted at first.
+    """
+
+    words: tuple[str, ...] = ()
+
+    def takes(self, case: Case) -> bool:
+        """Whether the case is wanted."""
+        wanted = not self.words or self.words[0].startswith("-")
+        for word in self.words:
+            if _means(word.removeprefix("-"), case):
+                wanted = not word.startswith("-")
+        return wanted
+
+    @property
+    def is_positive(self) -> bool:
+        """Whether any word adds cases."""
+        return any(not word.startswith("-") for word in self.words)
+
+    def names(self, case: Case) -> bool:
+        """Whether a word names the case by more than its kind: such a case is reported even if it cannot run."""
+        words = [word for word in self.words if word not in COLLECTIVE and not word.startswith("-")]
+        return any(_means(word, case) for word in words)
+
+    def check(self, cases: list[Case]) -> None:
+        """Raise `ToolstreamError` for a word that selects none of the existing cases."""
+        for word in self.words:
+            if not any(_means(word.removeprefix("-"), case) for case in cases):
+                names = {name for case in cases for name in (case.id, *case.words)}
+                raise ToolstreamError(unknown("case", word, names))
+
+
+def _means(word: str, case: Case) -> bool:
+    return word == "all" or any(fnmatchcase(name, word) for name in (case.id, *case.words))
 
 
 class _Variant(NamedTuple):
@@ -167,3 +287,75 @@ def _presets(protocol: WireProtocol) -> Iterator[Case]:
                 may_refuse=any(row.may_refuse for row in parts),
                 needs=healthy(protocol.name).id,
             )
+
+
+_TOOL_KEYS: Final = (
+    '"tools" *: *[[{][^]}]',
+    "tool_?(call|use|result)",
+    "tool(Use|Result)",
+    "function_?([cC]all|[rR]esponse)",
+    "call_output",
+)
+_ABOUT_TOOLS: Final = f"~bq '{'|'.join(_TOOL_KEYS)}'"
+"""Requests with tools, calls or results. Others (for a title) get no fault and are not judged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Cases, calls and options for each client."""
+
+    selections: tuple[Selection, ...] = ()
+    """Each has to take a case."""
+    calls: tuple[str, ...] = ()
+    """The calls to make, `TOOL {JSON}` each; without any they are made of the tools on offer."""
+    tools: tuple[str, ...] = ()
+    """The tools to call with generated arguments; without any, harmless ones are."""
+    flows: tuple[Path, ...] = ()
+    """Saved flows that answer instead."""
+    upstream: bool = False
+    """Whether the client's own provider answers."""
+    repair: tuple[str, ...] = ()
+    shape: tuple[str, ...] = ()
+    seed: int = 0
+    repeat: int = 1
+    provider_repeats: int = REPEATS
+    """Equal requests that one response of `flows` answers; 0 is no limit."""
+    sessions: bool = False
+    """Keep the sessions of failed cases for the page."""
+
+    def wants(self, case: Case) -> bool:
+        """Whether a case is to be run."""
+        return all(one.takes(case) for one in self.selections)
+
+    def names(self, case: Case) -> bool:
+        """Whether a wanted case is reported even if the client's protocol does not have it."""
+        return self.wants(case) and any(one.names(case) for one in self.selections)
+
+    @property
+    def names_cases(self) -> bool:
+        """Whether any words say which cases to run; without them all are run."""
+        return any(one.is_positive for one in self.selections)
+
+    @property
+    def makes_calls(self) -> bool:
+        """Whether the answers are made here."""
+        return not self.flows and not self.upstream
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the tools to call are chosen here."""
+        return self.makes_calls and not self.calls and not self.tools
+
+    def setup(self, case: Case, repair: tuple[str, ...] = (), shape: tuple[str, ...] = ()) -> Setup:
+        """What the proxy does in a case; `repair` and `shape` are added to those of the plan."""
+        return Setup(
+            flows=self.flows,
+            calls=(case.calls or self.calls or self.tools[:1]) if self.makes_calls else None,
+            repair=(*self.repair, *repair),
+            shape=(*self.shape, *shape),
+            fault=(case.spec,) if case.spec else (),
+            seed=self.seed,
+            provider_repeats=self.provider_repeats,
+            network="all" if self.upstream else "loopback",
+            options={"toolstream_filter": _ABOUT_TOOLS},
+        )

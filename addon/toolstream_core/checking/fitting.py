@@ -6,10 +6,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.checking.case import Case, Kind, Transport
-from toolstream_core.checking.cases import two_calls
-from toolstream_core.checking.grading import Grade, Result
-from toolstream_core.checking.skip import Skip
+from toolstream_core.checking.cases import Case, Kind, Transport, two_calls
+from toolstream_core.checking.grading import Grade, Result, Skip
 from toolstream_core.engine.session import Session, read_body
 from toolstream_core.fixtures import Chunk
 from toolstream_core.fixtures.socket_lines import socket_lines
@@ -19,10 +17,9 @@ from toolstream_core.protocols.registry import SOCKETS, named
 from toolstream_core.protocols.requests import asked
 from toolstream_core.protocols.socket_wire import SocketLane
 from toolstream_core.settings import Words, settings
-from toolstream_core.synthetic.answers import SyntheticProvider
-from toolstream_core.synthetic.call_specs import CallSpec, parse_calls, spec_text
-from toolstream_core.synthetic.distinct import distinct_arguments
+from toolstream_core.synthetic.answers import CallSpec, SyntheticProvider, parse_calls, spec_text
 from toolstream_core.synthetic.harmless import may_be_called, required
+from toolstream_core.synthetic.schema import distinct_arguments
 from toolstream_core.wire.form import CONTENT_TYPES, Form
 from toolstream_core.wire.frame import parse
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.checking.case import Case, Kind
+from toolstream_core.checking.cases import Case, Kind
 from toolstream_core.checking.effects import Effect, effects, known_results, rejected, without_earlier_calls
 from toolstream_core.verdict import Outcome
 from toolstream_core.verdict.evidence import KnownResult, Sign
@@ -13,10 +13,19 @@ from toolstream_core.verdict.evidence import KnownResult, Sign
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.checking.run import Run
-    from toolstream_core.checking.skip import Skip
-    from toolstream_core.testing.exchanges import Exchange
-    from toolstream_core.testing.found import FoundProblem
+    from toolstream_core.checking.client import Run
+    from toolstream_core.testing.exchanges import Exchange, FoundProblem
+
+
+class Skip(enum.StrEnum):
+    """The reasons of skipped cases in reports."""
+
+    IMPOSSIBLE = "not possible in this protocol"
+    OTHER_CONNECTION = "not possible over this connection"
+    NO_STREAM = "the client does not stream"
+    NOTHING_TO_CHANGE = "nothing to change"
+    NO_BASELINE = "its baseline did not pass"
+    NOT_RUN = "not run"
 
 
 class Grade(enum.StrEnum):

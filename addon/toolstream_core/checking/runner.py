@@ -3,39 +3,108 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import queue
 import shlex
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
-from toolstream_core.checking.baseline import failed_call
-from toolstream_core.checking.case import Kind, Transport
-from toolstream_core.checking.cases import all_cases, cases_of, healthy
-from toolstream_core.checking.document import case_object, client_object, result_of
-from toolstream_core.checking.effects import known_results
+from toolstream_core.checking.cases import Kind, Transport, all_cases, cases_of, healthy
+from toolstream_core.checking.client import Client, Run, Seat
+from toolstream_core.checking.effects import failed_call, known_results
 from toolstream_core.checking.fitting import AskedRequest, Fitting
-from toolstream_core.checking.grading import NOTHING_INJECTED, Grade, Result, graded, rank
-from toolstream_core.checking.helping import candidates
-from toolstream_core.checking.run import Client, Run, Seat
+from toolstream_core.checking.grading import NOTHING_INJECTED, Grade, Result, Skip, graded, rank
+from toolstream_core.checking.report import VERSION, case_object, client_object, rename_reason, result_of
 from toolstream_core.checking.sessions import Sessions
-from toolstream_core.checking.skip import Skip
+from toolstream_core.clients.advice import Advice
+from toolstream_core.defects.row import Safety
+from toolstream_core.defects.table import ROWS
+from toolstream_core.faults.presets import PRESETS
 from toolstream_core.protocols.registry import named
 from toolstream_core.redact import redacted
 from toolstream_core.report.verdict import as_flags, option_values
+from toolstream_core.state_file import StateFile
 from toolstream_core.synthetic import places
-from toolstream_core.synthetic.answers import withheld
-from toolstream_core.synthetic.call_specs import parse_calls, spec_text
+from toolstream_core.synthetic.answers import parse_calls, spec_text, withheld
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
-    from toolstream_core.checking.case import Case
-    from toolstream_core.checking.plan import Plan
-    from toolstream_core.checking.state import CheckState
+    from toolstream_core.checking.cases import Case, Plan
     from toolstream_core.testing import Setup
     from toolstream_core.testing.exchanges import Exchange
     from toolstream_core.verdict.evidence import KnownResult
+
+
+class CheckState:
+    """Finished cases by client and id. As a context manager it closes its file."""
+
+    def __init__(self, file: StateFile | None = None) -> None:
+        """Reads the cases of `file`; without it, cases are kept in memory only."""
+        self._file = file
+        self._cases: dict[tuple[str, str], dict[str, Any]] = {}
+        for line in file.lines if file is not None else ():
+            if isinstance(entry := _parsed(line), dict):
+                rename_reason(entry["case"])
+                self._cases[entry["client"], entry["case"]["id"]] = entry["case"]
+
+    @classmethod
+    def open(cls, path: Path, about: Mapping[str, object]) -> Self:
+        """As `StateFile`."""
+        return cls(StateFile(path, {**about, "version": VERSION}, command="toolstream check", parts="command, calls"))
+
+    def get(self, client: str, identity: str) -> dict[str, Any] | None:
+        """A finished case; `None` if it was not run, or has to run again."""
+        return self._cases.get((client, identity))
+
+    def add(self, client: str, case: dict[str, Any]) -> None:
+        """Keep a finished case."""
+        self._cases[client, case["id"]] = case
+        if self._file is not None:
+            self._file.write(json.dumps({"client": client, "case": case}))
+
+    def __enter__(self) -> Self:
+        """Nothing more to do."""
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+
+
+def _parsed(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
+SAFE: Final = frozenset(row.name for row in ROWS if row.repair is Safety.SAFE)
+"""The defects that have a safe repair."""
+_PARTS: Final[Mapping[str, Sequence[str]]] = {preset.name: preset.parts for preset in PRESETS}
+
+
+def injected(kind: str, name: str) -> Sequence[str]:
+    """The faults that a case injects, by the case's kind and name: a preset has several."""
+    return {Kind.FAULT: (name,), Kind.PRESET: _PARTS.get(name, ())}.get(Kind(kind), ())
+
+
+def candidates(case: Case, exchanges: Sequence[Exchange], *, upstream: bool = False) -> list[str]:
+    """Options of mitmdump to run a failed case under: its verdicts' advice, then the repairs of what was injected.
+
+    A client that crashed or gave up sent no request that could be explained, so its verdicts advise nothing. With the
+    client's own provider (`upstream`) nothing is tried: each run sends billable requests.
+    """
+    if upstream:
+        return []
+    verdicts = [one.verdict for one in exchanges if one.verdict is not None]
+    advised = next((one.advice[0] for one in verdicts if one.advice), "")
+    repairs = Advice(repair=",".join(name for name in injected(case.kind, case.name) if name in SAFE)).options
+    return list(dict.fromkeys(filter(None, [advised, repairs])))
+
 
 _PASSED: Final = (Grade.OK, Grade.NOT_STRICT)
 _UNTRIED: Final = (Grade.SKIPPED, Grade.HARNESS_FAILURE)

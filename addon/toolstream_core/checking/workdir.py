@@ -12,14 +12,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from toolstream_core.errors import ToolstreamError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_BYTES: Final = 200_000_000
-
-
-class WorkdirError(ValueError):
-    """A working directory that cannot be copied; the message says why."""
 
 
 class Workdir(NamedTuple):
@@ -31,11 +29,11 @@ class Workdir(NamedTuple):
 
     @classmethod
     def of(cls, root: Path) -> Workdir:
-        """Look at a folder. Raises `WorkdirError` for one that is too large."""
+        """Look at a folder. Raises `ToolstreamError` for one that is too large."""
         files = tuple(name for name in _names(root) if _is_copied(root, name))
         size = sum((root / name).lstat().st_size for name in files)
         if size > MAX_BYTES:
-            raise WorkdirError(
+            raise ToolstreamError(
                 f"--workdir copy: {root} has {size / 1e6:.0f} MB of files that .gitignore does not name; at most "
                 f"{MAX_BYTES / 1e6:.0f} MB are copied. Run toolstream check in a smaller directory"
             )

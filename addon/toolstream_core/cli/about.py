@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.cli.commands import COMMANDS
-from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.parser import EPILOG
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.packaged import addon_script
 from toolstream_core.suggest import unknown
 from toolstream_core.version import __version__
@@ -21,12 +21,12 @@ _PURPOSE: Final = (
 
 
 def print_help(args: argparse.Namespace) -> int:
-    """Print the help of a command, or the list of commands. Raises `UsageError`."""
+    """Print the help of a command, or the list of commands. Raises `ToolstreamError`."""
     if args.name is None:
         print(help_text())
         return 0
     if args.name not in COMMANDS:
-        raise UsageError(unknown("command", args.name, COMMANDS, "`toolstream help`"))
+        raise ToolstreamError(unknown("command", args.name, COMMANDS, "`toolstream help`"))
     print(COMMANDS[args.name].parser().format_help(), end="")
     return 0
 
@@ -57,10 +57,10 @@ def print_version(args: argparse.Namespace) -> int:
 
 
 def print_addon_path(args: argparse.Namespace) -> int:
-    """Print the path. Raises `UsageError`."""
+    """Print the path. Raises `ToolstreamError`."""
     del args
     script = addon_script()
     if not script.is_file():
-        raise UsageError(f"{script} is missing. Install toolstream again")
+        raise ToolstreamError(f"{script} is missing. Install toolstream again")
     print(script)
     return 0

@@ -47,7 +47,7 @@ def _protocols() -> list[str]:
 
 
 def _probed() -> list[str]:
-    from toolstream_core.probing.target import PROTOCOLS
+    from toolstream_core.probing.ask import PROTOCOLS
 
     return list(PROTOCOLS)
 
@@ -90,7 +90,7 @@ def _cases() -> list[str]:
 
 
 def _names() -> list[str]:
-    from toolstream_core.report.names import explainable
+    from toolstream_core.report.catalogue import explainable
 
     return sorted(explainable())
 

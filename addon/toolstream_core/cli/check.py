@@ -17,27 +17,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 
-from toolstream_core.checking.case import UNKNOWN, Kind, Selection, SelectionError
-from toolstream_core.checking.cases import all_cases
-from toolstream_core.checking.document import current, document
-from toolstream_core.checking.github import summary, workflow_commands
-from toolstream_core.checking.junit import junit
-from toolstream_core.checking.matrix import MatrixError, clients_of
-from toolstream_core.checking.plan import Plan
-from toolstream_core.checking.run import Client
-from toolstream_core.checking.runner import ClientCheck, Seats, withheld_text
-from toolstream_core.checking.state import CheckState
-from toolstream_core.checking.table import comparison, lines
-from toolstream_core.checking.workdir import Workdir, WorkdirError
+from toolstream_core.checking.cases import UNKNOWN, Kind, Plan, Selection, all_cases
+from toolstream_core.checking.client import Client, clients_of
+from toolstream_core.checking.report import comparison, current, document, junit, lines, summary, workflow_commands
+from toolstream_core.checking.runner import CheckState, ClientCheck, Seats, withheld_text
+from toolstream_core.checking.workdir import Workdir
 from toolstream_core.cli.commands import PROMPT, TIMEOUT
-from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.cli.serve import flows_and_calls
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.proxy.option_table import REPEATS
-from toolstream_core.report.paint import printable
-from toolstream_core.settings import SettingsError, Words, settings
-from toolstream_core.state_file import StateError
-from toolstream_core.synthetic.call_specs import CallSpecError, parse_calls, spec_text
+from toolstream_core.report.layout import printable
+from toolstream_core.settings import Words, settings
+from toolstream_core.synthetic.answers import parse_calls, spec_text
 
 if TYPE_CHECKING:
     import argparse
@@ -54,12 +46,14 @@ def plan_asked(args: argparse.Namespace) -> Plan:
     known = all_cases()
     selection.check(known)
     if not any(map(selection.takes, known)):
-        raise UsageError("no case is left: --case excludes all cases that it names")
+        raise ToolstreamError("no case is left: --case excludes all cases that it names")
     flows, calls = flows_and_calls(args.flows)
     if args.upstream and (flows or calls):
-        raise UsageError("--upstream and FLOW exclude each other: either the client's provider answers, or saved flows")
+        raise ToolstreamError(
+            "--upstream and FLOW exclude each other: either the client's provider answers, or saved flows"
+        )
     if flows and calls:
-        raise UsageError("flows and calls: exclude each other. Expected one of them")
+        raise ToolstreamError("flows and calls: exclude each other. Expected one of them")
     _check_flows(flows)
     settings(Words(repair=args.repair, shape=args.shape))
     return Plan(
@@ -78,24 +72,21 @@ def plan_asked(args: argparse.Namespace) -> Plan:
 
 
 def _check_flows(flows: Sequence[Path]) -> None:
-    """Raise `UsageError` where one has no answer to give."""
+    """Raise `ToolstreamError` where one has no answer to give."""
     if not flows:
         return
-    from toolstream_core.fixtures import FixtureError, load
+    from toolstream_core.fixtures import load
 
-    try:
-        for flow in flows:
-            load(flow)
-    except FixtureError as error:
-        raise UsageError(str(error)) from error
+    for flow in flows:
+        load(flow)
 
 
 def clients_asked(args: argparse.Namespace) -> list[Client]:
-    """Who is to be checked. Raises `UsageError`, `MatrixError`."""
+    """Who is to be checked. Raises `ToolstreamError`."""
     if (args.matrix is None) == (not args.command_line):
-        raise UsageError("no client. Expected --matrix FILE, or a command: toolstream check -- python agent.py")
+        raise ToolstreamError("no client. Expected --matrix FILE, or a command: toolstream check -- python agent.py")
     if args.matrix is None and args.client:
-        raise UsageError("--client needs --matrix FILE")
+        raise ToolstreamError("--client needs --matrix FILE")
     command = tuple(args.command_line)
     usual = Client(
         name=_name(command) if command else "",
@@ -107,10 +98,12 @@ def clients_asked(args: argparse.Namespace) -> list[Client]:
     )
     found = [usual] if args.matrix is None else clients_of(args.matrix, usual)
     if unknown := [name for name in args.client if name not in {client.name for client in found}]:
-        raise UsageError(f"{args.matrix} has no client {unknown[0]!r}")
+        raise ToolstreamError(f"{args.matrix} has no client {unknown[0]!r}")
     found = [client for client in found if not args.client or client.name in args.client]
     if args.upstream and any("{base_url}" in word for client in found for word in client.command):
-        raise UsageError("{base_url} and --upstream exclude each other: {base_url} is the proxy, which answers itself")
+        raise ToolstreamError(
+            "{base_url} and --upstream exclude each other: {base_url} is the proxy, which answers itself"
+        )
     return found
 
 
@@ -179,10 +172,6 @@ _BEGINS: Final = {
 """How the reports of each option begin."""
 
 
-class ReportError(ValueError):
-    """A report that cannot be written; the message says why."""
-
-
 @dataclass(frozen=True, slots=True)
 class Reports:
     """The reports that were asked for."""
@@ -199,11 +188,11 @@ class Reports:
 
     @classmethod
     def of(cls, args: argparse.Namespace) -> Self:
-        """What the arguments ask for. Raises `UsageError`, and `ReportError` for a report that cannot be read."""
+        """What the arguments ask for. Raises `ToolstreamError` for a report that cannot be read."""
         output, html = args.output, args.html
         if args.format == "html":
             if output is None or html is not None:
-                raise UsageError("--format html needs -o FILE, and no --html FILE beside it")
+                raise ToolstreamError("--format html needs -o FILE, and no --html FILE beside it")
             output, html = None, output
         paths = {"-o": output, "--junit": args.junit, "--html": html}
         outputs = [
@@ -278,30 +267,23 @@ def _earlier(path: Path | None) -> dict[str, Any] | None:
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ReportError(f"--compare: {path} cannot be read: {error}") from error
+        raise ToolstreamError(f"--compare: {path} cannot be read: {error}") from error
     read = current(report) if isinstance(report, dict) else None
     if read is None:
-        raise ReportError(f"--compare: {path} is not a report of `toolstream check --format json`")
+        raise ToolstreamError(f"--compare: {path} is not a report of `toolstream check --format json`")
     return read
 
 
 DONE, FAILED, CANNOT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes."""
-_WRONG: Final = (
-    SelectionError, MatrixError, StateError, ReportError, SettingsError, CallSpecError, WorkdirError,
-)  # fmt: skip
 _EVERY: Final = 0.1
 """Seconds between two lines of progress on a terminal."""
 
 
 def run(args: argparse.Namespace) -> int:
     """Check everything, whatever of it fails, write the reports, and give the exit code."""
-    try:
-        plan, clients = plan_asked(args), clients_asked(args)
-        reports = Reports.of(args)
-        return _check(args, plan, clients, reports)
-    except _WRONG as error:
-        raise UsageError(str(error)) from error
+    plan, clients = plan_asked(args), clients_asked(args)
+    return _check(args, plan, clients, Reports.of(args))
 
 
 def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], reports: Reports) -> int:
@@ -355,13 +337,13 @@ def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], repo
 
 
 def _state(args: argparse.Namespace, plan: Plan, clients: Sequence[Client]) -> CheckState:
-    """What was run before. Raises `StateError`, `UsageError`."""
+    """What was run before. Raises `ToolstreamError`."""
     if args.resume is None:
         return CheckState()
     try:
         return CheckState.open(args.resume, about(args, plan, clients))
     except OSError as error:
-        raise UsageError(f"--resume: {args.resume} cannot be written: {error.strerror}") from error
+        raise ToolstreamError(f"--resume: {args.resume} cannot be written: {error.strerror}") from error
 
 
 def _has_failed(report: dict[str, Any]) -> bool:

@@ -2,35 +2,141 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import ssl
 import sys
+import threading
+import urllib.request
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
-from toolstream_core.cli import demo_clients
-from toolstream_core.cli.launch import Mitmdump, MitmdumpError
+from toolstream_core.cli.main import parsed
+from toolstream_core.cli.serve import setup_of
 from toolstream_core.fixtures import load
+from toolstream_core.fixtures.expectation import read_expectation
 from toolstream_core.packaged import packaged
-from toolstream_core.report.paint import colour, plain, wants_colour
+from toolstream_core.report.layout import colour, plain, wants_colour
+from toolstream_core.testing import ProxySession
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
-    from toolstream_core.cli.demo_clients import Call, Client
-    from toolstream_core.report.paint import Paint
+    from toolstream_core.report.layout import Paint
 
-_REQUESTS: Final = 2
-"""Of each client: one that gets calls, one with their results."""
-_NUMBER: Final = re.compile(r"(?:\x1b\[[0-9;]*m)*#(\d+)")
+_TIMEOUT: Final = 60
+
+
+@dataclass(slots=True)
+class Call:
+    """A tool call, as far as its fragments were read."""
+
+    id: str | None = None
+    name: str = ""
+    arguments: str = ""
+
+
+class Client(NamedTuple):
+    """How a client reads a stream, and what it sends next."""
+
+    read: Callable[[Iterable[Any]], list[Call]]
+    with_results: Callable[[dict[str, Any], Iterable[Call]], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class Proxy:
+    """Where clients find the proxy, and the certificate authority that they trust."""
+
+    url: str
+    ca: Path
+
+    def events(self, url: str, request: dict[str, Any]) -> Iterator[Any]:
+        """Send a request through the proxy and give the events of its stream."""
+        opener = urllib.request.build_opener(
+            urllib.request.ProxyHandler({"https": self.url}),
+            urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=str(self.ca))),
+        )
+        headers = {"content-type": "application/json", "authorization": "Bearer offline"}
+        asked = urllib.request.Request(url, json.dumps(request).encode(), headers)  # noqa: S310 - a saved https URL
+        with opener.open(asked, timeout=_TIMEOUT) as response:
+            for line in response:
+                if line.startswith(b"data:") and (data := line.removeprefix(b"data:").strip()) != b"[DONE]":
+                    yield json.loads(data)
+
+
+def _chat(events: Iterable[Any]) -> list[Call]:
+    """Chat Completions: entries of one index are one call."""
+    calls: dict[int, Call] = {}
+    for entry in _entries(events):
+        call = calls.setdefault(entry["index"], Call())
+        call.id = call.id or entry.get("id")
+        _add(call, entry["function"])
+    return list(calls.values())
+
+
+def _chat_by_id(events: Iterable[Any]) -> list[Call]:
+    """The same with a common bug: an id that is present starts a call, even an empty one."""
+    calls = [Call()]
+    for entry in _entries(events):
+        if "id" in entry and entry["id"] != calls[-1].id:
+            calls.append(Call(entry["id"]))
+        _add(calls[-1], entry["function"])
+    return [call for call in calls if call.name]
+
+
+def _messages(events: Iterable[Any]) -> list[Call]:
+    """Anthropic Messages: a content block is one call."""
+    calls: dict[int, Call] = {}
+    for event in events:
+        if event["type"] == "content_block_start" and event["content_block"]["type"] == "tool_use":
+            calls[event["index"]] = Call(event["content_block"]["id"], event["content_block"]["name"])
+        elif event["type"] == "content_block_delta" and event["index"] in calls:
+            calls[event["index"]].arguments += event["delta"]["partial_json"]
+    return list(calls.values())
+
+
+def _chat_results(request: dict[str, Any], calls: Iterable[Call]) -> dict[str, Any]:
+    listed = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments or "{}"}}
+        for call in calls
+    ]
+    results = [{"role": "tool", "tool_call_id": call["id"], "content": "done"} for call in listed]
+    return {**request, "messages": [*request["messages"], {"role": "assistant", "tool_calls": listed}, *results]}
+
+
+def _messages_results(request: dict[str, Any], calls: Iterable[Call]) -> dict[str, Any]:
+    used = [
+        {"type": "tool_use", "id": call.id, "name": call.name, "input": json.loads(call.arguments or "{}")}
+        for call in calls
+    ]
+    results = [{"type": "tool_result", "tool_use_id": call["id"], "content": "done"} for call in used]
+    turns = [{"role": "assistant", "content": used}, {"role": "user", "content": results}]
+    return {**request, "messages": [*request["messages"], *turns]}
+
+
+def _entries(events: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    for event in events:
+        for choice in event["choices"]:
+            yield from choice["delta"].get("tool_calls") or ()
+
+
+def _add(call: Call, function: dict[str, Any]) -> None:
+    call.name += function.get("name") or ""
+    call.arguments += function.get("arguments") or ""
+
+
+CHAT_CLIENT: Final = Client(_chat, _chat_results)
+BY_ID_CLIENT: Final = Client(_chat_by_id, _chat_results)
+MESSAGES_CLIENT: Final = Client(_messages, _messages_results)
+
+
+class Scene(NamedTuple):
     """A client that gets a saved stream."""
 
     title: str
@@ -41,53 +147,46 @@ class Scene:
     """Whether the client is expected to understand its calls."""
 
 
-@dataclass(frozen=True, slots=True)
-class Act:
-    """The options of one proxy, and the clients that use it."""
+class Act(NamedTuple):
+    """The arguments of `toolstream serve`, and the clients that it serves."""
 
-    options: dict[str, str]
+    arguments: str
     scenes: list[Scene]
 
 
 CHAT: Final = "openai-chat-single"
 EMPTY_ID: Final = "deepseek-empty-id"
-CALLS: Final = {"toolstream_log": "calls"}
-FAULT: Final = {**CALLS, "toolstream_fault": "cumulative-arguments"}
+_FAULT: Final = "demo: --level calls --fault cumulative-arguments"
 ACTS: Final = [
     Act(
-        {},
+        "demo:",
         [
-            Scene("Chat Completions", CHAT, demo_clients.CHAT),
-            Scene(
-                'Chat Completions of DeepSeek, with "id": "" on every chunk but the first', EMPTY_ID, demo_clients.CHAT
-            ),
-            Scene("Anthropic Messages", "anthropic-single", demo_clients.MESSAGES),
+            Scene("Chat Completions", CHAT, CHAT_CLIENT),
+            Scene('Chat Completions of DeepSeek, with "id": "" on every chunk but the first', EMPTY_ID, CHAT_CLIENT),
+            Scene("Anthropic Messages", "anthropic-single", MESSAGES_CLIENT),
         ],
     ),
     Act(
-        CALLS,
-        [Scene("A client that starts a call at each id", EMPTY_ID, demo_clients.BY_ID, works=False)],
+        "demo: --level calls",
+        [Scene("A client that starts a call at each id", EMPTY_ID, BY_ID_CLIENT, works=False)],
     ),
     Act(
-        {**CALLS, "toolstream_shape": "whole-calls"},
-        [Scene("The same client, with the option after the arrow", EMPTY_ID, demo_clients.BY_ID)],
+        "demo: --level calls --shape whole-calls",
+        [Scene("The same client, with the option after the arrow", EMPTY_ID, BY_ID_CLIENT)],
     ),
-    Act(FAULT, [Scene("A provider that repeats the arguments so far", CHAT, demo_clients.CHAT, works=False)]),
-    Act({**FAULT, "toolstream_repair": "safe"}, [Scene("The same provider, repaired", CHAT, demo_clients.CHAT)]),
+    Act(_FAULT, [Scene("A provider that repeats the arguments so far", CHAT, CHAT_CLIENT, works=False)]),
+    Act(f"{_FAULT} --repair safe", [Scene("The same provider, repaired", CHAT, CHAT_CLIENT)]),
 ]
+_REQUESTS: Final = 2
+"""Of each client: one that gets calls, one with their results."""
+_NUMBER: Final = re.compile(r"(?:\x1b\[[0-9;]*m)*#(\d+)")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Play the scenes; 1 where a client did otherwise than expected."""
+    """Play the scenes; 1 if a client did otherwise than expected. Raises `ToolstreamError`."""
     del args
     paint = colour if wants_colour(terminal=sys.stdout.isatty(), environment=dict(os.environ)) else plain
-    failed = []
-    try:
-        for act in ACTS:
-            failed += _perform(act, paint)
-    except MitmdumpError as error:
-        print(error, file=sys.stderr)
-        return 1
+    failed = [title for act in ACTS for title in _failed(act, paint)]
     if failed:
         print(paint("error", f"failed: {', '.join(failed)}"))
         return 1
@@ -96,16 +195,18 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _perform(act: Act, paint: Paint) -> list[str]:
+def _failed(act: Act, paint: Paint) -> list[str]:
     """Play an act; the titles of the scenes that went otherwise than expected."""
-    options = {"toolstream_provider": "demo:", **act.options}
-    env = {} if paint is colour else {"NO_COLOR": "1"}
-    said = " ".join(f"--set {name}={value}" for name, value in options.items())
-    print(f'$ mitmdump -s "$(toolstream addon-path)" {said}', flush=True)
-    with Mitmdump({**options, "flow_detail": "0"}, env=env, terminal=paint is colour) as proxy:
-        calls = [_calls(scene, proxy) for scene in act.scenes]
-    # Only an ended proxy has printed all lines of a message.
-    logged = _logged(proxy.output)
+    print(f"$ toolstream serve {act.arguments}", flush=True)
+    args = parsed(["serve", *act.arguments.split()])
+    setup = setup_of(args, network="none", log=args.level)
+    with (
+        _output(terminal=paint is colour) as (log, output),
+        ProxySession(setup, log=log, keep=False) as session,
+    ):
+        calls = [_calls(scene, session) for scene in act.scenes]
+        session.finish()
+    logged = _logged(output)
     failed = []
     for scene, read in zip(act.scenes, calls, strict=True):
         print(f"\n{scene.title}")
@@ -117,20 +218,38 @@ def _perform(act: Act, paint: Paint) -> list[str]:
     return failed
 
 
-def _calls(scene: Scene, proxy: Mitmdump) -> list[Call]:
-    """The calls that a client reads; returns once all about them is logged."""
+@contextlib.contextmanager
+def _output(*, terminal: bool) -> Iterator[tuple[int, list[str]]]:
+    """What the proxy prints to, and the lines that it has printed, complete at the end."""
+    lines: list[str] = []
+    ours, theirs = os.openpty() if terminal else os.pipe()
+    thread = threading.Thread(target=_read, args=(os.fdopen(ours, encoding="utf-8", errors="replace"), lines))
+    thread.start()
+    try:
+        yield theirs, lines
+    finally:
+        os.close(theirs)
+        thread.join()
+
+
+def _read(stream: IO[str], lines: list[str]) -> None:
+    # A pseudo-terminal ends with an error once the other side has gone.
+    with contextlib.suppress(OSError), stream:
+        lines.extend(line.rstrip("\r\n") for line in stream)
+
+
+def _calls(scene: Scene, session: ProxySession) -> list[Call]:
+    """The calls that a client reads."""
     saved = load(packaged("flows") / f"{scene.flow}.flow")[0]
-    url, through = f"https://{saved.host}{saved.path}", demo_clients.Proxy(proxy.url, proxy.ca)
-    seen = len(proxy.output)
-    calls = scene.client.read(through.events(url, saved.request))
-    for _ in through.events(url, scene.client.with_results(saved.request, calls)):
+    url, proxy = f"https://{saved.host}{saved.path}", Proxy(session.proxy_url, session.ca_file)
+    calls = scene.client.read(proxy.events(url, saved.request))
+    for _ in proxy.events(url, scene.client.with_results(saved.request, calls)):
         pass
-    proxy.wait_for("verdict", after=seen)
     return calls
 
 
 def _logged(output: Iterable[str]) -> Iterator[list[str]]:
-    """The log lines of each response, which begin with its number. mitmproxy's own lines do not."""
+    """The log lines of each response, which begin with its number. Others do not."""
     numbered = [(int(found[1]), line) for line in output if (found := _NUMBER.match(line))]
     for _, lines in groupby(sorted(numbered, key=itemgetter(0)), key=itemgetter(0)):
         yield [line for _, line in lines]
@@ -141,18 +260,12 @@ def _understood(scene: Scene, read: Iterable[Call], paint: Paint) -> bool:
     calls = [(call.name, _parsed(call.arguments or "{}")) for call in read]
     for name, arguments in calls:
         print(f"  the client runs {name} with {json.dumps(arguments)}")
-    expected = _expected(scene.flow)
+    first = read_expectation(packaged("flows") / f"{scene.flow}.expect.json").answers[0]
+    expected = [(call.name, json.loads(call.arguments)) for call in first.calls]
     if calls != expected:
         for name, arguments in expected:
             print(paint("error", f"  but the provider sent {name} with {json.dumps(arguments)}"))
     return calls == expected
-
-
-def _expected(flow: str) -> list[tuple[str, Any]]:
-    from toolstream_core.fixtures.expectation import read_expectation
-
-    first = read_expectation(packaged("flows") / f"{flow}.expect.json").answers[0]
-    return [(call.name, json.loads(call.arguments)) for call in first.calls]
 
 
 def _parsed(arguments: str) -> Any:

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.output import printed_to
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.report.layout import counted
 from toolstream_core.sources import demo
 
@@ -31,11 +31,11 @@ def run(args: argparse.Namespace) -> int:
     named = [demo.located(path) for path in args.paths]
     missing = [path for path, place in zip(args.paths, named, strict=True) if not place.exists()]
     if missing:
-        raise UsageError(demo.unknown(missing[0]) or f"no such file or directory: {missing[0]}")
+        raise ToolstreamError(demo.unknown(missing[0]) or f"no such file or directory: {missing[0]}")
     try:
         redaction = redaction_of(args.secret)
     except ValueError as error:
-        raise UsageError(f"--secret: {error}") from error
+        raise ToolstreamError(f"--secret: {error}") from error
     paths = list(_files(named))
     problems = [problem for path in paths for problem in examine(path, redaction)]
     fixed = _fixed(problems, redaction) if args.fix else []

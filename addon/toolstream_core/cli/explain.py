@@ -6,11 +6,11 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.output import printed_to
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.report import catalogue
+from toolstream_core.report.catalogue import explainable, explained
 from toolstream_core.report.layout import wrapped
-from toolstream_core.report.names import explainable, explained
 from toolstream_core.suggest import unknown
 
 if TYPE_CHECKING:
@@ -62,11 +62,11 @@ def _told(begin: str, meaning: str, more: Sequence[str]) -> list[str]:
 
 
 def explain(args: argparse.Namespace) -> int:
-    """Print what the name means. Raises `UsageError`."""
+    """Print what the name means. Raises `ToolstreamError`."""
     if args.name is None:
         return list_all(argparse.Namespace(format="text", output=None, force=False))
     told = explained(args.name)
     if told is None:
-        raise UsageError(unknown("name", args.name, explainable()))
+        raise ToolstreamError(unknown("name", args.name, explainable()))
     print(told, end="")
     return 0

@@ -7,17 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.defects.table import named
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.fixtures import read_flow, redact
 from toolstream_core.fixtures.expectation import dumps, expectation_of
 from toolstream_core.fixtures.extraction import LeftOut, conversations, gathered, interaction_of, stem_of
 from toolstream_core.fixtures.extraction.files import bare_files, cassette_files, flow_files, write_all
 from toolstream_core.fixtures.read import BAD_STATUS
 from toolstream_core.model import Severity
-from toolstream_core.report.layout import counted
-from toolstream_core.report.paint import word
+from toolstream_core.report.layout import counted, word
 
 if TYPE_CHECKING:
     import argparse
@@ -129,7 +128,7 @@ class Extraction:
             outputs = [Output(self.folder / name, force=self.force) for name in files]
             check_outputs(outputs, self._inputs, makes_folders=True)
             write_all(self.folder, files, replace=self.force)
-        except (UsageError, OSError) as error:
+        except (ToolstreamError, OSError) as error:
             self._failed = True
             _tell(f"left out {_sources(group)}: {_why(error)}")
             return False
@@ -174,9 +173,9 @@ def run(args: argparse.Namespace) -> int:
     try:
         redaction = redaction_of(args.secret, TextMode(args.text))
     except ValueError as error:
-        raise UsageError(f"--secret: {error}") from error
+        raise ToolstreamError(f"--secret: {error}") from error
     if args.output.exists() and not args.output.is_dir():
-        raise UsageError(f"-o: {args.output} is not a folder. Expected a folder for the fixtures")
+        raise ToolstreamError(f"-o: {args.output} is not a folder. Expected a folder for the fixtures")
     selected = None if args.select is None else frozenset().union(*args.select)
     ignored = frozenset().union(*(args.ignore or ()))
     wanted = Wanted(when=args.when, codes=(selected or named(["all"])) - ignored, chosen=selected is not None)

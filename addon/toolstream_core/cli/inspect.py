@@ -24,8 +24,7 @@ from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.redact import redacted
 from toolstream_core.report import jsonform
 from toolstream_core.report.judging import Judging, SavedVerdict, as_sent
-from toolstream_core.report.layout import Blocks, Label, counted
-from toolstream_core.report.paint import colour, plain, wants_colour, word
+from toolstream_core.report.layout import Blocks, Label, colour, counted, plain, wants_colour, word
 from toolstream_core.report.text import EndLines, Lines
 from toolstream_core.report.verdict import advice_text, as_command
 from toolstream_core.sources.files import STDIN, answers
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Change, Event, EventContent, Exchange, Finding, Record
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.report.judging import SavedVerdict
-    from toolstream_core.report.paint import Paint
+    from toolstream_core.report.layout import Paint
     from toolstream_core.sources.saved import Saved
     from toolstream_core.wire.frame import Frame
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.cli.arguments import RENAMED, with_new_names
 from toolstream_core.cli.commands import COMMANDS
-from toolstream_core.cli.errors import UsageError
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.suggest import unknown
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _drop_output()
         return PIPE_CLOSED
-    except (OSError, UsageError) as error:
+    except (OSError, ToolstreamError) as error:
         if isinstance(error, OSError):
             _drop_output()
         print(f"toolstream: {error}", file=sys.stderr)
@@ -48,14 +48,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parsed(words: Sequence[str]) -> argparse.Namespace:
-    """The command and its arguments. Raises `UsageError`."""
+    """The command and its arguments. Raises `ToolstreamError`."""
     if not words:
-        raise UsageError("missing command. See `toolstream help`")
+        raise ToolstreamError("missing command. See `toolstream help`")
     name, own = _FLAGS.get(words[0], words[0]), list(words[1:])
     if name.startswith("-"):
-        raise UsageError(f"expected a command before {name}. See `toolstream help`")
+        raise ToolstreamError(f"expected a command before {name}. See `toolstream help`")
     if name not in COMMANDS:
-        raise UsageError(unknown("command", name, COMMANDS, "`toolstream help`"))
+        raise ToolstreamError(unknown("command", name, COMMANDS, "`toolstream help`"))
     command, after = COMMANDS[name], []
     if command.takes_command and "--" in own:
         at = own.index("--")

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from toolstream_core.cli.errors import UsageError
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.sources.demo import is_demo
 from toolstream_core.sources.files import STDIN
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until standard input ends. Raises `UsageError`."""
+    """Serve until standard input ends. Raises `ToolstreamError`."""
     if STDIN in args.paths:
-        raise UsageError("- cannot be read: standard input carries the protocol. Expected files or folders")
+        raise ToolstreamError("- cannot be read: standard input carries the protocol. Expected files or folders")
     if not args.paths and args.view is None:
-        raise UsageError("nothing to report on. Expected files, or --view ADDRESS")
+        raise ToolstreamError("nothing to report on. Expected files, or --view ADDRESS")
     for path in args.paths:
         if not is_demo(path) and not os.path.lexists(path):
-            raise UsageError(f"no such file or directory: {path}. Expected flow files, or a folder of these")
+            raise ToolstreamError(f"no such file or directory: {path}. Expected flow files, or a folder of these")
     try:
         from toolstream_core.cli.mcp_tools import server
     except ImportError as error:
         install = f"{sys.executable} -m pip install 'mcp>=2'"
-        raise UsageError(f"`toolstream mcp` needs the package mcp. Install it: {install}") from error
+        raise ToolstreamError(f"`toolstream mcp` needs the package mcp. Install it: {install}") from error
     server(args.paths, args.command_line, args.view).run("stdio")
     return 0

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.cli.errors import UsageError
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.fixtures.atomic import is_special, write_atomic
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Output(NamedTuple):
 
 
 def check_outputs(outputs: Iterable[Output], inputs: Iterable[Path] = (), *, makes_folders: bool = False) -> None:
-    """Raise `UsageError` where the rule forbids one of the outputs, or where it cannot be written.
+    """Raise `ToolstreamError` where the rule forbids one of the outputs, or where it cannot be written.
 
     Call it before any work is done. Devices and pipes are always allowed: they hold nothing that could be lost.
     """
@@ -50,23 +50,25 @@ def check_outputs(outputs: Iterable[Output], inputs: Iterable[Path] = (), *, mak
     for one in files:
         identity, said = _identity(one.path), f"{one.option}: " if one.option else ""
         if one.path.parts[:1] == ("-",):
-            raise UsageError(f"{said}{one.path} cannot be standard output here; name a file or folder")
+            raise ToolstreamError(f"{said}{one.path} cannot be standard output here; name a file or folder")
         if (other := first.setdefault(identity, one)) is not one:
-            raise UsageError(f"{said}{one.path} and {other.path} ({other.option}) are the same file; name two files")
+            raise ToolstreamError(
+                f"{said}{one.path} and {other.path} ({other.option}) are the same file; name two files"
+            )
         if identity in read:
-            raise UsageError(f"{said}{one.path} is an input of this command; name another file")
+            raise ToolstreamError(f"{said}{one.path} is an input of this command; name another file")
         if one.path.is_dir():
-            raise UsageError(f"{said}{one.path} is a folder; give a file")
+            raise ToolstreamError(f"{said}{one.path} is a folder; give a file")
         if os.path.lexists(one.path) and not one.force and not one.is_own(one.path):
             right = "name another file" if one.force is None else "add --force to overwrite it, or name another file"
-            raise UsageError(f"{said}{one.path} exists already; {right}")
+            raise ToolstreamError(f"{said}{one.path} exists already; {right}")
     for one in files:
         _check_folder(one, makes_folders=makes_folders)
 
 
 @contextlib.contextmanager
 def printed_to(path: Path | None, inputs: Iterable[Path] = (), *, force: bool) -> Iterator[None]:
-    """Write what is printed meanwhile to a file, where there is one. Raises `UsageError`."""
+    """Write what is printed meanwhile to a file, where there is one. Raises `ToolstreamError`."""
     if path is None:
         yield
         return
@@ -98,9 +100,9 @@ def _check_folder(output: Output, *, makes_folders: bool) -> None:
     if not folder.is_dir():
         if makes_folders:
             return
-        raise UsageError(f"{said}there is no folder {folder}")
+        raise ToolstreamError(f"{said}there is no folder {folder}")
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise UsageError(f"{said}{output.path} cannot be written: {error.strerror}") from error
+        raise ToolstreamError(f"{said}{output.path} cannot be written: {error.strerror}") from error

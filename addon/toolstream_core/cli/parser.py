@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, Final, NoReturn, override
 
-from toolstream_core.cli.errors import UsageError
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.suggest import nearest, unknown
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ RUN_EPILOG: Final = f"Exit code: that of CMD, or {_listed(RUN_EXIT_CODES)}."
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that raises `UsageError`."""
+    """A parser that raises `ToolstreamError`."""
 
     def __init__(self, name: str, **settings: Any) -> None:
         """The parser of the command `name`."""
@@ -49,16 +49,16 @@ class Parser(argparse.ArgumentParser):
             known = [flag for flag in self._option_string_actions if flag.startswith("--")]
             near = nearest(option, [*known, *renamed])
             hint = f"; did you mean {near}?" if near else "."
-            raise UsageError(f"unknown option {option}{hint} See `toolstream help {self.name}`")
+            raise ToolstreamError(f"unknown option {option}{hint} See `toolstream help {self.name}`")
         if left:
-            raise UsageError(f"unexpected argument {left[0]!r}. See `toolstream help {self.name}`")
+            raise ToolstreamError(f"unexpected argument {left[0]!r}. See `toolstream help {self.name}`")
         return args
 
     @override
     def error(self, message: str) -> NoReturn:
         text = message.removeprefix("argument ").replace("the following arguments are required:", "missing argument:")
         hint = "" if "See `" in text or "Expected" in text else f". See `toolstream help {self.name}`"
-        raise UsageError(text + hint)
+        raise ToolstreamError(text + hint)
 
     @override
     def _check_value(self, action: argparse.Action, value: Any) -> None:

@@ -9,17 +9,15 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, NoReturn
 
-from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.output import printed_to
-from toolstream_core.probing.asking import Asker
-from toolstream_core.probing.cases import CASES, Case
-from toolstream_core.probing.probe import probe
+from toolstream_core.errors import ToolstreamError
+from toolstream_core.probing.ask import Asker, key_of, target
+from toolstream_core.probing.probe import CASES, Case, probe
 from toolstream_core.probing.report import printed
-from toolstream_core.probing.target import TargetError, key_of, target
 from toolstream_core.protocols.api import Tool
 from toolstream_core.protocols.registry import named
 from toolstream_core.redaction import Redaction, redacted_text
-from toolstream_core.report.paint import printable
+from toolstream_core.report.layout import printable
 from toolstream_core.sources.interaction import Interaction
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from toolstream_core.model import Json
-    from toolstream_core.probing.asking import Answer
+    from toolstream_core.probing.ask import Answer
     from toolstream_core.probing.probe import Probe
 
 
@@ -78,13 +76,10 @@ _REDACTION = Redaction()
 
 def run(args: argparse.Namespace) -> int:
     """Ask, print what came of it, and give the exit code."""
-    try:
-        asked = target(args.url, args.protocol, args.model)
-        key = key_of(asked, os.environ)
-        cases = _cases(args.prompt, args.tool)
-        _check_folder(args.keep)
-    except TargetError as error:
-        raise UsageError(str(error)) from error
+    asked = target(args.url, args.protocol, args.model)
+    key = key_of(asked, os.environ)
+    cases = _cases(args.prompt, args.tool)
+    _check_folder(args.keep)
     hide = partial(redacted_text, redaction=_REDACTION, known=(key,) if key else ())
 
     def say(line: str) -> None:
@@ -107,11 +102,11 @@ def _cases(prompt: Path | None, tool: Path | None) -> Sequence[Case]:
     if prompt is None and tool is None:
         return CASES
     if prompt is None or tool is None:
-        raise UsageError("--prompt and --tool need each other")
+        raise ToolstreamError("--prompt and --tool need each other")
     try:
         text, tools = prompt.read_text(encoding="utf-8"), parse(tool.read_bytes())
     except (OSError, ValueError) as error:
-        raise UsageError(f"--prompt or --tool cannot be read: {error}") from error
+        raise ToolstreamError(f"--prompt or --tool cannot be read: {error}") from error
     return (Case(prompt.stem, text, tuple(_tool(one, tool) for one in json_access.items(tools)) or _no_tool(tool)),)
 
 
@@ -127,7 +122,7 @@ def _tool(said: Json, path: Path) -> Tool:
 
 
 def _no_tool(path: Path) -> NoReturn:
-    raise UsageError(f"{path} is not a tool. Expected JSON with name, description and parameters")
+    raise ToolstreamError(f"{path} is not a tool. Expected JSON with name, description and parameters")
 
 
 def _check_folder(folder: Path | None) -> None:
@@ -136,4 +131,4 @@ def _check_folder(folder: Path | None) -> None:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"--keep: {folder} cannot be written: {error.strerror}") from error
+            raise ToolstreamError(f"--keep: {folder} cannot be written: {error.strerror}") from error

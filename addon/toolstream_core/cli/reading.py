@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.redact import raised_at
-from toolstream_core.report.layout import counted
-from toolstream_core.report.paint import word
+from toolstream_core.report.layout import counted, word
 from toolstream_core.sources.files import READABLE, STDIN, files
 from toolstream_core.sources.layout import belongs
 from toolstream_core.sources.saved import RefusedError, UnreadableError

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.output import printed_to
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import read_body
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.sources.saved import UnreadableError
 from toolstream_core.version import __version__
 
@@ -17,28 +17,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from toolstream_core.report.judging import SavedVerdict
-    from toolstream_core.report.reported import ReportedAnswer
+    from toolstream_core.report.markdown import ReportedAnswer
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the report. Raises `UsageError`."""
+    """Write the report. Raises `ToolstreamError`."""
     if args.format == "html":
         return _as_page(args)
-    from toolstream_core.fixtures import FixtureError
     from toolstream_core.report.markdown import bug_report
 
     try:
         with printed_to(args.output, [args.flow], force=args.force):
             answers = reported([args.flow])[args.flow]
             if args.select:
-                answers = _narrowed(answers, frozenset().union(*args.select))
-                if not answers:
-                    raise UsageError(_not_found(args))
+                answers = _narrowed(answers, args)
             print(bug_report(answers, args.flow.name, __version__), end="")
     except UnreadableError as error:
-        raise UsageError(f"{args.flow} {error}") from error
-    except FixtureError as error:
-        raise UsageError(str(error)) from error
+        raise ToolstreamError(f"{args.flow} {error}") from error
     return 0
 
 
@@ -56,7 +51,7 @@ def _not_found(args: argparse.Namespace) -> str:
 
 
 def reported(flows: Sequence[Path]) -> dict[Path, list[ReportedAnswer]]:
-    """The answers of flow files of one run as reports show them. Raises `UnreadableError` and `FixtureError`."""
+    """The answers of flow files of one run as reports show them. Raises `UnreadableError` and `ToolstreamError`."""
     from toolstream_core.fixtures.answers import read_answers
     from toolstream_core.proxy.reported import reported_answer
 
@@ -84,11 +79,16 @@ def _verdicts_in(flows: Iterable[Path]) -> dict[str, SavedVerdict]:
     return {one.source: one for one in verdicts}
 
 
-def _narrowed(answers: Sequence[ReportedAnswer], codes: frozenset[str]) -> list[ReportedAnswer]:
+def _narrowed(answers: Sequence[ReportedAnswer], args: argparse.Namespace) -> list[ReportedAnswer]:
+    """The answers with the findings that are selected. Raises `ToolstreamError` where there is none."""
+    codes = frozenset().union(*args.select)
     for answer in answers:
         record = answer.record
         record.findings = [finding for finding in record.findings if finding.code in codes]
-    return [answer for answer in answers if answer.record.findings]
+    found = [answer for answer in answers if answer.record.findings]
+    if not found:
+        raise ToolstreamError(_not_found(args))
+    return found
 
 
 def _names(asked: Sequence[frozenset[str]]) -> str:

@@ -9,18 +9,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.redact import redacted
-from toolstream_core.report.layout import counted
-from toolstream_core.report.paint import printable, word
-from toolstream_core.report.summary import fault_line
-from toolstream_core.settings import SettingsError, Words, settings
+from toolstream_core.report.layout import counted, printable, word
+from toolstream_core.report.text import fault_line
+from toolstream_core.settings import Words, settings
 from toolstream_core.sources.demo import located
 from toolstream_core.sources.files import STDIN
 from toolstream_core.sources.rewrite import NewBody, pairs, rewritten
@@ -44,7 +43,7 @@ _CONTEXT: Final = 40
 
 
 def rewrite(args: argparse.Namespace, settings: Settings) -> int:
-    """Rewrite IN to OUT. Raises `UsageError`."""
+    """Rewrite IN to OUT. Raises `ToolstreamError`."""
     from toolstream_core.fixtures.atomic import write_atomic
 
     targets = _targets(args)
@@ -55,7 +54,7 @@ def rewrite(args: argparse.Namespace, settings: Settings) -> int:
         try:
             data = rewritten(source, work.body, _flows, args.request)
         except UnreadableError as error:
-            raise UsageError(f"{word(source)} {error}") from error
+            raise ToolstreamError(f"{word(source)} {error}") from error
         if work.met == before:
             left_out += 1
             continue
@@ -66,7 +65,7 @@ def rewrite(args: argparse.Namespace, settings: Settings) -> int:
             Path(target).parent.mkdir(parents=True, exist_ok=True)
             write_atomic(Path(target), data, replace=args.force)
     if not work.met:
-        raise UsageError(f"no LLM stream in {_name(args.source)}")
+        raise ToolstreamError(f"no LLM stream in {_name(args.source)}")
     if left_out:
         print(f"left out {counted(left_out, 'file')} without an LLM stream", file=sys.stderr)
     work.sum_up()
@@ -74,7 +73,7 @@ def rewrite(args: argparse.Namespace, settings: Settings) -> int:
 
 
 def _targets(args: argparse.Namespace) -> Sequence[tuple[str, str]]:
-    """Each file to read and where it goes. Raises `UsageError`."""
+    """Each file to read and where it goes. Raises `ToolstreamError`."""
     found = list(pairs(args.source, args.output))
     outputs = [Output(Path(target), force=args.force) for _, target in found if target != STDIN]
     inputs = [] if args.source == STDIN else [located(args.source)]
@@ -150,7 +149,7 @@ class Rewriting(Sink):
         self._changed.add((self._answers, changed.event))
         if not self.diff:
             return
-        print(f"event {changed.event}  {changed.kind}: {', '.join(changed.rows)}", file=sys.stderr)
+        print(f"event {changed.event}  {changed.kind}: {', '.join(changed.names)}", file=sys.stderr)
         sides = (self._hide(side.decode("utf-8", "replace")) for side in (changed.before, changed.after))
         for sign, text in zip("-+", differing(*sides), strict=True):
             for line in filter(None, text.splitlines()):
@@ -235,17 +234,9 @@ def repair(args: argparse.Namespace) -> int:
     """Rewrite the streams and give the exit code."""
     shapes = words(args.shape)
     repairs = words(args.repair) or (() if shapes else ("safe",))
-    try:
-        wanted = settings(Words(repair=repairs, shape=shapes))
-    except SettingsError as error:
-        raise UsageError(str(error)) from error
-    return rewrite(args, wanted)
+    return rewrite(args, settings(Words(repair=repairs, shape=shapes)))
 
 
 def fault(args: argparse.Namespace) -> int:
     """Rewrite the streams and give the exit code."""
-    try:
-        wanted = settings(Words(fault=tuple(args.specs), seed=args.seed))
-    except SettingsError as error:
-        raise UsageError(str(error)) from error
-    return rewrite(args, wanted)
+    return rewrite(args, settings(Words(fault=tuple(args.specs), seed=args.seed)))

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.agents import Upstream, launch, recognise
-from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.output import Output
 from toolstream_core.cli.serve import appended, check_files, log_of, setup_of
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.fixtures.atomic import write_atomic
 from toolstream_core.testing import ProxySession, ProxySessionError
-from toolstream_core.testing.routes import RouteError, routes
+from toolstream_core.testing.routes import routes
 
 if TYPE_CHECKING:
     import argparse
@@ -113,11 +113,13 @@ def told_of(started: Launch, variables: Mapping[str, str], proxy: str) -> Iterat
 
 
 def outputs_of(report: Path, *, force: bool) -> list[Output]:
-    """The report and the flow file beside it. Raises `UsageError` where these cannot be two files."""
+    """The report and the flow file beside it. Raises `ToolstreamError` where these cannot be two files."""
     if not report.name:
-        raise UsageError(f"--report: {report} is a folder; give a file")
+        raise ToolstreamError(f"--report: {report} is a folder; give a file")
     if report.suffix == ".flow":
-        raise UsageError(f"--report: {report} is the name of a flow file. Expected a Markdown file, such as report.md")
+        raise ToolstreamError(
+            f"--report: {report} is the name of a flow file. Expected a Markdown file, such as report.md"
+        )
     return [Output(path, "--report", force) for path in (report, report.with_suffix(".flow"))]
 
 
@@ -127,7 +129,6 @@ def write_report(report: Path, captured: Sequence[Path], *, replace: bool) -> li
     Raises `OSError`.
     """
     from toolstream_core.cli.report import reported
-    from toolstream_core.fixtures import FixtureError
     from toolstream_core.fixtures.atomic import write_atomic
     from toolstream_core.report.markdown import bug_report
     from toolstream_core.sources.saved import UnreadableError
@@ -135,7 +136,7 @@ def write_report(report: Path, captured: Sequence[Path], *, replace: bool) -> li
 
     try:
         answers = reported(captured)
-    except (FixtureError, UnreadableError) as error:
+    except (ToolstreamError, UnreadableError) as error:
         return [f"no report: {error}"]
     shown = [path for path, of in answers.items() if any(answer.is_telling for answer in of)]
     shown = shown or [path for path, of in answers.items() if of]
@@ -156,15 +157,12 @@ _WEBSOCKET: Final = "toolstream_websocket"
 
 
 def run(args: argparse.Namespace) -> int:
-    """The command's own exit code; 127 where there is no such command. Raises `UsageError`."""
+    """The command's own exit code; 127 where there is no such command. Raises `ToolstreamError`."""
     if not args.command_line:
-        raise UsageError("missing command after `--`. Expected, for example: toolstream run -- python agent.py")
-    try:
-        # The proxy removes the folder too, should this process be killed.
-        with tempfile.TemporaryDirectory(prefix="toolstream-", ignore_cleanup_errors=True) as folder:
-            return _run(args, Path(folder))
-    except (RouteError, ProxySessionError) as error:
-        raise UsageError(str(error)) from error
+        raise ToolstreamError("missing command after `--`. Expected, for example: toolstream run -- python agent.py")
+    # The proxy removes the folder too, should this process be killed.
+    with tempfile.TemporaryDirectory(prefix="toolstream-", ignore_cleanup_errors=True) as folder:
+        return _run(args, Path(folder))
 
 
 def _run(args: argparse.Namespace, folder: Path) -> int:
@@ -230,17 +228,19 @@ def _finish(session: ProxySession, args: argparse.Namespace) -> list[str]:
 
 
 def _asked(args: argparse.Namespace, folder: Path) -> tuple[Upstream, Setup]:
-    """Who answers, and what the proxy is to do. Raises `UsageError`."""
+    """Who answers, and what the proxy is to do. Raises `ToolstreamError`."""
     setup = setup_of(args, network="all", log=args.level)
     upstream = Upstream.PROXIED if args.base_url is None else Upstream.FORWARDED
     if args.flows or "toolstream_provider" in setup.options:
         if isinstance(args.base_url, str):
-            raise UsageError("--base-url URL needs a real provider instead of saved flows. Remove URL or the flows")
+            raise ToolstreamError(
+                "--base-url URL needs a real provider instead of saved flows. Remove URL or the flows"
+            )
         upstream, setup = Upstream.SAVED, replace(setup, network="loopback")
     outputs = [] if args.report is None else outputs_of(args.report, force=args.force)
     if args.output is not None:
         if _VIEW not in setup.options:
-            raise UsageError("-o writes the live view, and needs --view")
+            raise ToolstreamError("-o writes the live view, and needs --view")
         outputs.append(Output(args.output, "-o", args.force))
     check_files(args, *outputs, *log_of(args))
     if args.report is not None and _CAPTURE not in setup.options:

@@ -14,14 +14,14 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from toolstream_core.cli.arguments import path
 from toolstream_core.cli.commands import FLAGS
-from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.output import Output, check_outputs
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.proxy.option_table import PROVIDER
-from toolstream_core.report.jsonl import may_append
+from toolstream_core.report.jsonform import may_append
 from toolstream_core.sources import demo
 from toolstream_core.sources.files import READABLE, STDIN
-from toolstream_core.synthetic.call_specs import PREFIX, CallSpecError, parse_calls
-from toolstream_core.testing import ProxySession, ProxySessionError, Setup
+from toolstream_core.synthetic.answers import PREFIX, parse_calls
+from toolstream_core.testing import ProxySession, Setup
 from toolstream_core.testing.environment import PATHS
 
 if TYPE_CHECKING:
@@ -36,15 +36,17 @@ _OF_SETUP: Final = frozenset(one.name for one in fields(Setup))
 
 
 def setup_of(args: argparse.Namespace, *, network: str, log: str) -> Setup:
-    """What the arguments ask for. Raises `UsageError`."""
+    """What the arguments ask for. Raises `ToolstreamError`."""
     flows, calls = flows_and_calls(args.flows)
     for flow in flows:
         if str(flow) == STDIN:
-            raise UsageError("standard input cannot be served; save it to a file and name that file")
+            raise ToolstreamError("standard input cannot be served; save it to a file and name that file")
         if unknown := demo.unknown(flow):
-            raise UsageError(unknown)
+            raise ToolstreamError(unknown)
         if not demo.located(flow).exists():
-            raise UsageError(f"no such file or directory: {flow}. Expected {READABLE}, a folder of them, or `calls:`")
+            raise ToolstreamError(
+                f"no such file or directory: {flow}. Expected {READABLE}, a folder of them, or `calls:`"
+            )
     mine: dict[str, Any] = {}
     options: dict[str, list[str]] = {}
     for option in FLAGS:
@@ -59,18 +61,15 @@ def setup_of(args: argparse.Namespace, *, network: str, log: str) -> Setup:
 
 
 def flows_and_calls(given: Sequence[Path | str]) -> tuple[tuple[Path, ...], tuple[str, ...]]:
-    """The paths in the FLOW arguments, and their calls without `calls:`. Raises `UsageError`."""
+    """The paths in the FLOW arguments, and their calls without `calls:`. Raises `ToolstreamError`."""
     flows = tuple(one for one in given if isinstance(one, Path))
     calls = tuple(one.removeprefix(PREFIX) for one in given if isinstance(one, str))
-    try:
-        parse_calls(calls)
-    except CallSpecError as error:
-        raise UsageError(str(error)) from error
+    parse_calls(calls)
     return flows, calls
 
 
 def check_files(args: argparse.Namespace, *outputs: Output) -> None:
-    """Check these outputs, and those of the shared options, against the flows. Raises `UsageError`."""
+    """Check these outputs, and those of the shared options, against the flows. Raises `ToolstreamError`."""
     jsonl = [Output(path(args.jsonl), "--jsonl", force=None, is_own=may_append)] if args.jsonl else []
     providers = [value for name, value in args.options if name == PROVIDER.name]
     check_outputs([*outputs, *jsonl], map(Path, (*args.flows, *providers)))
@@ -91,11 +90,11 @@ def log_of(args: argparse.Namespace) -> list[Output]:
 
 
 def appended(log: Path) -> IO[bytes]:
-    """A log file, readable by its owner only. Raises `UsageError`."""
+    """A log file, readable by its owner only. Raises `ToolstreamError`."""
     try:
         return os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
     except OSError as error:
-        raise UsageError(f"--log: {log} cannot be written: {error.strerror}") from error
+        raise ToolstreamError(f"--log: {log} cannot be written: {error.strerror}") from error
 
 
 def _may_append(log: Path) -> bool:
@@ -128,17 +127,14 @@ _TURN = 0.2
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until Ctrl-C. Raises `UsageError` where that cannot begin."""
+    """Serve until Ctrl-C. Raises `ToolstreamError` where that cannot begin."""
     with contextlib.suppress(KeyboardInterrupt):
         setup = setup_of(args, network="none", log=args.level)
         check_files(args, *log_of(args))
         with contextlib.nullcontext(sys.stdout.fileno()) if args.log is None else appended(args.log) as log:
             session = ProxySession(setup, port=args.port, log=log, keep=False)
             signal.signal(signal.SIGTERM, _interrupt)
-            try:
-                session.start()
-            except ProxySessionError as error:
-                raise UsageError(str(error)) from error
+            session.start()
             with session:
                 print(_greeting(session), flush=True)
                 while session.running:

@@ -10,22 +10,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.checking.run import Client
+from toolstream_core.checking.client import Client
 from toolstream_core.checking.runner import Seats
-from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.defects.table import ROWS
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.fixtures.answers import turn_of
-from toolstream_core.report.paint import word
+from toolstream_core.report.layout import word
 from toolstream_core.shrinking.candidate import digest, events, size
-from toolstream_core.shrinking.law import Law, RecordCache, shows
-from toolstream_core.shrinking.passes import passes
-from toolstream_core.shrinking.search import Search
-from toolstream_core.shrinking.tried import TriedCandidates
-from toolstream_core.shrinking.verdicts import has_verdict, verdicts, worst
+from toolstream_core.shrinking.law import Law, RecordCache, has_verdict, shows, verdicts, worst
+from toolstream_core.shrinking.search import Search, TriedCandidates, passes
 from toolstream_core.sources.demo import beside
 from toolstream_core.sources.files import STDIN
-from toolstream_core.state_file import StateError
 from toolstream_core.testing import Setup
 from toolstream_core.verdict import Outcome
 
@@ -33,7 +29,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Sequence
 
-    from toolstream_core.checking.run import Run
+    from toolstream_core.checking.client import Run
     from toolstream_core.fixtures.answers import Answered
     from toolstream_core.shrinking.candidate import Candidate
     from toolstream_core.shrinking.law import Oracle
@@ -76,7 +72,7 @@ def reproduction(path: Path, shows: Callable[[Candidate], bool] | None) -> Repro
     """What is in a flow file: of an answer that a fault changed, what the client got, as that is what failed.
 
     `shows` says whether the bug shows, where that costs little to ask: if it shows only in what the provider said, that
-    is taken. Raises `FixtureError`.
+    is taken. Raises `ToolstreamError`.
     """
     from toolstream_core.fixtures.answers import as_client_got, read_answers
 
@@ -94,10 +90,6 @@ def reproduction(path: Path, shows: Callable[[Candidate], bool] | None) -> Repro
 
 _OUTPUT = 1 << 24
 """Characters of the command's output in which `says` is looked for."""
-
-
-class CommandError(ValueError):
-    """The command cannot be run; the message says why."""
 
 
 class Tries(NamedTuple):
@@ -178,13 +170,13 @@ class CommandBug:
         with self._seats.taken() as seat:
             run = seat.run(client, setup)
         if run.failure is not None:
-            raise CommandError(run.failure)
+            raise ToolstreamError(run.failure)
         return run
 
 
 @contextlib.contextmanager
 def command_bug(tries: Tries, original: Candidate, flow_bytes: Flows) -> Iterator[CommandBug]:
-    """A bug whose `shows` raises `CommandError` where the command cannot be run."""
+    """A bug whose `shows` raises `ToolstreamError` where the command cannot be run."""
     with tempfile.TemporaryDirectory(prefix="toolstream-shrink-") as folder, Seats(tries.jobs) as seats:
         yield CommandBug(tries, seats, folder, original, flow_bytes)
 
@@ -195,17 +187,7 @@ _KIB = 1024
 
 
 def run(args: argparse.Namespace) -> int:
-    """Shrink, write the fixture and print how small it is. Raises `UsageError`."""
-    from toolstream_core.fixtures import FixtureError
-    from toolstream_core.testing import ProxySessionError
-
-    try:
-        return _run(args)
-    except (FixtureError, StateError, CommandError, ProxySessionError) as error:
-        raise UsageError(str(error)) from error
-
-
-def _run(args: argparse.Namespace) -> int:
+    """Shrink, write the fixture and print how small it is. Raises `ToolstreamError`."""
     began = time.monotonic()
     finding = frozenset().union(*args.select) if args.select else None
     output = _output(args)
@@ -218,7 +200,7 @@ def _run(args: argparse.Namespace) -> int:
         show = _Display(quiet=args.quiet)
         search = Search(law, oracle, tried=tried, jobs=args.jobs if args.command_line else 1, progress=show.progress)
         if not (law.allows(saved.original) and search.shows(saved.original)):
-            raise UsageError(_does_not_show(args, finding, verdicts(saved.original, reader)))
+            raise ToolstreamError(_does_not_show(args, finding, verdicts(saved.original, reader)))
         try:
             best = search.run(saved.original, passes(saved.original, lax=args.any))
         except KeyboardInterrupt:
@@ -241,7 +223,7 @@ def _output(args: argparse.Namespace) -> Path | None:
     from toolstream_core.fixtures.expectation import expect_path
 
     if str(args.flow) == STDIN and args.output is None:
-        raise UsageError("standard input has no name to derive the output's from. Add -o FILE")
+        raise ToolstreamError("standard input has no name to derive the output's from. Add -o FILE")
     output: Path = args.output or beside(args.flow).with_suffix(".min.flow")
     to_stdout = str(output) == STDIN
     outputs = [] if to_stdout else [Output(path, "-o", args.force) for path in (output, expect_path(output))]
@@ -254,9 +236,9 @@ def _output(args: argparse.Namespace) -> Path | None:
 @contextlib.contextmanager
 def _oracle(args: argparse.Namespace, finding: Codes, saved: Reproduction, reader: RecordCache) -> Iterator[Oracle]:
     if finding and args.command_line:
-        raise UsageError("--select and a command exclude each other. Expected one of them")
+        raise ToolstreamError("--select and a command exclude each other. Expected one of them")
     if not (finding or args.verdict or args.command_line):
-        raise UsageError("no bug to keep. Expected --select DEFECT, --verdict NAME, or a command after `--`")
+        raise ToolstreamError("no bug to keep. Expected --select DEFECT, --verdict NAME, or a command after `--`")
     if not args.command_line:
         yield _saved_bug(args, finding, saved.original, reader)
         return

@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from toolstream_core.cli.errors import UsageError
 from toolstream_core.cli.inspect import CLEAN, UNREADABLE
 from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.cli.reading import Reading, shown_name
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.fixtures.atomic import write_atomic
 from toolstream_core.model import ABSENT
 from toolstream_core.sources.files import READABLE, STDIN, answers
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the page, or the document. Raises `UsageError`."""
+    """Write the page, or the document. Raises `ToolstreamError`."""
     if args.open and (args.output is None or args.format == "json"):
-        raise UsageError("--open needs a page: -o FILE without --format json")
+        raise ToolstreamError("--open needs a page: -o FILE without --format json")
     nothing = f"{', '.join(args.paths)}: no LLM response found. Expected {READABLE}"
     code = write_view(args, args.paths, ViewBuilder(raw=args.raw), nothing, args.request)
     if args.open and code == CLEAN:
@@ -42,11 +42,13 @@ def write_view(
 ) -> int:
     """Write what `builder` makes of the responses in files, and return the exit code.
 
-    Raises `UsageError`, with the message `nothing` where it takes none of them.
+    Raises `ToolstreamError`, with the message `nothing` where it takes none of them.
     """
     as_page = args.format == "html"
     if args.output is None and as_page:
-        raise UsageError(f"missing -o FILE. Expected, for example: toolstream {args.command} {paths[0]} -o page.html")
+        raise ToolstreamError(
+            f"missing -o FILE. Expected, for example: toolstream {args.command} {paths[0]} -o page.html"
+        )
     if args.output is not None:
         inputs = [Path(path) for path in paths if path != STDIN]
         check_outputs([Output(args.output, "-o", args.force)], inputs)
@@ -55,7 +57,7 @@ def write_view(
         reading.read(path)
     if builder.empty:
         if not reading.failed:
-            raise UsageError(nothing)
+            raise ToolstreamError(nothing)
         return UNREADABLE
     document = builder.document([shown_name(path) for path in paths])
     text = f"{page(document) if as_page else document_text(document)}\n"

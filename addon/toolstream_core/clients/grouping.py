@@ -1,23 +1,346 @@
-"""Which entries a client takes for one call."""
+"""Which entries a client puts into one call."""
 
 from __future__ import annotations
 
+import enum
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.calls.open_call import nonblank
-from toolstream_core.clients.fields import ALONE
-from toolstream_core.clients.keys import LOOKUPS, stated_again
+from toolstream_core.calls.scanner import JsonScanner
 from toolstream_core.clients.model import Adding, Entries, Key, NoIndex, Source
-from toolstream_core.clients.opened import Calls, Group
 from toolstream_core.model import Phase
 from toolstream_core.protocols.call_form import CallForm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from toolstream_core.clients.entries import Entry
     from toolstream_core.clients.model import ClientModel
 
+
+class ObjectText:
+    """Arguments, fragment by fragment, until they are a complete JSON object."""
+
+    def __init__(self) -> None:
+        """Nothing has come."""
+        self._scanner = JsonScanner()
+        self._first = ""
+        self._spilled = False
+
+    def closed_by(self, text: str) -> bool:
+        """Whether all text so far, with `text`, is one object."""
+        self._first = self._first or text.lstrip(WHITE)[:1]
+        end = self._scanner.feed(text)
+        self._spilled = self._spilled or bool(text[end:].strip(WHITE))
+        return self._first == "{" and self._scanner.whole and not self._spilled
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """Entries that a client puts into one call."""
+
+    place: int
+    """Its place among the client's calls, in the order in which they were opened."""
+    index: int | None
+    """The index that it was opened with."""
+    entries: list[Entry] = field(default_factory=list)
+    before: Sequence[Entry] = ()
+    """Deltas of earlier calls whose arguments the client did not reset when it opened this one."""
+    id: str = ""
+    """The first id that says something."""
+    item_id: str = ""
+    """The first item id that says something."""
+    object: ObjectText = field(default_factory=ObjectText)
+    """Its arguments so far, for clients that care whether they are complete."""
+    whole: bool = False
+    alone: Phase | None = None
+    """The phase of the only events that the client takes the call from; `None`: it reads all of them."""
+
+
+class Shelf:
+    """Calls among which an entry finds its own: those of one index, or of all."""
+
+    def __init__(self, *groups: Group) -> None:
+        """`groups` in the order in which they were opened."""
+        self.groups: list[Group] = []
+        self.by_id: dict[str, Group] = {}
+        """The newest call of each first id."""
+        self.unnamed: dict[int, Group] = {}
+        """Calls without an id so far, by place."""
+        for group in groups:
+            self.add(group)
+
+    def add(self, group: Group) -> None:
+        """Add the newest call."""
+        self.groups.append(group)
+        if group.id:
+            self.by_id[group.id] = group
+        else:
+            self.unnamed[group.place] = group
+
+    def name(self, group: Group) -> None:
+        """Take the first id of a call."""
+        del self.unnamed[group.place]
+        if group.id not in self.by_id or self.by_id[group.id].place < group.place:
+            self.by_id[group.id] = group
+
+    def same_id(self, said: str) -> Group | None:
+        """The newest call with that id or with none."""
+        unnamed, named = next(reversed(self.unnamed.values()), None), self.by_id.get(said)
+        return max((one for one in (unnamed, named) if one is not None), key=lambda one: one.place, default=None)
+
+
+class Calls:
+    """The calls that a client has opened."""
+
+    def __init__(self, form: CallForm, no_index: NoIndex) -> None:
+        """`no_index`: what it does with an entry without an index, where the index decides."""
+        self.form = form
+        self.no_index = no_index
+        self.groups: list[Group] = []
+        self.by_index: dict[int, Shelf] = {}
+        self._shelves: dict[int, Shelf] = {}
+        """By place of the call."""
+        self.by_id: dict[str, Group] = {}
+        """The newest call that has had an entry of an id."""
+        self.by_item: dict[str, Group] = {}
+        """The newest call of each first item id."""
+        self.last: Group | None = None
+        """That of the entry before."""
+        self.entry: Entry | None = None
+        """The entry before."""
+
+    @property
+    def first(self) -> Group | None:
+        """The call that was opened first."""
+        return self.groups[0] if self.groups else None
+
+    def new(self, entry: Entry) -> Group:
+        """A call opened by `entry`."""
+        index = entry.fragment.index
+        at = index if isinstance(index, int) else None
+        group = Group(len(self.groups), at)
+        self.groups.append(group)
+        if at is None and self.form is CallForm.DELTAS:
+            at = entry.place if self.no_index is NoIndex.PLACE else 0 if self.no_index is NoIndex.ZERO else None
+        if at is not None:
+            shelf = self._shelves[group.place] = self.by_index.setdefault(at, Shelf())
+            shelf.add(group)
+        return group
+
+    def touched(self, group: Group, entry: Entry) -> None:
+        """`entry` was added to `group`."""
+        said, item = nonblank(entry.fragment.id), nonblank(entry.fragment.item_id)
+        if said and not group.id:
+            group.id = said
+            if group.place in self._shelves:
+                self._shelves[group.place].name(group)
+        if item and not group.item_id:
+            group.item_id = item
+            if item not in self.by_item or self.by_item[item].place < group.place:
+                self.by_item[item] = group
+        if said or item:
+            self.by_id[said or item] = group
+        self.last, self.entry = group, entry
+
+    def at(self, index: object) -> Shelf:
+        """The calls of that index; none where it is no index."""
+        return self.by_index.get(index, _EMPTY) if isinstance(index, int) else _EMPTY
+
+    def of_index(self, entry: Entry) -> Shelf:
+        """The calls of an entry's index; where it has none, those that the client takes it for."""
+        index = entry.fragment.index
+        if isinstance(index, int):
+            return self.at(index)
+        match self.no_index:
+            case NoIndex.ZERO if self.form is CallForm.DELTAS:
+                return self.at(0)
+            case NoIndex.PLACE:
+                return self.at(entry.place)
+            case NoIndex.NEW:
+                return _EMPTY
+            case NoIndex.ID if said := nonblank(entry.fragment.id):
+                return Shelf(self.by_id[said]) if said in self.by_id else _EMPTY
+        return _EMPTY if self.last is None else Shelf(self.last)
+
+
+_EMPTY = Shelf()
+
+
+class _New(enum.Enum):
+    NEW = "a new call"
+
+
+NEW: Final = _New.NEW
+type Found = Group | _New | None
+"""The call of an entry, a new one, or none: the client passes over the entry."""
+
+
+def stated_again(calls: Calls, key: Key, entry: Entry) -> Group | None:
+    """The call that an entry closes, or says whole; a new one where there is none and the entry names its tool."""
+    fragment = entry.fragment
+    found: Group | None = None
+    if key is Key.ITEM:
+        found = _of_item(calls, entry)
+    elif key in (Key.ID, Key.GIVEN_ID):
+        found = calls.by_id.get(nonblank(fragment.id) or nonblank(fragment.item_id))
+    elif key in (Key.LAST, Key.ONE) and fragment.phase is not Phase.WHOLE:
+        found = calls.last
+    elif key is not Key.ENTRY:
+        found = _stated(calls, entry)
+    return calls.new(entry) if found is None and nonblank(fragment.name) else found
+
+
+def _stated(calls: Calls, entry: Entry) -> Group | None:
+    fragment = entry.fragment
+    here = calls.at(fragment.index).groups
+    said = nonblank(fragment.id)
+    if said and said in calls.by_id and (fragment.phase is Phase.WHOLE or not here):
+        return calls.by_id[said]
+    if here:
+        return here[-1]
+    return _of_item(calls, entry) or (None if isinstance(fragment.index, int) else calls.last)
+
+
+def _of_item(calls: Calls, entry: Entry) -> Group | None:
+    return calls.by_item.get(nonblank(entry.fragment.item_id))
+
+
+def _by_index(calls: Calls, entry: Entry) -> Found:
+    here = calls.of_index(entry).groups
+    if here:
+        return here[-1]
+    if calls.form is CallForm.DELTAS or nonblank(entry.fragment.name):
+        return NEW
+    return _of_item(calls, entry)
+
+
+def _by_id(calls: Calls, entry: Entry) -> Found:
+    said = nonblank(entry.fragment.id) or nonblank(entry.fragment.item_id)
+    if not said:
+        return calls.last or NEW
+    return calls.by_id.get(said, NEW)
+
+
+def _by_changed_id(calls: Calls, entry: Entry) -> Found:
+    said = nonblank(entry.fragment.id)
+    same = calls.last is not None and (not said or said == calls.last.id)
+    return NEW if calls.last is None or not same else calls.last
+
+
+def _by_present_id(calls: Calls, entry: Entry) -> Found:
+    return NEW if isinstance(entry.fragment.id, str) else calls.last or NEW
+
+
+def _by_given_id(calls: Calls, entry: Entry) -> Found:
+    said = nonblank(entry.fragment.id) or nonblank(entry.fragment.item_id)
+    return NEW if said else calls.last or NEW
+
+
+def _pair(entry: Entry) -> str:
+    said, index = entry.fragment.id, entry.fragment.index
+    return f"{said if isinstance(said, str) else ''}/{index if isinstance(index, int) else ''}"
+
+
+def _by_index_and_id(calls: Calls, entry: Entry) -> Found:
+    return NEW if calls.last is None or calls.entry is None or _pair(entry) != _pair(calls.entry) else calls.last
+
+
+def _by_longer_id(calls: Calls, entry: Entry) -> Found:
+    """As by index and id, but a key that is shorter than the open call's continues that call."""
+    if calls.last is None:
+        return NEW
+    opened = _pair(calls.last.entries[0])
+    said = _pair(entry)
+    return NEW if said != opened and len(said) >= len(opened) else calls.last
+
+
+def _newest_of_index(calls: Calls, entry: Entry) -> Found:
+    here = calls.of_index(entry)
+    if said := nonblank(entry.fragment.id):
+        return here.same_id(said) or NEW
+    return here.groups[-1] if here.groups else NEW
+
+
+def _first_of_index(calls: Calls, entry: Entry) -> Found:
+    here = calls.of_index(entry)
+    if said := nonblank(entry.fragment.id):
+        return here.same_id(said) or NEW
+    return here.groups[0] if here.groups else NEW
+
+
+def _only_of_index(calls: Calls, entry: Entry) -> Found:
+    """By id; without one the only call of the index, or the only one where there is no index; else passed over."""
+    index = entry.fragment.index
+    if said := nonblank(entry.fragment.id):
+        return calls.by_id.get(said) or next(iter(calls.at(index).unnamed.values()), NEW)
+    if not isinstance(index, int) and nonblank(entry.fragment.name):
+        return NEW
+    here = calls.at(index).groups if isinstance(index, int) else calls.groups
+    return NEW if not here else here[0] if len(here) == 1 else None
+
+
+def _by_changed_index(calls: Calls, entry: Entry) -> Found:
+    before = calls.entry.fragment.index if calls.entry is not None else None
+    return NEW if calls.last is None or entry.fragment.index != before else calls.last
+
+
+def _by_position(calls: Calls, entry: Entry) -> Found:
+    index = entry.fragment.index
+    fits = isinstance(index, int) and -len(calls.groups) <= index < len(calls.groups)
+    return calls.groups[index] if isinstance(index, int) and fits else NEW
+
+
+def _by_place(calls: Calls, entry: Entry) -> Found:
+    return calls.groups[entry.place] if entry.place < len(calls.groups) else NEW
+
+
+def _by_item(calls: Calls, entry: Entry) -> Found:
+    return _of_item(calls, entry)
+
+
+def _last(calls: Calls, entry: Entry) -> Found:
+    del entry
+    return calls.groups[-1] if calls.groups else NEW
+
+
+def _first(calls: Calls, entry: Entry) -> Found:
+    del entry
+    return calls.first or NEW
+
+
+def _every(calls: Calls, entry: Entry) -> Found:
+    del calls, entry
+    return NEW
+
+
+LOOKUPS: Final[Mapping[Key, Callable[[Calls, Entry], Found]]] = {
+    Key.PROTOCOL: _by_index,
+    Key.CHANGED_ID: _by_changed_id,
+    Key.PRESENT_ID: _by_present_id,
+    Key.GIVEN_ID: _by_given_id,
+    Key.ID: _by_id,
+    Key.INDEX_AND_ID: _by_index_and_id,
+    Key.LONGER_ID: _by_longer_id,
+    Key.NEWEST_OF_INDEX: _newest_of_index,
+    Key.FIRST_OF_INDEX: _first_of_index,
+    Key.ONLY_OF_INDEX: _only_of_index,
+    Key.CHANGED_INDEX: _by_changed_index,
+    Key.POSITION: _by_position,
+    Key.PLACE: _by_place,
+    Key.ITEM: _by_item,
+    Key.LAST: _last,
+    Key.FIRST_OPENED: _first,
+    Key.ENTRY: _every,
+    Key.ONE: _last,
+}
+"""The call of an entry, by the key that a client goes by."""
+
+
+ALONE: Final = {Source.ITEM: Phase.CLOSE, Source.COMPLETED: Phase.WHOLE}
+"""The phase of the events from which a client takes the name and the id too."""
 _UNTIL_WHOLE: Final = frozenset({Adding.WHOLE, Adding.HEADER, Adding.NEXT})
 """What depends on whether the arguments so far are a complete object."""
 

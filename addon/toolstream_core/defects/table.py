@@ -10,6 +10,7 @@ from toolstream_core.defects.framing import FRAMING
 from toolstream_core.defects.identity import IDENTITY
 from toolstream_core.defects.leak import LEAK
 from toolstream_core.defects.row import Row, Safety
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.suggest import unknown
 
 if TYPE_CHECKING:
@@ -20,19 +21,15 @@ ROWS: Final[tuple[Row, ...]] = (*FRAMING, *IDENTITY, *ARGUMENTS, *ENDING, *LEAK)
 ALL: Final = "all"
 
 
-class UnknownDefectError(ValueError):
-    """A word that names no row; the message says which do."""
-
-
 def named(words: Iterable[str]) -> frozenset[str]:
-    """The codes that `words` mean: codes, names, families, `all`; `-word` takes out. Raises `UnknownDefectError`."""
+    """The codes that `words` mean: codes, names, families, `all`; `-word` takes out. Raises `ToolstreamError`."""
     return frozenset(row.code for row in _named(words, ROWS))
 
 
 def repairs(words: Iterable[str]) -> frozenset[Row]:
     """The rows whose repair `words` switch on: as `named`, and `safe`. A family and `all` mean the safe ones in them.
 
-    Raises `UnknownDefectError`, also for a row that has no repair.
+    Raises `ToolstreamError`, also for a row that has no repair.
     """
     chosen: set[Row] = set()
     for word in words:
@@ -42,9 +39,9 @@ def repairs(words: Iterable[str]) -> frozenset[Row]:
             row for row in ROWS if row.repair is Safety.SAFE and bare in {row.family, ALL, Safety.SAFE.value}
         ]
         if not meant and bare not in _known():
-            raise UnknownDefectError(unknown("defect", bare, [*_known(), Safety.SAFE.value]))
+            raise ToolstreamError(unknown("defect", bare, [*_known(), Safety.SAFE.value]))
         if not meant or (single and single[0].repair is None):
-            raise UnknownDefectError(f"{bare} cannot be repaired. See `toolstream list` for the defects that can")
+            raise ToolstreamError(f"{bare} cannot be repaired. See `toolstream list` for the defects that can")
         if word.startswith("-"):
             chosen.difference_update(meant)
         else:
@@ -58,7 +55,7 @@ def _named(words: Iterable[str], rows: Iterable[Row]) -> set[Row]:
         bare = word.removeprefix("-")
         meant = {row for row in rows if bare in {row.code, row.name, row.family, ALL}}
         if not meant:
-            raise UnknownDefectError(unknown("defect", bare, _known()))
+            raise ToolstreamError(unknown("defect", bare, _known()))
         chosen = chosen - meant if word.startswith("-") else chosen | meant
     return chosen
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.engine.chain import OwnResolver
 from toolstream_core.engine.dispatcher import Recogniser
-from toolstream_core.faults.picker import Picker
+from toolstream_core.faults.spec import Picker
 from toolstream_core.model import Event
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.protocols.requests import asked

@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.stages.answer_ids import AnswerIds
     from toolstream_core.transit import Ask
+    from toolstream_core.wire.frame import Frame
 
 
 class Recovered(NamedTuple):
     """What a second answer brought."""
 
-    frames: bytes
+    frames: list[Frame]
     """The calls as events, and the event that says the finish."""
     calls: list[Call]
     usage: Json
@@ -50,7 +51,7 @@ def recovered(ask: Ask, exchange: Exchange, protocol: WireProtocol, answer: byte
         call.events.add(ask.event.frame.number)
     made = [(call.id, Leaked(MISSING_CALLS, call.name, call.arguments)) for call in calls]
     frames = protocol.promoted(Promotion(ask.event, made, ask.index, 0, ask.writer))
-    return Recovered(b"".join(frame.raw for frame in frames), calls, json_access.get(parse(answer), "usage"))
+    return Recovered(frames, calls, json_access.get(parse(answer), "usage"))
 
 
 def _told_apart(calls: Iterable[Call], prefix: str, ids: AnswerIds) -> Iterator[str]:

@@ -10,7 +10,7 @@ from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.defects.leak import LEAK
 from toolstream_core.engine.chain import Breaking, Chain, OwnResolver
 from toolstream_core.engine.stage_set import StageSet
-from toolstream_core.faults.picker import Picker
+from toolstream_core.faults.spec import Picker
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.requests import asked
 from toolstream_core.settings import PARTS, SAFE

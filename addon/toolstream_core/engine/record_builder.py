@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.engine.output import PassThrough
     from toolstream_core.engine.sink import Sink
-    from toolstream_core.faults.picker import Picker
+    from toolstream_core.faults.spec import Picker
     from toolstream_core.model import Change, Event, SkippedRun
     from toolstream_core.protocols.protocol import WireProtocol
 
@@ -99,7 +99,7 @@ class RecordBuilder:
         self.changes.append(changed)
         if changed.kind != "fault":
             self._record.changed += 1
-            self._record.changes += [name for name in changed.rows if name not in self._record.changes]
+            self._record.changes += [name for name in changed.names if name not in self._record.changes]
         for sink in self._live:
             sink.changed(changed)
 

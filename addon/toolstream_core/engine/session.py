@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
     from toolstream_core.engine.sink import Sink
     from toolstream_core.engine.stage_set import StagesFor
-    from toolstream_core.faults.picker import Picker
+    from toolstream_core.faults.spec import Picker
     from toolstream_core.model import Exchange, Record
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.wire.frame import Framer

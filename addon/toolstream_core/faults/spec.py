@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import random
+from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.suggest import unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-
-class FaultError(ValueError):
-    """A wrong specification; the message says what would be right."""
+    from toolstream_core.calls import OpenCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,25 +72,25 @@ _COUNTS = {"turn": 0, "nth": 1, "times": 0}
 
 
 def parse_fault(text: str, known: Collection[str], own: Callable[[str], Sequence[str]] = lambda name: ()) -> Fault:  # noqa: ARG005
-    """The fault that `text` specifies. Raises `FaultError`.
+    """The fault that `text` specifies. Raises `ToolstreamError`.
 
     `known` has the names of all faults; `own` gives the keys that only the fault of a name has.
     """
     name, colon, rest = text.strip().partition(":")
     if name not in known:
-        raise FaultError(unknown("fault", name, known))
+        raise ToolstreamError(unknown("fault", name, known))
     own_keys = own(name)
     keys = ", ".join((*own_keys, *KEYS))
     if colon and not rest:
-        raise FaultError(f"{text!r}: expected key=value pairs after the colon; keys are {keys}")
+        raise ToolstreamError(f"{text!r}: expected key=value pairs after the colon; keys are {keys}")
     values: dict[str, object] = {}
     own_values: dict[str, str] = {}
     for part in rest.split(",") if rest else ():
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or not value:
-            raise FaultError(f"{text!r}: {part.strip()!r} is not a key=value pair; keys are {keys}")
+            raise ToolstreamError(f"{text!r}: {part.strip()!r} is not a key=value pair; keys are {keys}")
         if key not in (*own_keys, *KEYS):
-            raise FaultError(f"{text!r}: {name} has no key {key}; keys are {keys}")
+            raise ToolstreamError(f"{text!r}: {name} has no key {key}; keys are {keys}")
         if key in own_keys:
             own_values[key] = value
         else:
@@ -105,7 +105,7 @@ def _value(key: str, value: str, text: str) -> object:
         return value
     least = _COUNTS[key]
     if not value.isascii() or not value.isdigit() or int(value) < least:
-        raise FaultError(f"{key}={value} in {text!r}: {key} must be an integer, at least {least}")
+        raise ToolstreamError(f"{key}={value} in {text!r}: {key} must be an integer, at least {least}")
     return int(value)
 
 
@@ -115,7 +115,7 @@ def _number(value: str, text: str) -> float:
     except ValueError:
         number = -1.0
     if not 0 <= number <= 1:
-        raise FaultError(f"p={value} in {text!r}: p must be a number from 0 to 1")
+        raise ToolstreamError(f"p={value} in {text!r}: p must be a number from 0 to 1")
     return number
 
 
@@ -125,3 +125,68 @@ def _matches(text: str, glob: str | None) -> bool:
 
 def _text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+@dataclass
+class Budget:
+    """How often a fault with `times` may still be drawn; shared by all streams."""
+
+    left: int | None
+
+    def spend(self) -> bool:
+        """Take one; whether there was one left."""
+        if self.left == 0:
+            return False
+        if self.left is not None:
+            self.left -= 1
+        return True
+
+
+@dataclass
+class Picker:
+    """One fault in one stream."""
+
+    fault: Fault
+    seed: str
+    """Of this stream and this fault."""
+    budget: Budget
+    rolled: int = 0
+    """How many calls or streams were picked."""
+    touched: int = 0
+    """How many changes were made."""
+    _calls: dict[tuple[int, int], bool] = field(default_factory=dict)
+    _stream: bool | None = None
+    _seen: int = 0
+
+    def __post_init__(self) -> None:
+        """Use random numbers of its own."""
+        self._random = random.Random(self.seed)
+
+    def call(self, call: OpenCall) -> bool:
+        """Whether the fault acts on a call; the same for all its events."""
+        key = (call.choice, call.position)
+        if key not in self._calls:
+            self._calls[key] = self._drawn(call)
+        return self._calls[key]
+
+    def stream(self) -> bool:
+        """Whether the fault acts on the stream as a whole; always the same."""
+        if self._stream is None:
+            self._stream = self._roll()
+        return self._stream
+
+    def acted(self, times: int = 1) -> None:
+        """Count changes that were made."""
+        self.touched += times
+
+    def _drawn(self, call: OpenCall) -> bool:
+        if not self.fault.hits(call.name):
+            return False
+        self._seen += 1
+        return self.fault.nth in {None, self._seen} and self._roll()
+
+    def _roll(self) -> bool:
+        if self._random.random() >= self.fault.p or not self.budget.spend():
+            return False
+        self.rolled += 1
+        return True

@@ -1,15 +1,45 @@
 """What was rewritten, for the audit."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolstream_core.wire.frame import joined
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolstream_core.wire.frame import Frame
 
 
 class Change(NamedTuple):
-    """One change, for the audit: what an event was and what it became. Several frames are joined, none is `b""`."""
+    """Events, and what was sent instead of them."""
 
-    rows: tuple[str, ...]
+    names: tuple[str, ...]
     """Names of the defects that demanded it, of the shape, or of the fault."""
     event: int
-    before: bytes
-    after: bytes
+    """The number under which it is reported: that of the first event that was replaced, else of the first one sent."""
+    old: Sequence[Frame]
+    new: Sequence[Frame]
     kind: str = "repair"
     """`repair`, `shape` or `fault`."""
+
+    @property
+    def before(self) -> bytes:
+        """The events that were replaced; `b""` if events were only added."""
+        return joined(self.old)
+
+    @property
+    def after(self) -> bytes:
+        """What was sent instead; `b""` if nothing was."""
+        return joined(self.new)
+
+    @property
+    def replaced(self) -> list[int]:
+        """The numbers of the events that were replaced. Comments and blank frames have none."""
+        return [frame.number for frame in self.old if frame.data is not None]
+
+    @property
+    def sent(self) -> list[int]:
+        """For each event that was sent instead, the number of the event in whose place it stands."""
+        return [frame.number for frame in self.new if frame.data is not None]

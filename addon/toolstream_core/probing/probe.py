@@ -1,20 +1,236 @@
-"""The probe: each case asked several times with and without a stream."""
+"""Compares streaming and non-streaming responses of a provider, case by case."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import json
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
-from toolstream_core.probing.verdicts import resolved, verdict
-from toolstream_core.protocols.api import Question
+from toolstream_core.engine.session import read_body
+from toolstream_core.model import ABSENT, Exchange, Finding, Severity
+from toolstream_core.model.record import runs_on_client
+from toolstream_core.protocols.api import Question, Tool
 from toolstream_core.protocols.registry import named
+from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from toolstream_core.probing.asking import Asker
-    from toolstream_core.probing.cases import Case
-    from toolstream_core.probing.target import Target
-    from toolstream_core.probing.verdicts import ResolvedFragment, Verdict
+    from toolstream_core.model import Call, Json, Record
+    from toolstream_core.probing.ask import Answer, Asker, Target
+
+
+class Case(NamedTuple):
+    """A prompt and the tools on offer."""
+
+    name: str
+    prompt: str
+    tools: tuple[Tool, ...]
+
+
+def _object(**properties: Json) -> dict[str, Any]:
+    required = list(properties)
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+_TEXT: Final = {"type": "string"}
+_WEATHER: Final = Tool("get_weather", "The weather in a city.", _object(city=_TEXT))
+_PING: Final = Tool("ping", "Checks that the system is alive. Takes no arguments.", _object())
+_NOTE: Final = Tool(
+    "save_note",
+    "Saves a note.",
+    _object(
+        title=_TEXT,
+        tags={"type": "array", "items": _TEXT},
+        place=_object(name=_TEXT, at=_object(lat={"type": "number"}, lon={"type": "number"})),
+    ),
+)
+_EXACTLY: Final = "Do nothing else, and respond with tool calls only."
+
+CASES: Final = (
+    Case("single call", f"Call get_weather with the city Oslo. {_EXACTLY}", (_WEATHER,)),
+    Case(
+        "parallel calls",
+        "Call get_weather twice in the same response, side by side: first with the city Oslo, then with the city Lima. "
+        + _EXACTLY,
+        (_WEATHER,),
+    ),
+    Case("no-argument tool", f"Call ping. {_EXACTLY}", (_PING,)),
+    Case(
+        "text, then call",
+        "First write the sentence “Let me look.”, then call get_weather with the city Oslo.",
+        (_WEATHER,),
+    ),
+    Case(
+        "nested and Unicode arguments",
+        'Call save_note with exactly these arguments: {"title":"Tromsø 🌊 \\"quoted\\"\\nsecond line","tags":["a/b",'
+        f'"c\\\\d"],"place":{{"name":"日本","at":{{"lat":69.65,"lon":18.96}}}}}}. {_EXACTLY}',
+        (_NOTE,),
+    ),
+)
+
+
+_FAILED = 400
+_COUNTS = frozenset({Severity.ERROR, Severity.WARNING})
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedFragment:
+    """An answer and what it says."""
+
+    answer: Answer
+    record: Record | None
+    """`None` where it is no answer of an LLM."""
+
+    @property
+    def failure(self) -> str | None:
+        """Why it cannot be compared: no answer, an HTTP error, or nothing of the protocol."""
+        if not self.answer.status:
+            return self.answer.broken
+        if self.answer.status >= _FAILED or self.record is None:
+            said = self.answer.body[:300].decode("utf-8", "replace").strip()
+            return f"HTTP {self.answer.status}{': ' if said else ''}{said}"
+        return None
+
+
+class Difference(NamedTuple):
+    """How a streamed answer differs from the whole ones."""
+
+    streamed: int
+    """Which streamed answer, from 0."""
+    what: str
+
+
+class Seen(NamedTuple):
+    """A defect in the streamed answers to a case."""
+
+    finding: Finding
+    """The first of its kind."""
+    answers: int
+    """How many of the answers have it."""
+
+
+class Verdict(NamedTuple):
+    """What came of one case."""
+
+    case: str
+    streamed: list[ResolvedFragment]
+    whole: list[ResolvedFragment]
+    differences: list[Difference]
+    varying: bool
+    """Whether the whole answers differ among themselves: then a difference in values may be chance."""
+    defects: list[Seen]
+
+    @property
+    def found(self) -> bool:
+        """Whether there is something against the provider."""
+        return bool(self.differences) or any(seen.finding.severity in _COUNTS for seen in self.defects)
+
+    @property
+    def failures(self) -> list[str]:
+        """What could not be asked."""
+        told = [("streamed", self.streamed), ("unstreamed", self.whole)]
+        return [
+            f"{kind} {number}: {one.failure}"
+            for kind, answers in told
+            for number, one in enumerate(answers, 1)
+            if one.failure
+        ]
+
+
+def resolved(answer: Answer) -> ResolvedFragment:
+    """What an answer says."""
+    split = urlsplit(answer.url)
+    exchange = Exchange(
+        host=split.hostname or "",
+        path=f"{split.path}?{split.query}" if split.query else split.path,
+        content_type=answer.header("content-type"),
+        status=answer.status,
+        request=answer.request,
+    )
+    return ResolvedFragment(answer, read_body((data for _, data in answer.chunks), exchange, broken=answer.broken))
+
+
+def verdict(case: str, streamed: Sequence[ResolvedFragment], whole: Sequence[ResolvedFragment]) -> Verdict:
+    """Compare the answers to one case. A streamed answer is right that has the calls of any whole one."""
+    right = [_calls(one.record) for one in whole if one.record is not None and one.failure is None]
+    varying = any(calls != right[0] for calls in right)
+    differences = [
+        Difference(number, what)
+        for number, one in enumerate(streamed)
+        if one.record is not None and one.failure is None
+        for what in _differences(_calls(one.record), right, varying=varying)
+    ]
+    return Verdict(case, list(streamed), list(whole), differences, varying, list(_defects(streamed)))
+
+
+def _defects(streamed: Sequence[ResolvedFragment]) -> Iterator[Seen]:
+    first: dict[str, Finding] = {}
+    counts: Counter[str] = Counter()
+    for one in streamed:
+        findings = one.record.findings if one.record is not None and one.failure is None else []
+        for finding in findings:
+            first.setdefault(finding.code, finding)
+        counts.update({finding.code for finding in findings})
+    for code in sorted(first):
+        yield Seen(first[code], counts[code])
+
+
+class _Made(NamedTuple):
+    name: str
+    arguments: Json
+    """The value, or `ABSENT` where the text is not JSON."""
+    text: str
+
+
+def _calls(record: Record) -> list[_Made]:
+    """The calls that the client is to run, as they are meant."""
+    return [_made(call) for call in record.calls if runs_on_client(call)]
+
+
+def _made(call: Call) -> _Made:
+    value = parse((call.arguments or "{}").encode("utf-8", "replace")) if call.complete else ABSENT
+    return _Made(call.name, value, "" if value is not ABSENT else call.arguments)
+
+
+def _differences(calls: list[_Made], right: list[list[_Made]], *, varying: bool) -> list[str]:
+    """How `calls` differ from the nearest of the right answers; nothing where only chance may be at work."""
+    if not right or calls in right:
+        return []
+    found = min((_between(calls, one) for one in right), key=len)
+    return [what for what, by_chance in found if not (varying and by_chance)]
+
+
+def _between(calls: list[_Made], right: list[_Made]) -> list[tuple[str, bool]]:
+    """Each difference, and whether sampling alone could have made it."""
+    found: list[tuple[str, bool]] = []
+    if len(calls) != len(right):
+        found.append((f"{_count(calls)} instead of {_count(right)}", False))
+    for number, (one, other) in enumerate(zip(calls, right, strict=False)):
+        if one.name != other.name:
+            found.append((f"call {number} is {one.name or '(no name)'} instead of {other.name}", False))
+        elif one.arguments is ABSENT:
+            found.append((f"call {number} {one.name}: its arguments are not valid JSON: {one.text[:200]}", False))
+        elif one.arguments != other.arguments:
+            told = f"call {number} {one.name}: {_text(one)} instead of {_text(other)}"
+            found.append((told, _keys(one.arguments) == _keys(other.arguments)))
+    return found
+
+
+def _count(calls: list[_Made]) -> str:
+    return "1 call" if len(calls) == 1 else f"{len(calls) or 'no'} calls"
+
+
+def _text(call: _Made) -> str:
+    text = json.dumps(call.arguments, ensure_ascii=False) if call.arguments is not ABSENT else call.text
+    return text if len(text) <= 200 else f"{text[:200]}…"  # noqa: PLR2004 - as much as a line holds
+
+
+def _keys(arguments: Json) -> frozenset[str] | None:
+    return frozenset(arguments) if isinstance(arguments, dict) else None
+
 
 _NO_USE = frozenset({0, 401, 403, 404, 405, 407})
 """Statuses after which everything else would fail too; 0 is no connection."""

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.model import Severity
 from toolstream_core.report.jsonform import finding_object
-from toolstream_core.report.markdown_text import code, escaped
-from toolstream_core.report.paint import printable
+from toolstream_core.report.layout import code, escaped, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from toolstream_core.probing.probe import Probe
-    from toolstream_core.probing.verdicts import Seen, Verdict
+    from toolstream_core.probing.probe import Probe, Seen, Verdict
 
 VERSION: Final = 1
 FORMATS: Final = ("text", "markdown", "json")

@@ -30,7 +30,7 @@ from toolstream_core.redact import raised_at
 from toolstream_core.settings import NOTHING
 from toolstream_core.transit.rows import Moment
 from toolstream_core.wire.form import Form
-from toolstream_core.wire.frame import parse
+from toolstream_core.wire.frame import joined, parse
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
@@ -211,11 +211,12 @@ class Timing:
             return before
         if watch.reader is not None:
             watch.reader.recovered(got.calls)
-            watch.reader.changed(Change((MISSING_CALLS.name,), ask.event.frame.number, before, got.frames))
+            frame = ask.event.frame
+            watch.reader.changed(Change((MISSING_CALLS.name,), frame.number, [frame], got.frames))
         logger.info(
             "toolstream repeated the request of flow %s: %s calls, usage %s", flow.id, len(got.calls), got.usage
         )
-        return got.frames
+        return joined(got.frames)
 
     async def _fetch(
         self, flow: http.HTTPFlow, watch: Watch, protocol: WireProtocol, delivery: WatchedDelivery

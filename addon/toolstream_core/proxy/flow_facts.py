@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple, override
 
-from toolstream_core.faults.picker import Budget, Picker
-from toolstream_core.faults.spec import parse_fault
+from toolstream_core.faults.spec import Budget, Picker, parse_fault
 from toolstream_core.fixtures import Chunk, table_of
 from toolstream_core.fixtures.chunks import LINE_ENDS, line_ends_of
 from toolstream_core.model import ABSENT, Exchange
 from toolstream_core.protocols.requests.asked import may_be_llm
 from toolstream_core.redact import request_secrets
 from toolstream_core.transit.rows import keys_of
-from toolstream_core.verdict.answer import SentAnswer, dropped
+from toolstream_core.verdict.conversations import SentAnswer, dropped
 from toolstream_core.wire import json_access
 from toolstream_core.wire.aws_event_stream import MESSAGES
 from toolstream_core.wire.frame import parse

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
     from toolstream_core.engine.record_builder import RecordBuilder
     from toolstream_core.engine.sink import Sink
-    from toolstream_core.faults.picker import Picker
+    from toolstream_core.faults.spec import Picker
     from toolstream_core.model import Json, Record
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.proxy.flow_facts import Heading

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from mitmproxy import flowfilter
 from mitmproxy.exceptions import OptionsError
 
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.proxy.option_table import OPTIONS
-from toolstream_core.proxy.provider import CallProvider, Provider, ProviderError
-from toolstream_core.settings import Settings, SettingsError, Words, settings
+from toolstream_core.proxy.provider import CallProvider, Provider
+from toolstream_core.settings import Settings, Words, settings
 from toolstream_core.suggest import unknown
-from toolstream_core.synthetic.call_specs import PREFIX
+from toolstream_core.synthetic.answers import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
@@ -72,7 +73,7 @@ def changes_of(options: Options) -> Settings:
     )
     try:
         return settings(words)
-    except SettingsError as error:
+    except ToolstreamError as error:
         raise OptionsError(str(error)) from error
 
 
@@ -132,7 +133,7 @@ def provider_of(options: Options) -> AnyProvider | None:
         raise OptionsError(message)
     try:
         return _provider(values, options) if values else None
-    except ProviderError as error:
+    except ToolstreamError as error:
         raise OptionsError(f"toolstream_provider: {error}") from error
 
 
@@ -143,5 +144,5 @@ def _provider(values: Sequence[str], options: Options) -> AnyProvider:
         return Provider.load(values, strict=strict, repeats=repeats)
     if len(made) < len(values):
         saved = next(value for value in values if value not in made)
-        raise ProviderError(f"{made[0]!r} and {saved!r} exclude each other: give calls: or saved flows")
+        raise ToolstreamError(f"{made[0]!r} and {saved!r} exclude each other: give calls: or saved flows")
     return CallProvider.load(made, options.toolstream_seed)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mitmproxy import http
 
-from toolstream_core.fixtures import Chunk, Fixture, FixtureError, content_of, load
+from toolstream_core.fixtures import Chunk, Fixture, content_of, load
 from toolstream_core.fixtures.matching import Answer, Matcher, form_of, names_of
 from toolstream_core.fixtures.read import BAD_STATUS
 from toolstream_core.fixtures.sockets import SOCKET
@@ -21,8 +21,7 @@ from toolstream_core.protocols.requests.asked import model_of
 from toolstream_core.proxy.flow_facts import note as note_chunks
 from toolstream_core.proxy.replay import note
 from toolstream_core.redaction import Redaction, TextMode, known_secrets, redacted_body
-from toolstream_core.synthetic.answers import MODEL, SyntheticProvider, final_text
-from toolstream_core.synthetic.call_specs import CallSpecError, parse_calls
+from toolstream_core.synthetic.answers import MODEL, SyntheticProvider, final_text, parse_calls
 from toolstream_core.wire import aws_event_stream, json_access
 from toolstream_core.wire.form import CONTENT_TYPES, Form
 from toolstream_core.wire.frame import parse
@@ -108,10 +107,6 @@ _EACH_MS = 20
 _NOT_REPEATED = {b"content-length", b"content-encoding", b"transfer-encoding", b"connection", b"alt-svc"}
 
 
-class ProviderError(ValueError):
-    """A path from which nothing can be answered; the message names it and says why."""
-
-
 class Provider:
     """Answers in the providers' place."""
 
@@ -122,11 +117,8 @@ class Provider:
 
     @classmethod
     def load(cls, paths: Iterable[str], *, strict: bool = False, repeats: int = 0) -> Provider:
-        """Read the flow files and folders that the user named. Raises `ProviderError`."""
-        try:
-            fixtures = [fixture for path in paths for fixture in load(Path(path).expanduser())]
-        except FixtureError as error:
-            raise ProviderError(str(error)) from error
+        """Read the flow files and folders that the user named. Raises `ToolstreamError`."""
+        fixtures = [fixture for path in paths for fixture in load(Path(path).expanduser())]
         return cls(fixtures, strict=strict, repeats=repeats)
 
     def recorded(self, flow: http.HTTPFlow) -> bool:
@@ -252,11 +244,8 @@ class CallProvider:
 
     @classmethod
     def load(cls, texts: Iterable[str], seed: int) -> CallProvider:
-        """Read the calls that the user wrote. Raises `ProviderError`."""
-        try:
-            return cls(SyntheticProvider(parse_calls(texts), seed))
-        except CallSpecError as error:
-            raise ProviderError(str(error)) from error
+        """Read the calls that the user wrote. Raises `ToolstreamError`."""
+        return cls(SyntheticProvider(parse_calls(texts), seed))
 
     def recorded(self, flow: http.HTTPFlow) -> bool:
         """Nothing is saved."""

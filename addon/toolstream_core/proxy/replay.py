@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from toolstream_core.fixtures.matching import Answer
 from toolstream_core.proxy.flow_facts import secrets_of
 from toolstream_core.redact import redacted
-from toolstream_core.report.paint import word
+from toolstream_core.report.layout import word
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,12 +17,9 @@ from toolstream_core.fixtures.sockets import SOCKET
 from toolstream_core.proxy import replay
 from toolstream_core.proxy.flow_facts import Heading, place_of, secrets_of
 from toolstream_core.redact import raised_at, redacted
-from toolstream_core.report.jsonform import call_object
-from toolstream_core.report.jsonl import JsonLines, may_append
-from toolstream_core.report.layout import MARGIN, WIDTH, Blocks, Label, shortened
-from toolstream_core.report.paint import colour, plain, wants_colour
-from toolstream_core.report.summary import delivered_lines
-from toolstream_core.report.text import EndLines, Lines
+from toolstream_core.report.jsonform import JsonLines, call_object, may_append
+from toolstream_core.report.layout import MARGIN, WIDTH, Blocks, Label, colour, plain, shortened, wants_colour
+from toolstream_core.report.text import EndLines, Lines, delivered_lines
 from toolstream_core.report.verdict import advice_text
 
 if TYPE_CHECKING:

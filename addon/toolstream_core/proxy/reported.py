@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
 from toolstream_core.fixtures.answers import as_client_got, turn_of
-from toolstream_core.report.reported import ReportedAnswer
+from toolstream_core.report.markdown import ReportedAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

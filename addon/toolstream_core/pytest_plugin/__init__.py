@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from toolstream_core.pytest_plugin.fixture import Toolstream
-    from toolstream_core.pytest_plugin.provider import Provider
+    from toolstream_core.pytest_plugin.fixture import Provider, Toolstream
 
 MARKER = (
     "toolstream(*flows, fault=None, repair=None, shape=None, speed=0, strict=False, seed=0, provider_repeats=8): "
@@ -56,7 +55,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     folders = parent.config.getini("toolstream_flows") if file_path.suffix == ".flow" else ()
     if not any(file_path.is_relative_to(folder) for folder in folders):
         return None
-    from toolstream_core.pytest_plugin.items import FlowFile
+    from toolstream_core.pytest_plugin.flows import FlowFile
 
     return FlowFile.from_parent(parent, path=file_path)
 
@@ -71,7 +70,7 @@ def provider_of(config: pytest.Config) -> Provider:
     """What serves this process's tests."""
     found: Provider | None = config.pluginmanager.get_plugin(_PROVIDER)
     if found is None:
-        from toolstream_core.pytest_plugin.provider import Provider
+        from toolstream_core.pytest_plugin.fixture import Provider
 
         found = Provider(config)
         config.pluginmanager.register(found, _PROVIDER)

@@ -1,23 +1,137 @@
-"""The fixture `toolstream`: what a test says to the proxy, and asks of it."""
+"""The marker and the fixture `toolstream`, and the proxy that serves them."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import os
+import shlex
+import sys
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from toolstream_core.pytest_plugin.marker import words
-from toolstream_core.testing import ProxySessionError
-from toolstream_core.testing.understanding import incomplete_calls, misunderstood, unanswered
+from toolstream_core.errors import ToolstreamError
+from toolstream_core.protocols.registry import PROTOCOLS, named
+from toolstream_core.pytest_plugin.flows import USED
+from toolstream_core.sources import demo
+from toolstream_core.synthetic.answers import PREFIX, parse_calls
+from toolstream_core.testing import ProxySession, ProxySessionError, Setup
+from toolstream_core.testing.environment import REMOVED, provider_variables
+from toolstream_core.testing.understanding import incomplete_calls, misunderstood, sources, unanswered
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Generator, Iterable, Iterator, Mapping
 
-    from toolstream_core.pytest_plugin.marker import Words
-    from toolstream_core.testing import ProxySession, Setup
-    from toolstream_core.testing.exchanges import Exchange, SentCall, SentRequest
-    from toolstream_core.testing.found import FoundDefect
+    from toolstream_core.protocols.api import Api
+    from toolstream_core.testing.exchanges import Exchange, FoundDefect, SentCall, SentRequest
+
+
+class Environment:
+    """Sets variables; `restore` puts each back that still has, or has again, what was set here."""
+
+    def __init__(self, variables: Mapping[str, str], removed: Iterable[str]) -> None:
+        """Nothing changes before `set`."""
+        self._variables = dict(variables)
+        self._removed = tuple(removed)
+        self._before: dict[str, str | None] = {}
+        self._opener: Any = None
+
+    def set(self) -> None:
+        """Set them, and remember what was there."""
+        names = (*self._variables, *self._removed)
+        self._before = {name: os.environ.get(name) for name in names}
+        os.environ.update(self._variables)
+        for name in self._removed:
+            os.environ.pop(name, None)
+        self._opener = _swap_opener(None)
+
+    def restore(self, *, everything: bool = True) -> None:
+        """Put back what was there; without `everything`, only what still is as it was set here."""
+        for name, value in self._before.items():
+            if not everything and os.environ.get(name) != self._variables.get(name):
+                continue
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        if everything:
+            _swap_opener(self._opener)
+
+
+def _swap_opener(opener: Any) -> Any:
+    """Give `urlopen` another opener, and get the one it had: it keeps the proxies that it found when it was first used.
+
+    Python has a function to set it, and none to ask for it.
+    """
+    module = sys.modules.get("urllib.request")
+    if module is None:
+        return None
+    before = vars(module).get("_opener")
+    module.install_opener(opener)
+    return before
+
+
+_CHANGES = ("fault", "repair", "shape")
+_OTHERS = {"speed": (int, float), "strict": (bool,), "seed": (int,), "provider_repeats": (int,)}
+
+type Words = str | Iterable[str | None] | None
+"""One word, several, or none; `None` among them is nothing, so that it can be a parameter."""
+
+
+def setup_of(item: pytest.Item) -> Setup:
+    """What the markers of a test say together; where two say the same, the one nearest to the test counts."""
+    said: dict[str, Any] = {}
+    for mark in item.iter_markers("toolstream"):
+        answers = _answers(mark.args, item) if mark.args and not {"flows", "calls"} & {*said} else {}
+        said = {**_checked(mark.kwargs), **answers, **said}
+    return Setup(**said)
+
+
+def words(*given: Words) -> tuple[str, ...]:
+    """The words that are there."""
+    listed = [(one,) if one is None or isinstance(one, str) else tuple(one) for one in given]
+    return tuple(word for one in listed for word in one if word is not None)
+
+
+def _checked(said: Mapping[str, Any]) -> dict[str, Any]:
+    known = {*_CHANGES, *_OTHERS} & {field.name for field in fields(Setup)}
+    for name, value in said.items():
+        if name not in known:
+            raise pytest.UsageError(
+                f"marker toolstream: unknown argument {name!r}; expected {', '.join(sorted(known))}"
+            )
+        if name in _OTHERS and not isinstance(value, _OTHERS[name]):
+            raise pytest.UsageError(f"marker toolstream: {name}={value!r} must be a {_OTHERS[name][0].__name__}")
+    return {name: words(value) if name in _CHANGES else value for name, value in said.items()}
+
+
+def _answers(given: Iterable[str | Path], item: pytest.Item) -> dict[str, Any]:
+    """What answers: calls, written as `calls:…`, or saved flows."""
+    calls = [one for one in given if isinstance(one, str) and one.startswith(PREFIX)]
+    flows = tuple(_found(one, item) for one in given if one not in calls)
+    if calls and flows:
+        raise pytest.UsageError(f"marker toolstream: give either calls: or flows, not {calls[0]!r} and {flows[0]}")
+    try:
+        parse_calls(calls)
+    except ToolstreamError as error:
+        raise pytest.UsageError(f"marker toolstream: {error}") from error
+    return {"calls": tuple(filter(None, (one.removeprefix(PREFIX) for one in calls)))} if calls else {"flows": flows}
+
+
+def _found(given: str | Path, item: pytest.Item) -> Path:
+    """The path as it is, in the folder of the test's file, or in the root."""
+    if demo.is_demo(given):
+        if unknown := demo.unknown(given):
+            raise pytest.UsageError(f"the marker toolstream: {unknown}")
+        return Path(given)
+    wanted = Path(given).expanduser()
+    tried = [folder / wanted for folder in (item.path.parent, item.config.rootpath)]
+    for path in tried:
+        if path.exists():
+            return path
+    places = " and ".join(str(path) for path in dict.fromkeys(tried))
+    raise pytest.UsageError(f"marker toolstream: no such file: {str(given)!r}; tried {places}")
 
 
 class Toolstream:
@@ -116,3 +230,112 @@ class Toolstream:
         except ProxySessionError as error:
             raise ValueError(str(error)) from None
         self.setup = setup
+
+
+_PORT = 8765
+
+
+def reproduction(item: pytest.Item, current: Toolstream) -> str:
+    """The commands, then what the proxy told of the answers."""
+    arguments = shlex.join(_relative(current.setup).arguments())
+    spoken = [named(one.protocol) for one in current.requests if one.protocol] or [PROTOCOLS[0]]
+    variables = provider_variables(f"http://127.0.0.1:{_PORT}")
+    names = dict.fromkeys(name for protocol in spoken for name in _variables(protocol.api) if name in variables)
+    lines = [reason] if not current.exchanges and (reason := unanswered([])) else []
+    if current.setup.flows:
+        lines += [
+            "To reproduce this outside pytest:",
+            f"  toolstream serve {arguments} --port {_PORT}",
+            f"  export {' '.join(f'{name}={variables[name]}' for name in names)}",
+            "or with the command of your client:",
+            f"  toolstream run {arguments} -- COMMAND",
+        ]
+    else:
+        lines += [f"This test has no saved flows; give some, as in @pytest.mark.toolstream({_example(item)!r})"]
+    answered = [f"request {one.request.number} {one.comment}" for one in current.exchanges if one.comment]
+    told = [*answered, *current.log]
+    return "\n".join([*lines, *(["The proxy reported:", *(f"  {line}" for line in told)] if told else [])])
+
+
+def _variables(api: Api) -> tuple[str, ...]:
+    """Where a client of that API looks for its base URL and its key."""
+    return api.base_url_variables[0], api.key_variables[0]
+
+
+def _relative(setup: Setup) -> Setup:
+    """With paths as they are said in the folder that pytest was started in."""
+    return replace(setup, flows=tuple(_said(path) for path in setup.flows))
+
+
+def _said(path: Path) -> Path:
+    here = os.path.relpath(path.resolve())
+    return path.resolve() if here.startswith(os.pardir) else Path(here)
+
+
+def _example(item: pytest.Item) -> str:
+    return f"flows/{item.name.partition('[')[0]}.flow"
+
+
+class Provider:
+    """A plugin of its own, registered where a test uses the fixture."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        """The proxy starts when it is first used."""
+        self.proxy = ProxySession()
+        self._network = "none" if config.getoption("toolstream_block_network") else "loopback"
+        self._block = config.pluginmanager.get_plugin("toolstream-network")
+        self._environment: Environment | None = None
+        self._current: Toolstream | None = None
+
+    def provide(self, item: pytest.Item) -> Iterator[Toolstream]:
+        """The fixture of one test: the proxy as if new, the environment until the test is over."""
+        try:
+            current = Toolstream(self.proxy, setup_of(item), self._network, item.config.rootpath)
+        except pytest.UsageError as error:
+            raise pytest.fail.Exception(str(error), pytrace=False) from None
+        if self._block is not None:
+            self._block.allow(self.proxy.port)
+        self._environment = Environment(current.env, REMOVED)
+        self._environment.set()
+        self._current = current
+        try:
+            yield current
+        finally:
+            self._environment.restore()
+            if self._block is not None:
+                self._block.forbid()
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self) -> Generator[None, object, object]:
+        """Put the environment back once more when all fixtures are gone: `monkeypatch` may have brought ours back."""
+        try:
+            return (yield)
+        finally:
+            if self._environment is not None:
+                self._environment.restore(everything=False)
+            self._environment = self._current = None
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Note which flows a test used; where it failed, tell how to see it again."""
+        report = yield
+        current = self._current
+        if current is None or report.when == "teardown":
+            return report
+        try:
+            if report.when == "call":
+                vars(report)[USED] = self._used(current)
+            if report.failed:
+                report.sections.append(("toolstream", reproduction(item, current)))
+        except ProxySessionError as error:
+            report.sections.append(("toolstream", str(error)))
+        return report
+
+    def pytest_unconfigure(self) -> None:
+        """Stop the proxy."""
+        self.proxy.stop()
+
+    @staticmethod
+    def _used(current: Toolstream) -> list[str]:
+        named = {str(path.resolve()) for path in current.setup.flows if path.is_file()}
+        return sorted(named | sources(current.exchanges))

@@ -9,7 +9,7 @@ from toolstream_core.defects.arguments import PLACEHOLDER_ARGUMENTS
 from toolstream_core.defects.finish import CALLS_IN_DONE, IN_BAND_ERROR
 from toolstream_core.defects.framing import UNTERMINATED_EVENT
 from toolstream_core.repair.complete_client import CompleteCallClient
-from toolstream_core.stages.repair.half_answers import HalfAnswerRepairer
+from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.stages.stage import Holds
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
     from toolstream_core.wire.json_paths import Path
+    from toolstream_core.wire.write import Writer
 
 MAX_COMMENTS: Final = 8
 """Comments that wait with an event. If more come, the stream is slow, and the event is sent."""
@@ -172,20 +173,14 @@ class CompleteCallStage(Repairer, Holds):
                 self.report(IN_BAND_ERROR, number, f"the provider gave up on a call: {finish.reason}")
 
 
-class IncompleteResponseStage(HalfAnswerRepairer):
-    """Withholds the end of a response of which a call is incomplete; its content is sent."""
+def incomplete_calls(form: CompleteCallForm, context: Context) -> IncompleteCalls:
+    """Withholds the end of a response with an incomplete call; the content of the last event is sent.
 
-    def __init__(self, form: CompleteCallForm, context: Context) -> None:
-        """`form`: how the protocol ends a response."""
-        super().__init__(context)
-        self._form = form
+    The bracket that closes a JSON array is an end, too.
+    """
 
-    @override
-    def _goes(self, event: Event) -> bool:
-        """The bracket that closes a JSON array is an end, too."""
-        return super()._goes(event) and not (event.frame.data is None and event.frame.raw.strip() == b"]")
-
-    @override
-    def _parted(self, event: Event) -> tuple[list[Frame], list[Frame]]:
-        *content, end = self._form.frames_apart(event, {}, self._context.writer)
+    def split(event: Event, writer: Writer) -> tuple[list[Frame], list[Frame]]:
+        *content, end = form.frames_apart(event, {}, writer)
         return content, [end]
+
+    return IncompleteCalls(context, is_end=lambda event: event.frame.raw.strip() == b"]", split=split)

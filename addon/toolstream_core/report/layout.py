@@ -1,18 +1,68 @@
-"""How a line of the log is laid out: its columns, its width, long text shortened in the middle."""
+"""Text for terminals and Markdown: colours, printable text, columns, shortened values."""
 
 from __future__ import annotations
 
+import json
+import re
 import textwrap
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.model import ABSENT
-from toolstream_core.report.paint import quoted_whole, word
+from toolstream_core.wire.json_strings import encode_basestring, encode_basestring_ascii
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from toolstream_core.model import Seen
-    from toolstream_core.report.paint import Paint
+
+
+type Paint = Callable[[str, str], str]
+"""`paint(style, text)` with a style of `STYLES`, or another, which has no colour."""
+
+STYLES = {
+    "error": "\x1b[31m",
+    "warning": "\x1b[33m",
+    "ok": "\x1b[32m",
+}
+
+
+def plain(style: str, text: str) -> str:
+    """No colour."""
+    del style
+    return text
+
+
+def colour(style: str, text: str) -> str:
+    """ANSI colour, for what is ok, a warning or an error; nothing else has one."""
+    return f"{STYLES[style]}{text}\x1b[0m" if style in STYLES else text
+
+
+def wants_colour(*, terminal: bool, environment: dict[str, str]) -> bool:
+    """Colour on a terminal, unless `NO_COLOR` is set to anything (https://no-color.org)."""
+    return terminal and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
+
+
+def quoted_whole(text: str) -> str:
+    """`text` as one line of JSON string, with nothing in it that steers a terminal."""
+    return encode_basestring(text) if text.isprintable() else encode_basestring_ascii(text)
+
+
+def quoted(text: str, limit: int) -> str:
+    """As `quoted_whole`, cut at `limit` characters."""
+    shown = quoted_whole(text[:limit])
+    return shown if len(text) <= limit else f"{shown}… (+{len(text) - limit} characters)"
+
+
+def printable(text: str) -> str:
+    """`text` with nothing in it that steers a terminal."""
+    return text if text.isprintable() else json.dumps(text)[1:-1]
+
+
+def word(text: str) -> str:
+    """Foreign text that stands bare in a line: a host, a model, a reason."""
+    return text if text.isprintable() and " " not in text else quoted(text, 200)
+
 
 WIDTH = 120
 """Columns that a line fits."""
@@ -164,3 +214,28 @@ def wrapped(begin: str, tag: str, text: str, last: str = "", width: int = WIDTH)
     elif last:
         lines.append(f"{tag:{len(begin)}}  {last}")
     return lines
+
+
+_MOST_TEXT = 300
+_SPECIAL = re.compile(r"[\\`*_{}\[\]<>#|~@]")
+
+
+def fenced(text: Iterable[str], language: str = "text") -> Iterator[str]:
+    """A code block, in a fence that nothing in it can end."""
+    inner = list(text)
+    longest = max((len(run) for line in inner for run in re.findall(r"`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield from (f"{fence}{language}", *inner, f"{fence}\n")
+
+
+def code(text: str) -> str:
+    """Foreign text as code within a line, cut where it is long."""
+    shown = printable(text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}…").replace("|", "\\|")
+    fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", shown)), default=0))
+    pad = " " if shown.startswith("`") or shown.endswith("`") else ""
+    return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def escaped(text: str) -> str:
+    """Foreign text in a sentence: it formats, links and mentions nothing."""
+    return _SPECIAL.sub(lambda found: f"\\{found[0]}" if found[0] != "@" else "@\u200b", printable(text))

@@ -1,27 +1,280 @@
-"""A bug report as Markdown, for a maintainer who knows nothing of toolstream. Knows records, reads no file."""
+"""A report for the provider or the client's authors, as Markdown."""
 
 from __future__ import annotations
 
+import re
+import shlex
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.table import ROWS
+from toolstream_core.faults import parse_fault
+from toolstream_core.packaged import packaged
 from toolstream_core.protocols.registry import named
-from toolstream_core.report import prose, reproduce
-from toolstream_core.report.folding import folded, lines
-from toolstream_core.report.grouped import numbered, together
-from toolstream_core.report.layout import counted
-from toolstream_core.report.markdown_text import code, escaped, fenced
-from toolstream_core.report.on_purpose import caused_lines, client_lines, faults_of
+from toolstream_core.protocols.requests import asked
+from toolstream_core.report.layout import code, counted, escaped, fenced, printable
 from toolstream_core.report.readings import wrong_readings
-from toolstream_core.report.reported import understanding
+from toolstream_core.shrinking.candidate import nodes
+from toolstream_core.transit.rows import keys_of
+from toolstream_core.wire import json_access, numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
     from toolstream_core.defects.row import Row
-    from toolstream_core.model import Call, Finding
+    from toolstream_core.model import Call, Finding, Fragment, Json, Record
     from toolstream_core.report.readings import ReadCall
-    from toolstream_core.report.reported import ReportedAnswer
+    from toolstream_core.shrinking.candidate import Shape
+    from toolstream_core.wire.frame import Frame
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedAnswer:
+    """An answer, redacted, as a report shows it."""
+
+    record: Record
+    frames: Sequence[Frame]
+    fragments: Sequence[Fragment]
+    """All tool-call entries of its events, in order."""
+    path: str
+    """Request path with query."""
+    request: Json
+    status: int
+    recorded: str
+    """The day, in UTC."""
+    caused: Sequence[str] = ()
+    """Specifications of the faults that broke it on purpose; the rest is what the client got then."""
+    provider: Sequence[str] | None = None
+    """Names of the defects of what the provider sent, where that is known and faults changed it."""
+    left: Sequence[str] | None = None
+    """Names of the defects that the faults left, before any repair, where there were faults."""
+    client: str = ""
+    """What the client made of it, for people; `""` where nothing tells."""
+    understood: bool = True
+    """Whether the client did what the answer meant, as far as is known."""
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether anything went wrong with it."""
+        return bool(self.record.findings or self.caused) or not self.understood
+
+
+def understanding(answers: Sequence[ReportedAnswer]) -> bool | None:
+    """Whether the client understood all answers; `None` where nothing that was saved tells.
+
+    An answer without calls has nothing to misread, and is never followed by a verdict.
+    """
+    if not all(one.understood for one in answers):
+        return False
+    with_calls = [one for one in answers if one.record.calls or one.client]
+    return True if with_calls and all(one.client for one in with_calls) else None
+
+
+def together[Told: Hashable](told: Mapping[int, Told]) -> dict[Told, list[int]]:
+    """The responses to which the same text applies, by that text."""
+    places: dict[Told, list[int]] = {}
+    for number, one in told.items():
+        places.setdefault(one, []).append(number)
+    return places
+
+
+def numbered(places: Sequence[int]) -> str:
+    """Responses by their numbers: `response 2`, `responses 0, 1 and 2`."""
+    *most, last = map(str, places)
+    return f"responses {', '.join(most)} and {last}" if most else f"response {last}"
+
+
+_LONGEST = 2000
+"""Characters of an event that are shown."""
+
+
+def folded(frames: Sequence[Frame], shown: Collection[int]) -> Iterator[str]:
+    """Lines: the events whose numbers are to be `shown`, and one line for each run of others."""
+    before: Frame | None = None
+    waiting: list[Frame] = []
+    for frame in frames:
+        if frame.data is None or frame.number not in shown:
+            waiting.append(frame)
+            continue
+        yield from _fold(waiting, before)
+        waiting, before = [], frame
+        yield f"# event {frame.number}"
+        yield from lines(frame)
+    yield from _fold(waiting, before)
+
+
+def lines(frame: Frame) -> Iterator[str]:
+    """An event as it came, with nothing in it that steers a terminal or hides; long ones are cut."""
+    text = frame.raw.decode("utf-8", "backslashreplace").strip("\r\n")
+    for line in text[:_LONGEST].splitlines():
+        yield printable(line)
+    if len(text) > _LONGEST:
+        yield f"… {len(text) - _LONGEST} more characters of this event"
+
+
+def _fold(waiting: Sequence[Frame], before: Frame | None) -> Iterator[str]:
+    events = [frame for frame in waiting if frame.data is not None]
+    alike = list(takewhile(lambda frame: before is not None and _shape(frame) == _shape(before), events))
+    for some, told in ((len(alike), " like the previous one"), (len(events) - len(alike), "")):
+        if some:
+            yield f"… {some} event{'' if some == 1 else 's'}{told} …"
+
+
+def _shape(frame: Frame) -> frozenset[Shape]:
+    """Which fields an event has, whatever is in them."""
+    return frozenset(shape for _, shape, _ in nodes(frame.json))
+
+
+SERVER_SENT_EVENTS: Final = (
+    "WHATWG HTML, server-sent events",
+    "https://html.spec.whatwg.org/multipage/server-sent-events.html",
+)
+_HEADING = re.compile(r"^## (.+)\n", re.MULTILINE)
+
+
+@cache
+def sections(row: Row) -> dict[str, str]:
+    """The page of a defect by its headings (`Why it hurts`, `Repair`, `Seen with`)."""
+    page = (packaged("docs/defects") / f"{row.name}.md").read_text(encoding="utf-8")
+    _, *parts = _HEADING.split(page)
+    return {heading: text.strip() for heading, text in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def specification(row: Row, dialect: str) -> tuple[str, str]:
+    """The title and address of what describes the thing that is wrong."""
+    events = named(dialect).api.specification.server_sent_events
+    return SERVER_SENT_EVENTS if events and row.family == "framing" and row.code < "TS007" else described(dialect)
+
+
+def described(dialect: str) -> tuple[str, str]:
+    """The title and address of a protocol's own description."""
+    found = named(dialect).api.specification
+    return found.title, found.url
+
+
+PORT = 8642
+_LONGEST_BODY = 4096
+"""Bytes of a request that are printed; of a longer one, what is needed to be answered."""
+_SHORT = 200
+"""Characters of a setting or message in such a short request."""
+_MESSAGES = ("messages", "input", "contents")
+
+
+def fault_here(spec: str) -> str:
+    """A fault as it acts again on the one answer that is served: without its targets among others, and chance.
+
+    Raises `ToolstreamError`.
+    """
+    fault = parse_fault(spec, {spec.partition(":")[0]}, keys_of)
+    return replace(fault, host=None, path=None, model=None, turn=None, p=1.0, times=None).spec
+
+
+def server_lines(flow: str, path: str, request: Json, faults: Sequence[str] = ()) -> str:
+    """Shell lines that serve a flow, under faults where there are any, and ask for it."""
+    under = "".join(f" --fault {shlex.quote(spec)}" for spec in faults)
+    url = shlex.quote(f"http://127.0.0.1:{PORT}{path}")
+    return (
+        f"toolstream serve {shlex.quote(flow)} --port {PORT}{under} &\n"
+        f"curl --no-buffer --silent --retry 5 --retry-connrefused {url} \\\n"
+        f"  -H 'content-type: application/json' --data-binary @- <<'JSON'\n"
+        f"{numbers.dumps(asking(path, request), ascii_only=True)}\n"
+        "JSON"
+    )
+
+
+def as_test(flow: str, path: str, request: Json, findings: list[str], faults: Sequence[str] = ()) -> str:
+    """A test for `toolstream`'s pytest plugin that runs as it is, and says where a client goes."""
+    body = numbers.dumps(asking(path, request), ascii_only=True)
+    under = f", fault={list(faults)!r}" if faults else ""
+    return (
+        "import urllib.request\n\n"
+        "import pytest\n\n"
+        f"REQUEST = {body.encode()!r}\n\n\n"
+        f"@pytest.mark.toolstream({flow!r}{under})\n"
+        "def test_reproduction(toolstream):\n"
+        "    # In the place of the next lines, your client: its base URL, key, proxy and certificate are set.\n"
+        f"    url = toolstream.proxy_url + {path!r}\n"
+        '    headers = {"content-type": "application/json"}\n'
+        "    urllib.request.urlopen(urllib.request.Request(url, REQUEST, headers)).read()\n"
+        f"    assert sorted({{finding.name for finding in toolstream.findings}}) == {findings!r}\n"
+        "    # toolstream.assert_understood()  # once your client has sent its next request\n"
+    )
+
+
+def asking(path: str, request: Json) -> Json:
+    """A request that is answered as `request` is: itself, or a short one where it is long."""
+    if not isinstance(request, dict) or len(numbers.dumps(request)) <= _LONGEST_BODY:
+        return request
+    plain = {
+        key: value for key, value in request.items() if isinstance(value, str | bool | int) and len(str(value)) < _SHORT
+    }
+    for key in _MESSAGES:
+        if key in request:
+            plain[key] = _last_words(request[key])
+    wanted, asks = asked.read(path, request), asked.read(path, plain)
+    return plain if asks is not None and wanted is not None and asks.dialect == wanted.dialect else request
+
+
+def _last_words(messages: Json) -> Json:
+    """What the user said last, cut."""
+    if isinstance(messages, str):
+        return messages[:_SHORT]
+    said = [one for one in json_access.items(messages) if json_access.get(one, "role") == "user"]
+    last = said[-1] if said else {"role": "user"}
+    text = json_access.get(last, "content")
+    if "parts" in last:
+        return [{"role": "user", "parts": [{"text": "Go on."}]}]
+    return [{"role": "user", "content": text[:_SHORT] if isinstance(text, str) else "Go on."}]
+
+
+def caused_lines(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
+    """What was broken on purpose, a paragraph for those of which the same is to be said."""
+    broken = {number: tuple(_caused(answer)) for number, answer in enumerate(answers) if answer.caused}
+    for (faults, *more), places in together(broken).items():
+        which = "this stream" if len(answers) == 1 else numbered(places)
+        yield f"toolstream injected fault {faults} into {which} to test a client."
+        yield from more
+
+
+def client_lines(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
+    """What the clients made of answers that were broken, or that they misread."""
+    told = {
+        number: _made(answer, answers[number + 1 :])
+        for number, answer in enumerate(answers)
+        if answer.caused or not answer.understood
+    }
+    if told:
+        yield "## How the client interpreted it\n"
+    for made, places in together(told).items():
+        where = "" if len(answers) == 1 else f"{numbered(places).capitalize()}: "
+        yield f"- {where}{made}"
+    if told:
+        yield ""
+
+
+def _caused(answer: ReportedAnswer) -> Iterator[str]:
+    yield " and ".join(map(code, answer.caused))
+    if answer.provider is not None:
+        names = ", ".join(answer.provider)
+        yield f"The provider's own response {f'had {names}' if names else 'was healthy'}."
+    yield "The response is shown as the client received it.\n"
+    if answer.record.broken:
+        yield f"It was truncated: {escaped(answer.record.broken)}.\n"
+
+
+def _made(answer: ReportedAnswer, later: Sequence[ReportedAnswer]) -> str:
+    if answer.client:
+        return escaped(answer.client)
+    again = any(one.request == answer.request for one in later)
+    return "it repeated the request" if again else "unknown: no later request was saved"
+
+
+def faults_of(answers: Sequence[ReportedAnswer]) -> list[str]:
+    """The faults that broke any of them."""
+    return list(dict.fromkeys(spec for answer in answers for spec in answer.caused))
+
 
 LONGEST: Final = 65_536
 """Characters of an issue or comment on GitHub."""
@@ -103,21 +356,21 @@ def _events(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
     yield "## Events\n"
     yield "Unchanged; other events are folded:\n"
     shown = {number: tuple(folded(answer.frames, _of_interest(answer))) for number, answer in enumerate(answers)}
-    for events, numbers in together(shown).items():
+    for events, places in together(shown).items():
         if len(answers) > 1:
-            yield f"{numbered(numbers).capitalize()}:\n"
+            yield f"{numbered(places).capitalize()}:\n"
         yield from fenced(events)
 
 
 def _of_interest(answer: ReportedAnswer) -> set[int]:
     """The events of the findings, and where their calls begin; the first events where nothing was found."""
-    numbers: dict[int, None] = {}
+    chosen: dict[int, None] = {}
     calls = answer.record.calls
     for finding in answer.record.findings:
         if finding.call is not None and finding.call < len(calls):
-            numbers.update(dict.fromkeys([*calls[finding.call].events][:1]))
-        numbers[finding.event] = None
-    return set([*numbers][:_MOST_EVENTS]) or set(range(_MOST_EVENTS))
+            chosen.update(dict.fromkeys([*calls[finding.call].events][:1]))
+        chosen[finding.event] = None
+    return set([*chosen][:_MOST_EVENTS]) or set(range(_MOST_EVENTS))
 
 
 def _calls(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
@@ -151,8 +404,8 @@ def _protocol(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
     yield "## Protocol\n"
     dialect = answers[0].record.dialect
     rows = _rows(answers)
-    links = dict.fromkeys(prose.specification(row, dialect) for row in rows)
-    for title, address in links or [prose.described(dialect)]:
+    links = dict.fromkeys(specification(row, dialect) for row in rows)
+    for title, address in links or [described(dialect)]:
         yield f"- [{title}]({address})"
     for row in rows:
         yield f"- With **{row.name}**, a correct client {row.must}."
@@ -165,7 +418,7 @@ def _clients(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
         return
     yield "## Affected clients\n"
     for row in rows:
-        page = prose.sections(row)
+        page = sections(row)
         seen = [line for line in page["Seen with"].splitlines() if line.startswith("* ")]
         yield f"**{row.name}**: {page['Why it hurts']}\n"
         yield from (f"- {line[2:]}" for line in seen[:_MOST_LINKS])
@@ -178,13 +431,13 @@ def _reproduction(answers: Sequence[ReportedAnswer], flow: str) -> Iterator[str]
     first = answers[0]
     shown = {finding.name for finding in first.record.findings}
     found = sorted(shown if first.left is None else first.left)
-    faults = [reproduce.fault_here(spec) for spec in first.caused]
+    faults = [fault_here(spec) for spec in first.caused]
     yield "## Reproduce\n"
     yield f"With the attached `{flow}` and toolstream from its repository (`pip install .` in a clone of it), without a"
     yield "key or network:\n"
-    yield from fenced(reproduce.server_lines(flow, first.path, first.request, faults).splitlines(), "sh")
+    yield from fenced(server_lines(flow, first.path, first.request, faults).splitlines(), "sh")
     yield f"As a test in your repository (with `{flow}` in the same folder):\n"
-    yield from fenced(reproduce.as_test(flow, first.path, first.request, found, faults).splitlines(), "python")
+    yield from fenced(as_test(flow, first.path, first.request, found, faults).splitlines(), "python")
 
 
 def _whole(answers: Sequence[ReportedAnswer], room: int) -> Iterator[str]:

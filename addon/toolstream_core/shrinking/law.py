@@ -1,4 +1,4 @@
-"""Which candidates are allowed: answers of the same protocol without other defects. Judged by our own reader."""
+"""Which candidates are allowed, and what shows a bug. Judged by toolstream's own reader."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from toolstream_core.delivery.sent_bytes import response_id
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Severity
 from toolstream_core.protocols.requests import asked
+from toolstream_core.verdict import Outcome
 from toolstream_core.verdict.compare import same, value_of
+from toolstream_core.verdict.conversations import Conversations, Judged, SentAnswer, dropped
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Call, Json, Record
     from toolstream_core.shrinking.candidate import Candidate, Turn
     from toolstream_core.wire.frame import Frame
+
 
 type Oracle = Callable[[Candidate], bool]
 """Whether a candidate shows the bug."""
@@ -166,3 +170,43 @@ def shows(reader: RecordCache, codes: Collection[str]) -> Oracle:
         return any(finding.code in codes for record in records if record is not None for finding in record.findings)
 
     return oracle
+
+
+def verdicts(candidate: Candidate, records: RecordCache) -> frozenset[Outcome]:
+    """The verdicts on responses that the client misread, and that a request of the candidate follows."""
+    found: set[Outcome] = set()
+
+    def tell(judged: Judged[SentAnswer]) -> None:
+        if not judged.verdict.understood:
+            found.add(judged.verdict.outcome)
+
+    conversations = Conversations[SentAnswer](tell)
+    for turn in candidate:
+        _take(turn, records, conversations)
+    return frozenset(found)
+
+
+def has_verdict(records: RecordCache, wanted: Outcome) -> Oracle:
+    """The oracle for a verdict on the saved conversation."""
+    return lambda candidate: wanted in verdicts(candidate, records)
+
+
+def worst(found: frozenset[Outcome]) -> Outcome | None:
+    """The verdict that stands first in the list of verdicts."""
+    return min(found, key=list(Outcome).index, default=None)
+
+
+def _take(turn: Turn, records: RecordCache, conversations: Conversations[SentAnswer]) -> None:
+    exchange, token = turn.exchange, str(turn.number)
+    wanted = asked.read(exchange.path, exchange.request)
+    if wanted is None:
+        return
+    said = asked.reader_of(exchange.path, exchange.request).conversation(exchange.request)
+    conversations.asked(token, f"{wanted.dialect} {exchange.host} {wanted.model}", said)
+    record = records.record(turn)
+    if record is None:
+        conversations.unanswered(token)
+        return
+    chunks = [chunk.data for chunk in turn.chunks]
+    response = response_id(chunks, exchange) if record.calls else ""
+    conversations.answered(token, SentAnswer(calls=tuple(record.calls), dropped=dropped(record), response=response))

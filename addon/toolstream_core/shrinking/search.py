@@ -4,17 +4,80 @@ from __future__ import annotations
 
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from toolstream_core.shrinking.candidate import digest, events, size
-from toolstream_core.shrinking.tried import TriedCandidates
+from toolstream_core.shrinking.events import Pass, fewer_events, fewer_groups, fewer_responses, single_chunks
+from toolstream_core.shrinking.values import (
+    fewer_fields,
+    joined_fragments,
+    required_fields,
+    shorter_strings,
+    shorter_texts,
+    smaller_requests,
+)
+from toolstream_core.state_file import StateFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from toolstream_core.shrinking.candidate import Candidate
+    from toolstream_core.shrinking.events import Proposal
     from toolstream_core.shrinking.law import Law, Oracle
-    from toolstream_core.shrinking.passes.proposal import Pass, Proposal
+
+
+class TriedCandidates:
+    """Candidates by their digest, and whether the bug showed. As a context manager it closes its file."""
+
+    def __init__(self, file: StateFile | None = None) -> None:
+        """Those that `file` has; without it, results are kept in memory only."""
+        self._file = file
+        self._results: dict[str, bool] = {}
+        for line in file.lines if file is not None else ():
+            digest, _, shows = line.partition(" ")
+            if shows in {"0", "1"}:
+                self._results[digest] = shows == "1"
+
+    @classmethod
+    def open(cls, path: Path, about: Mapping[str, object]) -> Self:
+        """As `StateFile`."""
+        return cls(StateFile(path, about, command="toolstream shrink", parts="flow, command"))
+
+    def get(self, digest: str) -> bool | None:
+        """Whether the candidate showed the bug; `None` where it was not tried."""
+        return self._results.get(digest)
+
+    def add(self, digest: str, *, shows: bool) -> None:
+        """Keep the result of a try."""
+        self._results[digest] = shows
+        if self._file is not None:
+            self._file.write(f"{digest} {int(shows)}")
+
+    def __enter__(self) -> Self:
+        """Nothing more to do."""
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+
+
+def passes(original: Candidate, *, lax: bool = False) -> tuple[Pass, ...]:
+    """What is tried on `original`. Unless it is `lax`, fields that all objects of their kind have stay."""
+    required = {} if lax else required_fields(original)
+    return (
+        Pass("chunks", single_chunks),
+        Pass("answers", fewer_responses),
+        Pass("groups", fewer_groups),
+        Pass("events", fewer_events),
+        Pass("fragments", joined_fragments),
+        Pass("arguments and text", shorter_texts, careful=True),
+        Pass("fields", fewer_fields(required), careful=True),
+        Pass("strings", shorter_strings, careful=True),
+        Pass("requests", smaller_requests, careful=True),
+    )
 
 
 class Progress(NamedTuple):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, override
 from toolstream_core.model import Change
 from toolstream_core.stages.stage import Stage
 from toolstream_core.stages.wrapper import Wrapper
-from toolstream_core.wire.frame import joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -71,6 +70,6 @@ class Audited(Wrapper[Stage]):
 
     def _told(self, number: int, frames: list[Frame]) -> None:
         before, self._held = self._held, []
-        change = Change((self._name,), number, joined(before), joined(frames), self._kind)
+        change = Change((self._name,), number, before, frames, self._kind)
         if change.before != change.after:
             self._context.changed(change)

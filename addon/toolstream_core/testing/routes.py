@@ -6,16 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.protocols.registry import PROTOCOLS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _LISTENING_ANYWHERE: Final = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104 - replaced, not bound
-
-
-class RouteError(ValueError):
-    """An address to which nothing can be forwarded; the message says why."""
 
 
 class Place(NamedTuple):
@@ -45,7 +42,7 @@ class Routes:
 def routes(environment: Mapping[str, str], base_url: str | None = None) -> Routes:
     """Forward each base-URL variable to where it leads in `environment`, else to the provider of its protocol.
 
-    `base_url` stands in the place of all of them. Raises `RouteError` for what is no HTTP address.
+    `base_url` stands in the place of all of them. Raises `ToolstreamError` for what is no HTTP address.
     Requests that are signed with their address are not forwarded: the signature would be wrong.
     """
     origins: dict[str, str] = {}
@@ -72,7 +69,7 @@ def _parts(url: str, what: str, port: int | None) -> tuple[str, str, str]:
     except ValueError:
         given = 0
     if parts.scheme not in {"http", "https"} or not parts.hostname or given == 0:
-        raise RouteError(f"{what} is not an http or https URL")
+        raise ToolstreamError(f"{what} is not an http or https URL")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     host = _LISTENING_ANYWHERE.get(host, host)
     if given is None and "://" not in url:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.defects.finish import MISSING_CALLS
 from toolstream_core.protocols.requests.asked import wants_stream
-from toolstream_core.testing.found import FoundProblem
+from toolstream_core.testing.exchanges import FoundProblem
 from toolstream_core.verdict import Outcome, added, history_of, judge, to_run
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from toolstream_core.errors import ToolstreamError
 from toolstream_core.protocols.provider_error import ERRORS
 from toolstream_core.transit import event_faults, faults
 from toolstream_core.transit.actions import BreakKind
@@ -186,12 +187,8 @@ TRANSIT: Final[tuple[TransitRow, ...]] = (
 _BY_NAME = {row.name: row for row in TRANSIT}
 
 
-class TransitError(ValueError):
-    """A wrong key or value; the message says what would be right."""
-
-
 def transit_of(name: str, given: Mapping[str, str]) -> TransitFault | None:
-    """The transit fault of that name; `None` where there is none. Raises `TransitError`."""
+    """The transit fault of that name; `None` where there is none. Raises `ToolstreamError`."""
     row = _BY_NAME.get(name)
     if row is None:
         return None
@@ -200,10 +197,10 @@ def transit_of(name: str, given: Mapping[str, str]) -> TransitFault | None:
         text = given.get(key.name)
         value = key.default if text is None else key.parse(text)
         if value is None:
-            raise TransitError(f"{key.name}={text}: {key.name} of {name} must be {key.expected}")
+            raise ToolstreamError(f"{key.name}={text}: {key.name} of {name} must be {key.expected}")
         values[key.name] = value
     if name == "recut" and sum(bool(values[key]) for key in ("bytes", "events", "utf8")) != 1:
-        raise TransitError("recut needs exactly one of bytes=N, events=N and utf8=yes")
+        raise ToolstreamError("recut needs exactly one of bytes=N, events=N and utf8=yes")
     return TransitFault(row, values)
 
 

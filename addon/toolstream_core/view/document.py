@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from toolstream_core.clients.deviations import PROJECTS
 from toolstream_core.defects.table import ROWS
 from toolstream_core.report.causes import cause, reason
-from toolstream_core.report.headline import headline, without_verdict
 from toolstream_core.report.judging import Judging, SavedVerdict
-from toolstream_core.report.verdict import as_flags
+from toolstream_core.report.verdict import as_flags, headline, without_verdict
 from toolstream_core.version import __version__
 from toolstream_core.view.clean import decoded, without_secrets
 from toolstream_core.view.readings import Models
@@ -104,7 +103,7 @@ class ViewBuilder:
         assert record is not None
         theirs = as_received(response)
         alignment = None if theirs is None else Alignment(response, theirs)
-        made = response.object({} if alignment is None else alignment.received)
+        made = response.object({} if alignment is None else alignment.objects())
         made["verdict"] = _verdict(response, judged, alignment)
         if record.calls and response.protocol is not None:
             explanation = None if judged is None else judged.explained.explanation

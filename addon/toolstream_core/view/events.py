@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, override
 
-from toolstream_core.clients.intended import ResolvedEvent
+from toolstream_core.clients.stepping import ResolvedEvent
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Phase
 
@@ -141,7 +141,7 @@ def call_lane(place: int) -> str:
     return f"call-{place}"
 
 
-def shortened(events: Iterable[dict[str, Any]], received: Mapping[int, Sequence[str]]) -> Iterator[dict[str, Any]]:
+def shortened(events: Iterable[dict[str, Any]], received: Mapping[int, dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """The events with what the client got.
 
     Where an event's only fragment is as that of the event before but for its text, `fragments` is that text.
@@ -154,9 +154,7 @@ def shortened(events: Iterable[dict[str, Any]], received: Mapping[int, Sequence[
         text = only.get(key)
         like = isinstance(text, str) and isinstance(before.get(key), str) and repr({**before, key: text}) == repr(only)
         before = only
-        yield (
-            event | ({"fragments": text} if like else {}) | ({"received": received[place]} if place in received else {})
-        )
+        yield event | ({"fragments": text} if like else {}) | received.get(place, {})
 
 
 def difference(before: str, text: str) -> Any:

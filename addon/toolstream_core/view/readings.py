@@ -6,24 +6,22 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from toolstream_core.clients.deviations import ROWS, fix, projects
+from toolstream_core.clients.deviations import ROWS, fix, measured_in, projects
 from toolstream_core.clients.entries import EntryReader, ReceivedEvent
-from toolstream_core.clients.intended import intended
-from toolstream_core.clients.measured import measured_in
+from toolstream_core.clients.explanation import parting
+from toolstream_core.clients.fit import continues
 from toolstream_core.clients.model import STANDARD, Adding, Id, Key, NoIndex, Source
-from toolstream_core.clients.parting import parting
 from toolstream_core.clients.received import Answer, Received
-from toolstream_core.clients.space import continues
-from toolstream_core.clients.stepping import traces
+from toolstream_core.clients.stepping import intended, traces
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.view.steps import Steps, result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from toolstream_core.clients.deviations import MeasuredClient
     from toolstream_core.clients.entries import Entry
     from toolstream_core.clients.explanation import Explanation
-    from toolstream_core.clients.measured import MeasuredClient
     from toolstream_core.clients.model import ClientModel, Deviation
     from toolstream_core.clients.stepping import Trace
     from toolstream_core.protocols.protocol import WireProtocol

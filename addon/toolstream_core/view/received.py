@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from toolstream_core.view.matching import matched
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from toolstream_core.view.response import ReadResponse
 
 
@@ -21,8 +23,8 @@ class Alignment:
         self._lanes = [_lane(one) for one in ours.events.objects]
         self.numbers: dict[int, int] = {}
         """The number of the provider's event, by the number of the client's."""
-        self.received: dict[int, list[str]] = {}
-        """By place of the provider's event: the texts that the client got instead; empty where it got nothing."""
+        self.received: dict[int, list[int]] = {}
+        """By place of the provider's event: the places of the frames that the client got instead, if it got any."""
         begin = first = 0
         for place, at in [*matched(self._texts, self._theirs.texts), (len(self._texts), len(self._theirs.texts))]:
             if begin < place:
@@ -42,6 +44,14 @@ class Alignment:
         """The number of the provider's event, of one as the client got it."""
         return None if number is None else self.numbers.get(number, number)
 
+    def objects(self) -> dict[int, dict[str, Any]]:
+        """By place of the provider's event, what the document says of the frames that the client got instead."""
+        return {row: self._object(frames) for row, frames in self.received.items()}
+
+    def _object(self, frames: Sequence[int]) -> dict[str, Any]:
+        events = [self._theirs.numbers[at] for at in frames if "quiet" not in self._theirs.objects[at]]
+        return {"received": [self._theirs.texts[at] for at in frames], "received_events": events}
+
     def _differ(self, rows: range, frames: range) -> None:
         """The client got these frames in the place of these events; those of a call stand at its last event."""
         self.received.update((row, []) for row in rows)
@@ -49,14 +59,14 @@ class Alignment:
         same, at = len(rows) == len(frames), rows.start
         for place, frame in enumerate(frames):
             at = rows[place] if same else max(at, last.get(_lane(self._theirs.objects[frame]), at))
-            self.received[at].append(self._theirs.texts[frame])
+            self.received[at].append(frame)
             self.numbers[self._theirs.numbers[frame]] = self._numbers[at]
 
     def _added(self, before: int, frames: range) -> None:
         """The client got these frames before an event: they stand at the one before it, or at the first one."""
         row = max(0, before - 1)
-        texts, added = self.received.get(row, [self._texts[row]]), self._theirs.texts[frames.start : frames.stop]
-        self.received[row] = [*texts, *added] if before else [*added, *texts]
+        known = self.received.get(row, [frames.start - 1 if before else frames.stop])
+        self.received[row] = [*known, *frames] if before else [*frames, *known]
         self.numbers.update(dict.fromkeys(self._theirs.numbers[frames.start : frames.stop], self._numbers[row]))
 
 

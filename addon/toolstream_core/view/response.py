@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from toolstream_core.clients.intended import reported_places
+from toolstream_core.clients.stepping import reported_places
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import Session
 from toolstream_core.protocols.requests import asked
@@ -62,7 +62,7 @@ class ReadResponse:
             self._places = reported_places(self.record.calls, self.events.resolved_events)
             self.events.move(self._places, len(self.record.calls))
 
-    def object(self, received: Mapping[int, Sequence[str]] = MappingProxyType({})) -> dict[str, Any]:
+    def object(self, received: Mapping[int, dict[str, Any]] = MappingProxyType({})) -> dict[str, Any]:
         """As the document has it, once it is over; `received` has what the client got, where it is something else."""
         saved, record = self.saved, self.record
         assert record is not None

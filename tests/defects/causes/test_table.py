@@ -13,12 +13,12 @@ from tests.tables import INJECTORS
 from toolstream_core.defects.causes.rule import START, it, on, per_call
 from toolstream_core.defects.causes.table import INJECTIONS, causes_for
 from toolstream_core.defects.causes.words import has, later_call
-from toolstream_core.protocols.anthropic.inject import FORM as ANTHROPIC
-from toolstream_core.protocols.bedrock.inject import FORM as BEDROCK
+from toolstream_core.protocols.anthropic.stages import PROTOCOL as ANTHROPIC
+from toolstream_core.protocols.bedrock.stages import PROTOCOL as BEDROCK
 from toolstream_core.protocols.chat.inject.codec import ChatCodec
-from toolstream_core.protocols.cohere.inject import FORM as COHERE
+from toolstream_core.protocols.cohere.stages import PROTOCOL as COHERE
 from toolstream_core.protocols.responses.inject.codec import ResponsesCodec
-from toolstream_core.stages.inject.block_codec import BlockCodec
+from toolstream_core.repair.blocks.faults import BlockCodec
 from toolstream_core.stages.inject.cause_injector import injectors
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tests.e2e.harness.client import Reply
+    from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.plan import Asked
     from tests.e2e.harness.samples import Sample
     from tests.e2e.harness.upstream import Upstream
-    from toolstream_core.cli.launch import Mitmdump
 
 EMPTY_ID = b'"index": 0, "id": "", "function": {"arguments"'
 """How a chat continuation begins whose id is empty."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import httpx2
 
 from tests.e2e.harness import samples
+from tests.e2e.harness.mitmdump import Mitmdump
 from tests.e2e.harness.samples import NAME
 from tests.e2e.harness.script import Answer, Send
-from toolstream_core.cli.launch import Mitmdump
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,8 @@ import threading
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self, override
 
+from tests.e2e.harness.mitmdump import Mitmdump
 from tests.e2e.harness.script import PATIENCE
-from toolstream_core.cli.launch import Mitmdump
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

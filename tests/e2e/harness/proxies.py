@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from tests.e2e.harness.client import Client, Edit
 from tests.e2e.harness.client1 import Http1Client
 from tests.e2e.harness.client2 import Http2Client
+from tests.e2e.harness.mitmdump import Mitmdump
 from tests.e2e.harness.preloaded import CAN_FORK, Preloaded, PreloadedMitmdump
 from tests.e2e.harness.tap import Tap
-from toolstream_core.cli.launch import Mitmdump
 from toolstream_core.packaged import addon_script
 
 if TYPE_CHECKING:

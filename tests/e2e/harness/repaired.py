@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from toolstream_core.cli.launch import Mitmdump
+    from tests.e2e.harness.mitmdump import Mitmdump
 
 QUESTION: Any = [{"role": "user", "content": "Go on."}]
 

@@ -13,7 +13,7 @@ import venv
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.cli.launch import mitmdump_path
+from tests.e2e.harness.mitmdump import mitmdump_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolstream_core.probing.target import target
+from toolstream_core.probing.ask import target
 from toolstream_core.protocols.registry import named
 
 HOST = "https://bedrock-runtime.eu-west-1.amazonaws.com"

@@ -17,7 +17,7 @@ from tests.proxy.ui.test_bodies import BEGUN, EMPTY_ID, shown_in
 from tests.proxy.ui.test_marks import misread
 from tests.sockets import conversation
 from toolstream_core.fixtures import load
-from toolstream_core.report.names import explained
+from toolstream_core.report.catalogue import explained
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

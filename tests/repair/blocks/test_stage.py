@@ -142,3 +142,10 @@ def test_a_start_that_comes_again_while_the_name_is_awaited_goes_with_the_first(
     out = changed(body, exchange("cohere-v2")).out
     assert out.count(b"tool-call-start") == 1
     assert seen(out, exchange("cohere-v2")).calls == [("f", {"a": 1})]
+
+
+def test_arguments_in_a_string_go_on_as_they_came_after_a_finish() -> None:
+    """The string's begin was forwarded with the finish: nothing of the rest is withheld."""
+    pieces = ['"{\\"a\\":', '\\"x', 'y\\"}"']
+    body = HEAD + start(0) + more(0, pieces[0]) + DELTA + more(0, pieces[1]) + more(0, pieces[2]) + stop(0) + STOP
+    assert said(changed(body, HERE).out) == "".join(pieces)

@@ -8,8 +8,7 @@ import pytest
 
 from tests.laws.healthy import Healthy, streams
 from toolstream_core.engine.session import Session
-from toolstream_core.faults.picker import Budget
-from toolstream_core.faults.spec import Fault
+from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.model import Exchange, Record
 from toolstream_core.settings import Settings
 

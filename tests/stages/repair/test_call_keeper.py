@@ -131,7 +131,11 @@ def test_the_call_is_said_again(name: str, *, ended: bool) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [one for one in STREAMS if "own" in one and not any(word in one for word in ("block", "amid", "arguments without"))],
+    [
+        one
+        for one in STREAMS
+        if "own" in one and not any(word in one for word in ("block", "amid", "arguments without"))
+    ],
 )
 def test_it_is_told_for_what_was_repaired(name: str) -> None:
     """The change is in the audit, under names that are findings. In the other streams no call is lost."""
@@ -139,8 +143,8 @@ def test_it_is_told_for_what_was_repaired(name: str) -> None:
     run = ran(dialect, calls).on
     made = run.repairs_row[-1]
     assert json.dumps(wanted[1])[1:-1].encode() in made.after
-    assert made.rows
-    assert set(made.rows) <= run.names
+    assert made.names
+    assert set(made.names) <= run.names
 
 
 def test_a_finish_that_said_otherwise_says_tool_calls() -> None:

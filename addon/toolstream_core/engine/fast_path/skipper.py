@@ -127,7 +127,9 @@ class Skipper:
         if self._watched:
             change, frame = self._change, raw[at : match[2]]
             if new is not None and change is not None:
-                change = Change(change.rows, number, frame, new, change.kind)
+                change = Change(
+                    change.names, number, [Frame(frame, number, b"")], [Frame(new, number, b"")], change.kind
+                )
             event = Event(Frame(frame, number, None), self._template_reader.read, course.said())
             for observer in self._observers:
                 observer.on_each_skipped(event, course.call, change)
@@ -200,7 +202,7 @@ class Skipper:
         if len(changes) != 1 or (changes[0].before, changes[0].after) != (frame.raw, out.raw):
             return False
         self._change = changes[0]
-        return before is not None and (before.rows, before.kind) == (changes[0].rows, changes[0].kind)
+        return before is not None and (before.names, before.kind) == (changes[0].names, changes[0].kind)
 
     def learn_quiet(self, raw: bytes) -> None:
         """Take a frame that said nothing, and that no stage held."""

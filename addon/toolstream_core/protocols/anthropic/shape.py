@@ -13,11 +13,15 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.stages.stage import Stage
 
+_KNOWN: Final = frozenset({"type", "index", "delta", "partial_json"})
+"""The keys of a fragment's event."""
+
 
 class WholeCalls(MergedFragments):
     """Each call's input comes in one delta; a call that was cut off does not come."""
 
     place = "index"
+    known = _KNOWN
 
     @override
     def delta(self, payload: dict[str, Json], text: str, call: OpenCall) -> dict[str, Json]:
@@ -27,6 +31,8 @@ class WholeCalls(MergedFragments):
 
 class TinyFragments(SplitFragments):
     """Arguments come a few characters at a time."""
+
+    known = _KNOWN
 
     @override
     def delta(self, payload: dict[str, Json], text: str) -> dict[str, Json]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, override
 
-from toolstream_core.protocols.bedrock.converse_event import INDEX, with_input
+from toolstream_core.protocols.bedrock.converse_event import BLOCK_DELTA, INDEX, with_input
 from toolstream_core.stages.shape.small_fragments import SplitFragments
 from toolstream_core.stages.shape.whole_calls import MergedFragments
 
@@ -13,11 +13,15 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.stages.stage import Stage
 
+_KNOWN: Final = frozenset({BLOCK_DELTA, INDEX, "delta", "toolUse", "input", "p"})
+"""The keys of a fragment's event."""
+
 
 class WholeCalls(MergedFragments):
     """Each call's input comes in one delta; a call that was cut off does not come."""
 
     place = INDEX
+    known = _KNOWN
 
     @override
     def delta(self, payload: dict[str, Json], text: str, call: OpenCall) -> dict[str, Json]:
@@ -27,6 +31,8 @@ class WholeCalls(MergedFragments):
 
 class TinyFragments(SplitFragments):
     """Arguments come a few characters at a time."""
+
+    known = _KNOWN
 
     @override
     def delta(self, payload: dict[str, Json], text: str) -> dict[str, Json]:

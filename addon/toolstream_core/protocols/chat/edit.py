@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.model import ABSENT, Phase
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Event, Fragment, Json
     from toolstream_core.wire.frame import Frame
 
-_NOTHING: tuple[Json, ...] = ("", None, [])
+_NOTHING: Final[tuple[Json, ...]] = ("", None, [], {})
+_HEAD: Final = ("id", "object", "created", "model", "system_fingerprint", "service_tier")
+"""The keys that all chunks of a response have in common."""
+_EVENT: Final = frozenset({*_HEAD, "choices", "usage", "error", "obfuscation"})
+_CHOICE: Final = frozenset({"index", "delta", "finish_reason"})
+ENTRY: Final = frozenset({"index", "id", "type", "function", "name", "arguments"})
+"""The keys of an entry and of its function."""
+_NONE: Final[Mapping[str, Json]] = MappingProxyType({})
 
 
 class Piece(NamedTuple):
@@ -39,6 +47,11 @@ class Piece(NamedTuple):
         """The entry's argument text; `""` where it has none."""
         said = self.function.get("arguments")
         return said if isinstance(said, str) else ""
+
+
+def has_others(piece: Piece) -> bool:
+    """Whether an entry has keys that are not of this protocol."""
+    return bool((piece.entry.keys() | piece.function.keys()) - ENTRY)
 
 
 def choice_number(choice: Json, place: int) -> int:
@@ -122,12 +135,24 @@ def with_entries(payload: Json, entries: Iterable[tuple[int, Json]]) -> dict[str
     return {**payload, "choices": choices}
 
 
-def says_nothing(payload: Json) -> bool:
-    """Whether a chunk without entries can go: no text, no finish, no usage, nothing of a vendor's."""
+def others_of(payload: dict[str, Json]) -> dict[str, Json]:
+    """The keys of a chunk that are not of this protocol, such as a gateway's."""
+    return {key: value for key, value in payload.items() if key not in _EVENT and value not in _NOTHING}
+
+
+def says_nothing(payload: Json, sent: Mapping[str, Json] = _NONE) -> bool:
+    """Whether a chunk without entries can go: no text, no finish, no usage, nothing of a vendor's.
+
+    `sent`: keys of a vendor's and their values, which the client has from earlier chunks.
+    """
     if not isinstance(payload, dict) or payload.get("usage") or payload.get("error"):
+        return False
+    if any(key not in sent or sent[key] != value for key, value in others_of(payload).items()):
         return False
     for choice in json_access.items(payload.get("choices")):
         if not isinstance(choice, dict) or choice.get("finish_reason") not in _NOTHING:
+            return False
+        if any(value not in _NOTHING for key, value in choice.items() if key not in _CHOICE):
             return False
         delta = choice.get("delta")
         rest = delta.items() if isinstance(delta, dict) else ()
@@ -163,15 +188,15 @@ def ending_of(payload: Json, entry: tuple[int, Json]) -> dict[str, Json]:
         if choice_number(choice, place) == number:
             out["choices"][0]["finish_reason"] = reason
         else:
-            out["choices"].append({**choice, "delta": {}})
+            out["choices"].append({"index": choice_number(choice, place), "delta": {}, "finish_reason": reason})
     usage = json_access.get(payload, "usage")
     return {**out, "usage": usage} if usage else out
 
 
 def chunk(payload: Json, choice: int, delta: Json, finish: str | None = None) -> dict[str, Json]:
-    """A chunk of the same stream as `payload`, with one choice."""
+    """A chunk of the same stream as `payload`, with one choice, and without its unknown keys."""
     head = payload if isinstance(payload, dict) else {"object": "chat.completion.chunk"}
-    kept = {key: value for key, value in head.items() if key not in {"choices", "usage", "error"}}
+    kept = {key: value for key, value in head.items() if key in _HEAD}
     return {**kept, "choices": [{"index": choice, "delta": delta, "finish_reason": finish}]}
 
 

@@ -14,11 +14,15 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.stages.stage import Stage
 
+_KNOWN: Final = frozenset({"type", "index", "delta", "message", "tool_calls", "function", "arguments"})
+"""The keys of a fragment's event."""
+
 
 class WholeCalls(MergedFragments):
     """Each call's arguments come in one delta; a call that was cut off does not come."""
 
     place = "index"
+    known = _KNOWN
 
     @override
     def place_of(self, payload: Json) -> int | None:
@@ -33,6 +37,8 @@ class WholeCalls(MergedFragments):
 
 class TinyFragments(SplitFragments):
     """Arguments come a few characters at a time."""
+
+    known = _KNOWN
 
     @override
     def delta(self, payload: dict[str, Json], text: str) -> dict[str, Json]:

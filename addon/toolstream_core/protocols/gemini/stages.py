@@ -13,7 +13,7 @@ from toolstream_core.protocols.gemini.reader import calls, unwrapped
 from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.repair.complete_faults import injectors
 from toolstream_core.repair.complete_form import CompleteCallForm, Entry
-from toolstream_core.repair.complete_stage import CompleteCallStage, IncompleteResponseStage
+from toolstream_core.repair.complete_stage import CompleteCallStage, incomplete_calls
 from toolstream_core.stages.inject import sse as sse_faults
 from toolstream_core.stages.inject.injector import Injector
 from toolstream_core.stages.repair.sse import SseRepairer
@@ -21,6 +21,7 @@ from toolstream_core.stages.shape import sse as sse_shapes
 from toolstream_core.stages.stage import Stage
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_paths import changed
+from toolstream_core.wire.other_keys import known_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -112,7 +113,7 @@ class _Parts:
 
     def _bare(self, parts: Sequence[Json]) -> Json:
         """An event with nothing but parts: it has no finish, and counts no tokens."""
-        kept = {key: value for key, value in self._candidate.items() if key in {"index", "content"}}
+        kept = known_only(self._candidate, {"index", "content", "role"})
         candidate = {**kept, "content": {**kept["content"], "parts": list(parts)}}
         shared = {key: value for key, value in self._inner.items() if key in _SHARED}
         return changed(self._payload, {self._prefix: {"candidates": [candidate], **shared}})
@@ -187,7 +188,7 @@ def _frames(event: Event, payloads: list[Json], writer: Any) -> list[Frame]:
 
 
 REPAIRS: Final = (SseRepairer, partial(CompleteCallStage, FORM))
-AT_END: Final = partial(IncompleteResponseStage, FORM)
+AT_END: Final = partial(incomplete_calls, FORM)
 INJECTORS: Final[dict[str, InjectorMaker]] = {
     "placeholder-arguments": PlaceholderArguments,
     "doubled-call": DoubledCall,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.stages.repair.half_answers import HalfAnswerRepairer
+from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
 
 if TYPE_CHECKING:
     from toolstream_core.stages.inject.injector import InjectorMaker
@@ -12,6 +12,6 @@ if TYPE_CHECKING:
     from toolstream_core.stages.stage import StageMaker
 
 REPAIRS: Final[tuple[RepairerMaker, ...]] = ()
-AT_END: Final = HalfAnswerRepairer
+AT_END: Final = IncompleteCalls
 INJECTORS: Final[dict[str, InjectorMaker]] = {}
 SHAPES: Final[dict[str, StageMaker]] = {}

@@ -13,7 +13,7 @@ from toolstream_core.protocols.ollama.responses import line
 from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.repair.complete_faults import injectors
 from toolstream_core.repair.complete_form import CompleteCallForm
-from toolstream_core.repair.complete_stage import CompleteCallStage, IncompleteResponseStage
+from toolstream_core.repair.complete_stage import CompleteCallStage, incomplete_calls
 from toolstream_core.stages.inject.injector import Injector
 from toolstream_core.stages.inject.sse import UnterminatedEvent
 from toolstream_core.stages.stage import Stage
@@ -99,7 +99,7 @@ def _with_calls(payload: Json, entries: list[Json]) -> Json:
 
 
 REPAIRS: Final = (partial(CompleteCallStage, FORM),)
-AT_END: Final = partial(IncompleteResponseStage, FORM)
+AT_END: Final = partial(incomplete_calls, FORM)
 INJECTORS: Final[dict[str, InjectorMaker]] = {
     **injectors(FORM),
     "calls-in-done": CallsInDone,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from toolstream_core.protocols.realtime.reader import DONE
 from toolstream_core.protocols.responses.repair.event_types import EventForm
 from toolstream_core.protocols.responses.repair.repairer import ResponsesRepairer
-from toolstream_core.stages.repair.half_answers import HalfAnswerRepairer
+from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
 
 if TYPE_CHECKING:
     from toolstream_core.stages.repair.repairer import Repairer
@@ -20,4 +20,4 @@ class RealtimeRepairer(ResponsesRepairer):
 
 
 REPAIRS: Final[tuple[type[Repairer], ...]] = (RealtimeRepairer,)
-AT_END: Final[type[Repairer]] = HalfAnswerRepairer
+AT_END: Final[type[Repairer]] = IncompleteCalls

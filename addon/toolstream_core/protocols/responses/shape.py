@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 _DELTA = "response.function_call_arguments.delta"
+_KNOWN: Final = frozenset(
+    {
+        *("type", "event_id", "response_id", "sequence_number", "item_id", "output_index", "content_index"),
+        *("call_id", "name", "delta", "obfuscation"),
+    }
+)
+"""The keys of a fragment's event, in Realtime too."""
 
 
 class Numbers:
@@ -54,6 +61,7 @@ class WholeCalls(MergedFragments):
     """Each call's arguments come in one delta; a call that was cut off does not come, in the whole response neither."""
 
     place = "output_index"
+    known = _KNOWN
 
     @override
     def delta(self, payload: dict[str, Json], text: str, call: OpenCall) -> dict[str, Json]:
@@ -120,6 +128,8 @@ class BareDeltas(Stage):
 
 class TinyFragments(SplitFragments, Holds):
     """Arguments come a few characters at a time."""
+
+    known = _KNOWN
 
     def __init__(self, context: Context) -> None:
         """For one stream, from its start."""

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import Kind
 from toolstream_core.proxy.ui.layout import numbers
-from toolstream_core.report.headline import headline, without_verdict
-from toolstream_core.report.paint import printable, quoted_whole, word
-from toolstream_core.report.summary import finding_line, help_with, notes, overview
-from toolstream_core.report.verdict import option_values
-from toolstream_core.verdict.alignment import paired
-from toolstream_core.verdict.compare import same
+from toolstream_core.report.layout import printable, quoted_whole, word
+from toolstream_core.report.text import finding_line, help_with, notes, overview
+from toolstream_core.report.verdict import headline, option_values, without_verdict
+from toolstream_core.verdict.compare import paired, same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import ABSENT
-from toolstream_core.report.layout import seen
-from toolstream_core.report.paint import printable, quoted
+from toolstream_core.report.layout import printable, quoted, seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.clients.intended import ResolvedEvent
+    from toolstream_core.clients.stepping import ResolvedEvent
     from toolstream_core.proxy.ui.facts import Facts, TimedEvent
 
 _TEXT: Final = 72

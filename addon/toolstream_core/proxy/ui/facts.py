@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, override
 
-from toolstream_core.clients.intended import ResolvedEvent, reported_places
+from toolstream_core.clients.stepping import ResolvedEvent, reported_places
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.report.judging import as_sent

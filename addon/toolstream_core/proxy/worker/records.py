@@ -20,8 +20,7 @@ from toolstream_core.proxy.live_response import KeptWatch
 from toolstream_core.proxy.replay import REPLAY
 from toolstream_core.redact import HIDDEN, is_secret_header, raised_at, redacted
 from toolstream_core.report.jsonform import record_object
-from toolstream_core.report.layout import Label
-from toolstream_core.report.paint import plain
+from toolstream_core.report.layout import Label, plain
 from toolstream_core.report.text import EndLines
 from toolstream_core.report.verdict import advice_text, as_marker
 from toolstream_core.wire.aws_event_stream import EventStreamFramer

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.calls.json_text import is_object
+from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.finish import (
     CUT_OFF_CALL,
     FOREIGN_FINISH,
@@ -20,18 +21,17 @@ from toolstream_core.defects.framing import (
     NULL_USAGE,
 )
 from toolstream_core.repair.blocks import arguments as truth
-from toolstream_core.repair.blocks.form import (
+from toolstream_core.repair.blocks.message import Block, Sent
+from toolstream_core.repair.blocks.protocol import (
     REASON,
     USAGE,
-    What,
 )
-from toolstream_core.repair.blocks.message import Block, Sent
 
 if TYPE_CHECKING:
     from toolstream_core.model import Event, Json
     from toolstream_core.repair.blocks.events import BlockEvents
-    from toolstream_core.repair.blocks.form import Said
     from toolstream_core.repair.blocks.order import BlockOrder
+    from toolstream_core.repair.blocks.protocol import BlockEvent
     from toolstream_core.repair.blocks.stream import BlockStream
 
 
@@ -41,30 +41,30 @@ class MessageEnd:
     def __init__(self, stream: BlockStream, client: BlockEvents, order: BlockOrder) -> None:
         """For one stream."""
         self._stream, self._client, self._order = stream, client, order
-        self.context, self.form, self.message = stream.context, stream.form, stream.message
+        self.context, self.protocol, self.message = stream.context, stream.protocol, stream.message
 
-    def finish(self, event: Event, said: Said) -> None:
-        message, form = self.message, self.form
-        reason = form.get(said, REASON)
+    def finish(self, event: Event, parsed: BlockEvent) -> None:
+        message, protocol = self.message, self.protocol
+        reason = protocol.get(parsed, REASON)
         reason = reason if isinstance(reason, str) else ""
-        if message.finish is not None and form.repeated_finish is not None:
-            gone = self._stream.report(form.repeated_finish, self._stream.number, "the message ends twice")
+        if message.finish is not None and protocol.repeated_finish is not None:
+            gone = self._stream.report(protocol.repeated_finish, self._stream.number, "the message ends twice")
             if not (gone and message.finished_with == len(message.calls)):
-                self._stream.pass_on(event.frame, said)
+                self._stream.pass_on(event.frame, parsed)
             return
         message.cut = message.cut or is_cut(reason)
-        if reason or form.repeated_finish is not None:
+        if reason or protocol.repeated_finish is not None:
             self.message.over = True
             message.finish = message.finish or reason
             self._order.settle()
-            self._close_all(over=bool(reason) or form.repeated_finish is not None)
+            self._close_all(over=bool(reason) or protocol.repeated_finish is not None)
             message.finished_with = len(message.calls)
-        self._stream.pass_on(event.frame, said, self._reason(reason) | self.usage(said))
+        self._stream.pass_on(event.frame, parsed, self._reason(reason) | self.usage(parsed))
 
     def _reason(self, reason: str) -> dict[str, Json]:
         """The finish reason that the client has to get."""
-        form, number, runs = self.form, self._stream.number, self._runnable
-        words = form.words
+        protocol, number, runs = self.protocol, self._stream.number, self._runnable
+        words = protocol.words
         meant = words.translated(reason)
         if meant == words.called and not self.message.calls:
             self._stream.report(MISSING_CALLS, number, f"the finish reason is {words.called} and no call came")
@@ -73,73 +73,77 @@ class MessageEnd:
             foreign = self._stream.report(FOREIGN_FINISH, number, f"the finish reason is {reason}")
             return {REASON: wanted} if foreign else {}
         why = f"finish reason {reason} although calls were made"
-        if wanted != reason and self._stream.report(WRONG_FINISH, number, why, severity=form.wrong_finish_severity):
+        if wanted != reason and self._stream.report(WRONG_FINISH, number, why, severity=protocol.wrong_finish_severity):
             return {REASON: wanted}
-        lacks = not reason and form.repeated_finish is not None and runs and not self.message.failed
+        lacks = not reason and protocol.repeated_finish is not None and runs and not self.message.failed
         if lacks and self._stream.report(MISSING_FINISH, number, "the message ends without a finish reason"):
             return {REASON: words.called}
         return {}
 
-    def usage(self, said: Said) -> dict[str, Json]:
+    def usage(self, parsed: BlockEvent) -> dict[str, Json]:
         """The usage, where readers count on it and it did not come."""
-        if not self.form.has(said, USAGE) or isinstance(self.form.get(said, USAGE), dict) or self.message.failed:
+        if (
+            not self.protocol.has(parsed, USAGE)
+            or isinstance(self.protocol.get(parsed, USAGE), dict)
+            or self.message.failed
+        ):
             return {}
-        if said.what is What.HEAD and not isinstance(said.body.get("message"), dict):
+        if parsed.what is What.HEAD and not isinstance(parsed.body.get("message"), dict):
             return {}
-        bare = self._stream.report(NULL_USAGE, self._stream.number, f"{said.kind} has no usage")
-        return {USAGE: self.form.usage[said.what]} if bare else {}
+        bare = self._stream.report(NULL_USAGE, self._stream.number, f"{parsed.kind} has no usage")
+        return {USAGE: self.protocol.usage[parsed.what]} if bare else {}
 
-    def end(self, event: Event, said: Said) -> None:
+    def end(self, event: Event, parsed: BlockEvent) -> None:
         message = self.message
-        if message.done and said.what is What.END:
+        if message.done and parsed.what is What.END:
             gone = self._stream.report(REPEATED_STOP, self._stream.number, "the message stops twice")
-            if not (gone and message.finished_with == len(message.calls) and said.body.keys() <= self.form.bare):
-                self._stream.pass_on(event.frame, said)
+            if not (gone and message.finished_with == len(message.calls) and parsed.body.keys() <= self.protocol.bare):
+                self._stream.pass_on(event.frame, parsed)
             return
         self.message.over = True
         self._order.settle()
         self._close_all(over=True)
         if message.finish is None:
-            self._put_finish(f"{said.kind} comes without a finish reason")
-        message.done = message.done or said.what is What.END
+            self._put_finish(f"{parsed.kind} comes without a finish reason")
+        message.done = message.done or parsed.what is What.END
         message.finished_with = len(message.calls)
-        self._stream.pass_on(event.frame, said, self.usage(said))
+        self._stream.pass_on(event.frame, parsed, self.usage(parsed))
 
     def _put_finish(self, why: str) -> bool:
         """Say the finish that the client lacks, where all calls are whole; whether that was done."""
-        message, form = self.message, self.form
+        message, protocol = self.message, self.protocol
         if message.failed or message.torn or not self._runnable:
             return False
         self._close_all(over=True)
         if not self._stream.report(MISSING_FINISH, self._stream.number, why):
             return False
-        message.finish = form.words.called
-        self._stream.make(What.FINISH, form.filled(What.FINISH, **{REASON: form.words.called}))
+        message.finish = protocol.words.called
+        self._stream.make(What.FINISH, protocol.filled(What.FINISH, **{REASON: protocol.words.called}))
         return True
 
     def put_end(self) -> None:
         """Say the end that the client lacks, where all calls are whole."""
-        message, form = self.message, self.form
+        message, protocol = self.message, self.protocol
         if not self._runnable:
             return
         if message.finish is None:
             if not self._put_finish("the stream ended without a finish reason"):
                 return
         elif (
-            What.END not in form.new
-            or (form.lines_by_first and not self._stream.keyed)
+            What.END not in protocol.new
+            or (protocol.lines_by_first and not self._stream.keyed)
             or not self._stream.report(
                 MISSING_DONE,
                 self._stream.number,
                 "the stream ended without its last event",
-                severity=form.end_row_severity,
+                severity=protocol.end_row_severity,
             )
         ):
             return
         else:
             self._close_all(over=True)
-        if What.END in form.new:
-            self._stream.make(What.END, form.new[What.END])
+        if What.END in protocol.new:
+            self._stream.make(What.END, protocol.new[What.END])
 
     def _close_all(self, *, over: bool) -> None:
         """The message is over: stop the calls that are whole. `over`: an event said so, be it without a reason."""
@@ -172,7 +176,7 @@ class MessageEnd:
         """The body ends before the answer does: what says that a half call is over does not go."""
         half = {id(call) for call in self.context.half_calls()} if self._stream.on(CUT_OFF_CALL) else set()
         for block in self.message.blocks:
-            if id(block.call) in half and block.waiting and block.waiting[-1].said.what is What.STOP:
+            if id(block.call) in half and block.waiting and block.waiting[-1].parsed.what is What.STOP:
                 self._stream.because(CUT_OFF_CALL)
                 block.waiting.pop()
                 self.message.waiting -= 1
@@ -184,10 +188,12 @@ class MessageEnd:
             if block.call is not None and block.sent is Sent.OPEN and not self.message.done:
                 self._client.put_delta(block, block.call, over=True)
             for one in block.waiting:
-                if one.said.what is What.OTHER:
-                    self._order.put_aside(one.event, one.said)
+                if one.parsed.what is What.OTHER:
+                    self._order.put_aside(one.event, one.parsed)
                 else:
-                    self._stream.pass_on(one.event.frame, one.said, self._client.continued(block, one), first=one.first)
+                    self._stream.pass_on(
+                        one.event.frame, one.parsed, self._client.continued(block, one), first=one.first
+                    )
             self.message.waiting -= len(block.waiting)
             block.waiting.clear()
         self._client.pass_foreign(None)

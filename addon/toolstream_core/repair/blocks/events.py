@@ -13,6 +13,7 @@ from toolstream_core.defects.arguments import (
     PLACEHOLDER_ARGUMENTS,
     REPLAYED_ARGUMENTS,
 )
+from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.finish import (
     REPEATED_STOP,
 )
@@ -27,16 +28,15 @@ from toolstream_core.defects.identity import (
 )
 from toolstream_core.model import ABSENT
 from toolstream_core.repair.blocks import arguments as truth
-from toolstream_core.repair.blocks.form import (
+from toolstream_core.repair.blocks.message import Block, Sent, Waiting
+from toolstream_core.repair.blocks.protocol import (
     ARGUMENTS,
+    DELTA_TYPE,
     ID,
     INDEX,
     NAME,
-    TYPE,
-    What,
     number_of,
 )
-from toolstream_core.repair.blocks.message import Block, Sent, Waiting
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
@@ -51,10 +51,10 @@ class BlockEvents:
     def __init__(self, stream: BlockStream) -> None:
         """For one stream."""
         self._stream = stream
-        self.context, self.form, self.message = stream.context, stream.form, stream.message
+        self.context, self.protocol, self.message = stream.context, stream.protocol, stream.message
 
     def delta(self, block: Block, one: Waiting) -> None:
-        call, said, came = block.call, one.said, self.form.get(one.said, ARGUMENTS)
+        call, parsed, came = block.call, one.parsed, self.protocol.get(one.parsed, ARGUMENTS)
         wanted = self.continued(block, one)
         if call is None or came is ABSENT:
             self._of_another_kind(block, one, wanted)
@@ -67,7 +67,7 @@ class BlockEvents:
             self._stream.report(
                 OBJECT_ARGUMENTS, self._stream.number, f"arguments are no text, but {type(came).__name__}", call
             )
-            self._stream.pass_on(one.event.frame, said, wanted, first=one.first)
+            self._stream.pass_on(one.event.frame, parsed, wanted, first=one.first)
             return
         self._note_kind(block, call, one, came)
         free = block.text.free
@@ -78,7 +78,7 @@ class BlockEvents:
                 row, self._stream.now if row is PLACEHOLDER_ARGUMENTS else self._stream.number, why, call
             ):
                 wanted[ARGUMENTS], block.mended = more, True
-            elif truth.intended(block, call).stands:  # the text as it came, and what was withheld of it
+            elif isinstance(more, str) and isinstance(came, str) and more.endswith(came):  # and what was withheld
                 wanted[ARGUMENTS], block.text.free = more, True
             else:
                 more, block.text.free = came if isinstance(came, str) else "", True
@@ -86,7 +86,7 @@ class BlockEvents:
         if not (free or block.unfit) and (why_not := truth.contradiction(block, call)) is not None:
             self._stream.report(why_not[0], self._stream.number, why_not[1], call)
             block.unfit = True
-        self._stream.pass_on(one.event.frame, said, wanted, first=one.first)
+        self._stream.pass_on(one.event.frame, parsed, wanted, first=one.first)
 
     def _more(self, block: Block, call: OpenCall, one: Waiting, came: Json) -> Json:
         """What the client lacks of the arguments with this event; `came` if what it has contradicts them."""
@@ -105,7 +105,7 @@ class BlockEvents:
             goal = goal[: max(0, one.size - meaning.begin)] if known else begun
         if goal.startswith(begun):
             return goal[len(begun) :]
-        if begun.startswith(goal):
+        if begun.startswith(goal) and (goal or not begun or one.size < arguments.size):
             return ""
         if block.again is not None:  # it was left out, and says after all that the arguments begin anew
             self.send_again(block, block.again)
@@ -117,7 +117,7 @@ class BlockEvents:
 
     def _note_kind(self, block: Block, call: OpenCall, one: Waiting, came: Json) -> None:
         """Clients read arguments of one type of delta: where two are mixed, all go as they came."""
-        kind = self.form.get(one.said, TYPE)
+        kind = self.protocol.get(one.parsed, DELTA_TYPE)
         if came in (None, "") or block.text.free:
             return
         if block.kind is ...:
@@ -149,35 +149,37 @@ class BlockEvents:
                 return
         if text is not None:
             self.pass_foreign(block)
-        self._stream.pass_on(one.event.frame, one.said, wanted, first=one.first)
+        self._stream.pass_on(one.event.frame, one.parsed, wanted, first=one.first)
 
     def nobodys(self, one: Waiting) -> None:
         """An event of a block that was never started, so that no client takes it for another block's."""
-        message, said = self.message, one.said
-        index = number_of(self.form.get(said, INDEX))
-        if said.what is What.DELTA and one.call is None:
+        message, parsed = self.message, one.parsed
+        index = number_of(self.protocol.get(parsed, INDEX))
+        if parsed.what is What.DELTA and one.call is None:
             self.pass_foreign(None)
             taken = index in message.places and self._stream.report(
                 UNKNOWN_BLOCK, self._stream.number, f"no block {index} was started", one.call
             )
-            self._stream.pass_on(one.event.frame, said, {INDEX: self.form.nobodys + abs(index or 0)} if taken else {})
+            self._stream.pass_on(
+                one.event.frame, parsed, {INDEX: self.protocol.nobodys + abs(index or 0)} if taken else {}
+            )
             return
-        row, why = UNKNOWN_BLOCK, f"no block {self.form.get(said, INDEX)!r} was started"
-        if self.form.get(said, INDEX) is ABSENT:
+        row, why = UNKNOWN_BLOCK, f"no block {self.protocol.get(parsed, INDEX)!r} was started"
+        if self.protocol.get(parsed, INDEX) is ABSENT:
             row, why = self._row_of_index(ABSENT)
         repair = self._stream.report(row, self._stream.number, why, one.call)
-        if said.what is What.STOP:
-            if not (repair and message.blocks and said.body.keys() <= self.form.bare):
-                self._stream.pass_on(one.event.frame, said)
+        if parsed.what is What.STOP:
+            if not (repair and message.blocks and parsed.body.keys() <= self.protocol.bare):
+                self._stream.pass_on(one.event.frame, parsed)
             return
         message.lost = True
-        apart = repair and (index is None or index < self.form.nobodys)
-        self._stream.pass_on(one.event.frame, said, {INDEX: self.form.nobodys + abs(index or 0)} if apart else {})
+        apart = repair and (index is None or index < self.protocol.nobodys)
+        self._stream.pass_on(one.event.frame, parsed, {INDEX: self.protocol.nobodys + abs(index or 0)} if apart else {})
 
     def continued(self, block: Block, one: Waiting) -> dict[str, Json]:
         """Index, id and name of an event behind the start, as the client has to get them."""
-        form, said, call = self.form, one.said, block.call
-        came, wanted = form.get(said, INDEX), {}
+        protocol, parsed, call = self.protocol, one.parsed, block.call
+        came, wanted = protocol.get(parsed, INDEX), {}
         if came == block.index and type(came) is type(block.index):
             if block.moved:
                 wanted[INDEX] = block.place
@@ -185,10 +187,10 @@ class BlockEvents:
             row, why = self._row_of_index(came)
             if self._stream.report(row, self._stream.number, why, call) or block.moved:
                 wanted[INDEX] = block.place
-        if call is None or not form.late_identity:
+        if call is None or not protocol.late_identity:
             return wanted
         for name in (ID, NAME):
-            given = nonblank(form.get(said, name))
+            given = nonblank(protocol.get(parsed, name))
             if given and self._is_known(block, call, name, given):
                 wanted[name] = ABSENT
         return wanted
@@ -203,7 +205,7 @@ class BlockEvents:
         return self._stream.report(row, self._stream.number, why, call)
 
     def _row_of_index(self, came: Json) -> tuple[Row, str]:
-        rows = self.form.index_rows
+        rows = self.protocol.index_rows
         if came is ABSENT or came is None:
             return rows.missing, "an event of the call has no index"
         if type(came) is not int or came < 0:
@@ -218,8 +220,8 @@ class BlockEvents:
             made = block.sent is Sent.ENDED
             block.sent = Sent.STOPPED
             gone = made or self._stream.report(REPEATED_STOP, self._stream.number, "the block stops twice", call)
-            if not (gone and one.said.body.keys() <= self.form.bare):
-                self._stream.pass_on(one.event.frame, one.said, wanted, first=one.first)
+            if not (gone and one.parsed.body.keys() <= self.protocol.bare):
+                self._stream.pass_on(one.event.frame, one.parsed, wanted, first=one.first)
             return
         if call is not None:
             wanted |= self._arguments_of_stop(block, call, one)
@@ -228,13 +230,13 @@ class BlockEvents:
                 wanted["whole"] = ABSENT
             self._complete(block, call, upto=one.size)
         block.sent = Sent.STOPPED
-        self._stream.pass_on(one.event.frame, one.said, wanted, first=one.first)
+        self._stream.pass_on(one.event.frame, one.parsed, wanted, first=one.first)
         self._foreign_text(block)
 
     def _arguments_of_stop(self, block: Block, call: OpenCall, one: Waiting) -> dict[str, Json]:
         """A stop has no arguments; those that only it brings come in a delta."""
-        came = self.form.get(one.said, ARGUMENTS)
-        if not (self.form.has(one.said, ARGUMENTS) and truth.text_of(came).strip()):
+        came = self.protocol.get(one.parsed, ARGUMENTS)
+        if not (self.protocol.has(one.parsed, ARGUMENTS) and truth.text_of(came).strip()):
             return {}
         begun = block.text.text
         row, why = MISSING_DELTAS, "the arguments come only with the event that ends the call"
@@ -263,7 +265,7 @@ class BlockEvents:
         if block.call is not None:
             self._complete(block, block.call)
         block.sent = Sent.ENDED
-        self._stream.make(What.STOP, self.form.filled(What.STOP, **{INDEX: block.place}))
+        self._stream.make(What.STOP, self.protocol.filled(What.STOP, **{INDEX: block.place}))
         self._foreign_text(block)
 
     def put_delta(self, block: Block, call: OpenCall, *, upto: int | None = None, over: bool = False) -> None:
@@ -280,16 +282,16 @@ class BlockEvents:
         more = goal[len(begun) :]
         had.add(more, block.meaning.source)
         fields: dict[str, Json] = {INDEX: block.place, ARGUMENTS: more}
-        if TYPE in self.form.paths[What.DELTA] and block.kind is not ...:
-            fields[TYPE] = block.kind
-        self._stream.make(What.DELTA, self.form.filled(What.DELTA, **fields))
+        if DELTA_TYPE in self.protocol.paths[What.DELTA] and block.kind is not ...:
+            fields[DELTA_TYPE] = block.kind
+        self._stream.make(What.DELTA, self.protocol.filled(What.DELTA, **fields))
 
     def send_again(self, block: Block, one: Waiting) -> None:
         """The start of a block once more; clients forget the arguments that they had."""
         wanted: dict[str, Json] = {INDEX: block.place} if block.moved else {}
         if block.call is not None and block.id != block.call.id:
             wanted[ID] = block.id
-        self._stream.pass_on(one.event.frame, one.said, wanted, first=one.first)
+        self._stream.pass_on(one.event.frame, one.parsed, wanted, first=one.first)
 
     def pass_foreign(self, block: Block | None) -> None:
         """Text that came inside other calls, which are still open, goes where it came."""
@@ -297,7 +299,7 @@ class BlockEvents:
             foreign, other.foreign = (other.foreign, []) if other is not block else ([], other.foreign)
             for one in foreign:
                 self._stream.pass_on(
-                    one.event.frame, one.said, {INDEX: other.place} if other.moved else {}, first=one.first
+                    one.event.frame, one.parsed, {INDEX: other.place} if other.moved else {}, first=one.first
                 )
 
     def _foreign_text(self, block: Block) -> None:
@@ -306,8 +308,8 @@ class BlockEvents:
         if not text.strip():
             return
         message = self.message
-        place = len(message.places) if self.form.counted else message.top + 1
-        made = list(self.form.text_block(place, text))
+        place = len(message.places) if self.protocol.counted else message.top + 1
+        made = list(self.protocol.text_block(place, text))
         if made:
             message.note_place(place)
             self.message.moved = True
@@ -327,7 +329,7 @@ class BlockEvents:
 
     def arguments_of(self, one: Waiting) -> bool:
         """Whether an event says any arguments."""
-        return self.form.get(one.said, ARGUMENTS) not in (ABSENT, None, "", {}, "{}")
+        return self.protocol.get(one.parsed, ARGUMENTS) not in (ABSENT, None, "", {}, "{}")
 
     def whole(self, block: Block, call: OpenCall) -> bool:
         return truth.is_whole(block, call, may_be_empty=self.context.may_be_empty(call.name))

@@ -8,8 +8,9 @@ from enum import StrEnum, auto
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.calls.arguments import ArgumentText
+from toolstream_core.defects.causes.what import What
 from toolstream_core.model import Kind
-from toolstream_core.repair.blocks.form import What, number_of
+from toolstream_core.repair.blocks.protocol import number_of
 from toolstream_core.repair.client_text import ClientText
 from toolstream_core.repair.in_step import is_in_step
 from toolstream_core.repair.meaning import Meaning
@@ -17,7 +18,7 @@ from toolstream_core.repair.meaning import Meaning
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.model import Event, Json
-    from toolstream_core.repair.blocks.form import Said
+    from toolstream_core.repair.blocks.protocol import BlockEvent
     from toolstream_core.wire.frame import Frame
 
 
@@ -42,7 +43,7 @@ class Waiting(NamedTuple):
     """One event of a block, from its arrival to the client."""
 
     event: Event
-    said: Said
+    parsed: BlockEvent
     """Of no block, where it only came behind one that waits."""
     call: OpenCall | None = None
     size: int = 0
@@ -128,7 +129,7 @@ class Block:
     def stop_waits(self) -> bool:
         """Whether a stop waits that came under another index, and is its own."""
         last = self.waiting[-1] if self.waiting else None
-        stops = last is not None and last.guessed and last.said.what is What.STOP
+        stops = last is not None and last.guessed and last.parsed.what is What.STOP
         return stops and self.call is not None and self.call.guessed
 
     @property
@@ -197,7 +198,7 @@ class Message:
     ids: set[str] = field(default_factory=set)
     """Ids that the client knows."""
     finish: str | None = None
-    """The reason that was said."""
+    """The reason that was parsed."""
     finished_with: int = 0
     """How many blocks the client had by then."""
     cut: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.finish import (
     CUT_OFF_CALL,
     OVERLAPPING_BLOCKS,
@@ -17,14 +18,13 @@ from toolstream_core.defects.identity import (
     MISSING_ID,
 )
 from toolstream_core.model import ABSENT
-from toolstream_core.repair.blocks.form import (
+from toolstream_core.repair.blocks.message import Block, Sent, Waiting
+from toolstream_core.repair.blocks.protocol import (
     ARGUMENTS,
     INDEX,
     UNREAD,
-    What,
     number_of,
 )
-from toolstream_core.repair.blocks.message import Block, Sent, Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Event
     from toolstream_core.repair.blocks.events import BlockEvents
-    from toolstream_core.repair.blocks.form import Said
+    from toolstream_core.repair.blocks.protocol import BlockEvent
     from toolstream_core.repair.blocks.starts import BlockStarts
     from toolstream_core.repair.blocks.stream import BlockStream
 
@@ -47,16 +47,16 @@ class BlockOrder:
     def __init__(self, stream: BlockStream, client: BlockEvents, starts: BlockStarts) -> None:
         """For one stream."""
         self._stream, self._client, self._starts = stream, client, starts
-        self.context, self.form, self.message = stream.context, stream.form, stream.message
+        self.context, self.protocol, self.message = stream.context, stream.protocol, stream.message
 
-    def of_blocks(self, event: Event, said: Said, resolved: Sequence[ResolvedFragment]) -> None:
+    def of_blocks(self, event: Event, parsed: BlockEvent, resolved: Sequence[ResolvedFragment]) -> None:
         found = list(_calls(event, resolved))
-        row, parts = (None, [said]) if self.form.split is None else self.form.split(said)
+        row, parts = (None, [parsed]) if self.protocol.split is None else self.protocol.split(parsed)
         first_call = found[0] if found else None
         if row is not None and not self._stream.report(
             row, self._stream.number, "the entries come in another container", first_call
         ):
-            self._stream.pass_on(event.frame, said)
+            self._stream.pass_on(event.frame, parsed)
             self.message.lost = True
             return
         for at, part in enumerate(parts):
@@ -66,7 +66,7 @@ class BlockOrder:
 
     def _of_block(self, one: Waiting) -> None:
         message = self.message
-        if one.said.what is What.START:
+        if one.parsed.what is What.START:
             block: Block | None = self._started(one)
         else:
             block = self._owner(one)
@@ -86,7 +86,7 @@ class BlockOrder:
             self._decide()
             self._client.nobodys(one)
             return
-        if one.said.what is What.STOP and not (block.stopped or one.guessed):
+        if one.parsed.what is What.STOP and not (block.stopped or one.guessed):
             block.stopped = block.decided = True
             block.meaning.settle()
         if block.sent is Sent.LEFT_OUT:
@@ -109,7 +109,7 @@ class BlockOrder:
         known = message.by_call.get(id(call)) if call is not None else None
         if known is not None:
             return known
-        block = Block(call, self.form.get(one.said, INDEX), len(message.blocks))
+        block = Block(call, self.protocol.get(one.parsed, INDEX), len(message.blocks))
         for before in message.blocks[-1:]:
             before.stopped = before.stopped or before.stop_waits
         if message.blocks and not message.blocks[-1].stopped and message.blocks[-1].sent is not Sent.ENDED:
@@ -129,16 +129,16 @@ class BlockOrder:
 
     def _owner(self, one: Waiting) -> Block | None:
         """The block that a delta or a stop is of."""
-        message, index = self.message, number_of(self.form.get(one.said, INDEX))
+        message, index = self.message, number_of(self.protocol.get(one.parsed, INDEX))
         if one.call is not None:
             return message.by_call.get(id(one.call))
         block = message.by_index.get(index)
-        says_text, stops = bool(one.event.content.text or one.event.content.thought), one.said.what is What.STOP
-        last = self._in_turn() if block is None and self.form.implicit and stops else None
+        says_text, stops = bool(one.event.content.text or one.event.content.thought), one.parsed.what is What.STOP
+        last = self._in_turn() if block is None and self.protocol.implicit and stops else None
         if last is not None and last.call is not None and self._may_close(last):  # it lacks nothing but its stop
             return last
-        if block is None and self.form.implicit and (says_text or stops):
-            block = Block(None, self.form.get(one.said, INDEX), -1)
+        if block is None and self.protocol.implicit and (says_text or stops):
+            block = Block(None, self.protocol.get(one.parsed, INDEX), -1)
             block.sent = Sent.OPEN
             message.by_index[index] = block
             self._starts.find_place(block)
@@ -150,7 +150,7 @@ class BlockOrder:
             self._client.text_of_left_out(block, one)
             return
         block.left_out.append(one)
-        if one.said.what is What.DELTA and not self._starts.is_double(block):
+        if one.parsed.what is What.DELTA and not self._starts.is_double(block):
             message = self.message
             message.started -= 1
             self._queue(block, *block.left_out)
@@ -161,9 +161,9 @@ class BlockOrder:
     def _queue(self, block: Block, *events: Waiting) -> None:
         """Events wait for their block's turn; a delta goes before a stop that is not true yet."""
         for one in events:
-            last = block.waiting[-1].said if block.waiting else None
+            last = block.waiting[-1].parsed if block.waiting else None
             behind_stop = last is not None and last.what is What.STOP
-            owed = behind_stop and one.said.what is What.DELTA and self.message.turn + 1 < len(self.message.blocks)
+            owed = behind_stop and one.parsed.what is What.DELTA and self.message.turn + 1 < len(self.message.blocks)
             owed = owed and self._report_overlap(self.message.blocks[self.message.turn + 1])
             block.waiting.insert(len(block.waiting) - int(owed), one)
         self.message.waiting += len(events)
@@ -203,8 +203,8 @@ class BlockOrder:
             return True
         if self.message.over and self.message.finish and self._client.is_whole(block, call, over=True):
             return True
-        said = not call.arguments.empty or call.start_input is not None
-        return said and self._client.whole(block, call) and not block.may_stand_for_more
+        begun = not call.arguments.empty or call.start_input is not None
+        return begun and self._client.whole(block, call) and not block.may_stand_for_more
 
     def _flow(self, block: Block) -> None:
         """Give the client the events of one block, as far as they are decided."""
@@ -218,7 +218,7 @@ class BlockOrder:
             if one.guessed and block.call is not None and not block.call.guessed:
                 self._client.nobodys(one)  # its call was another one after all
                 continue
-            match one.said.what:
+            match one.parsed.what:
                 case What.START:
                     self._starts.start(block, one)
                 case What.DELTA:
@@ -226,7 +226,7 @@ class BlockOrder:
                 case What.STOP:
                     self._client.stop(block, one)
                 case _:
-                    self.put_aside(one.event, one.said)
+                    self.put_aside(one.event, one.parsed)
             if block.sent is Sent.LEFT_OUT:
                 self._leave_out(block, one)
         self._stream.number = number
@@ -237,8 +237,8 @@ class BlockOrder:
         self.message.waiting -= len(block.waiting)
         block.waiting.clear()
         for each in rest:
-            if each.said.what is What.OTHER:
-                self.put_aside(each.event, each.said)
+            if each.parsed.what is What.OTHER:
+                self.put_aside(each.event, each.parsed)
             elif self._client.text_of(each) is not None:
                 self._client.text_of_left_out(block, each)
             else:
@@ -247,23 +247,23 @@ class BlockOrder:
     def _undecided(self, block: Block, one: Waiting) -> bool:
         """Whether what comes may still change what an event has to become."""
         call = block.call
-        if call is None or one.said is UNREAD:
+        if call is None or one.parsed is UNREAD:
             return False
-        if one.said.what is What.STOP and block.sent is Sent.OPEN and call.half and len(block.waiting) == 1:
+        if one.parsed.what is What.STOP and block.sent is Sent.OPEN and call.half and len(block.waiting) == 1:
             return self._stream.on(CUT_OFF_CALL) and not self.message.over
         if block.settled:
             return False
         if block.sent is Sent.NOTHING:
             return self._who_is_open(block)
-        if one.said.what is not What.DELTA:
+        if one.parsed.what is not What.DELTA:
             return False
         if (one.guessed and not call.sure) or (block.meaning.suspect is not None and one.size == call.arguments.size):
             return True
-        return self.form.get(one.said, ARGUMENTS) is not ABSENT and block.may_stand_for_more
+        return self.protocol.get(one.parsed, ARGUMENTS) is not ABSENT and block.may_stand_for_more
 
     def _is_stray(self, block: Block, one: Waiting) -> bool:
         """Whether an event of a block comes under a number that is not its own."""
-        came = self.form.get(one.said, INDEX)
+        came = self.protocol.get(one.parsed, INDEX)
         return number_of(came) != block.number or (block.number is None and came != block.index)
 
     def _who_is_open(self, block: Block) -> bool:
@@ -274,7 +274,7 @@ class BlockOrder:
         lacks = (not call.id and (self._stream.on(LATE_ID) or self._stream.on(MISSING_ID))) or (
             not call.name and self._stream.on(LATE_NAME)
         )
-        if self.form.late_identity and lacks and call.arguments.empty:
+        if self.protocol.late_identity and lacks and call.arguments.empty:
             return True
         return self._stream.on(DOUBLED_CALL) and any(
             one.call is not None and _squeezed(one.call).startswith(_squeezed(call))
@@ -298,23 +298,23 @@ class BlockOrder:
             if block.waiting:
                 self._flow(block)
 
-    def aside(self, event: Event, said: Said) -> None:
+    def aside(self, event: Event, parsed: BlockEvent) -> None:
         """An event of no block: behind a first `{}` that waits, unless that takes long."""
         block = self._in_turn()
         if block is None or not block.waiting:
-            self.put_aside(event, said)
+            self.put_aside(event, parsed)
             return
-        block.waiting.append(Waiting(event, said))
+        block.waiting.append(Waiting(event, parsed))
         self.message.waiting += 1
         if sum(one.call is None for one in block.waiting) > PATIENCE:
             block.decided = True
         self._advance()
 
-    def put_aside(self, event: Event, said: Said) -> None:
-        if said is UNREAD:
+    def put_aside(self, event: Event, parsed: BlockEvent) -> None:
+        if parsed is UNREAD:
             self._stream.out.append(event.frame)
         else:
-            self._stream.pass_on(event.frame, said)
+            self._stream.pass_on(event.frame, parsed)
 
 
 def _calls(event: Event, resolved: Sequence[ResolvedFragment]) -> Iterator[OpenCall | None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, override
 
+from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.finish import (
     IN_BAND_ERROR,
     REPEATED_START,
@@ -19,16 +20,15 @@ from toolstream_core.model import ABSENT
 from toolstream_core.repair.blocks.arguments import MESSAGES
 from toolstream_core.repair.blocks.ending import MessageEnd
 from toolstream_core.repair.blocks.events import BlockEvents
-from toolstream_core.repair.blocks.form import (
-    ARGUMENTS,
-    INDEX,
-    TYPE,
-    UNREAD,
-    What,
-    number_of,
-)
 from toolstream_core.repair.blocks.message import Sent
 from toolstream_core.repair.blocks.order import BlockOrder
+from toolstream_core.repair.blocks.protocol import (
+    ARGUMENTS,
+    DELTA_TYPE,
+    INDEX,
+    UNREAD,
+    number_of,
+)
 from toolstream_core.repair.blocks.starts import BlockStarts
 from toolstream_core.repair.blocks.stream import BlockStream
 from toolstream_core.repair.fields import always, laid_over
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Event, Fragment, SkippedRun
-    from toolstream_core.repair.blocks.form import BlockForm, Said
     from toolstream_core.repair.blocks.message import Block
+    from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
@@ -55,11 +55,11 @@ MAX_WAITING: Final = 4096
 class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
     """Says to the client what it lacks of one message."""
 
-    def __init__(self, context: Context, form: BlockForm) -> None:
-        """`form` is the protocol's."""
+    def __init__(self, context: Context, protocol: BlockProtocol) -> None:
+        """`protocol`: the table of events."""
         super().__init__(context)
-        stream = self._stream = BlockStream(context, form, self.reporter)
-        self.form, self.message = form, stream.message
+        stream = self._stream = BlockStream(context, protocol, self.reporter)
+        self.protocol, self.message = protocol, stream.message
         client = BlockEvents(stream)
         self._order = BlockOrder(stream, client, BlockStarts(stream, client))
         self._ending = MessageEnd(stream, client, self._order)
@@ -85,7 +85,7 @@ class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
     @override
     def end(self, *, clean: bool) -> Iterable[Frame]:
         self._stream.out, message, tail = [], self.message, self._tail
-        cut = tail[0].frame if tail is not None and self.form.read(tail[0].frame) is None else None
+        cut = tail[0].frame if tail is not None and self.protocol.read(tail[0].frame) is None else None
         if tail is not None and cut is None:
             self._take(*tail)
         self._tail, message.torn = None, message.torn or cut is not None
@@ -153,66 +153,66 @@ class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
 
     def _take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> None:
         message, frame = self.message, event.frame
-        said = self.form.read(frame) if frame.data is not None else None
+        parsed = self.protocol.read(frame) if frame.data is not None else None
         if self._second is not None:
-            self._pass_again(frame, said)
+            self._pass_again(frame, parsed)
             return
-        if self._stream.keyed is None and said is not None and said.what is not What.OTHER:
-            self._stream.keyed = self.form.keyed(frame)
-        if len(resolved) == 1 and said is not None:
-            block = self._stays_in_step(said, *resolved[0])
+        if self._stream.keyed is None and parsed is not None and parsed.what is not What.OTHER:
+            self._stream.keyed = self.protocol.keyed(frame)
+        if len(resolved) == 1 and parsed is not None:
+            block = self._stays_in_step(parsed, *resolved[0])
             if block is not None:
-                self._stream.pass_on(frame, said, {INDEX: block.place} if block.moved else None)
+                self._stream.pass_on(frame, parsed, {INDEX: block.place} if block.moved else None)
                 return
         if frame.data is not None and event.content.error:
             message.failed = message.cut = message.over = True
             self._order.settle()
             self._ending.flush(clean=False)
             self.report(IN_BAND_ERROR, self._stream.number, f"the provider reports an error: {event.content.error}")
-        if said is not None and message.done and self.form.after_end is not None:
-            if not self.report(self.form.after_end, self._stream.number, "an event follows the end"):
-                self._stream.pass_on(frame, said)
+        if parsed is not None and message.done and self.protocol.after_end is not None:
+            if not self.report(self.protocol.after_end, self._stream.number, "an event follows the end"):
+                self._stream.pass_on(frame, parsed)
             return
-        if said is None or said.what is What.OTHER:
-            self._other(event, said)
+        if parsed is None or parsed.what is What.OTHER:
+            self._other(event, parsed)
         else:
-            self._of_message(event, said, resolved)
+            self._of_message(event, parsed, resolved)
 
-    def _other(self, event: Event, said: Said | None) -> None:
+    def _other(self, event: Event, parsed: BlockEvent | None) -> None:
         """An event of no block."""
         frame = event.frame
-        if said is None and frame.data is not None and frame.name == self.form.last:
+        if parsed is None and frame.data is not None and frame.name == self.protocol.last:
             self._order.settle()  # clients that go by its name read no further
             self._ending.flush(clean=False)
-        known = said is not None and said.kind in self.form.event_lines
+        known = parsed is not None and parsed.kind in self.protocol.event_lines
         if frame.data is not None and not known and is_unread(event):
             self.message.torn = self.message.over = True
             self._order.settle()
-        self._order.aside(event, said or UNREAD)
+        self._order.aside(event, parsed or UNREAD)
 
-    def _of_message(self, event: Event, said: Said, resolved: Sequence[ResolvedFragment]) -> None:
+    def _of_message(self, event: Event, parsed: BlockEvent, resolved: Sequence[ResolvedFragment]) -> None:
         """An event of a block, or of the message around its blocks."""
-        match said.what:
+        match parsed.what:
             case What.HEAD:
-                self._head(event, said)
+                self._head(event, parsed)
             case What.START | What.DELTA | What.STOP:
-                self._order.of_blocks(event, said, resolved)
+                self._order.of_blocks(event, parsed, resolved)
             case What.FINISH:
-                self._ending.finish(event, said)
+                self._ending.finish(event, parsed)
             case What.TAIL | What.END:
-                self._ending.end(event, said)
+                self._ending.end(event, parsed)
 
-    def _stays_in_step(self, said: Said, fragment: Fragment, call: OpenCall) -> Block | None:
+    def _stays_in_step(self, parsed: BlockEvent, fragment: Fragment, call: OpenCall) -> Block | None:
         """The one block that is open, where an event is a plain part of its arguments, and the client has the rest."""
-        message, form, piece = self.message, self.form, fragment.arguments
+        message, protocol, piece = self.message, self.protocol, fragment.arguments
         block = message.by_call.get(id(call))
-        if said.what is not What.DELTA or block is None or message.waiting or block.again is not None:
+        if parsed.what is not What.DELTA or block is None or message.waiting or block.again is not None:
             return None
         if not (fragment.well_formed and isinstance(piece, str) and piece and piece[-1] < "\ud800"):
             return None
         if piece.lstrip()[:1] in {"{", ""}:  # it may be all arguments so far
             return None
-        text, arguments, index = block.text, call.arguments, form.get(said, INDEX)
+        text, arguments, index = block.text, call.arguments, protocol.get(parsed, INDEX)
         if block.sent is not Sent.OPEN or block.foreign or text.free or message.done:
             return None
         source = block.meaning.source
@@ -224,43 +224,43 @@ class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
             or type(index) is not type(block.index)
         ):
             return None
-        if fragment.id is not ABSENT or fragment.name is not ABSENT or form.get(said, ARGUMENTS) != piece:
+        if fragment.id is not ABSENT or fragment.name is not ABSENT or protocol.get(parsed, ARGUMENTS) != piece:
             return None
-        if not (block.meaning.is_inside and block.kind == form.get(said, TYPE)):
+        if not (block.meaning.is_inside and block.kind == protocol.get(parsed, DELTA_TYPE)):
             return None
         block.meaning.add(piece, arguments)
         block.seen = arguments.size
         text.grow(len(piece))
         return block
 
-    def _head(self, event: Event, said: Said) -> None:
+    def _head(self, event: Event, parsed: BlockEvent) -> None:
         message = self.message
-        bare = {key: value for key, value in said.body.items() if key != "p"}
+        bare = {key: value for key, value in parsed.body.items() if key != "p"}
         if message.head is not None:
             if message.head == bare and not message.blocks:
                 if not self.report(REPEATED_START, self._stream.number, "the message starts again"):
-                    self._stream.pass_on(event.frame, said)
+                    self._stream.pass_on(event.frame, parsed)
                 return
             self.report(RESTARTED_STREAM, self._stream.number, "a second message starts within the stream")
             self.message.over = True
             self._order.settle()
             self._ending.flush(clean=False)
             places = {block.number: block.place for block in message.blocks if block.moved}
-            self._second = EarlierPlaces(places, self.form.nobodys)
+            self._second = EarlierPlaces(places, self.protocol.nobodys)
         message.head = bare
-        self._stream.pass_on(event.frame, said, self._ending.usage(said))
+        self._stream.pass_on(event.frame, parsed, self._ending.usage(parsed))
 
-    def _pass_again(self, frame: Frame, said: Said | None) -> None:
+    def _pass_again(self, frame: Frame, parsed: BlockEvent | None) -> None:
         """An event of the second message, under the index that the client knows."""
         place = None
-        if said is not None and said.what in {What.START, What.DELTA, What.STOP} and self._second is not None:
-            index = number_of(self.form.get(said, INDEX))
-            place = self._second.place(index, starts=said.what is What.START)
-        if said is None or place is None:
+        if parsed is not None and parsed.what in {What.START, What.DELTA, What.STOP} and self._second is not None:
+            index = number_of(self.protocol.get(parsed, INDEX))
+            place = self._second.place(index, starts=parsed.what is What.START)
+        if parsed is None or place is None:
             self._stream.out.append(frame)
         else:
             self._stream.out.append(
                 self._stream.rewritten(
-                    frame, said, laid_over(said.body, {INDEX: place}, always, self.form.paths[said.what])
+                    frame, parsed, laid_over(parsed.body, {INDEX: place}, always, self.protocol.paths[parsed.what])
                 )
             )

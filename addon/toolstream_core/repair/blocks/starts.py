@@ -28,14 +28,14 @@ from toolstream_core.defects.identity import (
 )
 from toolstream_core.model import ABSENT
 from toolstream_core.repair.blocks import arguments as truth
-from toolstream_core.repair.blocks.form import (
+from toolstream_core.repair.blocks.message import Block, Sent, Waiting
+from toolstream_core.repair.blocks.protocol import (
     ARGUMENTS,
     ID,
     INDEX,
     NAME,
     TYPE,
 )
-from toolstream_core.repair.blocks.message import Block, Sent, Waiting
 from toolstream_core.stages.repair.identity import judge_id, judge_name
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class BlockStarts:
     def __init__(self, stream: BlockStream, client: BlockEvents) -> None:
         """For one stream."""
         self._stream, self._client = stream, client
-        self.context, self.form, self.message = stream.context, stream.form, stream.message
+        self.context, self.protocol, self.message = stream.context, stream.protocol, stream.message
 
     def start(self, block: Block, one: Waiting) -> None:
         if block.sent is not Sent.NOTHING:
@@ -67,7 +67,7 @@ class BlockStarts:
             self.message.started += 1
             return
         self.find_place(block)
-        block.started_with = self.form.get(one.said, ARGUMENTS)
+        block.started_with = self.protocol.get(one.parsed, ARGUMENTS)
         wanted: dict[str, Json] = {INDEX: block.place}
         if block.call is not None:
             wanted |= self._identity(block, block.call, one)
@@ -76,8 +76,8 @@ class BlockStarts:
         self.message.note_id(block)
         if block.call is not None and block.call.name in self.context.parameterless:
             block.decided = True
-        self._stream.pass_on(one.event.frame, one.said, wanted, first=one.first)
-        if self.form.start.get(ARGUMENTS) == "" and block.call is not None:
+        self._stream.pass_on(one.event.frame, one.parsed, wanted, first=one.first)
+        if self.protocol.start.get(ARGUMENTS) == "" and block.call is not None:
             self._rest_of_start(block, block.call, one)
 
     def is_double(self, block: Block) -> bool:
@@ -85,7 +85,7 @@ class BlockStarts:
         call = block.call
         if call is None or not self._client.whole(block, call):
             return False
-        means = meaning(truth.intended(block, call, over=True).text)
+        means = meaning(truth.intended(block, call, over=True).text or "{}")
         twins = [one for one in self.message.twins(block) if one.call is not None and not one.text.free]
         return any(
             one.call is not None and self._client.whole(one, one.call) and meaning(one.text.text or "{}") == means
@@ -96,8 +96,8 @@ class BlockStarts:
         """The start of a block that the client has, once more: it adds nothing before arguments have come."""
         call = block.call
         gone = self._stream.report(REPEATED_START, self._stream.number, "the block starts again", call)
-        came = self.form.get(one.said, ARGUMENTS)
-        adds = self._client.arguments_of(one) and not (self.form.late_identity or came == block.started_with)
+        came = self.protocol.get(one.parsed, ARGUMENTS)
+        adds = self._client.arguments_of(one) and not (self.protocol.late_identity or came == block.started_with)
         if (
             gone
             and call is not None
@@ -114,11 +114,11 @@ class BlockStarts:
 
     def find_place(self, block: Block) -> None:
         """The index under which the client gets a block."""
-        message, form, given = self.message, self.form, block.index
-        rows, expected = form.index_rows, message.started
+        message, protocol, given = self.message, self.protocol, block.index
+        rows, expected = protocol.index_rows, message.started
         message.started += 1
         lawful_number = type(given) is int and given >= 0
-        if form.counted:
+        if protocol.counted:
             lawful = type(given) in {int, float} and given == expected
             place: Json = len(message.places)
             place = given if given == place and lawful else place
@@ -146,8 +146,8 @@ class BlockStarts:
 
     def _identity(self, block: Block, call: OpenCall, one: Waiting) -> dict[str, Json]:
         """Id, name and type of a call, as its start has to have them."""
-        form, message, said = self.form, self.message, one.said
-        came_id, came_name = nonblank(form.get(said, ID)), nonblank(form.get(said, NAME))
+        protocol, message, parsed = self.protocol, self.message, one.parsed
+        came_id, came_name = nonblank(protocol.get(parsed, ID)), nonblank(protocol.get(parsed, NAME))
         given = call.id
         wanted: dict[str, Json] = {}
 
@@ -169,23 +169,23 @@ class BlockStarts:
         if make:
             wanted[ID] = self.context.ids.make(self.context.id_prefix)
             self.context.ids.stands_for(str(wanted[ID]), given, name)
-        judge_id(given, self._earlier_ids, judge, form.usual_id)
+        judge_id(given, self._earlier_ids, judge, protocol.usual_id)
         block.id = str(wanted.get(ID, given))
         message.ids.add(block.id)
         plain = judge_name(name, self.context.schemas, judge)
         if plain != name:
             wanted[NAME] = plain
-        if TYPE in form.start and form.get(said, TYPE) in (None, ABSENT) and judge(MISSING_TYPE, "no type"):
-            wanted[TYPE] = form.start[TYPE]
+        if TYPE in protocol.start and protocol.get(parsed, TYPE) in (None, ABSENT) and judge(MISSING_TYPE, "no type"):
+            wanted[TYPE] = protocol.start[TYPE]
         return wanted
 
     @cached_property
     def _earlier_ids(self) -> frozenset[str]:
-        return self.form.earlier_ids(self.context.exchange.request)
+        return self.protocol.earlier_ids(self.context.exchange.request)
 
     def _no_arguments(self, block: Block, call: OpenCall, one: Waiting) -> dict[str, Json]:
         """What a start has in the place of arguments."""
-        came, none = self.form.get(one.said, ARGUMENTS), self.form.start.get(ARGUMENTS, ABSENT)
+        came, none = self.protocol.get(one.parsed, ARGUMENTS), self.protocol.start.get(ARGUMENTS, ABSENT)
         if came == none:
             return {}
         if came is None and none == "":
@@ -213,7 +213,7 @@ class BlockStarts:
         return {}
 
     def _rest_of_start(self, block: Block, call: OpenCall, one: Waiting) -> None:
-        """Arguments that a start said, and that count, as a delta."""
-        came = self.form.get(one.said, ARGUMENTS)
+        """Arguments that a start parsed, and that count, as a delta."""
+        came = self.protocol.get(one.parsed, ARGUMENTS)
         if isinstance(came, str | dict) and came and not block.text.free:
             self._client.put_delta(block, call, upto=one.size)

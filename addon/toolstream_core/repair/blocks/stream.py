@@ -11,11 +11,11 @@ from toolstream_core.repair.blocks.message import Message
 from toolstream_core.repair.fields import TOP, always, laid_over
 
 if TYPE_CHECKING:
+    from toolstream_core.defects.causes.what import What
     from toolstream_core.model import Json
-    from toolstream_core.repair.blocks.form import (
-        BlockForm,
-        Said,
-        What,
+    from toolstream_core.repair.blocks.protocol import (
+        BlockEvent,
+        BlockProtocol,
     )
     from toolstream_core.repair.fields import Payload
     from toolstream_core.stages.context import Context
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 class BlockStream:
     """What all parts of one stream's repair share, for one stream."""
 
-    def __init__(self, context: Context, form: BlockForm, reporter: Reporter) -> None:
-        """`form` is the protocol's."""
-        self.context, self.form = context, form
+    def __init__(self, context: Context, protocol: BlockProtocol, reporter: Reporter) -> None:
+        """`protocol`: the table of events."""
+        self.context, self.protocol = context, protocol
         self.message = Message()
         self.report, self.on, self.because = reporter.report, reporter.on, reporter.because
         self.number = self.now = 0
@@ -38,34 +38,36 @@ class BlockStream:
         self.keyed: bool | None = None
         """Whether the stream's events have event lines, or their kind as a key; its first one shows it."""
 
-    def pass_on(self, frame: Frame, said: Said, wanted: dict[str, Json] | None = None, *, first: bool = True) -> None:
+    def pass_on(
+        self, frame: Frame, parsed: BlockEvent, wanted: dict[str, Json] | None = None, *, first: bool = True
+    ) -> None:
         """Send an event with these fields; the same frame where it has them."""
-        form, body = self.form, said.body
+        protocol, body = self.protocol, parsed.body
         if wanted:
-            body = laid_over(body, wanted, always, form.paths.get(said.what, TOP))
+            body = laid_over(body, wanted, always, protocol.paths.get(parsed.what, TOP))
         if not first:
-            self.make(said.what, {"type": said.kind, **body})
+            self.make(parsed.what, {"type": parsed.kind, **body})
             return
-        named = said.kind in form.event_lines and (self.keyed or not form.lines_by_first)
+        named = parsed.kind in protocol.event_lines and (self.keyed or not protocol.lines_by_first)
         nameless = named and not frame.name and b"data:" in frame.raw
         line = nameless and self.report(MISSING_EVENT_NAME, frame.number, "the event has no event line")
         self._send(
             frame
-            if body is said.body and not (line or self._was_split(frame, said))
-            else self.rewritten(frame, said, body, line=line)
+            if body is parsed.body and not (line or self._was_split(frame, parsed))
+            else self.rewritten(frame, parsed, body, line=line)
         )
 
-    def _was_split(self, frame: Frame, said: Said) -> bool:
+    def _was_split(self, frame: Frame, parsed: BlockEvent) -> bool:
         """Whether the event came in another container."""
-        again = self.form.read(frame) if self.form.split is not None else said
-        return again is None or (again.body is not said.body and again.body != said.body)
+        again = self.protocol.read(frame) if self.protocol.split is not None else parsed
+        return again is None or (again.body is not parsed.body and again.body != parsed.body)
 
-    def rewritten(self, frame: Frame, said: Said, body: Payload, *, line: bool = False) -> Frame:
-        return self.form.rewrite(self.context.writer, frame, said, body, line=line)
+    def rewritten(self, frame: Frame, parsed: BlockEvent, body: Payload, *, line: bool = False) -> Frame:
+        return self.protocol.rewrite(self.context.writer, frame, parsed, body, line=line)
 
     def make(self, what: What, body: Payload) -> None:
         """Send a new event."""
-        self._send(self.form.make(self.context.writer, what, body, self.number, line=self.keyed is not False))
+        self._send(self.protocol.make(self.context.writer, what, body, self.number, line=self.keyed is not False))
 
     def _send(self, frame: Frame) -> None:
         if self.out and self.out[-1].trailing:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.model import Change
-from toolstream_core.wire.frame import joined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,6 +81,4 @@ class Reporter:
         names = self._reasons = tuple(self._why) or self._reasons
         self._why.clear()
         self.mended.update(names)
-        old = before[0].raw if len(before) == 1 else joined(before)
-        new = after[0].raw if len(after) == 1 else joined(after)
-        self._context.changed(Change(names, event, old, new))
+        self._context.changed(Change(names, event, before, after))

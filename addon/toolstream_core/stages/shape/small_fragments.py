@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.model import Kind, Phase
 from toolstream_core.stages.stage import Stage
+from toolstream_core.wire.other_keys import known_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +32,10 @@ def tiny(text: str) -> Iterator[str]:
 
 
 class SplitFragments(Stage):
-    """Says each argument delta in tiny ones."""
+    """Says each argument delta in tiny ones. Unknown keys stay with the first."""
+
+    known: frozenset[str]
+    """The keys that such an event has in this protocol, at any depth."""
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
@@ -40,8 +44,13 @@ class SplitFragments(Stage):
         text = fragment.arguments if fragment is not None and fragment.phase is Phase.MORE else None
         if not isinstance(text, str) or len(text) <= TINY or not isinstance(payload, dict):
             return [self.other(event.frame)]
-        name, number = event.frame.name, event.frame.number
-        return [self._context.writer.make(self.delta(payload, piece), number, name) for piece in tiny(text)]
+        name, number, writer = event.frame.name, event.frame.number, self._context.writer
+        first, *rest = tiny(text)
+        bare = known_only(payload, self.known)
+        return [
+            writer.rewrite(event.frame, self.delta(payload, first)),
+            *(writer.make(self.delta(bare, piece), number, name) for piece in rest),
+        ]
 
     def delta(self, payload: dict[str, Json], text: str) -> dict[str, Json]:
         """A delta like `payload` with a piece of its arguments."""

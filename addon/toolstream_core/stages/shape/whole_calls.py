@@ -8,6 +8,7 @@ from toolstream_core.model import Kind, Phase
 from toolstream_core.stages.shape.wholeness import is_whole, turn_over
 from toolstream_core.stages.stage import Holds, Stage
 from toolstream_core.wire import json_access
+from toolstream_core.wire.other_keys import merged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -39,6 +40,8 @@ class MergedFragments(Stage, Holds):
 
     place: str
     """The key that has the place of an item or a block."""
+    known: frozenset[str]
+    """The keys that a fragment's event has in this protocol, at any depth."""
 
     @override
     def __init__(self, context: Context) -> None:
@@ -185,15 +188,30 @@ class MergedFragments(Stage, Holds):
         return taken
 
     def _in_one(self, call: OpenCall) -> Iterator[Frame]:
-        """The one delta of a call, in the place of its first."""
+        """The one delta of a call, in the place of its first, with the unknown keys of all.
+
+        An event whose unknown keys contradict it comes after it, without arguments.
+        """
         events = [one.event for one in self._take_out(call, deltas=True)]
         texts = [fragment.arguments for event in events for fragment in event.content.fragments]
-        payload = events[0].frame.json
+        first, *later = events
+        payload = first.frame.json
         if not isinstance(payload, dict):
             yield from (self._moved(event.frame) for event in events)
             return
+        payload = self.delta(payload, "", call)
+        apart: list[Frame] = []
+        for event in later:
+            assert isinstance(event.frame.json, dict)  # as its fragment was read from it
+            other = self.delta(event.frame.json, "", call)
+            both = merged(payload, other, self.known)
+            if both is None:
+                apart.append(self._context.writer.rewrite(event.frame, other))
+            else:
+                payload = both
         text = "".join(text for text in texts if isinstance(text, str))
-        yield self._moved(self._context.writer.rewrite(events[0].frame, self.delta(payload, text, call)))
+        yield self._moved(self._context.writer.rewrite(first.frame, self.delta(payload, text, call)))
+        yield from map(self._moved, apart)
 
     def _terminal(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterator[Frame]:
         frame = event.frame

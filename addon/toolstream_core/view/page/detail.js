@@ -11,10 +11,15 @@ function drawDetail(app) {
   const out = [detailHead(app)];
   if (!event.received) out.push(wire(wireText(app, row)));
   else if (!event.received.length) out.push(label("Sent by the provider, withheld from the client: its content was sent later or not at all."), wire(wireText(app, row)));
-  else out.push(label("Sent by the provider, and what the client received: the difference is marked"), wire(differenceText(app, raw, event.received.join(""))));
+  else out.push(label(`Sent by the provider, and what the client received${asEvents(event.received_events)}: the difference is marked`), wire(differenceText(app, raw, event.received.join(""))));
   out.push(...(ready.findings.get(row) || []).map((finding) => findingBox(app, finding)));
   box.replaceChildren(...out);
   box.scrollTop = 0;
+}
+
+/** The numbers that the client gives to the events that it received instead. */
+function asEvents(numbers) {
+  return numbers.length ? ` as its ${numbers.length > 1 ? "events" : "event"} ${numbers.join(", ")}` : "";
 }
 
 function detailHead(app) {

@@ -34,7 +34,7 @@ def changes(body: bytes, broken: str | None = None) -> list[tuple[str, ...]]:
     log = Log()
     case = Case("openai-responses", body, path=EXCHANGE.path, broken=broken)
     drive(case, Settings(SAFE), [body], log)
-    return [one.rows for one in log.repairs_row]
+    return [one.names for one in log.repairs_row]
 
 
 @pytest.mark.parametrize("broken", [None, "reset"])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, override
 from toolstream_core.protocols.chat.edit import (
     Piece,
     has_role,
+    others_of,
     pieces,
     says_nothing,
     with_entries,
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.model import Event
+    from toolstream_core.model import Event, Json
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
@@ -29,6 +30,8 @@ class ChatShape(Stage):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._seen: set[int] = set()
+        self._sent: dict[str, Json] = {}
+        """The unknown keys of events whose entries went another way, with the values that the client has."""
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
@@ -48,6 +51,7 @@ class ChatShape(Stage):
     def _rest(self, event: Event, found: list[Piece]) -> list[Frame]:
         """The event without its entries, where that still says something: who speaks counts where a call opens."""
         payload = with_entries(event.frame.json, [])
-        if says_nothing(payload) and not (has_role(payload) and any(piece.opening for piece in found)):
+        if says_nothing(payload, self._sent) and not (has_role(payload) and any(piece.opening for piece in found)):
             return []
+        self._sent |= others_of(payload)
         return [self._context.writer.rewrite(event.frame, payload)]

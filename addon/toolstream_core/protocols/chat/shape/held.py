@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, override
 
-from toolstream_core.protocols.chat.edit import Piece, entry_chunk
+from toolstream_core.protocols.chat.edit import ENTRY, Piece, entry_chunk
 from toolstream_core.protocols.chat.shape.base import ChatShape
 from toolstream_core.stages.stage import Holds
+from toolstream_core.wire.other_keys import merged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -59,11 +60,23 @@ class GatheredCall:
         self.payload = payload
         self.number = number
         self.parts: list[str] = [piece.arguments]
+        self._apart: list[Json] = []
+        """Entries whose unknown keys contradict those of earlier ones, without their arguments."""
+
+    def add(self, piece: Piece) -> None:
+        """A further entry: its arguments, and its unknown keys."""
+        self.parts.append(piece.arguments)
+        entry = merged(self.piece.entry, piece.entry, ENTRY)
+        if entry is None:
+            self._apart.append({**piece.entry, "function": {**piece.function, "arguments": ""}})
+        else:
+            self.piece = self.piece._replace(entry=entry)
 
     def frames(self, context: Context) -> Iterator[Frame]:
-        """What came of the call in one event, with the fields of its first entry."""
+        """What came of the call in one event, with the fields of its first entry and the unknown keys of all."""
         function = self.piece.function
         arguments = "".join(self.parts)
         if arguments or "arguments" in function:
             function["arguments"] = arguments
-        yield context.writer.make(entry_chunk(self.payload, self.piece.choice, self.piece.entry), self.number)
+        for entry in (self.piece.entry, *self._apart):
+            yield context.writer.make(entry_chunk(self.payload, self.piece.choice, entry), self.number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, override
 
 from toolstream_core.model import Phase
-from toolstream_core.protocols.chat.edit import Piece, entry_chunk, pieces
+from toolstream_core.protocols.chat.edit import Piece, entry_chunk, has_others, pieces
 from toolstream_core.protocols.chat.shape.held import GatheredCall, Holding
 from toolstream_core.protocols.chat.shape.other_forms import OddForms
 from toolstream_core.stages.shape.wholeness import is_whole, turn_over
@@ -92,8 +92,8 @@ class WholeCalls(Holding):
         if gathered is None and piece.opening:
             self._open[key] = GatheredCall(piece, payload, number)
         elif gathered is not None:
-            gathered.parts.append(piece.arguments)
-        elif piece.arguments:  # more of a call that has gone on, after a first `{}`
+            gathered.add(piece)
+        elif piece.arguments or has_others(piece):  # more of a call that has gone on, after a first `{}`
             if key in self._given:
                 piece.entry["index"] = self._given[key]
             yield self._context.writer.make(entry_chunk(payload, piece.choice, piece.entry), number)

@@ -1,0 +1,288 @@
+"""A client under test: its command, its working directory, and its runs, each with a proxy."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import tomllib
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from toolstream_core.agents import Upstream, launch
+from toolstream_core.checking.sessions import captured_in, flow_files
+from toolstream_core.errors import ToolstreamError
+from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.redact import redacted
+from toolstream_core.synthetic.answers import MODEL
+from toolstream_core.testing import ProxySession, ProxySessionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from toolstream_core.checking.workdir import Workdir
+    from toolstream_core.testing import Setup
+    from toolstream_core.testing.exchanges import Exchange
+
+
+_NOT_STARTED: Final = (126, 127)
+"""Exit codes of a shell that cannot start a command."""
+_OUTPUT: Final = 8000
+"""Characters of the end of the command's output that are kept."""
+_SECRET_NAME: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_LEAST_SECRET: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What is known of one run."""
+
+    exchanges: Sequence[Exchange] = ()
+    exit_code: int | None = None
+    """Negative where a signal ended it; `None` where it was stopped, or never began."""
+    timed_out: bool = False
+    seconds: float = 0.0
+    output: str = ""
+    """The end of what it printed, without secrets."""
+    failure: str | None = None
+    """Why the run failed; `None` if it did not."""
+    timeout: float = 0.0
+    captured: Sequence[bytes] = ()
+    """The flow files of its responses in order, redacted; nothing unless they were to be kept."""
+
+    @property
+    def ending(self) -> str:
+        """How the command ended, to follow its name."""
+        if self.timed_out:
+            return f"did not end within {self.timeout:g} s"
+        if self.exit_code is not None and self.exit_code < 0:
+            return f"was ended by signal {-self.exit_code}"
+        return f"exited with code {self.exit_code}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """A command and its environment."""
+
+    name: str
+    command: tuple[str, ...]
+    """`{prompt}`, `{base_url}` and `{model}` in its words are filled in."""
+    protocol: str | None = None
+    """The client's protocol, if it is known."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables that it gets beside those that lead it to the proxy."""
+    prompt: str = ""
+    timeout: float = 60.0
+    """Seconds after which it is stopped."""
+    output: int = _OUTPUT
+    """Characters of the end of its output that are kept."""
+    workdir: Workdir | None = None
+    """Run it in a copy of this directory."""
+
+    @property
+    def shown(self) -> list[str]:
+        """The words of the command without secrets; an option names the word after it: `--api-key X`."""
+        shown = []
+        for option, word in pairwise(("", *self.command)):
+            head = f"{option} " if option.startswith("-") else ""
+            both = redacted(f"{head}{word}")
+            shown.append(both.removeprefix(head) if both.startswith(head) else redacted(word))
+        return shown
+
+
+class Seat:
+    """A proxy, and the command that uses it. Used by one thread, and stopped by any."""
+
+    def __init__(self) -> None:
+        """Nothing is started yet."""
+        self._session = ProxySession()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    def run(self, client: Client, setup: Setup, *, capture: bool = False) -> Run:
+        """Run the command in a fresh conversation. With `capture`, the run has its flow files."""
+        if not capture:
+            return self._run_in(client, setup)
+        with tempfile.TemporaryDirectory(prefix="toolstream-check-") as folder:
+            run = self._run_in(client, captured_in(setup, folder))
+            try:
+                self._session.reset(setup)  # writes what is not written yet
+                return replace(run, captured=flow_files(Path(folder)))
+            except (ProxySessionError, OSError):
+                return run
+
+    def _run_in(self, client: Client, setup: Setup) -> Run:
+        began = time.monotonic()
+        try:
+            self._session.reset(setup)
+            copied = contextlib.nullcontext() if client.workdir is None else client.workdir.copied()
+            with tempfile.TemporaryFile() as output, copied as folder:
+                run = self._run(client, output, folder)
+        except ProxySessionError as error:
+            run = Run(failure=str(error))
+        except OSError as error:
+            run = Run(failure=f"the working directory cannot be copied: {error}")
+        return replace(run, seconds=time.monotonic() - began, timeout=client.timeout)
+
+    def stop(self) -> None:
+        """End the command; no other begins."""
+        with self._lock:
+            self._stopped = True
+            if self._process is not None:
+                _end(self._process)
+
+    def close(self) -> None:
+        """End all of it."""
+        self.stop()
+        self._session.stop()
+
+    def _run(self, client: Client, output: IO[bytes], folder: Path | None) -> Run:
+        launched = launch(
+            [self._text(client, word) for word in client.command],
+            self._session.child_environment(),
+            own=os.environ,
+            proxy=self._session.proxy_url,
+            upstream=Upstream.PROXIED if self._session.setup.network == "all" else Upstream.SAVED,
+        )
+        environment = {**launched.environment, **self._filled(client, client.environment)}
+        words = list(launched.command)
+        if folder is not None:
+            environment["PWD"] = str(folder)
+            words[0] = str(Path(words[0]).absolute()) if os.sep in words[0] else words[0]  # perhaps it is not copied
+        try:
+            process = self._started(words, environment, output, folder)
+        except OSError as error:
+            return Run(failure=f"{client.command[0]} cannot be run: {error.strerror}")
+        if process is None:
+            return Run(failure="stopped before it began")
+        code: int | None = None
+        try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                code = process.wait(client.timeout)
+        finally:
+            _end(process)
+            self._process = None
+        exchanges = self._session.exchanges(bodies=True)
+        text = _tail(output, environment, client.output)
+        if code in _NOT_STARTED and not exchanges:
+            why = f"the command ended with {code}: a shell did not find it, or may not run it"
+            return Run(exit_code=code, output=text, failure=why)
+        failure = "the check was stopped" if self._stopped else None
+        return Run(exchanges=exchanges, exit_code=code, timed_out=code is None, output=text, failure=failure)
+
+    def _started(
+        self, words: Sequence[str], environment: Mapping[str, str], output: IO[bytes], folder: Path | None
+    ) -> subprocess.Popen[bytes] | None:
+        """The process, in a group of its own; `None` where none may begin any more."""
+        with self._lock:
+            if self._stopped:
+                return None
+            self._process = subprocess.Popen(
+                words,
+                env=dict(environment),
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            return self._process
+
+    def _filled(self, client: Client, values: Mapping[str, str]) -> dict[str, str]:
+        return {name: self._text(client, value) for name, value in values.items()}
+
+    def _text(self, client: Client, text: str) -> str:
+        """A word of the command, or a value of its environment, filled in."""
+        if "{" not in text:
+            return text
+        base_url = self._session.base_url(client.protocol or PROTOCOLS[0].name)
+        for name, value in (("base_url", base_url), ("model", MODEL), ("prompt", client.prompt)):
+            text = text.replace(f"{{{name}}}", value)
+        return text
+
+
+def _tail(output: IO[bytes], environment: Mapping[str, str], kept: int) -> str:
+    """The last `kept` characters of what a command printed, without secrets."""
+    size = output.seek(0, os.SEEK_END)
+    output.seek(max(0, size - 4 * kept))
+    text = output.read().decode("utf-8", "replace")
+    return redacted(text, secrets_in(environment))[-kept:]
+
+
+def secrets_in(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The values of variables whose names say that they are secret."""
+    found = (value for name, value in environment.items() if _SECRET_NAME.search(name))
+    return tuple(value for value in found if len(value) >= _LEAST_SECRET)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Stop the command and all that it started."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+_KEYS: Final = ("command", "protocol", "env", "prompt", "timeout")
+_EXAMPLE: Final = '[clients.agent] with command = ["python", "agent.py"]'
+
+
+def clients_of(path: Path, usual: Client) -> list[Client]:
+    """The clients in a file, in their order; `usual` has protocol, prompt and timeout of those that name none.
+
+    Raises `ToolstreamError`.
+    """
+    try:
+        read = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ToolstreamError(f"--matrix: {path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise ToolstreamError(f"{path} is not valid TOML: {error}") from error
+    tables = read.get("clients")
+    if not isinstance(tables, dict) or not tables:
+        raise ToolstreamError(f"{path} has no clients; expected {_EXAMPLE}")
+    return [_client(name, table, usual) for name, table in tables.items()]
+
+
+def _client(name: str, table: Any, usual: Client) -> Client:
+    given = table if isinstance(table, dict) else {}
+    command, environment = given.get("command"), given.get("env", {})
+    protocol = given.get("protocol", usual.protocol)
+    if unknown := [key for key in given if key not in _KEYS]:
+        raise ToolstreamError(f"clients.{name} has the unknown key {unknown[0]!r}; known are {', '.join(_KEYS)}")
+    if not _are_texts(command) or not command:
+        raise ToolstreamError(f"clients.{name} has no command; expected {_EXAMPLE}")
+    if not isinstance(environment, dict) or not _are_texts(list(environment.values())):
+        raise ToolstreamError(
+            f'clients.{name}: env must be a table of strings, for example env = {{ MODEL = "small" }}'
+        )
+    if protocol is not None and protocol not in {one.name for one in PROTOCOLS}:
+        raise ToolstreamError(f"clients.{name}: unknown protocol {protocol!r}; {protocols_text()}")
+    seconds = given.get("timeout", usual.timeout)
+    if not isinstance(seconds, int | float) or seconds <= 0:
+        raise ToolstreamError(f"clients.{name}: timeout must be a number of seconds, more than 0")
+    return Client(
+        name=name,
+        command=tuple(command),
+        protocol=protocol,
+        environment=environment,
+        prompt=str(given.get("prompt", usual.prompt)),
+        timeout=float(seconds),
+        workdir=usual.workdir,
+    )
+
+
+def protocols_text() -> str:
+    """The protocols that there are, for messages."""
+    return "known are " + ", ".join(one.name for one in PROTOCOLS)
+
+
+def _are_texts(values: object) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)

@@ -1,0 +1,255 @@
+"""The provider that is asked, and one request to it."""
+
+from __future__ import annotations
+
+import email.utils
+import http.client
+import ipaddress
+import json
+import ssl
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from toolstream_core.errors import ToolstreamError
+from toolstream_core.protocols.registry import OVER_HTTP, claiming, named
+from toolstream_core.wire.coding import CodingError, Decoder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+PROTOCOLS: Final = tuple(one.name for one in OVER_HTTP)
+OWN_KEY: Final = "TOOLSTREAM_PROBE_KEY"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Whom to ask, and how."""
+
+    protocol: str
+    base: str
+    """Scheme, host and path, without what the protocol appends for each request."""
+    query: str
+    model: str | None
+
+    @property
+    def host(self) -> str:
+        """For people."""
+        return urlsplit(self.base).netloc
+
+    def url(self, *, streamed: bool) -> str:
+        """The endpoint."""
+        query = parse_qsl(self.query, keep_blank_values=True)
+        return _with_query(*named(self.protocol).api.url(self.base, query, streamed=streamed))
+
+
+def target(url: str, protocol: str | None, model: str | None) -> Target:
+    """What `url`, a base URL or an endpoint, means. Raises `ToolstreamError`."""
+    split = urlsplit(url)
+    if split.scheme not in {"http", "https"} or not split.hostname:
+        raise ToolstreamError(f"{url!r} is not an http or https URL, as in https://api.openai.com/v1")
+    if "@" in split.netloc:
+        raise ToolstreamError(f"the URL contains credentials; set the key in the variable {OWN_KEY}")
+    path = split.path.rstrip("/")
+    name = protocol or _protocol(path, split.hostname, split.port)
+    if name is None:
+        raise ToolstreamError(f"name the protocol of {url} with --protocol: {', '.join(PROTOCOLS)}")
+    api = named(name).api
+    path, in_path = api.path_and_model(path)
+    model = model or in_path
+    if model is None:
+        raise ToolstreamError("name the model with --model")
+    base = urlunsplit((split.scheme, split.netloc, api.path(path, model), "", ""))
+    return Target(protocol=name, base=base, query=split.query, model=model)
+
+
+def key_of(asked: Target, environment: Mapping[str, str]) -> str | None:
+    """The key from the environment. Raises `ToolstreamError` rather than send it where others can read it."""
+    names = (OWN_KEY, *named(asked.protocol).api.key_variables)
+    key = next((value for name in names if (value := environment.get(name, "").strip())), None)
+    if key is not None and not (key.isascii() and key.isprintable()):
+        raise ToolstreamError("the key in the environment has characters that an HTTP header cannot contain")
+    if key is not None and not asked.base.startswith("https:") and not _is_local(asked.base):
+        raise ToolstreamError(f"refusing to send a key to {asked.host} without encryption; use https")
+    return key
+
+
+def _protocol(path: str, host: str, port: int | None) -> str | None:
+    claimed = claiming(path)
+    if claimed is not None:
+        return claimed.name
+    for one in OVER_HTTP:
+        if host in one.api.hosts or (one.api.port is not None and port == one.api.port and not path):
+            return one.name
+    return OVER_HTTP[0].name if path.endswith("/v1") else None
+
+
+def _with_query(base: str, query: list[tuple[str, str]]) -> str:
+    return f"{base}?{urlencode(query)}" if query else base
+
+
+def _is_local(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+MAX_BYTES: Final = 64 * 1024 * 1024
+"""Of one answer; what is longer is cut."""
+_PIECE: Final = 64 * 1024
+_BUSY: Final = frozenset({408, 429, 500, 502, 503, 504, 529})
+"""Statuses after which it is worth to ask again."""
+_RETRIES: Final = 3
+_MOST_WAIT: Final = 30.0
+_FIRST_WAIT: Final = 1.0
+_TIMES_TIMEOUT: Final = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What came."""
+
+    url: str
+    request: dict[str, Any]
+    asked_with: dict[str, str]
+    """The request's headers, the key among them."""
+    started: float
+    """Seconds since the epoch."""
+    status: int
+    """0 where there was no answer at all."""
+    headers: tuple[tuple[str, str], ...] = ()
+    chunks: tuple[tuple[int, bytes], ...] = ()
+    """Milliseconds since the first byte, and bytes."""
+    broken: str | None = None
+    """How the connection broke, or why there is no answer."""
+
+    @property
+    def body(self) -> bytes:
+        """All of it."""
+        return b"".join(data for _, data in self.chunks)
+
+    def header(self, name: str) -> str:
+        """The value of a header, `""` where it is not there."""
+        return next((value for known, value in self.headers if known.lower() == name), "")
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A key goes to the URL that was given."""
+
+    def redirect_request(self, *args: Any, **kwargs: Any) -> None:
+        """Never."""
+
+
+class Asker:
+    """Asks one provider. Proxies are those of the environment (`HTTPS_PROXY`, `NO_PROXY`)."""
+
+    def __init__(
+        self,
+        headers: dict[str, str],
+        timeout: float,
+        *,
+        say: Callable[[str], None] = lambda line: None,  # noqa: ARG005
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """`timeout` is how many seconds nothing may come."""
+        self._headers = {"accept-encoding": "identity", "content-type": "application/json", **headers}
+        self._timeout = timeout
+        self._say = say
+        self._sleep = sleep
+        context = ssl.create_default_context()
+        self._opener = urllib.request.build_opener(_NoRedirects, urllib.request.HTTPSHandler(context=context))
+
+    def ask(self, url: str, request: dict[str, Any]) -> Answer:
+        """The answer, after a few tries where the provider is busy. Never raises for what a provider does."""
+        answer = self._once(url, request)
+        for attempt in range(_RETRIES):
+            if answer.status not in _BUSY:
+                break
+            wait = _wait(answer.header("retry-after"), attempt)
+            if wait > _MOST_WAIT:
+                self._say(f"HTTP {answer.status}; its Retry-After of {wait:.0f} s is too long")
+                break
+            self._say(f"HTTP {answer.status}; retrying in {wait:.0f} s")
+            self._sleep(wait)
+            answer = self._once(url, request)
+        return answer
+
+    def _once(self, url: str, request: dict[str, Any]) -> Answer:
+        asking: dict[str, Any] = {
+            "url": url,
+            "request": request,
+            "asked_with": self._headers,
+            "started": time.time(),
+        }
+        asked = urllib.request.Request(url, json.dumps(request).encode(), self._headers)  # noqa: S310 - checked before
+        try:
+            response = self._opener.open(asked, timeout=self._timeout)
+        except urllib.error.HTTPError as error:
+            response = error
+        except (OSError, http.client.HTTPException) as error:
+            return Answer(**asking, status=0, broken=_why(error, self._timeout))
+        with response:
+            chunks, broken = self._read(response)
+            return Answer(
+                **asking,
+                status=response.status or 0,
+                headers=tuple(pair for pair in response.headers.items() if pair[0].lower() != "content-encoding"),
+                chunks=tuple(chunks),
+                broken=broken,
+            )
+
+    def _read(self, response: Any) -> tuple[list[tuple[int, bytes]], str | None]:
+        """The body's chunks, their content coding undone, and how it broke."""
+        chunks: list[tuple[int, bytes]] = []
+        size = came = 0
+        first = begun = time.monotonic()
+        try:
+            decoder = Decoder(response.headers.get("content-encoding", ""))
+            while raw := response.read1(_PIECE):
+                came += len(raw)
+                data = decoder.decode(raw)
+                if not data:
+                    continue
+                now = time.monotonic()
+                first = first if chunks else now
+                chunks.append((int((now - first) * 1000), data))
+                size += len(data)
+                if size > MAX_BYTES:
+                    return chunks, f"longer than {MAX_BYTES} bytes"
+                if now - begun > self._timeout * _TIMES_TIMEOUT:
+                    return chunks, f"unfinished after {self._timeout * _TIMES_TIMEOUT:g} s"
+        except (OSError, http.client.HTTPException, CodingError, ValueError) as error:
+            return chunks, _why(error, self._timeout)
+        announced = response.headers.get("content-length", "")
+        if announced.isdecimal() and came < int(announced):  # which Python does not tell of reads piece by piece
+            return chunks, f"the connection closed after {came} of {announced} bytes"
+        return chunks, None
+
+
+def _why(error: Exception, timeout: float) -> str:
+    cause = error.reason if isinstance(error, urllib.error.URLError) else error
+    if isinstance(cause, TimeoutError):
+        return f"no data for {timeout:g} s"
+    if isinstance(cause, http.client.IncompleteRead):
+        return "the connection closed early"
+    return str(cause) or type(cause).__name__
+
+
+def _wait(retry_after: str, attempt: int) -> float:
+    """Seconds to wait, as the provider says it: a number, or a date."""
+    try:
+        return max(0.0, float(retry_after))
+    except ValueError:
+        pass
+    try:
+        when = email.utils.parsedate_to_datetime(retry_after)
+    except ValueError:
+        return _FIRST_WAIT * float(2**attempt)
+    return max(0.0, (when.astimezone(UTC) - datetime.now(UTC)).total_seconds())

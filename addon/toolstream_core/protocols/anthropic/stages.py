@@ -1,0 +1,132 @@
+"""Anthropic Messages: its events and their fields as a table, for repair, faults and shapes."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.defects.causes.what import What
+from toolstream_core.defects.identity import OFFSET_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
+from toolstream_core.defects.row import ANTHROPIC, WARNING
+from toolstream_core.protocols.anthropic import shape
+from toolstream_core.protocols.anthropic.reader import kind_of
+from toolstream_core.protocols.anthropic.resolver import NOBODYS
+from toolstream_core.protocols.requests.tools import earlier_ids
+from toolstream_core.repair.blocks.faults import BlockCodec
+from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexRows
+from toolstream_core.repair.blocks.stage import BlockDifference
+from toolstream_core.repair.finish import FinishWords
+from toolstream_core.stages.inject import sse
+from toolstream_core.stages.inject.cause_injector import injectors
+from toolstream_core.stages.repair.identity import STRICT_ID
+from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
+from toolstream_core.stages.repair.sse import SseRepairer
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Json
+    from toolstream_core.repair.fields import Payload
+    from toolstream_core.stages.inject.injector import InjectorMaker
+    from toolstream_core.stages.repair.repairer import RepairerMaker
+    from toolstream_core.wire.frame import Frame
+    from toolstream_core.wire.write import Writer
+
+KINDS: Final = {
+    "message_start": What.HEAD,
+    "content_block_start": What.START,
+    "content_block_delta": What.DELTA,
+    "content_block_stop": What.STOP,
+    "message_delta": What.FINISH,
+    "message_stop": What.END,
+}
+_BLOCK, _INPUT = "content_block", {"type": "input_json_delta", "partial_json": ""}
+
+
+def read(frame: Frame) -> BlockEvent | None:
+    """What a frame is."""
+    body = frame.json
+    if not isinstance(body, dict):
+        return None
+    kind = kind_of(body, frame.name)
+    return BlockEvent(KINDS.get(kind, What.OTHER), kind, body)
+
+
+def rewrite(writer: Writer, frame: Frame, event: BlockEvent, body: Payload, *, line: bool) -> Frame:
+    """A frame with another body."""
+    return writer.rewrite(frame, {**body}, event.kind if line else None)
+
+
+def make(writer: Writer, what: What, body: Payload, number: int, *, line: bool) -> Frame:
+    """A new frame."""
+    del what, line
+    return writer.make(body, number, str(body["type"]))
+
+
+def text_block(index: Json, text: str) -> list[tuple[What, Payload]]:
+    """A block of text."""
+    return [
+        (What.START, {"type": "content_block_start", "index": index, _BLOCK: {"type": "text", "text": ""}}),
+        (What.DELTA, {"type": "content_block_delta", "index": index, "delta": {"type": "text_delta", "text": text}}),
+        (What.STOP, {"type": "content_block_stop", "index": index}),
+    ]
+
+
+PROTOCOL: Final = BlockProtocol(
+    read=read,
+    rewrite=rewrite,
+    make=make,
+    paths={
+        What.HEAD: {"usage": ("message", "usage")},
+        What.START: {
+            "index": ("index",),
+            "id": (_BLOCK, "id"),
+            "name": (_BLOCK, "name"),
+            "arguments": (_BLOCK, "input"),
+        },
+        What.DELTA: {"index": ("index",), "arguments": ("delta", "partial_json"), "delta_type": ("delta", "type")},
+        What.STOP: {"index": ("index",)},
+        What.FINISH: {"reason": ("delta", "stop_reason"), "usage": ("usage",)},
+    },
+    start={"arguments": {}},
+    new={
+        What.DELTA: {"type": "content_block_delta", "index": 0, "delta": _INPUT},
+        What.STOP: {"type": "content_block_stop", "index": 0},
+        What.FINISH: {
+            "type": "message_delta",
+            "delta": {"stop_reason": "tool_use", "stop_sequence": None},
+            "usage": {"output_tokens": 0},
+        },
+        What.END: {"type": "message_stop"},
+        What.ERROR: {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
+    },
+    text_block=text_block,
+    usage={What.HEAD: {"input_tokens": 0, "output_tokens": 0}, What.FINISH: {"output_tokens": 0}},
+    words=FinishWords(
+        called="tool_use",
+        complete="end_turn",
+        foreign={
+            "stop": "end_turn",
+            "STOP": "end_turn",
+            "completed": "end_turn",
+            "tool_calls": "tool_use",
+            "function_call": "tool_use",
+            "length": "max_tokens",
+            "MAX_TOKENS": "max_tokens",
+            "content_filter": "refusal",
+        },
+    ),
+    index_rows=IndexRows(
+        missing=OFFSET_INDEX, odd=OFFSET_INDEX, reused=REUSED_INDEX, offset=OFFSET_INDEX, changing=UNKNOWN_BLOCK
+    ),
+    event_lines=frozenset({*KINDS, "ping", "error"}),
+    last="message_stop",
+    end_row_severity=WARNING,
+    wrong_finish_severity=WARNING,
+    nobodys=NOBODYS,
+    usual_id=STRICT_ID,
+    earlier_ids=earlier_ids,
+    bare=frozenset({"type", "index", "amazon-bedrock-invocationMetrics"}),
+)
+REPAIRS: Final[tuple[RepairerMaker, ...]] = (SseRepairer, partial(BlockDifference, protocol=PROTOCOL))
+AT_END: Final = partial(IncompleteCalls, stops=True)
+INJECTORS: Final[dict[str, InjectorMaker]] = {**injectors(ANTHROPIC, lambda: BlockCodec(PROTOCOL)), **sse.INJECTORS}
+SHAPES: Final = shape.SHAPES

@@ -1,0 +1,133 @@
+"""Amazon Bedrock ConverseStream: its events and their fields as a table, for repair, faults and shapes."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.defects.causes.what import What
+from toolstream_core.defects.finish import REPEATED_STOP
+from toolstream_core.defects.identity import MISSING_INDEX, ODD_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
+from toolstream_core.defects.row import BEDROCK, WARNING
+from toolstream_core.protocols.bedrock import converse_event as converse
+from toolstream_core.protocols.bedrock import shape
+from toolstream_core.protocols.bedrock.converse_event import BLOCK_DELTA, BLOCK_START, BLOCK_STOP, INDEX
+from toolstream_core.protocols.bedrock.request import BedrockRequests
+from toolstream_core.repair.blocks.faults import BlockCodec
+from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexRows
+from toolstream_core.repair.blocks.stage import BlockDifference
+from toolstream_core.repair.finish import FinishWords
+from toolstream_core.stages.inject.cause_injector import injectors
+from toolstream_core.stages.repair.early_finish import EarlyFinishRepairer
+from toolstream_core.stages.repair.identity import STRICT_ID
+from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Json
+    from toolstream_core.repair.fields import Payload
+    from toolstream_core.stages.inject.injector import InjectorMaker
+    from toolstream_core.stages.repair.repairer import RepairerMaker
+    from toolstream_core.wire.frame import Frame
+    from toolstream_core.wire.write import Writer
+
+KINDS: Final = {
+    converse.START: What.HEAD,
+    BLOCK_START: What.START,
+    BLOCK_DELTA: What.DELTA,
+    BLOCK_STOP: What.STOP,
+    converse.STOP: What.FINISH,
+    converse.METADATA: What.TAIL,
+}
+WORDS: Final = {**{what: kind for kind, what in KINDS.items()}, What.ERROR: "serviceUnavailableException"}
+_TOOL: Final = ("start", "toolUse")
+
+
+def read(frame: Frame) -> BlockEvent | None:
+    """What a frame is."""
+    event = converse.event_of(frame)
+    return None if event is None else BlockEvent(KINDS[event.kind], event.kind, event.body)
+
+
+def rewrite(writer: Writer, frame: Frame, event: BlockEvent, body: Payload, *, line: bool) -> Frame:
+    """A frame with another body."""
+    del event, line
+    came = converse.event_of(frame)
+    return frame if came is None else writer.rewrite(frame, came.with_body(body))
+
+
+def make(writer: Writer, what: What, body: Payload, number: int, *, line: bool) -> Frame:
+    """A new frame."""
+    return converse.made(writer, WORDS[what], body, number, keyed=line)
+
+
+def keyed(frame: Frame) -> bool:
+    """Whether an event's name is a key of its data."""
+    event = converse.event_of(frame)
+    return event is not None and event.keyed
+
+
+def text_block(index: Json, text: str) -> list[tuple[What, Payload]]:
+    """A block of text, which nothing starts."""
+    return [(What.DELTA, {INDEX: index, "delta": {"text": text}}), (What.STOP, {INDEX: index})]
+
+
+PROTOCOL: Final = BlockProtocol(
+    read=read,
+    rewrite=rewrite,
+    make=make,
+    keyed=keyed,
+    paths={
+        What.START: {
+            "index": (INDEX,),
+            "id": (*_TOOL, "toolUseId"),
+            "name": (*_TOOL, "name"),
+            "arguments": (*_TOOL, "input"),
+        },
+        What.DELTA: {"index": (INDEX,), "arguments": converse.INPUT},
+        What.STOP: {"index": (INDEX,)},
+        What.FINISH: {"reason": ("stopReason",)},
+        What.TAIL: {"usage": ("usage",)},
+        What.OTHER: {"index": (INDEX,)},
+    },
+    start={},
+    new={
+        What.DELTA: {INDEX: 0, "delta": {"toolUse": {"input": ""}}},
+        What.STOP: {INDEX: 0},
+        What.FINISH: {"stopReason": "tool_use"},
+        What.ERROR: {"message": "Overloaded"},
+    },
+    text_block=text_block,
+    usage={What.TAIL: {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}},
+    words=FinishWords(
+        called="tool_use",
+        complete="end_turn",
+        foreign={
+            "stop": "end_turn",
+            "STOP": "end_turn",
+            "END_TURN": "end_turn",
+            "completed": "end_turn",
+            "tool_calls": "tool_use",
+            "function_call": "tool_use",
+            "TOOL_USE": "tool_use",
+            "TOOL_CALL": "tool_use",
+            "length": "max_tokens",
+            "MAX_TOKENS": "max_tokens",
+            "content_filter": "content_filtered",
+        },
+    ),
+    index_rows=IndexRows(
+        missing=MISSING_INDEX, odd=ODD_INDEX, reused=REUSED_INDEX, offset=None, changing=UNKNOWN_BLOCK
+    ),
+    counted=False,
+    implicit=True,
+    wrong_finish_severity=WARNING,
+    repeated_finish=REPEATED_STOP,
+    usual_id=STRICT_ID,
+    earlier_ids=BedrockRequests().earlier_ids,
+    bare=frozenset({INDEX, "p"}),
+)
+REPAIRS: Final[tuple[RepairerMaker, ...]] = (EarlyFinishRepairer, partial(BlockDifference, protocol=PROTOCOL))
+AT_END: Final = partial(IncompleteCalls, stops=True, is_last=lambda event: False)  # noqa: ARG005
+"""Clients read on after `messageStop`: `metadata` follows it."""
+INJECTORS: Final[dict[str, InjectorMaker]] = injectors(BEDROCK, lambda: BlockCodec(PROTOCOL))
+SHAPES: Final = shape.SHAPES

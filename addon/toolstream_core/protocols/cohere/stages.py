@@ -1,0 +1,187 @@
+"""Cohere v2 chat: its events and their fields as a table, for repair, faults and shapes. Only its calls are blocks."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.defects.arguments import MISNAMED_ARGUMENTS
+from toolstream_core.defects.causes.at import At, Part
+from toolstream_core.defects.causes.rule import END, Emit, it, on, per_stream
+from toolstream_core.defects.causes.what import What
+from toolstream_core.defects.finish import REPEATED_FINISH
+from toolstream_core.defects.framing import DATA_AFTER_END, TOOL_CALLS_OBJECT
+from toolstream_core.defects.identity import CHANGING_INDEX, MISSING_INDEX, ODD_INDEX, OFFSET_INDEX, REUSED_INDEX
+from toolstream_core.defects.row import COHERE
+from toolstream_core.protocols.cohere import shape, wire
+from toolstream_core.protocols.cohere.wire import CALL_DELTA, CALL_END, CALL_START, DONE, MESSAGE_END, MESSAGE_START
+from toolstream_core.protocols.requests.tools import earlier_ids
+from toolstream_core.repair.blocks.faults import BlockCodec
+from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexRows
+from toolstream_core.repair.blocks.stage import BlockDifference
+from toolstream_core.repair.finish import FinishWords
+from toolstream_core.stages.inject import sse
+from toolstream_core.stages.inject.cause_injector import injectors
+from toolstream_core.stages.repair.early_finish import EarlyFinishRepairer
+from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
+from toolstream_core.stages.repair.sse import SseRepairer
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from toolstream_core.defects.row import Row
+    from toolstream_core.model import Event, Json
+    from toolstream_core.repair.fields import Payload
+    from toolstream_core.stages.inject.injector import InjectorMaker
+    from toolstream_core.stages.repair.repairer import RepairerMaker
+    from toolstream_core.wire.frame import Frame
+    from toolstream_core.wire.write import Writer
+
+KINDS: Final = {
+    MESSAGE_START: What.HEAD,
+    CALL_START: What.START,
+    CALL_DELTA: What.DELTA,
+    CALL_END: What.STOP,
+    MESSAGE_END: What.FINISH,
+}
+_CONTENT: Final = ("citation-end", "citation-start", "content-delta", "content-end", "content-start", "tool-plan-delta")
+_ENTRY: Final = ("delta", "message", "tool_calls")
+_OF_CALL: Final = {
+    "index": ("index",),
+    "id": (*_ENTRY, "id"),
+    "type": (*_ENTRY, "type"),
+    "name": (*_ENTRY, "function", "name"),
+    "arguments": (*_ENTRY, "function", "arguments"),
+    "parameters": (*_ENTRY, "function", "parameters"),
+    "entry": _ENTRY,
+}
+_TOKENS: Final = {"input_tokens": 0, "output_tokens": 0}
+_USAGE: Final = {"billed_units": _TOKENS, "tokens": _TOKENS}
+_CONTENT_END: Final = {"type": "content-end", "index": 0}
+REASONS: Final = frozenset({"TOOL_CALL", "COMPLETE", "STOP_SEQUENCE", "MAX_TOKENS", "ERROR", "TIMEOUT"})
+
+
+def read(frame: Frame) -> BlockEvent | None:
+    """What a frame is."""
+    if frame.data is not None and frame.data.strip() == DONE:
+        return BlockEvent(What.END, "[DONE]", {})
+    body = frame.json
+    if not isinstance(body, dict):
+        return None
+    kind = wire.kind_of(body, frame.name)
+    return BlockEvent(KINDS.get(kind, What.OTHER), kind, body)
+
+
+def split(event: BlockEvent) -> tuple[Row | None, list[BlockEvent]]:
+    """An entry for each event, its arguments under the protocol's key."""
+    found = wire.entries(event.body)
+    listed = isinstance(json_access.get(event.body, *_ENTRY), list)
+    parts = [event._replace(body=wire.with_entry(event.body, entry)) for entry in found] if listed else [event]
+    odd = [wire.argument_key(wire.function_of(wire.entry_of(part.body))) not in (None, "arguments") for part in parts]
+    if any(odd):
+        bodies = [wire.with_arguments(part.body, wire.arguments_in(part.body)) for part in parts]
+        parts = [part._replace(body=body) for part, body in zip(parts, bodies, strict=True)]
+    return TOOL_CALLS_OBJECT if listed else MISNAMED_ARGUMENTS if any(odd) else None, parts
+
+
+def rewrite(writer: Writer, frame: Frame, event: BlockEvent, body: Payload, *, line: bool) -> Frame:
+    """A frame with another body."""
+    return writer.rewrite(frame, {**body}, event.kind if line else None)
+
+
+def make(writer: Writer, what: What, body: Payload, number: int, *, line: bool) -> Frame:
+    """A new frame."""
+    if what is What.END:
+        return writer.make(DONE, number)
+    return writer.make(body, number, str(body["type"]) if line else "")
+
+
+def text_block(index: Json, text: str) -> list[tuple[What, Payload]]:
+    """A block of text, which has an index of its own."""
+    del index
+    content = {"message": {"content": {"type": "text", "text": ""}}}
+    return [
+        (What.START, {"type": "content-start", "index": 0, "delta": content}),
+        (What.DELTA, {"type": "content-delta", "index": 0, "delta": {"message": {"content": {"text": text}}}}),
+        (What.STOP, _CONTENT_END),
+    ]
+
+
+def own_word(reason: str) -> str | None:
+    """The finish reason in this protocol's spelling."""
+    word = reason.upper().replace("-", "_")
+    return word if word in REASONS else None
+
+
+PROTOCOL: Final = BlockProtocol(
+    read=read,
+    rewrite=rewrite,
+    make=make,
+    split=split,
+    paths={
+        What.START: _OF_CALL,
+        What.DELTA: _OF_CALL,
+        What.STOP: {**_OF_CALL, "whole": ("delta",)},
+        What.FINISH: {"reason": ("delta", "finish_reason"), "usage": ("delta", "usage")},
+    },
+    start={"type": "function", "arguments": ""},
+    new={
+        What.DELTA: wire.call_delta(0, ""),
+        What.STOP: wire.call_end(0),
+        What.FINISH: {"type": MESSAGE_END, "delta": {"finish_reason": "TOOL_CALL", "usage": _USAGE}},
+        What.END: {},
+        What.ERROR: {"type": MESSAGE_END, "delta": {"finish_reason": "ERROR", "error": "internal error"}},
+    },
+    text_block=text_block,
+    usage={What.FINISH: _USAGE},
+    words=FinishWords(
+        called="TOOL_CALL",
+        complete="COMPLETE",
+        foreign={
+            "stop": "COMPLETE",
+            "STOP": "COMPLETE",
+            "end_turn": "COMPLETE",
+            "completed": "COMPLETE",
+            "tool_calls": "TOOL_CALL",
+            "tool_use": "TOOL_CALL",
+            "function_call": "TOOL_CALL",
+            "length": "MAX_TOKENS",
+        },
+        own=own_word,
+    ),
+    index_rows=IndexRows(
+        missing=MISSING_INDEX, odd=ODD_INDEX, reused=REUSED_INDEX, offset=OFFSET_INDEX, changing=CHANGING_INDEX
+    ),
+    late_identity=True,
+    event_lines=frozenset({*KINDS, *_CONTENT}),
+    lines_by_first=True,
+    repeated_finish=REPEATED_FINISH,
+    after_end=DATA_AFTER_END,
+    nobodys=wire.NOBODYS,
+    earlier_ids=earlier_ids,
+    bare=frozenset({"type", "index"}),
+)
+
+
+def _is_done(event: Event) -> bool:
+    return (event.frame.data or b"").strip() == DONE
+
+
+def _content_end(at: At) -> list[Part]:
+    """An event that belongs before the end."""
+    del at
+    return [Part(What.OTHER, "", _CONTENT_END, line="content-end")]
+
+
+REPAIRS: Final[tuple[RepairerMaker, ...]] = (
+    SseRepairer,
+    EarlyFinishRepairer,
+    partial(BlockDifference, protocol=PROTOCOL),
+)
+AT_END: Final = partial(IncompleteCalls, stops=True, is_last=_is_done)
+"""Clients read on after `message-end`: `[DONE]` follows it."""
+OWN: Final = {DATA_AFTER_END.name: per_stream(on(END, it, Emit(_content_end)))}
+INJECTORS: Final[dict[str, InjectorMaker]] = {
+    **injectors(COHERE, lambda: BlockCodec(PROTOCOL), OWN),
+    **sse.INJECTORS,
+}
+SHAPES: Final = shape.SHAPES

@@ -1,0 +1,107 @@
+"""Reads and writes the events of a `BlockProtocol` for the causes of defects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, override
+
+from toolstream_core.defects.causes.argument_text import pieces
+from toolstream_core.defects.causes.at import Part
+from toolstream_core.defects.causes.what import What
+from toolstream_core.model import ABSENT, Kind
+from toolstream_core.repair.blocks.protocol import BlockEvent
+from toolstream_core.stages.inject.codec import EventCodec, put
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.model import Event, Json
+    from toolstream_core.repair.blocks.protocol import BlockProtocol
+    from toolstream_core.stages.inject.codec import Path, Replaced
+    from toolstream_core.wire.frame import Frame
+    from toolstream_core.wire.write import Writer
+
+_OF_CALLS: Final = frozenset({What.START, What.DELTA, What.STOP})
+
+
+class BlockCodec(EventCodec):
+    """The events of one stream."""
+
+    def __init__(self, protocol: BlockProtocol) -> None:
+        """`protocol`: the table of events."""
+        self._protocol = protocol
+        self.complete = protocol.words.complete
+
+    @override
+    def parts(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Sequence[Part]:
+        read = self._protocol.read(event.frame)
+        if read is None:
+            return ()
+        call = resolved[0].call if resolved and resolved[0].call.kind is Kind.FUNCTION else None
+        what = What.OTHER if call is None and read.what in _OF_CALLS else read.what
+        return (Part(what, read.kind, read.body, call),)
+
+    @override
+    def get(self, part: Part, name: str) -> Json:
+        return json_access.get(part.body, *self._path(part.what, name))
+
+    @override
+    def put(self, part: Part, name: str, value: Json) -> Part:
+        if name == "line":
+            return part._replace(line=value)
+        if name == "data":
+            return part._replace(body=value)
+        path = self._path(part.what, name)
+        return part._replace(body=put(part.body, path, value)) if _has_place(part.body, path) else part
+
+    def _path(self, what: What, name: str) -> Path:
+        return self._protocol.paths.get(what, {}).get(name) or (name,)
+
+    @override
+    def new(self, part: Part, what: What) -> Part:
+        made = Part(what, "", self._protocol.new[what], part.call)
+        index = self.get(part, "index")
+        return made if what not in _OF_CALLS or index is ABSENT else self.put(made, "index", index)
+
+    @override
+    def texts(self, part: Part, texts: Sequence[str], index: Json) -> Iterable[Part]:
+        cut = pieces("\n".join(texts))
+        place = 0 if index is ABSENT else index
+        for what, body in self._protocol.text_block(place, ""):
+            bodies = (
+                [dict(self._protocol.text_block(place, text))[what] for text in cut] if what is What.DELTA else [body]
+            )
+            yield from (Part(what, "", one) for one in bodies)
+
+    @override
+    def earlier_ids(self, request: Json) -> frozenset[str]:
+        return self._protocol.earlier_ids(request)
+
+    @override
+    def frames(self, event: Event, made: Sequence[Replaced], writer: Writer, *, over: bool) -> list[Frame]:
+        [(came, parts)] = made
+        own = next((one for one in parts if one is came), None) or next((one for one in parts if one.kind), None)
+        return [self._frame(event.frame, came, one, own, writer) for one in parts]
+
+    def _frame(self, frame: Frame, came: Part, part: Part, own: Part | None, writer: Writer) -> Frame:
+        protocol = self._protocol
+        if part is own and part is came:
+            return frame
+        if part is own and part.kind == came.kind:
+            if part.line is not None or isinstance(part.body, bytes):
+                return writer.rewrite(frame, part.body, part.line)
+            event = BlockEvent(came.what, came.kind, came.body)
+            return protocol.rewrite(writer, frame, event, part.body, line=False)
+        line = bool(part.line) or protocol.keyed(frame)
+        return protocol.make(writer, part.what, part.body, frame.number, line=line)
+
+
+def _has_place(body: Json, path: Path) -> bool:
+    """Whether only objects are on the path to a field."""
+    inner: Any = body
+    for key in path:
+        if not isinstance(inner, dict):
+            return False
+        inner = inner.get(key, {})
+    return True

@@ -1,0 +1,145 @@
+"""The events of one protocol that streams content blocks, as one table: for repair, faults and shapes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from toolstream_core.defects.causes.what import What
+from toolstream_core.model import ABSENT
+from toolstream_core.repair.fields import always, laid_over
+from toolstream_core.stages.repair.identity import USUAL_ID
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable, Iterable, Mapping
+
+    from toolstream_core.defects.row import Row
+    from toolstream_core.model import Json, Severity
+    from toolstream_core.repair.fields import Path, Payload
+    from toolstream_core.repair.finish import FinishWords
+    from toolstream_core.wire.frame import Frame
+    from toolstream_core.wire.write import Writer
+
+
+class BlockEvent(NamedTuple):
+    """One event of a message."""
+
+    what: What
+    kind: str
+    """The event's type in the protocol."""
+    body: Payload
+    """The object that has the event's fields."""
+
+
+UNREAD: Final = BlockEvent(What.OTHER, "", {})
+"""An event that is not one of the protocol."""
+INDEX: Final = "index"
+ID: Final = "id"
+NAME: Final = "name"
+TYPE: Final = "type"
+"""The type of a call."""
+DELTA_TYPE: Final = "delta_type"
+"""The type of a delta."""
+ARGUMENTS: Final = "arguments"
+REASON: Final = "reason"
+USAGE: Final = "usage"
+ENTRY: Final = "entry"
+"""The object of the call in an event."""
+
+
+class Rewrite(Protocol):
+    """Writes the frame of an event with another body; `line`: adds its event line."""
+
+    def __call__(self, writer: Writer, frame: Frame, event: BlockEvent, body: Payload, *, line: bool) -> Frame:
+        """The new frame."""
+
+
+class Make(Protocol):
+    """Writes a new event as part of the event `number`; `line`: in the form of the stream's first event (`keyed`)."""
+
+    def __call__(self, writer: Writer, what: What, body: Payload, number: int, *, line: bool) -> Frame:
+        """The new frame."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexRows:
+    """The defects of an index."""
+
+    missing: Row
+    odd: Row
+    reused: Row
+    offset: Row | None
+    """`None` if an index may be any number."""
+    changing: Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockProtocol:
+    """The events of one protocol, and the paths of their fields; the stage has the rules for their values."""
+
+    read: Callable[[Frame], BlockEvent | None]
+    rewrite: Rewrite
+    make: Make
+    keyed: Callable[[Frame], bool] = lambda frame: bool(frame.name)
+    """Whether an event has an event line, or a key with its type."""
+    paths: Mapping[What, Mapping[str, Path]]
+    """The fields of each event. Faults use a key of the event for a field that is not listed."""
+    start: Mapping[str, Json]
+    """Fields of every start: the value in place of arguments that come in deltas, and the type."""
+    new: Mapping[What, Payload]
+    """New events, to be filled in."""
+    text_block: Callable[[Json, str], Iterable[tuple[What, Payload]]]
+    """The events of a text block at an index."""
+    usage: Mapping[What, Json]
+    """The usage of an event that lacks it."""
+    words: FinishWords
+    """The finish reasons."""
+    index_rows: IndexRows
+    counted: bool = True
+    """Whether indexes count from 0 upwards by one."""
+    implicit: bool = False
+    """Whether text comes at indexes that no event starts."""
+    late_identity: bool = False
+    """Whether deltas may have an id and a name."""
+    event_lines: frozenset[str] = frozenset()
+    """The events that have an event line of their name."""
+    last: str = ""
+    """The event line of the last event, if clients stop at it."""
+    lines_by_first: bool = False
+    """Whether events need an event line only if the stream's first event has one."""
+    end_row_severity: Severity | None = None
+    wrong_finish_severity: Severity | None = None
+    repeated_finish: Row | None = None
+    """The defect of a second finish; `None` if it is valid."""
+    after_end: Row | None = None
+    """The defect of an event after the end; `None` if it is forwarded."""
+    nobodys: int = 1 << 16
+    """The first index that no block of a response has."""
+    usual_id: re.Pattern[str] = USUAL_ID
+    earlier_ids: Callable[[Json], frozenset[str]] = field(default=lambda request: frozenset())  # noqa: ARG005
+    """The ids of the calls in a request's history."""
+    split: Callable[[BlockEvent], tuple[Row | None, list[BlockEvent]]] | None = None
+    """Splits an event with several blocks into an event for each; with the defect of such an event."""
+    bare: frozenset[str] = frozenset()
+    """The keys of an event that only ends something."""
+
+    def get(self, event: BlockEvent, name: str) -> Json:
+        """A field of an event, or `ABSENT`."""
+        path = self.paths.get(event.what, {}).get(name)
+        return ABSENT if path is None else json_access.get(event.body, *path)
+
+    def has(self, event: BlockEvent, name: str) -> bool:
+        """Whether events of this kind can have the field."""
+        return name in self.paths.get(event.what, {})
+
+    def filled(self, what: What, **fields: Json) -> Payload:
+        """The body of a new event."""
+        return laid_over(self.new[what], fields, always, self.paths[what])
+
+
+def number_of(index: Json) -> int | None:
+    """An index that is spelled as a number or as a string; `None` for anything else."""
+    number = index if type(index) is int else json_access.integer(index)
+    return number if isinstance(number, int) else None

@@ -1,0 +1,231 @@
+"""Passes that remove responses and events. Also what a pass is."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolstream_core.shrinking.candidate import in_own_chunk, nodes, put, with_turn, without
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from toolstream_core.model import Json
+    from toolstream_core.shrinking.candidate import Candidate, Path, Piece, Turn
+
+
+type Cursor = tuple[int, ...]
+"""A pass's position, in its own terms; `()` is the beginning."""
+
+
+class Proposal(NamedTuple):
+    """A candidate that may be taken instead of the one before."""
+
+    candidate: Candidate
+    resume: Cursor
+    """Where the pass goes on from `candidate`, if it is taken."""
+
+
+class Pass(NamedTuple):
+    """A way to make candidates smaller."""
+
+    name: str
+    proposals: Callable[[Candidate, Cursor], Iterator[Proposal]]
+    careful: bool = False
+    """Whether a candidate may not gain a note either; for passes that change events instead of removing them."""
+
+
+class Span(NamedTuple):
+    """Neighbours to be removed from a list."""
+
+    begin: int
+    end: int
+    resume: Cursor
+
+
+def spans(count: int, cursor: Cursor) -> Iterator[Span]:
+    """Spans of `count` items: all, each half, each quarter, … each single one; from the end to the beginning."""
+    size, end = cursor or (count, count)
+    while size:
+        while end > 0:
+            begin = max(0, end - size)
+            yield Span(begin, end, (size, begin))
+            end = begin
+        size, end = size // 2, count
+
+
+_FEWEST = 3
+"""Numbers that have to follow one another before they are taken for a count."""
+
+
+def places(path: Path) -> Path:
+    """A path with `*` for each place in an array."""
+    return tuple("*" if isinstance(step, int) else step for step in path)
+
+
+class Numbering:
+    """The numbers in the events of one answer that count or index."""
+
+    def __init__(self, turn: Turn) -> None:
+        """Find them in `turn`."""
+        self._framing = turn.framing
+        seen: dict[Path, list[int]] = defaultdict(list)
+        for piece in turn.pieces:
+            for path, number in _numbers(piece.frame.json):
+                seen[places(path)].append(number)
+        self._counts = {path: numbers[0] for path, numbers in seen.items() if _counts(numbers)}
+        self._indexes = {path for path, numbers in seen.items() if _is_index(path, numbers)}
+
+    def variants(self, kept: Sequence[Piece]) -> list[list[Piece]]:
+        """`kept` with its numbers closed up, and as it is; only once if both are equal."""
+        renumbered = self._renumbered(kept)
+        return [renumbered] if renumbered == list(kept) else [renumbered, list(kept)]
+
+    def _renumbered(self, kept: Sequence[Piece]) -> list[Piece]:
+        remaining: dict[Path, set[int]] = defaultdict(set)
+        for piece in kept:
+            for path, number in _numbers(piece.frame.json):
+                remaining[places(path)].add(number)
+        ranks = {path: {old: new for new, old in enumerate(sorted(remaining[path]))} for path in self._indexes}
+        counts = dict(self._counts)
+        return [self._numbered(piece, ranks, counts) for piece in kept]
+
+    def _numbered(self, piece: Piece, ranks: dict[Path, dict[int, int]], counts: dict[Path, int]) -> Piece:
+        new = old = piece.frame.json
+        for path, number in _numbers(old):
+            place = places(path)
+            if place in ranks:
+                expected = ranks[place][number]
+            elif place in counts:
+                expected = counts[place]
+                counts[place] += 1
+            else:
+                continue
+            if expected != number:
+                new = put(new, path, expected)
+        return piece if new is old else self._framing.rewritten(piece, new)
+
+
+def _numbers(payload: Json) -> Iterable[tuple[Path, int]]:
+    for path, _, value in nodes(payload):
+        if type(value) is int:
+            yield path, value
+
+
+def _counts(numbers: Sequence[int]) -> bool:
+    return len(numbers) >= _FEWEST and list(numbers) == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+def _is_index(path: Path, numbers: Sequence[int]) -> bool:
+    named = bool(path) and isinstance(path[-1], str) and path[-1].lower().endswith("index")
+    return named and set(numbers) == set(range(len(set(numbers)))) and len(set(numbers)) > 1
+
+
+def single_chunks(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
+    """Each answer whose chunks differ from that."""
+    for at in range(cursor[0] if cursor else 0, len(candidate)):
+        turn = candidate[at]
+        plain = tuple(map(in_own_chunk, turn.pieces))
+        if plain != turn.pieces:
+            yield Proposal(with_turn(candidate, at, turn.with_pieces(plain)), (at + 1,))
+
+
+def fewer_responses(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
+    """Without some fewer_responses."""
+    for span in spans(len(candidate), cursor):
+        yield Proposal(candidate[: span.begin] + candidate[span.end :], span.resume)
+
+
+def fewer_events(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
+    """Without some events of one answer: first with the others renumbered, then with their own numbers."""
+    last = cursor[0] if cursor else len(candidate) - 1
+    for at in range(last, -1, -1):
+        turn = candidate[at]
+        numbering = Numbering(turn)
+        removable = [number for number, piece in enumerate(turn.pieces) if not turn.framing.is_required(piece)]
+        for span in spans(len(removable), cursor[1:] if at == last else ()):
+            gone = set(removable[span.begin : span.end])
+            kept = [piece for number, piece in enumerate(turn.pieces) if number not in gone]
+            if any(piece.counts for piece in kept):
+                for new in numbering.variants(kept):
+                    yield Proposal(with_turn(candidate, at, turn.with_pieces(new)), (at, *span.resume))
+
+
+type _Places = dict[int, list[Path]]
+"""By piece: the paths in its JSON that tie it to a group."""
+
+
+def fewer_groups(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
+    """Without one group, the largest first; entries of arrays go alone, and events that have nothing else."""
+    del cursor  # What is left after a group is gone is looked at anew.
+    for at, turn in enumerate(candidate):
+        numbering = Numbering(turn)
+        for group in _groups(turn):
+            for keep_empty in (False, True):
+                kept = _without_group(turn, group, keep_empty=keep_empty)
+                if not any(piece.counts for piece in kept):
+                    continue
+                for new in numbering.variants(kept):
+                    yield Proposal(with_turn(candidate, at, turn.with_pieces(new)), ())
+
+
+def _groups(turn: Turn) -> Sequence[_Places]:
+    """The groups of an answer that have more than one event and not all of them."""
+    found: dict[Json, _Places] = defaultdict(dict)
+    for number, piece in enumerate(turn.pieces):
+        for path, _, value in nodes(piece.frame.json):
+            key = _key(path, value)
+            if key is not None:
+                found[key].setdefault(number, []).append(path)
+
+    def bytes_of(group: _Places) -> int:
+        return sum(turn.pieces[number].size for number in group)
+
+    whole = sum(piece.frame.json is not None and piece.counts for piece in turn.pieces)
+    return sorted((one for one in found.values() if 1 < len(one) < whole), key=bytes_of, reverse=True)
+
+
+def _key(path: Path, value: Json) -> Json:
+    if not path or not isinstance(path[-1], str):
+        return None
+    name = path[-1].lower()
+    if isinstance(value, str) and value and name.endswith("id"):
+        return value
+    return (places(path), value) if type(value) is int and name.endswith("index") else None
+
+
+def _without_group(turn: Turn, group: _Places, *, keep_empty: bool) -> list[Piece]:
+    kept: list[Piece] = []
+    for number, piece in enumerate(turn.pieces):
+        if number not in group:
+            kept.append(piece)
+            continue
+        payload = _without_entries(piece.frame.json, group[number], keep_empty=keep_empty)
+        if payload is not None:
+            kept.append(turn.framing.rewritten(piece, payload))
+    return kept
+
+
+def _without_entries(payload: Json, paths: Sequence[Path], *, keep_empty: bool) -> Json:
+    """`payload` without the innermost array entries that hold `paths`; `None` where nothing is left to say."""
+    entries = {_entry(path) for path in paths}
+    if () in entries:
+        return None
+    for entry in sorted(entries, key=_places_in, reverse=True):
+        payload = without(payload, entry)
+        if not keep_empty and not json_access.get(payload, *entry[:-1]):
+            return None
+    return payload
+
+
+def _entry(path: Path) -> Path:
+    """The innermost array entry that holds what is at `path`; `()` where no array does."""
+    for end in range(len(path), 0, -1):
+        if isinstance(path[end - 1], int):
+            return path[:end]
+    return ()
+
+
+def _places_in(path: Path) -> tuple[int, ...]:
+    return tuple(step for step in path if isinstance(step, int))

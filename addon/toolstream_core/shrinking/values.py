@@ -1,0 +1,446 @@
+"""Passes that make the JSON of events and requests smaller: texts, fields, strings."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolstream_core.engine.session import read_body
+from toolstream_core.engine.sink import Sink
+from toolstream_core.model import ABSENT, Phase
+from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.protocols.requests import asked
+from toolstream_core.shrinking.candidate import mapped, nodes, put, with_turn, without
+from toolstream_core.shrinking.events import Numbering, Proposal, spans
+from toolstream_core.wire import numbers
+from toolstream_core.wire.frame import parse
+from toolstream_core.wire.write import encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.model import Event, EventContent, Json
+    from toolstream_core.shrinking.candidate import Candidate, Path, Piece, Shape, Turn
+    from toolstream_core.shrinking.events import Cursor
+
+
+class Part(NamedTuple):
+    """One event's part of a text."""
+
+    piece: int
+    """Its place in the answer's pieces."""
+    path: Path
+    """Where it is in the event's JSON."""
+    text: str
+
+
+@dataclass(slots=True)
+class Channel:
+    """A text as its parts, in order."""
+
+    arguments: bool
+    """Whether it is the arguments of a call."""
+    parts: list[Part] = field(default_factory=list)
+
+    @property
+    def cumulative(self) -> bool:
+        """Whether each part repeats all text before it."""
+        texts = [part.text for part in self.parts]
+        return len(texts) > 1 and all(new.startswith(old) for old, new in pairwise(texts))
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return self.parts[-1].text if self.cumulative else "".join(part.text for part in self.parts)
+
+
+def channels(turn: Turn) -> list[Channel]:
+    """The texts of an answer, in the order in which they begin."""
+    sink = _ChannelSink(turn)
+    read_body(
+        (chunk.data for chunk in turn.chunks), turn.exchange, broken=turn.broken, sinks=[sink], dialects=_READING_ALL
+    )
+    return list(sink.channels.values())
+
+
+def _never_quiet(raw: bytes, frames: int) -> bool:
+    del raw, frames
+    return False
+
+
+_READING_ALL = tuple(replace(dialect, quiet=_never_quiet) for dialect in PROTOCOLS)
+"""The protocols, with every frame read."""
+
+
+class _ChannelSink(Sink):
+    """Collects which string of which event is part of which text."""
+
+    live = True
+    each = True
+
+    def __init__(self, turn: Turn) -> None:
+        """Events have the numbers of the pieces of `turn` with data."""
+        self.channels: dict[object, Channel] = {}
+        self._numbers = [number for number, piece in enumerate(turn.pieces) if piece.counts]
+
+    def resolved(self, event: Event, content: EventContent, fragments: Sequence[ResolvedFragment]) -> None:
+        if event.frame.number >= len(self._numbers):
+            return
+        payload = event.frame.json
+        for one in fragments:
+            if one.fragment.phase is Phase.MORE and isinstance(one.fragment.arguments, str):
+                self._add(("call", id(one.call)), event, payload, one.fragment.arguments)
+        self._add("text", event, payload, content.text)
+        self._add("thought", event, payload, content.thought)
+
+    def _add(self, key: object, event: Event, payload: Json, text: str) -> None:
+        path = next((path for path, _, value in nodes(payload) if value == text), None) if text else None
+        if path is not None:
+            channel = self.channels.setdefault(key, Channel(arguments=isinstance(key, tuple)))
+            channel.parts.append(Part(self._numbers[event.frame.number], path, text))
+
+
+def joined_fragments(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
+    """Each text in one fragment, in two, in four, … and each pair of neighbours in one."""
+    del cursor  # After a merge the texts are looked at anew.
+    for at, turn in enumerate(candidate):
+        numbering = Numbering(turn)
+        for channel in channels(turn):
+            for groups in _groupings(channel.parts):
+                for new in numbering.variants(_merged(turn, channel, groups)):
+                    yield Proposal(with_turn(candidate, at, turn.with_pieces(new)), ())
+
+
+def _groupings(parts: Sequence[Part]) -> Iterator[list[Sequence[Part]]]:
+    size = len(parts)
+    while size > 1:
+        yield [parts[begin : begin + size] for begin in range(0, len(parts), size)]
+        size = (size + 1) // 2
+    for at in range(len(parts) - 1):
+        yield [parts[at : at + 2]]
+
+
+def _merged(turn: Turn, channel: Channel, groups: Sequence[Sequence[Part]]) -> list[Piece]:
+    """The pieces, with each group merged into its first part, or into its last where the text is cumulative."""
+    texts: dict[int, tuple[Part, str]] = {}
+    gone: set[int] = set()
+    for group in groups:
+        keeper, *others = reversed(group) if channel.cumulative else group
+        texts[keeper.piece] = (keeper, keeper.text if channel.cumulative else "".join(part.text for part in group))
+        gone.update(part.piece for part in others)
+    kept: list[Piece] = []
+    for number, piece in enumerate(turn.pieces):
+        if number in texts:
+            part, text = texts[number]
+            kept.append(turn.framing.rewritten(piece, put(piece.frame.json, part.path, text)))
+        elif number not in gone:
+            kept.append(piece)
+    return kept
+
+
+_WORD = re.compile(r"\w+|\s+|[^\w\s]")
+_LONGEST = 4096
+"""Characters beyond which a text is cut by its halves only, not by its words."""
+
+
+def shorter_texts(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
+    """Each text with something less in it."""
+    del cursor  # After a change the texts are looked at anew.
+    for at, turn in enumerate(candidate):
+        for channel in channels(turn):
+            for text in smaller(channel.text):
+                yield Proposal(with_turn(candidate, at, _with_text(turn, channel, text)), ())
+
+
+def smaller(text: str) -> Iterator[str]:
+    """Shorter texts: with parts of its JSON value removed, or with fewer words."""
+    value = parse(text.encode("utf-8", "replace"))
+    texts = _smaller_json(value) if isinstance(value, dict | list) else _fewer_words(text)
+    yield from (one for one in texts if len(one) < len(text))
+
+
+def _smaller_json(value: Json) -> Iterator[str]:
+    yield "{}" if isinstance(value, dict) else "[]"
+    found = sorted(nodes(value), key=lambda node: len(node[0]))
+    for path, _, one in found:
+        if path:
+            yield numbers.dumps(without(value, path))
+        for simple in _simpler(one):
+            yield numbers.dumps(put(value, path, simple))
+
+
+def _simpler(value: Json) -> Iterator[Json]:
+    if isinstance(value, str) and len(value) > 1:
+        half = len(value) // 2
+        yield from ("", value[0], value[:half], value[half:])
+    elif isinstance(value, dict | list) and value:
+        yield type(value)()
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield 0
+
+
+def _fewer_words(text: str) -> Iterator[str]:
+    words = _WORD.findall(text) if len(text) <= _LONGEST else re.findall(r"(?s).{1,256}", text)
+    for span in spans(len(words), ()):
+        yield "".join(words[: span.begin] + words[span.end :])
+
+
+def _with_text(turn: Turn, channel: Channel, text: str) -> Turn:
+    """The answer with another text, spread over the parts in proportion to the old one."""
+    old = channel.text
+    pieces = list(turn.pieces)
+    for number, piece in enumerate(pieces):
+        payload = piece.frame.json
+        new = mapped(payload, lambda one: text if one == old and old else one) if payload is not ABSENT else payload
+        if new is not payload:
+            pieces[number] = turn.framing.rewritten(piece, new)
+    begin = 0
+    for part in channel.parts:
+        end = len(part.text) if channel.cumulative else begin + len(part.text)
+        share = text[_scaled(begin, old, text) : _scaled(end, old, text)]
+        piece = pieces[part.piece]
+        pieces[part.piece] = turn.framing.rewritten(piece, put(piece.frame.json, part.path, share))
+        begin = 0 if channel.cumulative else end
+    return turn.with_pieces(pieces)
+
+
+def _scaled(place: int, old: str, new: str) -> int:
+    return -(-place * len(new) // len(old))
+
+
+type Required = Mapping[Shape, frozenset[str]]
+"""By the shape of an object, the keys that all such objects have."""
+
+
+class _Place(NamedTuple):
+    piece: int
+    path: Path
+    value: Json
+
+
+def required_fields(original: Candidate) -> Required:
+    """The keys that all objects of one shape have."""
+    found: dict[Shape, frozenset[str]] = {}
+    for turn in original:
+        arguments = _arguments(turn)
+        for piece in turn.pieces:
+            for shape, value in _objects(piece.frame.json, arguments):
+                found[shape] = found.get(shape, frozenset(value)) & frozenset(value)
+    return found
+
+
+def _arguments(turn: Turn) -> frozenset[bytes]:
+    """The arguments of all calls, as compact JSON: their keys are the tool's, not the protocol's."""
+    record = read_body((chunk.data for chunk in turn.chunks), turn.exchange, broken=turn.broken)
+    calls = record.calls if record is not None else []
+    values = (parse(call.arguments.encode("utf-8", "replace")) for call in calls)
+    return frozenset(encoded(value) for value in values if isinstance(value, dict) and value)
+
+
+def fewer_fields(needed: Required) -> Callable[[Candidate, Cursor], Iterator[Proposal]]:
+    """The pass that leaves what is `needed`."""
+    return partial(_fewer_fields, needed)
+
+
+def _fewer_fields(needed: Required, candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
+    del cursor  # After a change the fields are looked at anew.
+    for at, turn in enumerate(candidate):
+        for smaller in _smaller_turns(turn, needed):
+            yield Proposal(with_turn(candidate, at, smaller), ())
+
+
+def _smaller_turns(turn: Turn, needed: Required) -> Iterator[Turn]:
+    fields = _fields_of(turn)
+    for shape, places in fields:
+        optional = [place for place in places if _optional(place, turn, needed)]
+        if optional:
+            yield _edited(turn, optional, _removed)
+        changed = [place for place in places if _emptied(place, needed, shape) is not place.value]
+        if changed:
+            yield _edited(turn, changed, partial(_put_empty, needed, shape))
+    for _, places in fields:
+        for place in reversed(places):
+            if len(places) > 1 and _optional(place, turn, needed):
+                yield _edited(turn, [place], _removed)
+
+
+def _objects(payload: Json, arguments: frozenset[bytes]) -> Iterator[tuple[Shape, dict[str, Json]]]:
+    """The objects in an event's JSON, but for those that are `arguments` or within them."""
+    inside: tuple[Path, ...] = ()
+    for path, shape, value in nodes(payload):
+        if not isinstance(value, dict) or any(path[: len(one)] == one for one in inside):
+            continue
+        if arguments and encoded(value) in arguments:
+            inside = (*inside, path)
+        else:
+            yield _kind(shape, value), value
+
+
+def _kind(shape: Shape, value: dict[str, Json]) -> Shape:
+    kind = value.get("type")
+    return (*shape, f"<{kind}>") if isinstance(kind, str) else shape
+
+
+def _fields_of(turn: Turn) -> list[tuple[Shape, list[_Place]]]:
+    """Fields and array entries by their shape, those with the most bytes first."""
+    found: dict[Shape, list[_Place]] = defaultdict(list)
+    for number, piece in enumerate(turn.pieces):
+        for path, shape, value in nodes(piece.frame.json):
+            if path:
+                found[shape].append(_Place(number, path, value))
+
+    def bytes_of(entry: tuple[Shape, list[_Place]]) -> int:
+        return sum(len(encoded(place.value)) for place in entry[1])
+
+    return sorted(found.items(), key=bytes_of, reverse=True)
+
+
+def _optional(place: _Place, turn: Turn, needed: Required) -> bool:
+    *above, last = place.path
+    if isinstance(last, int):
+        return True
+    payload = turn.pieces[place.piece].frame.json
+    shape = next(shape for path, shape, _ in nodes(payload) if path == place.path)
+    return bool(above or last) and last not in needed.get(shape[:-1], frozenset())
+
+
+def _emptied(place: _Place, needed: Required, shape: Shape) -> Json:
+    """A simpler value of the same type; the value itself where there is none."""
+    value = place.value
+    if isinstance(value, list) and value:
+        return []
+    if isinstance(value, dict) and value and not needed.get(_kind(shape, value)):
+        return {}
+    if isinstance(value, int | float) and not isinstance(value, bool) and value:
+        return 0
+    return value
+
+
+def _put_empty(needed: Required, shape: Shape, payload: Json, place: _Place) -> Json:
+    return put(payload, place.path, _emptied(place, needed, shape))
+
+
+def _removed(payload: Json, place: _Place) -> Json:
+    return without(payload, place.path)
+
+
+def _edited(turn: Turn, places: list[_Place], edit: Callable[[Json, _Place], Json]) -> Turn:
+    pieces = list(turn.pieces)
+    for place in reversed(places):  # from the back, so that places in arrays still hold
+        piece = pieces[place.piece]
+        pieces[place.piece] = turn.framing.rewritten(piece, edit(piece.frame.json, place))
+    return turn.with_pieces(pieces)
+
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT")
+_ID = re.compile(r"([A-Za-z]+[-_])?[\w-]*\d[\w-]*$")
+_SHORTEST = 8
+_KEPT_KEYS = {"model", "modelVersion", "type", "object", "role", "name"}
+
+
+def shorter_strings(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
+    """Each long string replaced by a short one, those that take the most bytes first."""
+    del cursor  # After a change the strings are looked at anew.
+    counted = Counter(_strings(candidate))
+    kept = _kept(candidate)
+    for old in sorted(counted, key=lambda one: (-len(one) * counted[one], one)):
+        if old not in kept:
+            for new in _shorter(old, frozenset(counted)):
+                yield Proposal(tuple(_renamed(turn, old, new) for turn in candidate), ())
+
+
+def _payloads(candidate: Candidate) -> Iterator[Json]:
+    for turn in candidate:
+        yield turn.exchange.request
+        for piece in turn.pieces:
+            yield piece.frame.json
+
+
+def _strings(candidate: Candidate) -> Iterator[str]:
+    for payload in _payloads(candidate):
+        yield from (value for _, _, value in nodes(payload) if isinstance(value, str) and len(value) >= _SHORTEST)
+
+
+def _kept(candidate: Candidate) -> set[str]:
+    """Strings that stay: names, types, and texts, which have a pass of their own."""
+    kept = {part.text for turn in candidate for channel in channels(turn) for part in channel.parts}
+    kept.update(channel.text for turn in candidate for channel in channels(turn))
+    kept.update(
+        name
+        for turn in candidate
+        for name in asked.reader_of(turn.exchange.path, turn.exchange.request).tools(turn.exchange.request)
+    )
+    for payload in _payloads(candidate):
+        for path, _, value in nodes(payload):
+            if isinstance(value, str) and path and path[-1] in _KEPT_KEYS:
+                kept.add(value)
+    return kept
+
+
+def _shorter(text: str, taken: frozenset[str]) -> Iterator[str]:
+    if _TIME.match(text):
+        return
+    found = _ID.match(text)
+    if found is None:
+        if len(text) > _SHORTEST and (" " in text or len(text) > 4 * _SHORTEST):
+            yield from ("", text[:_SHORTEST])
+        return
+    stem = found[1] or "id_"
+    new = next(one for number in range(1, len(taken) + 2) if (one := f"{stem}{number}") not in taken)
+    yield from (short for short in (new, text[: len(text) // 2]) if len(short) < len(text))
+
+
+def _renamed(turn: Turn, old: str, new: str) -> Turn:
+    def change(text: str) -> str:
+        return new if text == old else text
+
+    asked = turn.exchange.request
+    pieces = list(turn.pieces)
+    for number, piece in enumerate(pieces):
+        payload = piece.frame.json
+        other = payload if payload is ABSENT else mapped(payload, change)
+        if other is not payload:
+            pieces[number] = turn.framing.rewritten(piece, other)
+    exchange = replace(turn.exchange, request=asked if asked is ABSENT else mapped(asked, change))
+    return replace(turn, exchange=exchange, pieces=tuple(pieces))
+
+
+_LONG = 16
+_KEPT = {"model", "stream", "messages", "input", "contents"}
+
+
+def smaller_requests(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
+    """Each request with something less in it."""
+    del cursor  # After a change the request is looked at anew.
+    for at, turn in enumerate(candidate):
+        request = turn.exchange.request
+        if isinstance(request, dict):
+            for smaller in _smaller_requests(request):
+                yield Proposal(with_turn(candidate, at, turn.with_request(smaller)), ())
+
+
+def _smaller_requests(request: dict[str, Json]) -> Iterator[Json]:
+    for key in [key for key in request if key not in _KEPT]:
+        yield without(request, (key,))
+    lists = [(path, value) for path, _, value in nodes(request) if isinstance(value, list) and value]
+    for path, value in lists:
+        for span in spans(len(value), ()):
+            kept = value[: span.begin] + value[span.end :]
+            if kept or path[:1] not in {(key,) for key in _KEPT}:
+                yield put(request, path, kept)
+    for path, _, value in nodes(request):
+        yield from _simpler_requests(request, path, value)
+
+
+def _simpler_requests(request: Json, path: Path, value: Json) -> Iterator[Json]:
+    """The request with a shorter text, or without what only describes a tool."""
+    last = path[-1] if path else None
+    if isinstance(value, str) and len(value) > _LONG and last not in _KEPT:
+        yield from (put(request, path, short) for short in ("", value[:_LONG]))
+    if last in {"description", "title", "examples", "default"}:
+        yield without(request, path)
