@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.framing import CHANGING_STREAM_ID, SPLIT_CHOICES
 from toolstream_core.model import ABSENT
+from toolstream_core.protocols.chat.edit import chunk
 from toolstream_core.stages.repair.unread import hides_arguments, is_unread
 from toolstream_core.wire import json_access
 
@@ -87,7 +88,7 @@ class Stream:
 
     def remember(self, payload: Json) -> None:
         if not self.head.get("id") and isinstance(payload, dict) and payload.get("choices"):
-            self.head = {key: value for key, value in payload.items() if key not in {"choices", "usage", "error"}}
+            self.head = payload
 
     def differs(self, frame: Frame, *, seen: bool = True) -> bool:
         """Whether the chunk's id differs from the stream's, and is to be repaired.
@@ -114,9 +115,7 @@ class Stream:
 
     def chunk(self, choice: int, delta: Json, number: int, finish: str | None = None) -> Frame:
         """A new event of this stream."""
-        head = self.head or {"object": "chat.completion.chunk"}
-        payload = {**head, "choices": [{"index": choice, "delta": delta, "finish_reason": finish}]}
-        return self._context.writer.make(payload, number)
+        return self._context.writer.make(chunk(self.head or None, choice, delta, finish), number)
 
     def _look(self, event: Event) -> None:
         """Note an event that nobody can read."""
