@@ -20,13 +20,13 @@ CORE = ROOT / "addon" / "toolstream_core"
 
 # Who may import whom: a name reaches what stands to its left, and nothing beside it but where the names are in order.
 LAYERS = (
-    "errors, packaged, suggest, version, wire, redact, redaction ← model ← calls ← defects ← stages ←"
-    " repair ← protocols ← faults ← transit, sources, sockets, synthetic, verdict ← settings ← engine ← clients ←"
-    " delivery, state_file ← shrinking ← report ← view ← probing ← fixtures ← proxy ← script, testing, agents ←"
+    "errors, packaged, suggest, version, wire, printable, redact, redaction ← model ← calls ← defects ← stages ←"
+    " repair ← protocols ← faults ← transit, sockets, synthetic, verdict ← settings ← engine ← clients ←"
+    " delivery, state_file ← shrinking ← saved ← report ← view ← probing ← proxy ← script, testing, agents ←"
     " checking ← cli, pytest_plugin"
 )
 # Who alone may import these at all.
-CONFINED = {"mitmproxy": {"proxy", "fixtures"}, "pytest": {"pytest_plugin"}}
+CONFINED = {"mitmproxy": {"proxy", "saved"}, "pytest": {"pytest_plugin"}}
 # What a user may lack is imported by these alone, and where it is used.
 OPTIONAL = {"cli", "pytest_plugin"}
 # The one module that may use what the standard library does not document.
@@ -241,7 +241,7 @@ def test_the_door_only_imports_the_addon_and_lists_it() -> None:
             "if TYPE_CHECKING:\n    from toolstream_core.calls import OpenCall",
             "calls stands above model",
         ),
-        ("fixtures/x.py", "import pytest", "pytest is not for fixtures"),
+        ("saved/x.py", "import pytest", "pytest is not for saved"),
         ("report/x.py", "import openai.types", "openai does not come with mitmproxy"),
         ("engine/x.py", "from json.decoder import scanstring", "alone may use it"),
         ("engine/x.py", "import _json", "alone may use it"),

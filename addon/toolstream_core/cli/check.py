@@ -26,8 +26,8 @@ from toolstream_core.cli.commands import PROMPT, TIMEOUT
 from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.cli.serve import flows_and_calls
 from toolstream_core.errors import ToolstreamError
+from toolstream_core.printable import printable
 from toolstream_core.proxy.option_table import REPEATS
-from toolstream_core.report.layout import printable
 from toolstream_core.settings import Words, settings
 from toolstream_core.synthetic.answers import parse_calls, spec_text
 
@@ -75,7 +75,7 @@ def _check_flows(flows: Sequence[Path]) -> None:
     """Raise `ToolstreamError` where one has no answer to give."""
     if not flows:
         return
-    from toolstream_core.fixtures import load
+    from toolstream_core.saved.read import load
 
     for flow in flows:
         load(flow)
@@ -211,7 +211,7 @@ class Reports:
 
     def write(self, report: dict[str, Any], sessions: Sequence[dict[str, Any]] = ()) -> None:
         """Write all of them. `sessions` as for `check_page`. Raises `OSError`."""
-        from toolstream_core.fixtures.atomic import write_atomic
+        from toolstream_core.saved.atomic import write_atomic
 
         told = self._told()
         if self.junit is not None:

@@ -10,22 +10,23 @@ from typing import TYPE_CHECKING
 from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.defects.table import named
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.fixtures import read_flow, redact
-from toolstream_core.fixtures.expectation import dumps, expectation_of
-from toolstream_core.fixtures.extraction import LeftOut, conversations, gathered, interaction_of, stem_of
-from toolstream_core.fixtures.extraction.files import bare_files, cassette_files, flow_files, write_all
-from toolstream_core.fixtures.read import BAD_STATUS
 from toolstream_core.model import Severity
-from toolstream_core.report.layout import counted, word
+from toolstream_core.printable import word
+from toolstream_core.report.layout import counted
+from toolstream_core.saved.expectation import dumps, expectation_of
+from toolstream_core.saved.extract import bare_files, cassette_files, conversations, flow_files, stem_of, write_all
+from toolstream_core.saved.flow import BAD_STATUS, interaction_of, read_flow
+from toolstream_core.saved.read import LeftOut, gathered
+from toolstream_core.saved.redact import redact
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.fixtures import Fixture
-    from toolstream_core.fixtures.extraction import Found
     from toolstream_core.model import Finding, Json
     from toolstream_core.redaction import Redaction
+    from toolstream_core.saved.flow import Fixture
+    from toolstream_core.saved.read import Found
 
 
 DONE, NOTHING, FAILED = 0, 1, 2

@@ -20,14 +20,15 @@ from toolstream_core.defects.table import named
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import Note, Severity
+from toolstream_core.printable import word
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.redact import redacted
 from toolstream_core.report import jsonform
 from toolstream_core.report.judging import Judging, SavedVerdict, as_sent
-from toolstream_core.report.layout import Blocks, Label, colour, counted, plain, wants_colour, word
+from toolstream_core.report.layout import Blocks, Label, colour, counted, plain, wants_colour
 from toolstream_core.report.text import EndLines, Lines
 from toolstream_core.report.verdict import advice_text, as_command
-from toolstream_core.sources.files import STDIN, answers
+from toolstream_core.saved.files import STDIN, answers
 
 if TYPE_CHECKING:
     import argparse
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.report.judging import SavedVerdict
     from toolstream_core.report.layout import Paint
-    from toolstream_core.sources.saved import Saved
+    from toolstream_core.saved.exchange import Saved
     from toolstream_core.wire.frame import Frame
 
     type Write = Callable[[str], None]

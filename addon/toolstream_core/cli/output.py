@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.fixtures.atomic import is_special, write_atomic
+from toolstream_core.saved.atomic import is_special, write_atomic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

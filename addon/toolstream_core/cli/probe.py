@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, NoReturn
 
 from toolstream_core.cli.output import printed_to
 from toolstream_core.errors import ToolstreamError
+from toolstream_core.printable import printable
 from toolstream_core.probing.ask import Asker, key_of, target
 from toolstream_core.probing.probe import CASES, Case, probe
 from toolstream_core.probing.report import printed
 from toolstream_core.protocols.api import Tool
 from toolstream_core.protocols.registry import named
 from toolstream_core.redaction import Redaction, redacted_text
-from toolstream_core.report.layout import printable
-from toolstream_core.sources.interaction import Interaction
+from toolstream_core.saved.exchange import Interaction
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 def keep(probe: Probe, folder: Path, say: Callable[[str], None]) -> None:
     """Write a flow file with its expectation for each case: the streamed answers, then the whole ones."""
-    from toolstream_core.fixtures.answers import fixtures_in, flow_bytes
-    from toolstream_core.fixtures.atomic import write_atomic
-    from toolstream_core.fixtures.expectation import dumps, expect_path, expectation_of
-    from toolstream_core.fixtures.extraction.conversion import flow_of
-    from toolstream_core.fixtures.extraction.naming import stem_of
+    from toolstream_core.saved.atomic import write_atomic
+    from toolstream_core.saved.expectation import dumps, expect_path, expectation_of
+    from toolstream_core.saved.extract import stem_of
+    from toolstream_core.saved.flow import flow_of
+    from toolstream_core.saved.read import fixtures_in, flow_bytes
 
     for number, one in enumerate(probe.verdicts, 1):
         answers = [resolved.answer for resolved in (*one.streamed, *one.whole) if resolved.answer.status]

@@ -6,16 +6,17 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.printable import word
 from toolstream_core.redact import raised_at
-from toolstream_core.report.layout import counted, word
-from toolstream_core.sources.files import READABLE, STDIN, files
-from toolstream_core.sources.layout import belongs
-from toolstream_core.sources.saved import RefusedError, UnreadableError
+from toolstream_core.report.layout import counted
+from toolstream_core.saved.exchange import RefusedError, UnreadableError
+from toolstream_core.saved.files import READABLE, STDIN, files
+from toolstream_core.saved.layout import belongs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from toolstream_core.sources.saved import Saved
+    from toolstream_core.saved.exchange import Saved
 
 _LISTED: Final = 10
 """Skipped files of a folder that are listed by name."""

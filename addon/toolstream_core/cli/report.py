@@ -8,7 +8,7 @@ from toolstream_core.cli.output import printed_to
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import read_body
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.sources.saved import UnreadableError
+from toolstream_core.saved.exchange import UnreadableError
 from toolstream_core.version import __version__
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ def _not_found(args: argparse.Namespace) -> str:
 
 def reported(flows: Sequence[Path]) -> dict[Path, list[ReportedAnswer]]:
     """The answers of flow files of one run as reports show them. Raises `UnreadableError` and `ToolstreamError`."""
-    from toolstream_core.fixtures.answers import read_answers
     from toolstream_core.proxy.reported import reported_answer
+    from toolstream_core.saved.read import read_answers
 
     answers = {flow: read_answers(flow) for flow in flows}
     verdicts = _verdicts_in(flows)
@@ -69,7 +69,7 @@ def _verdicts_in(flows: Iterable[Path]) -> dict[str, SavedVerdict]:
     """
     from toolstream_core.proxy import flowfile
     from toolstream_core.report.judging import Judging
-    from toolstream_core.sources.files import answers
+    from toolstream_core.saved.files import answers
 
     verdicts: list[SavedVerdict] = []
     judging = Judging(verdicts.append)

@@ -15,15 +15,16 @@ from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import ABSENT
+from toolstream_core.printable import printable, word
 from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.redact import redacted
-from toolstream_core.report.layout import counted, printable, word
+from toolstream_core.report.layout import counted
 from toolstream_core.report.text import fault_line
+from toolstream_core.saved.demo import located
+from toolstream_core.saved.exchange import UnreadableError
+from toolstream_core.saved.files import STDIN
+from toolstream_core.saved.rewrite import NewBody, pairs, rewritten
 from toolstream_core.settings import Words, settings
-from toolstream_core.sources.demo import located
-from toolstream_core.sources.files import STDIN
-from toolstream_core.sources.rewrite import NewBody, pairs, rewritten
-from toolstream_core.sources.saved import UnreadableError
 from toolstream_core.stages.answer_ids import AnswerIds
 from toolstream_core.transit import repair_cut
 from toolstream_core.wire.body import BodyFraming
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from toolstream_core.model import Change, Exchange, Json, Note, Record
+    from toolstream_core.saved.exchange import Saved
     from toolstream_core.settings import Settings
-    from toolstream_core.sources.saved import Saved
 
 
 _CONTEXT: Final = 40
@@ -44,7 +45,7 @@ _CONTEXT: Final = 40
 
 def rewrite(args: argparse.Namespace, settings: Settings) -> int:
     """Rewrite IN to OUT. Raises `ToolstreamError`."""
-    from toolstream_core.fixtures.atomic import write_atomic
+    from toolstream_core.saved.atomic import write_atomic
 
     targets = _targets(args)
     work = Rewriting(settings, diff=args.diff, request=args.request)

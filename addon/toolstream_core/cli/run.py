@@ -19,7 +19,7 @@ from toolstream_core.agents import Upstream, launch, recognise
 from toolstream_core.cli.output import Output
 from toolstream_core.cli.serve import appended, check_files, log_of, setup_of
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.fixtures.atomic import write_atomic
+from toolstream_core.saved.atomic import write_atomic
 from toolstream_core.testing import ProxySession, ProxySessionError
 from toolstream_core.testing.routes import routes
 
@@ -129,9 +129,9 @@ def write_report(report: Path, captured: Sequence[Path], *, replace: bool) -> li
     Raises `OSError`.
     """
     from toolstream_core.cli.report import reported
-    from toolstream_core.fixtures.atomic import write_atomic
     from toolstream_core.report.markdown import bug_report
-    from toolstream_core.sources.saved import UnreadableError
+    from toolstream_core.saved.atomic import write_atomic
+    from toolstream_core.saved.exchange import UnreadableError
     from toolstream_core.version import __version__
 
     try:

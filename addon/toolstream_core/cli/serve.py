@@ -18,8 +18,8 @@ from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.proxy.option_table import PROVIDER
 from toolstream_core.report.jsonform import may_append
-from toolstream_core.sources import demo
-from toolstream_core.sources.files import READABLE, STDIN
+from toolstream_core.saved import demo
+from toolstream_core.saved.files import READABLE, STDIN
 from toolstream_core.synthetic.answers import PREFIX, parse_calls
 from toolstream_core.testing import ProxySession, Setup
 from toolstream_core.testing.environment import PATHS
@@ -101,8 +101,8 @@ def _may_append(log: Path) -> bool:
     """Whether a log may be appended to a file: it holds neither saved flows nor a saved response."""
     from toolstream_core.engine.session import read_body
     from toolstream_core.model import Exchange
-    from toolstream_core.sources.files import Kind, begun
-    from toolstream_core.sources.saved import UnreadableError
+    from toolstream_core.saved.exchange import UnreadableError
+    from toolstream_core.saved.files import Kind, begun
 
     try:
         with begun(str(log)) as file:

@@ -15,13 +15,13 @@ from toolstream_core.checking.runner import Seats
 from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.defects.table import ROWS
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.fixtures.answers import turn_of
-from toolstream_core.report.layout import word
+from toolstream_core.printable import word
+from toolstream_core.saved.demo import beside
+from toolstream_core.saved.files import STDIN
+from toolstream_core.saved.read import turn_of
 from toolstream_core.shrinking.candidate import digest, events, size
 from toolstream_core.shrinking.law import Law, RecordCache, has_verdict, shows, verdicts, worst
 from toolstream_core.shrinking.search import Search, TriedCandidates, passes
-from toolstream_core.sources.demo import beside
-from toolstream_core.sources.files import STDIN
 from toolstream_core.testing import Setup
 from toolstream_core.verdict import Outcome
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from toolstream_core.checking.client import Run
-    from toolstream_core.fixtures.answers import Answered
+    from toolstream_core.saved.read import Answered
     from toolstream_core.shrinking.candidate import Candidate
     from toolstream_core.shrinking.law import Oracle
     from toolstream_core.shrinking.search import Progress
@@ -52,15 +52,15 @@ class Reproduction:
 
     def flow_bytes(self, candidate: Candidate) -> bytes:
         """A candidate as a flow file."""
-        from toolstream_core.fixtures.answers import flow_bytes, with_answer
+        from toolstream_core.saved.read import flow_bytes, with_answer
 
         return flow_bytes(with_answer(self._flows[one.number], one.exchange.request, one.chunks) for one in candidate)
 
     def write(self, candidate: Candidate, path: Path, *, replace: bool) -> None:
         """Write a candidate as a fixture, with its expectation beside it."""
-        from toolstream_core.fixtures.answers import fixtures_in
-        from toolstream_core.fixtures.atomic import write_atomic
-        from toolstream_core.fixtures.expectation import dumps, expect_path, expectation_of
+        from toolstream_core.saved.atomic import write_atomic
+        from toolstream_core.saved.expectation import dumps, expect_path, expectation_of
+        from toolstream_core.saved.read import fixtures_in
 
         data = self.flow_bytes(candidate)
         write_atomic(path, data, replace=replace)
@@ -74,7 +74,7 @@ def reproduction(path: Path, shows: Callable[[Candidate], bool] | None) -> Repro
     `shows` says whether the bug shows, where that costs little to ask: if it shows only in what the provider said, that
     is taken. Raises `ToolstreamError`.
     """
-    from toolstream_core.fixtures.answers import as_client_got, read_answers
+    from toolstream_core.saved.read import as_client_got, read_answers
 
     said = read_answers(path)
     got = [as_client_got(one) for one in said]
@@ -220,7 +220,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _output(args: argparse.Namespace) -> Path | None:
     """The file to write; `None` for standard output, which gets no expectation."""
-    from toolstream_core.fixtures.expectation import expect_path
+    from toolstream_core.saved.expectation import expect_path
 
     if str(args.flow) == STDIN and args.output is None:
         raise ToolstreamError("standard input has no name to derive the output's from. Add -o FILE")

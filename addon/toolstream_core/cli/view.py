@@ -12,9 +12,9 @@ from toolstream_core.cli.inspect import CLEAN, UNREADABLE
 from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.cli.reading import Reading, shown_name
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.fixtures.atomic import write_atomic
 from toolstream_core.model import ABSENT
-from toolstream_core.sources.files import READABLE, STDIN, answers
+from toolstream_core.saved.atomic import write_atomic
+from toolstream_core.saved.files import READABLE, STDIN, answers
 from toolstream_core.view.assemble import document_text, page
 from toolstream_core.view.document import ViewBuilder
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from toolstream_core.model import Json
-    from toolstream_core.sources.saved import Saved
+    from toolstream_core.saved.exchange import Saved
 
 
 def run(args: argparse.Namespace) -> int:

@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple, override
 
 from toolstream_core.faults.spec import Budget, Picker, parse_fault
-from toolstream_core.fixtures import Chunk, table_of
-from toolstream_core.fixtures.chunks import LINE_ENDS, line_ends_of
 from toolstream_core.model import ABSENT, Exchange
 from toolstream_core.protocols.requests.asked import may_be_llm
 from toolstream_core.redact import request_secrets
+from toolstream_core.saved.flow import LINE_ENDS, Chunk, line_ends_of, table_of
 from toolstream_core.transit.rows import keys_of
 from toolstream_core.verdict.conversations import SentAnswer, dropped
 from toolstream_core.wire import json_access

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Call, Record
     from toolstream_core.protocols.requests.conversation import EchoedCall
     from toolstream_core.report.layout import Marked
-    from toolstream_core.sources.saved import Saved
+    from toolstream_core.saved.exchange import Saved
     from toolstream_core.verdict import Verdict
 
 
