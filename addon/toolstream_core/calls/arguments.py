@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.joined_text import JoinedText
 from toolstream_core.calls.json_grammar import STRING, WHITE, WS
-from toolstream_core.calls.json_text import closes_whole, end_at_once, is_object, meaning, paired, unwrapped
+from toolstream_core.calls.json_text import (
+    closes_whole,
+    end_at_once,
+    is_object,
+    meaning,
+    paired,
+    says_nothing,
+    unwrapped,
+)
 from toolstream_core.calls.repetition import repeated
 from toolstream_core.calls.scanner import AN_OBJECT, NOTHING, JsonScanner
 
@@ -262,6 +270,8 @@ class ArgumentText:
 
     def _note_whole(self, piece: str) -> None:
         restarts = self._may_restart(piece)
+        if self.whole and says_nothing(piece):
+            return
         if restarts and (piece == self.whole_again or closes_whole(piece)):
             self.whole_again = piece
         elif restarts or self.ended:
