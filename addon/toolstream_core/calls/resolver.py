@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.calls.arguments import ArgumentText, Room
 from toolstream_core.calls.finish_reasons import is_cut
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 MAX_CALLS = 1 << 14
 """Calls of one answer that are kept apart; a stream that opens more is broken or hostile."""
+
+
+_NUMBER: Final = frozenset("-0123456789")
 
 
 class ResolvedFragment(NamedTuple):
@@ -168,7 +171,7 @@ class Calls:
         if fragment.name is not ABSENT and fragment.name and fragment.name != call.name:
             call.name = self._joined_name(call, nonblank(fragment.name)) if call.name else nonblank(fragment.name)
         if fragment.phase is Phase.MORE:
-            if isinstance(fragment.arguments, str):
+            if isinstance(fragment.arguments, str) and not _begins_nothing(call, fragment):
                 call.arguments.add(fragment.arguments)
         else:
             self._fill_phase(call, fragment)
@@ -242,3 +245,11 @@ def _longer_name(call: OpenCall, name: str) -> str:
     if name.startswith(call.name):
         return name
     return call.name + name if call.arguments.empty else call.name
+
+
+def _begins_nothing(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether a fragment is a JSON number or truth value before any arguments, which are an object."""
+    text = fragment.arguments
+    if fragment.well_formed or not isinstance(text, str) or not call.arguments.empty:
+        return False
+    return text in {"true", "false"} or text[:1] in _NUMBER
