@@ -33,7 +33,7 @@ OPTIONAL = {"cli", "pytest_plugin"}
 SEAM = "wire/json_strings.py"
 # Rooms that may read another one: a protocol whose calls are said as another's are.
 NEIGHBOURS = {"ollama": {"chat"}, "realtime": {"responses"}, "gemini_live": {"gemini"}}
-# Where a protocol may be named: in its room, and in the table of defects; an agent may have the name of one.
+# Where a protocol may be named: in its package, and in the table of defects; an agent may have the name of one.
 NAMING = ("protocols/", "defects/", "agents/table.py")
 
 
@@ -133,7 +133,7 @@ def _other_room(module: str, name: str) -> str | None:
     mine, theirs = room_of(module), room_of(name.removeprefix("toolstream_core.").replace(".", "/"))
     if mine is None or theirs is None or theirs in {mine, *NEIGHBOURS.get(mine, ())}:
         return None
-    return f"{mine} reads the room of {theirs}"
+    return f"{mine} reads the package of {theirs}"
 
 
 def room_of(module: str) -> str | None:
@@ -158,7 +158,7 @@ def unit_of(module: str) -> str:
 
 @pytest.mark.parametrize("module", modules())
 def test_a_module_imports_only_what_stands_below_it(module: str) -> None:
-    """The table of layers, type checking included; mitmproxy and pytest in their places; rooms apart."""
+    """The table of layers, type checking included; mitmproxy and pytest in their places; protocol packages apart."""
     assert unit_of(module) in ranks(LAYERS), "give it a place in LAYERS and in docs/architecture.md"
     assert complaints(module, (CORE / module).read_text()) == []
 
@@ -248,7 +248,7 @@ def test_the_door_only_imports_the_addon_and_lists_it() -> None:
         (
             "protocols/chat/x.py",
             "from toolstream_core.protocols.gemini.reader import calls",
-            "chat reads the room of gemini",
+            "chat reads the package of gemini",
         ),
         (
             "proxy/x.py",

@@ -34,7 +34,7 @@ _EXPLAINED = frozenset(row.code for row in (LOST_ARGUMENTS, INVALID_ARGUMENTS, M
 _SAY_WHY = _EXPLAINED | {CUT_OFF_CALL.code}
 """Findings of a call that say already why its arguments are not whole."""
 _JOINED: Final = "this event holds several JSON texts; a blank line between events is missing"
-_NOT_WHOLE: Final = "not whole"
+_INCOMPLETE: Final = "incomplete"
 _NO_JSON = frozenset({b"[DONE]", b""})
 
 
@@ -77,7 +77,7 @@ def _unreadable(frame: Frame, content: EventContent) -> str:
     """Why the data is not valid JSON; `""` where it is."""
     data = (frame.data or b"").strip()
     if not (content.fragments or content.error or data in _NO_JSON or data[:1] == b":") and frame.json is ABSENT:
-        return "the data of this event is no JSON"
+        return "the data of this event is not JSON"
     if frame.parsed and (b"NaN" in data or b"Infinity" in data) and non_finite(data.decode("utf-8", "replace")):
         return "the data of this event has a number that is none in JSON"
     return ""
@@ -99,16 +99,16 @@ def check(record: Record, unread: str | None, half: Sequence[OpenCall] = ()) -> 
     whole = any(finding.code == MISSING_FINISH.code for finding in record.findings)
     if not (record.ended or record.error or unread or (whole and not record.broken)):
         how = f"the connection broke ({record.broken})" if record.broken else "the body ended"
-        findings.append(TRUNCATED_STREAM.found(last, f"{how} before the answer was finished"))
+        findings.append(TRUNCATED_STREAM.found(last, f"{how} before the response was complete"))
     elif record.broken and record.ended and not BY_CLIENT.search(record.broken):
-        message = f"everything was said, then the connection broke ({record.broken})"
+        message = f"the connection broke after the last event ({record.broken})"
         findings.append(UNTERMINATED_BODY.found(last, message))
     reported = {finding.call for finding in record.findings if finding.code in _SAY_WHY}
     findings += _too_long(record.calls)
     for position, call in enumerate(record.calls):
         known = call.complete or call.truncated or call.kind is Kind.SERVER
         if not (known or unread or position in reported):
-            row, lack = (CUT_OFF_CALL, _NOT_WHOLE) if (call.choice, call.position) in denied else _lack(call)
+            row, lack = (CUT_OFF_CALL, _INCOMPLETE) if (call.choice, call.position) in denied else _lack(call)
             message = f"the arguments of {call.name or 'a call'} are {lack}"
             findings.append(row.found(max(call.events, default=last), message, position))
     return findings
@@ -131,4 +131,4 @@ def _lack(call: Call) -> tuple[Row, str]:
     """Arguments whose brackets are all closed were not cut off: nobody can parse them."""
     text = ArgumentText()
     text.add(call.arguments)
-    return (INVALID_ARGUMENTS, "no valid JSON") if text.ended else (CUT_OFF_CALL, _NOT_WHOLE)
+    return (INVALID_ARGUMENTS, "not valid JSON") if text.ended else (CUT_OFF_CALL, _INCOMPLETE)

@@ -1,4 +1,4 @@
-"""Every protocol's room: what it exports, which rows of the table it implements, and when it is loaded."""
+"""Every protocol package: what it exports, which rows of the table it implements, and when it is loaded."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ ANNOUNCED: Final = {"said": ["promotion"]}
 EVERYWHERE: Final = ("stages/stream_checks.py", "stages/repair/leaked_calls.py", "engine/*.py")
 """Files that judge the streams of every protocol."""
 BORROWED: Final = {"realtime": ("responses", {"custom-as-function", "missing-head", "sequence-numbers"})}
-"""Rooms whose streams another one's repairs judge, and the rows that cannot be said on their own wire."""
+"""Packages whose streams another one's repairs judge, and the rows that cannot occur on their own wire."""
 LAZY: Final = (
     "repair",
     "inject",
@@ -60,7 +60,7 @@ LAZY: Final = (
     "responses",
     "api",
 )
-"""The modules of a room that reading a stream does not need."""
+"""The modules of a package that reading a stream does not need."""
 CONSTANTS: Final = {
     name: row
     for family in (arguments, finish, framing, identity, leak)
@@ -75,7 +75,7 @@ each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=[one.name for
 
 
 @each_protocol
-def test_a_room_exports_stages(protocol: WireProtocol) -> None:
+def test_a_package_exports_stages(protocol: WireProtocol) -> None:
     """Repairs, injectors and shapes are classes, or make stages, of the types that the rest of the code asks for."""
     assert bool(protocol.repairs) is not protocol.read_only
     assert all(callable(one) for one in (*protocol.repairs, protocol.at_end))
@@ -85,7 +85,7 @@ def test_a_room_exports_stages(protocol: WireProtocol) -> None:
 
 @each_protocol
 @pytest.mark.parametrize("function", FUNCTIONS | ANNOUNCED)
-def test_a_room_exports_functions(protocol: WireProtocol, function: str) -> None:
+def test_a_package_exports_functions(protocol: WireProtocol, function: str) -> None:
     """Each takes, by position, what `WireProtocol` gives it."""
     module, name = _home(protocol.package, "responses", function)
     package = import_module(f"{protocol.package}.{module}")
@@ -111,28 +111,28 @@ def test_these_are_the_names_that_the_protocol_asks_for() -> None:
 
 @each_protocol
 @pytest.mark.parametrize("kind", ErrorKind, ids=lambda kind: kind.name.lower())
-def test_a_room_says_every_error(protocol: WireProtocol, kind: ErrorKind) -> None:
-    """As the body of an answer, and as bytes within a stream."""
+def test_a_package_writes_every_error(protocol: WireProtocol, kind: ErrorKind) -> None:
+    """As the body of a response, and as bytes within a stream."""
     assert kind.message in json.dumps(protocol.error_body(kind, kind.status))
     assert kind.message.encode() in protocol.error_event(kind)
     assert "nothing fits" in json.dumps(protocol.not_saved("nothing fits"))
 
 
 @each_protocol
-def test_what_is_no_answer_is_not_streamed(protocol: WireProtocol) -> None:
+def test_another_body_is_not_streamed(protocol: WireProtocol) -> None:
     """A body of another kind has no events."""
     assert protocol.streamed({"hello": 1}, {}) == []
 
 
 @each_protocol
-def test_the_table_names_the_protocol_where_the_room_judges(protocol: WireProtocol) -> None:
+def test_the_table_names_the_protocol_where_the_package_judges(protocol: WireProtocol) -> None:
     """No row names a protocol that never reports it, and no protocol reports a row that does not name it."""
     named = {row.name for row in ROWS if protocol.name in row.dialects}
-    own = rows_of_room(protocol.package) | borrowed_rows(protocol.package)
+    own = rows_of_package(protocol.package) | borrowed_rows(protocol.package)
     files = [path for pattern in EVERYWHERE for path in (ADDON / "toolstream_core").glob(pattern)]
     everywhere = {row for path in files for row in rows_of_module(_dotted(path))}
     assert named - own - everywhere == set(), "the table names the protocol, and nothing reports these"
-    kernels = {kernel for kernel in KERNELS if kernel in modules_of_room(protocol.package)}
+    kernels = {kernel for kernel in KERNELS if kernel in modules_of_package(protocol.package)}
     shared = {row for kernel in kernels for row in rows_of_module(kernel)}
     assert own - shared - named == set(), "the protocol reports these, and the table does not name it"
 
@@ -140,7 +140,7 @@ def test_the_table_names_the_protocol_where_the_room_judges(protocol: WireProtoc
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_the_table_names_each_defect_of_a_kernel(kernel: str) -> None:
     """For at least one of the protocols that it repairs."""
-    names = {one.name for one in PROTOCOLS if kernel in modules_of_room(one.package)}
+    names = {one.name for one in PROTOCOLS if kernel in modules_of_package(one.package)}
     assert rows_of_module(kernel) <= {row.name for row in ROWS if names.intersection(row.dialects)}
 
 
@@ -150,36 +150,36 @@ def test_injectors_are_named_as_rows_of_the_protocol(protocol: WireProtocol) -> 
     assert protocol.injectors.keys() <= {row.name for row in ROWS if protocol.name in row.dialects}
 
 
-def test_rows_of_a_room_are_found_also_in_the_stages_that_it_uses() -> None:
+def test_rows_of_a_package_are_found_also_in_the_stages_that_it_uses() -> None:
     """The tests above rest on this."""
-    chat = rows_of_room("toolstream_core.protocols.chat")
+    chat = rows_of_package("toolstream_core.protocols.chat")
     assert {"empty-id", "cumulative-arguments", "comment-as-data"} <= chat
     assert "foreign-delta" not in chat
-    assert "cumulative-arguments" not in rows_of_room("toolstream_core.protocols.gemini")
+    assert "cumulative-arguments" not in rows_of_package("toolstream_core.protocols.gemini")
 
 
-def modules_of_room(package: str) -> frozenset[str]:
+def modules_of_package(package: str) -> frozenset[str]:
     """The modules that a package imports."""
     files = _path(package).parent.rglob("*.py")
     return frozenset(target for path in files for _, target in _imports(_dotted(path)))
 
 
 def borrowed_rows(package: str) -> frozenset[str]:
-    """The rows that a room's streams are judged by in another room's modules; that room's framing is its own."""
-    rooms, _, room = package.rpartition(".")
-    if room not in BORROWED:
+    """The rows that a package's streams are judged by in another one's modules; its framing is its own."""
+    parent, _, name = package.rpartition(".")
+    if name not in BORROWED:
         return frozenset()
-    lender, left_out = BORROWED[room]
-    repairer = f"{rooms}.{lender}.repair.repairer"
+    lender, left_out = BORROWED[name]
+    repairer = f"{parent}.{lender}.repair.repairer"
     assert repairer in {target for _, target in _imports(f"{package}.repair")}
-    rows = rows_of_module(repairer, f"{rooms}.{lender}.")
+    rows = rows_of_module(repairer, f"{parent}.{lender}.")
     assert left_out <= rows
     return rows - left_out
 
 
 @cache
-def rows_of_room(package: str) -> frozenset[str]:
-    """The names of the rows that a room's repairs use, and the shared stages that these import."""
+def rows_of_package(package: str) -> frozenset[str]:
+    """The names of the rows that a package's repairs use, and the shared stages that these import."""
     repairs = [path for path in sorted(_path(package).parent.rglob("*.py")) if _lies_in_repair(path, package)]
     return frozenset(row for path in repairs for row in rows_of_module(_dotted(path), f"{package}."))
 
@@ -188,14 +188,14 @@ def _lies_in_repair(path: Path, package: str) -> bool:
     return path.relative_to(_path(package).parent).parts[0].removesuffix(".py") in {"repair", "stages"}
 
 
-def rows_of_module(module: str, *room: str) -> frozenset[str]:
-    """The names of the rows that a module imports, or a shared stage or a module of `room` that it runs."""
+def rows_of_module(module: str, *own: str) -> frozenset[str]:
+    """The names of the rows that a module imports, or a shared stage or a module of `own` that it runs."""
     waiting, seen, found = [module], {module}, set[str]()
     while waiting:
         for name, target in _imports(waiting.pop()):
             if target.startswith("toolstream_core.defects."):
                 found |= {CONSTANTS[name].name} if name in CONSTANTS else set()
-            elif target not in seen and target.startswith((*SHARED, *room)):
+            elif target not in seen and target.startswith((*SHARED, *own)):
                 seen.add(target)
                 waiting.append(target)
     return frozenset(found)
@@ -238,5 +238,5 @@ def test_inspect_loads_the_stages_of_the_protocol_that_it_reads(tmp_path: Path) 
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     loaded = json.loads(done.stdout.splitlines()[-1])
     lazy = {tuple(name.split(".")[2:4]) for name in loaded if name.split(".")[3:4] and name.split(".")[3] in LAZY}
-    rooms = {protocol.package.rpartition(".")[2] for protocol in PROTOCOLS}
-    assert {pair for pair in lazy if pair[0] in rooms} == {("chat", "repair")}
+    names = {protocol.package.rpartition(".")[2] for protocol in PROTOCOLS}
+    assert {pair for pair in lazy if pair[0] in names} == {("chat", "repair")}
