@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from toolstream_core.checking.effects import returned
 from toolstream_core.checking.grading import Grade, Reason, Result, Skip, rank
 from toolstream_core.printable import printable
 from toolstream_core.redact import redacted
@@ -154,12 +155,10 @@ def _request(exchange: Exchange, exchanges: Sequence[Exchange]) -> dict[str, Any
     after = next((one for one in later if number in {None, one.request.number}), None)
     if after is None:
         return None
-    before = exchange.request
-    calls = after.request.shown.calls[len(before.shown.calls) :]
-    results = after.request.shown.results[len(before.shown.results) :]
+    new = returned(exchange, after)
     return {
-        "calls": [{"id": one.id, "name": one.name, "arguments": one.arguments} for one in calls],
-        "results": [{"id": one.id, "name": one.name, "text": one.text} for one in results],
+        "calls": [{"id": one.id, "name": one.name, "arguments": one.arguments} for one in new.calls],
+        "results": [{"id": one.id, "name": one.name, "text": one.text} for one in new.results],
     }
 
 

@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 
 from toolstream_core.checking.cases import UNKNOWN, Kind, Plan, Selection, all_cases
-from toolstream_core.checking.client import Client, clients_of
+from toolstream_core.checking.client import Client, Seats, clients_of
 from toolstream_core.checking.report import comparison, current, document, junit, lines, summary, workflow_commands
-from toolstream_core.checking.runner import CheckState, ClientCheck, Seats, withheld_text
+from toolstream_core.checking.runner import CheckState, ClientCheck, withheld_text
 from toolstream_core.checking.workdir import Workdir
 from toolstream_core.cli.commands import PROMPT, TIMEOUT
 from toolstream_core.cli.output import Output, check_outputs
+from toolstream_core.cli.progress import ProgressLine, how_to_continue
 from toolstream_core.cli.serve import flows_and_calls
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import printable
@@ -276,8 +277,6 @@ def _earlier(path: Path | None) -> dict[str, Any] | None:
 
 DONE, FAILED, CANNOT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes."""
-_EVERY: Final = 0.1
-"""Seconds between two lines of progress on a terminal."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -320,7 +319,7 @@ def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], repo
     )
     reports.write(report, [check.sessions.object for check in checks])
     if interrupted:
-        print(f"toolstream: stopped; {_how_to_go_on(args)}", file=sys.stderr)
+        print(f"toolstream: stopped; {how_to_continue(args)}", file=sys.stderr)
         return INTERRUPTED
     if refused := [check.withheld for check in checks if check.withheld]:
         print(f"toolstream: {withheld_text(refused[0])}", file=sys.stderr)
@@ -352,33 +351,23 @@ def _has_failed(report: dict[str, Any]) -> bool:
     return any(case["required"] and case["grade"] in bad for client in report["clients"] for case in client["cases"])
 
 
-def _how_to_go_on(args: argparse.Namespace) -> str:
-    return "add --resume FILE to be able to continue" if args.resume is None else "run the same command to continue"
-
-
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
 class _Progress:
-    """One line on standard error that changes on a terminal; nothing elsewhere."""
+    """How many cases are over."""
 
     def __init__(self, *, quiet: bool) -> None:
-        self._on = not quiet and sys.stderr is not None and sys.stderr.isatty()
-        self._last = 0.0
+        self._line = ProgressLine(quiet=quiet)
         self._failed = 0
 
     def tell(self, case: dict[str, Any], over: int, cases: int) -> None:
         """A case is over."""
         self._failed += case["grade"] == "failed"
-        now = time.monotonic()
-        if self._on and (now - self._last >= _EVERY or over == cases):
-            self._last = now
-            bar = "━" * (20 * over // max(cases, 1))
-            line = f"{bar:─<20} {over}/{cases}, {self._failed} failed, {case['id']}"
-            print(f"\r{line}\033[K", end="", file=sys.stderr, flush=True)
+        bar = "━" * (20 * over // max(cases, 1))
+        self._line.show(f"{bar:─<20} {over}/{cases}, {self._failed} failed, {case['id']}", last=over == cases)
 
     def end(self) -> None:
         """Clear the line."""
-        if self._on:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
+        self._line.end()

@@ -10,10 +10,10 @@ from collections import Counter
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from toolstream_core.cli.output import printed_to
-from toolstream_core.cli.reading import Reading
+from toolstream_core.cli.reading import Reading, saved_responses
 from toolstream_core.clients.advice import MAX_BODY, tried_repairs
 from toolstream_core.clients.received import Answer
 from toolstream_core.defects.table import named
@@ -28,7 +28,7 @@ from toolstream_core.report.judging import Judging, SavedVerdict, as_sent
 from toolstream_core.report.layout import Blocks, Label, colour, counted, plain, wants_colour
 from toolstream_core.report.text import EndLines, Lines
 from toolstream_core.report.verdict import advice_text, as_command
-from toolstream_core.saved.files import STDIN, answers
+from toolstream_core.saved.files import STDIN
 
 if TYPE_CHECKING:
     import argparse
@@ -372,7 +372,7 @@ def run(args: argparse.Namespace) -> int:
     with printed_to(args.output, inputs, force=args.force):
         inspection = Inspection(
             _printer(args),
-            partial(answers, read_flows=_read_flows, request=args.request),
+            partial(saved_responses, request=args.request),
             _keeps(args.select, args.ignore),
             _dialects(args.protocol),
         )
@@ -389,12 +389,6 @@ def _printer(args: argparse.Namespace) -> Printer:
     terminal = sys.stdout is not None and sys.stdout.isatty()
     paint = colour if wants_colour(terminal=terminal, environment=dict(os.environ)) else plain
     return TextPrinter(write, chunks=True if live and args.chunks is None else args.chunks, paint=paint)
-
-
-def _read_flows(stream: BinaryIO, source: str) -> Iterator[Saved]:
-    from toolstream_core.proxy import flowfile
-
-    return flowfile.answers(stream, source)
 
 
 def _dialects(name: str | None) -> Sequence[WireProtocol]:

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, NoReturn
 
-from toolstream_core.cli.output import printed_to
+from toolstream_core.cli.output import printed_to, write_fixture
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import printable
 from toolstream_core.probing.ask import Asker, key_of, target
@@ -34,11 +34,10 @@ if TYPE_CHECKING:
 
 def keep(probe: Probe, folder: Path, say: Callable[[str], None]) -> None:
     """Write a flow file with its expectation for each case: the streamed answers, then the whole ones."""
-    from toolstream_core.saved.atomic import write_atomic
-    from toolstream_core.saved.expectation import dumps, expect_path, expectation_of
+    from toolstream_core.saved.expectation import expect_path
     from toolstream_core.saved.extract import stem_of
     from toolstream_core.saved.flow import flow_of
-    from toolstream_core.saved.read import fixtures_in, flow_bytes
+    from toolstream_core.saved.read import flow_bytes
 
     for number, one in enumerate(probe.verdicts, 1):
         answers = [resolved.answer for resolved in (*one.streamed, *one.whole) if resolved.answer.status]
@@ -47,10 +46,7 @@ def keep(probe: Probe, folder: Path, say: Callable[[str], None]) -> None:
         stems = (stem_of(probe.target.protocol, probe.target.model, answers[0].started, at) for at in count(number))
         paths = (folder / f"probe-{stem}.flow" for stem in stems)
         path = next(path for path in paths if not (path.exists() or expect_path(path).exists()))
-        data = flow_bytes(flow_of(_interaction(answer, str(path))) for answer in answers)
-        fixtures = fixtures_in(data, str(path))
-        write_atomic(path, data)
-        write_atomic(expect_path(path), dumps(expectation_of(fixtures)).encode())
+        write_fixture(path, flow_bytes(flow_of(_interaction(answer, str(path))) for answer in answers))
         say(f"kept {path}")
 
 
