@@ -1,4 +1,4 @@
-"""Arguments that are said again behind themselves. Knows JSON only."""
+"""Arguments that are repeated after themselves. Knows JSON only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from toolstream_core.calls.markup import is_markup
 
 
 def repeated(whole: str, behind: str) -> tuple[str, bool]:
-    """What a whole object and the text behind it mean, and whether that is one JSON value.
+    """The intended arguments of a complete object and the text after it, and whether they are one JSON value.
 
     The text may say the object again, in whatever pieces, be markup, or say that there are no arguments.
     """
