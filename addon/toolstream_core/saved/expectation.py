@@ -1,4 +1,4 @@
-"""What a saved response has to be read as: `.expect.json` beside a flow file."""
+"""What a saved response has to be read as: `.expect.json` beside a flow file. Shape: `docs/expect.schema.json`."""
 
 from __future__ import annotations
 
@@ -17,18 +17,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from toolstream_core.model import Call, Finding
     from toolstream_core.saved.flow import Fixture
-
 
 VERSION: Final = 1
 """Of the form that `docs/expect.schema.json` describes."""
-OK: Final = 200
+_UPDATE = "update it with: pytest --toolstream-update=fix"
+_TYPES: Final = {
+    "int": (int, "a number"),
+    "str": (str, "a string"),
+    "bool": (bool, "true or false"),
+    "None": (type(None), "null"),
+    "tuple": (list, "a list"),
+}
+"""The JSON type of a field and its words, by the begin of the field's annotation."""
+# A reviewer does not see these, or sees other characters moved by them; a lone surrogate is not valid UTF-8.
+_INVISIBLE = re.compile("[\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+_SHOWN = 48
+"""Characters of a text that are shown from the first difference on."""
+_BEFORE = 12
+"""Characters that are shown before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedCall:
-    """One tool call, as it was meant."""
+    """An intended tool call."""
 
     choice: int
     position: int
@@ -40,10 +52,14 @@ class ExpectedCall:
     complete: bool = True
     guessed: bool = False
 
+    def __str__(self) -> str:
+        """For people: name and the begin of the arguments."""
+        return f"{_shown(self.name)} {_from(self.arguments, 0)}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedFinding:
-    """One defect, where it shows."""
+    """A defect at an event."""
 
     code: str
     name: str
@@ -51,14 +67,19 @@ class ExpectedFinding:
     """Number of the event, from 0."""
     call: int | None
 
+    def __str__(self) -> str:
+        """For people."""
+        call = "" if self.call is None else f" call {self.call}"
+        return f"{self.code} {self.name} at event {self.event}{call}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedAnswer:
-    """One answer. Fields with a default are written only where they differ from it."""
+    """A response. Fields with a default are written only if they differ from it."""
 
     dialect: str
     model: str | None
-    status: int = OK
+    status: int = 200
     streamed: bool = True
     events: int
     finish: tuple[str, ...]
@@ -75,9 +96,13 @@ class ExpectedAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """The answers of one flow file, in its order."""
+    """The responses of one flow file, in its order."""
 
     answers: tuple[ExpectedAnswer, ...]
+
+
+type Noun = ExpectedAnswer | ExpectedCall | ExpectedFinding
+_LISTS: Final[dict[str, type[ExpectedCall | ExpectedFinding]]] = {"calls": ExpectedCall, "findings": ExpectedFinding}
 
 
 def expect_path(flow_path: Path) -> Path:
@@ -86,46 +111,22 @@ def expect_path(flow_path: Path) -> Path:
 
 
 def expectation_of(fixtures: Iterable[Fixture]) -> Expectation:
-    """What the fixtures of one flow file are read as now."""
-    return Expectation(answers=tuple(_answer(fixture) for fixture in fixtures))
+    """How the fixtures of one flow file are read now."""
+    return Expectation(answers=tuple(map(_answer_of, fixtures)))
 
 
-def _answer(fixture: Fixture) -> ExpectedAnswer:
+def _answer_of(fixture: Fixture) -> ExpectedAnswer:
     record = fixture.record
-    return ExpectedAnswer(
-        dialect=record.dialect,
-        model=record.model,
-        status=fixture.status,
-        streamed=record.streamed,
-        events=record.events,
-        finish=tuple(record.finish),
-        ended=record.ended,
-        broken=record.broken,
-        error=record.error,
-        calls=tuple(_call(call) for call in record.calls),
-        findings=tuple(_finding(finding) for finding in record.findings),
-    )
+    found: dict[str, Any] = {"status": fixture.status, "finish": tuple(record.finish)}
+    for name, noun in _LISTS.items():
+        names = [one.name for one in fields(noun)]
+        found[name] = tuple(noun(**{key: _plain(getattr(one, key)) for key in names}) for one in getattr(record, name))
+    others = {one.name: getattr(record, one.name) for one in fields(ExpectedAnswer) if one.name not in found}
+    return ExpectedAnswer(**others, **found)
 
 
-def _call(call: Call) -> ExpectedCall:
-    return ExpectedCall(
-        choice=call.choice,
-        position=call.position,
-        kind=str(call.kind),
-        id=call.id,
-        name=call.name,
-        arguments=call.arguments,
-        complete=call.complete,
-        guessed=call.guessed,
-    )
-
-
-def _finding(finding: Finding) -> ExpectedFinding:
-    return ExpectedFinding(code=finding.code, name=finding.name, event=finding.event, call=finding.call)
-
-
-_UPDATE = "update it with: pytest --toolstream-update=fix"
-_TYPES = {"int": "a number", "str": "a string", "bool": "true or false", "None": "null", "tuple": "a list"}
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, Kind) else value
 
 
 def read_expectation(path: Path) -> Expectation:
@@ -158,61 +159,41 @@ def loads(text: str, source: str = "the expectation") -> Expectation:
     if version != VERSION or isinstance(version, bool):
         raise ToolstreamError(f'{source} lacks "version": {VERSION}; {_UPDATE}')
     _refuse_unknown(document, ("version", "answers"), source)
-    answers = _list(document, "answers", source)
-    return Expectation(
-        answers=tuple(_answer_read(answer, f"{source}: answers[{at}]") for at, answer in enumerate(answers))
-    )
+    if not isinstance(answers := document.get("answers"), list):
+        raise ToolstreamError(f"{source} lacks the list 'answers'")
+    return Expectation(answers=tuple(_read_answer(one, f"{source}: answers[{at}]") for at, one in enumerate(answers)))
 
 
-def _answer_read(value: Any, where: str) -> ExpectedAnswer:
-    said = _object(value, ExpectedAnswer, where)
-    reasons = said["finish"]
-    if not all(isinstance(reason, str) for reason in reasons):
+def _read_answer(value: Any, where: str) -> ExpectedAnswer:
+    read = _read(value, ExpectedAnswer, where)
+    if not all(isinstance(reason, str) for reason in read["finish"]):
         raise ToolstreamError(f"{where}.finish must be a list of strings")
-    said["finish"] = tuple(reasons)
-    for key, noun in (("calls", ExpectedCall), ("findings", ExpectedFinding)):
-        entries = [_object(one, noun, f"{where}.{key}[{at}]") for at, one in enumerate(said[key])]
-        said[key] = tuple(noun(**entry) for entry in entries)
-    for at, call in enumerate(said["calls"]):
+    read["finish"] = tuple(read["finish"])
+    for name, noun in _LISTS.items():
+        read[name] = tuple(noun(**_read(one, noun, f"{where}.{name}[{at}]")) for at, one in enumerate(read[name]))
+    for at, call in enumerate(read["calls"]):
         if call.kind not in set(Kind):
             raise ToolstreamError(f"{where}.calls[{at}].kind is {call.kind!r}; expected one of {', '.join(Kind)}")
-    return ExpectedAnswer(**said)
+    return ExpectedAnswer(**read)
 
 
-def _object(value: Any, noun: type[ExpectedAnswer | ExpectedCall | ExpectedFinding], where: str) -> dict[str, Any]:
+def _read(value: Any, noun: type[Noun], where: str) -> dict[str, Any]:
     """The fields of `noun`, each of its type."""
     if not isinstance(value, dict):
         raise ToolstreamError(f"{where} must be an object")
     known = {one.name: one for one in fields(noun)}
-    _refuse_unknown(value, tuple(known), where)
+    _refuse_unknown(value, known, where)
     for name, one in known.items():
         if name not in value and one.default is MISSING:
             raise ToolstreamError(f"{where} lacks {name!r}")
-        if name in value and not _is(value[name], str(one.type)):
-            raise ToolstreamError(f"{where}.{name} must be {_words(str(one.type))}")
+        types = [_TYPES[part.partition("[")[0]] for part in str(one.type).split(" | ")]
+        # To Python `true` is a number.
+        if name in value and type(value[name]) not in [kind for kind, _ in types]:
+            raise ToolstreamError(f"{where}.{name} must be {' or '.join(words for _, words in types)}")
     return dict(value)
 
 
-def _is(value: Any, annotation: str) -> bool:
-    """Whether a JSON value has the type that a field's annotation names."""
-    kinds: dict[str, type] = {"int": int, "str": str, "bool": bool, "None": type(None), "tuple": list}
-    wanted = [kinds[name.partition("[")[0]] for name in annotation.split(" | ")]
-    # To Python `true` is a number.
-    return type(value) in wanted
-
-
-def _words(annotation: str) -> str:
-    return " or ".join(_TYPES[name.partition("[")[0]] for name in annotation.split(" | "))
-
-
-def _list(document: dict[str, Any], key: str, where: str) -> list[Any]:
-    value = document.get(key)
-    if not isinstance(value, list):
-        raise ToolstreamError(f"{where} lacks the list {key!r}")
-    return value
-
-
-def _refuse_unknown(value: dict[str, Any], known: tuple[str, ...], where: str) -> None:
+def _refuse_unknown(value: dict[str, Any], known: Iterable[str], where: str) -> None:
     for name in value:
         if name not in known:
             raise ToolstreamError(
@@ -221,129 +202,88 @@ def _refuse_unknown(value: dict[str, Any], known: tuple[str, ...], where: str) -
             )
 
 
-# A reviewer does not see these, or sees other characters moved by them; a lone surrogate is not valid UTF-8.
-_INVISIBLE = re.compile("[\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
-_LISTS = ("calls", "findings")
-
-
 def dumps(expectation: Expectation) -> str:
-    """The text of a `.expect.json` file, always encodable in UTF-8. Shape: `docs/expect.schema.json`."""
-    lines = ["{", f'  "version": {VERSION},']
-    if not expectation.answers:
-        return "\n".join([*lines, '  "answers": []', "}", ""])
-    answers = ",\n".join("\n".join(_answer_object(answer)) for answer in expectation.answers)
-    return "\n".join([*lines, '  "answers": [', answers, "  ]", "}", ""])
+    """The text of a `.expect.json` file: valid UTF-8, a line for each call and finding."""
+    answers = _lines("answers", [_answer_text(answer) for answer in expectation.answers], "  ")
+    return f'{{\n  "version": {VERSION},\n{answers}\n}}\n'
 
 
-def _answer_object(answer: ExpectedAnswer) -> Iterator[str]:
-    yield "    {"
-    said = _said(answer)
-    for at, (key, value) in enumerate(said.items()):
-        comma = "," if at < len(said) - 1 else ""
-        if key in _LISTS and value:
-            yield f'      "{key}": ['
-            yield from _lines(value)
-            yield f"      ]{comma}"
-        else:
-            yield f'      "{key}": {_json(list(value) if isinstance(value, tuple) else value)}{comma}'
-    yield "    }"
+def _answer_text(answer: ExpectedAnswer) -> str:
+    parts = [
+        _lines(key, [_json(_written(one)) for one in value], "      ")
+        if key in _LISTS
+        else f'      "{key}": {_json(value)}'
+        for key, value in _written(answer).items()
+    ]
+    return "{\n" + ",\n".join(parts) + "\n    }"
 
 
-def _lines(entries: Sequence[ExpectedCall | ExpectedFinding]) -> Iterator[str]:
-    for at, entry in enumerate(entries):
-        yield f"        {_json(_said(entry))}{',' if at < len(entries) - 1 else ''}"
+def _lines(key: str, entries: Sequence[str], indent: str) -> str:
+    if not entries:
+        return f'{indent}"{key}": []'
+    return f'{indent}"{key}": [\n' + ",\n".join(f"{indent}  {entry}" for entry in entries) + f"\n{indent}]"
 
 
-def _said(noun: ExpectedAnswer | ExpectedCall | ExpectedFinding) -> dict[str, Any]:
+def _written(noun: Noun) -> dict[str, Any]:
     """The fields that are written: those without a default, and those that differ from it."""
-    said = {one.name: (getattr(noun, one.name), one.default) for one in fields(noun)}
-    return {key: value for key, (value, default) in said.items() if default is MISSING or value != default}
+    values = {one.name: (getattr(noun, one.name), one.default) for one in fields(noun)}
+    return {key: value for key, (value, default) in values.items() if default is MISSING or value != default}
 
 
 def _json(value: Any) -> str:
     return _INVISIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
-_SHOWN = 48
-"""Characters of a text that are shown from the place of the first difference on."""
-_BEFORE = 12
-"""Characters that are shown before it."""
-
-
 def differences(expected: Expectation, found: Expectation) -> list[str]:
     """One line for each difference, empty if there is none."""
-    lines: list[str] = []
-    if len(expected.answers) != len(found.answers):
-        lines.append(f"expected {_count(expected.answers, 'response')}, found {len(found.answers)}")
+    lines = [*_count(expected.answers, found.answers, "response")]
     for at, (one, other) in enumerate(zip(expected.answers, found.answers, strict=False)):
-        lines += (f"response {at}: {line}" for line in _answer_differences(one, other))
+        lines += (f"response {at}: {line}" for line in _between(one, other))
     return lines
 
 
-def _answer_differences(expected: ExpectedAnswer, found: ExpectedAnswer) -> Iterator[str]:
-    for one in fields(expected):
-        if one.name not in {"calls", "findings"}:
-            yield from _value(one.name, getattr(expected, one.name), getattr(found, one.name))
-    if len(expected.calls) != len(found.calls):
-        yield f"expected {_count(expected.calls, 'call')}, found {len(found.calls)}"
-    yield from _calls(expected.calls, found.calls)
-    yield from _findings(expected.findings, found.findings)
-
-
-def _calls(expected: Sequence[ExpectedCall], found: Sequence[ExpectedCall]) -> Iterator[str]:
-    for at, (one, other) in enumerate(zip_longest(expected, found)):
+def _between(expected: ExpectedAnswer, found: ExpectedAnswer) -> Iterator[str]:
+    yield from _fields(expected, found, "", but=_LISTS)
+    yield from _count(expected.calls, found.calls, "call")
+    for at, (one, other) in enumerate(zip_longest(expected.calls, found.calls)):
         if one is None:
-            yield f"call {at}: not expected, found {_call_differences(other)}"
+            yield f"call {at}: not expected, found {other}"
         elif other is None:
-            yield f"call {at}: expected {_call_differences(one)}, not found"
+            yield f"call {at}: expected {one}, not found"
         else:
-            for key in fields(one):
-                yield from _value(f"call {at} {key.name}", getattr(one, key.name), getattr(other, key.name))
-
-
-def _findings(expected: Sequence[ExpectedFinding], found: Sequence[ExpectedFinding]) -> Iterator[str]:
-    missing, added = Counter(expected) - Counter(found), Counter(found) - Counter(expected)
-    yield from (f"expected {_finding_text(one)}, not found" for one in missing.elements())
-    yield from (f"not expected, found {_finding_text(one)}" for one in added.elements())
-    if list(expected) != list(found) and not missing and not added:
+            yield from _fields(one, other, f"call {at} ")
+    missing = Counter(expected.findings) - Counter(found.findings)
+    added = Counter(found.findings) - Counter(expected.findings)
+    yield from (f"expected {one}, not found" for one in missing.elements())
+    yield from (f"not expected, found {one}" for one in added.elements())
+    if expected.findings != found.findings and not missing and not added:
         yield "the findings are in another order"
 
 
-def _value(name: str, expected: Any, found: Any) -> Iterator[str]:
-    if expected == found:
-        return
-    if isinstance(expected, str) and isinstance(found, str) and max(len(expected), len(found)) > _SHOWN:
-        at = _first_difference(expected, found)
-        yield f"{name}: differs at character {at}: expected {_from(expected, at)}, found {_from(found, at)}"
-    else:
-        yield f"{name}: expected {_shown(expected)}, found {_shown(found)}"
+def _count(expected: Sequence[object], found: Sequence[object], noun: str) -> Iterator[str]:
+    if len(expected) != len(found):
+        yield f"expected {len(expected)} {noun}{'' if len(expected) == 1 else 's'}, found {len(found)}"
 
 
-def _first_difference(one: str, other: str) -> int:
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
+def _fields(expected: Noun, found: Noun, of: str, but: Iterable[str] = ()) -> Iterator[str]:
+    for name in [one.name for one in fields(expected) if one.name not in but]:
+        one, other = getattr(expected, name), getattr(found, name)
+        if one == other:
+            continue
+        if isinstance(one, str) and isinstance(other, str) and max(len(one), len(other)) > _SHOWN:
+            pairs = enumerate(zip(one, other, strict=False))
+            at = next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
+            yield f"{of}{name}: differs at character {at}: expected {_from(one, at)}, found {_from(other, at)}"
+        else:
+            yield f"{of}{name}: expected {_shown(one)}, found {_shown(other)}"
 
 
 def _from(text: str, at: int) -> str:
     start = max(0, at - _BEFORE)
-    cut = text[start : at + _SHOWN]
-    return f"{'…' if start else ''}{_shown(cut)}{'…' if at + _SHOWN < len(text) else ''}"
+    return f"{'…' if start else ''}{_shown(text[start : at + _SHOWN])}{'…' if at + _SHOWN < len(text) else ''}"
 
 
 def _shown(value: Any) -> str:
     """As JSON, with nothing in it that steers a terminal."""
     plain = json.dumps(value, ensure_ascii=False)
     return plain if plain.isprintable() else json.dumps(value)
-
-
-def _call_differences(call: ExpectedCall) -> str:
-    return f"{_shown(call.name)} {_from(call.arguments, 0)}"
-
-
-def _finding_text(finding: ExpectedFinding) -> str:
-    call = "" if finding.call is None else f" call {finding.call}"
-    return f"{finding.code} {finding.name} at event {finding.event}{call}"
-
-
-def _count(things: Sequence[object], name: str) -> str:
-    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
