@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from toolstream_core.engine.session import read_body
 from toolstream_core.saved import har
-from toolstream_core.saved.exchange import Saved, UnreadableError
+from toolstream_core.saved.exchange import Saved, UnreadableError, saved_of
 
 BODY = (
     'data: {"object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"content":"Tromsø"},'
@@ -45,7 +45,7 @@ def archive(*entries: Any) -> bytes:
 
 def read(data: bytes) -> list[Saved]:
     """All answers in it."""
-    return list(har.answers(data, "a.har"))
+    return list(map(saved_of, har.interactions(data, "a.har")))
 
 
 def test_an_entry_says_host_path_type_status_and_request() -> None:

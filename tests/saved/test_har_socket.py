@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.sockets import conversation
 from toolstream_core.saved import har
+from toolstream_core.saved.exchange import saved_of
 from toolstream_core.saved.flow import flow_of, read_flow
 from toolstream_core.saved.rewrite import NewBody, rewritten
 from toolstream_core.sockets.lines import line_of
@@ -42,7 +43,7 @@ def test_each_answer_of_a_socket_is_one() -> None:
     """With its request, messages and times, whatever they were sent as."""
     for binary in (False, True):
         data = document({"request": {}, "response": {}}, entry(conversation.two_answers(), binary=binary))
-        _, one, other = har.answers(data, "a.har")
+        _, one, other = map(saved_of, har.interactions(data, "a.har"))
         assert [one.exchange.source, other.exchange.source] == ["a.har#1.1", "a.har#1.2"]
         assert (one.exchange.host, one.exchange.path) == ("api.openai.com", "/v1/responses")
         assert one.secrets == ("Bearer hidden-value", "hidden-value")
@@ -65,12 +66,12 @@ def test_a_socket_of_no_llm_is_an_entry_like_any() -> None:
     """Also one whose messages are of no known form."""
     other = entry([]) | {"_webSocketMessages": [{"type": "send", "data": 1}, None]}
     other["request"]["url"] = "wss://example.com/chat"
-    [one] = har.answers(document(other), "a.har")
+    [one] = map(saved_of, har.interactions(document(other), "a.har"))
     assert one.exchange.source == "a.har#0"
-    [one] = har.answers(document(other | {"_webSocketMessages": 1}), "a.har")
+    [one] = map(saved_of, har.interactions(document(other | {"_webSocketMessages": 1}), "a.har"))
     assert one.exchange.source == "a.har#0"
     broken = entry([]) | {"_webSocketMessages": [{"type": "receive", "opcode": 2, "data": "=", "time": None}]}
-    assert list(har.answers(document(broken), "a.har")) == []
+    assert list(map(saved_of, har.interactions(document(broken), "a.har"))) == []
 
 
 def test_a_rewritten_socket_has_its_new_messages_in_the_place_of_the_old(tmp_path: Path) -> None:

@@ -9,17 +9,19 @@ from __future__ import annotations
 import base64
 import binascii
 import gzip
-import json
+import io
 import re
+import sys
 import warnings
 import zlib
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import SafeConstructor
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
 
 from toolstream_core.model import ABSENT
 from toolstream_core.saved.exchange import Interaction, UnreadableError
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from toolstream_core.saved.exchange import Headers
 
 
+# The first line of a block says how far it is indented, and a tool may strip spaces at the ends of lines.
+_BLOCK = re.compile(r"(?!\s)(?:[\x20-\x7e]*(?<! )\n)+(?:[\x20-\x7e]*(?<! ))?\Z")
 _NO_BODY = "its body is not in the cassette"
 _RIGHT = 'is not a VCR cassette: expected YAML or JSON with "interactions"'
 
@@ -175,64 +179,44 @@ def _time(said: Json) -> float | None:
         return None
 
 
-_PLAIN = re.compile(r"[\x20-\x7e\n]*\Z")
-# The first line of a block says how far it is indented, and a tool may strip spaces at the ends of lines.
-_NO_BLOCK = re.compile(r"\A[\s]|[ \t]$", re.MULTILINE)
-_PAIR = re.compile(r"\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}")
-_CODING = ("content-encoding",)
-
-
 def cassette(interactions: Iterable[Interaction]) -> bytes:
-    """The bytes of a `.yaml` file."""
-    entries = [line for one in interactions for line in _entry_lines(one)]
-    return "\n".join(["interactions:" if entries else "interactions: []", *entries, "version: 1", ""]).encode()
+    """The bytes of a `.yaml` file, as vcrpy reads it. Texts are quoted, so that YAML 1.1 and 1.2 read them alike."""
+    yaml = YAML()
+    yaml.width = sys.maxsize
+    out = io.BytesIO()
+    yaml.dump({"interactions": [_entry(one) for one in interactions], "version": 1}, out)
+    return out.getvalue()
 
 
-def _entry_lines(one: Interaction) -> Iterator[str]:
-    yield "- request:"
-    yield f"    body: {_body_text(one.request_body, 6)}"
-    yield from _header_lines(one.request_headers, "    ")
-    yield f"    method: {_quoted(one.method)}"
-    yield f"    uri: {_quoted(one.url)}"
-    yield "  response:"
-    yield "    body:"
-    yield f"      string: {_body_text(one.body, 8)}"
-    yield from _header_lines(one.response_headers, "    ")
-    yield "    status:"
-    yield f"      code: {one.status}"
-    yield f"      message: {_quoted(one.reason)}"
+def _entry(one: Interaction) -> dict[str, Any]:
+    return {
+        "request": {
+            "body": _written(one.request_body),
+            "headers": _listed(one.request_headers),
+            "method": DoubleQuotedScalarString(one.method),
+            "uri": DoubleQuotedScalarString(one.url),
+        },
+        "response": {
+            "body": {"string": _written(one.body)},
+            "headers": _listed(one.response_headers),
+            "status": {"code": one.status, "message": DoubleQuotedScalarString(one.reason)},
+        },
+    }
 
 
-def _header_lines(headers: Headers, indent: str) -> Iterator[str]:
+def _listed(headers: Headers) -> dict[str, list[str]]:
     values: dict[str, list[str]] = {}
     for name, value in headers:
-        if name.lower() not in _CODING:
-            values.setdefault(name, []).append(value)
-    if not values:
-        yield f"{indent}headers: {{}}"
-        return
-    yield f"{indent}headers:"
-    for name, listed in values.items():
-        yield f"{indent}  {_quoted(name)}:"
-        yield from (f"{indent}  - {_quoted(value)}" for value in listed)
+        if name.lower() != "content-encoding":
+            values.setdefault(DoubleQuotedScalarString(name), []).append(DoubleQuotedScalarString(value))
+    return values
 
 
-def _body_text(body: bytes, indent: int) -> str:
-    """A block of lines where that is exact, else one quoted string; what is not UTF-8 as `!!binary`."""
+def _written(body: bytes) -> str | bytes:
+    """Lines of plain text as a block, other text quoted; bytes that are not UTF-8 as `!!binary`."""
     try:
         text = body.decode()
     except UnicodeDecodeError:
-        import base64  # noqa: PLC0415 - most bodies are text
-
-        return f'!!binary "{base64.b64encode(body).decode()}"'
-    if "\n" not in text or not _PLAIN.match(text) or _NO_BLOCK.search(text):
-        return _quoted(text)
-    margin = "\n" + " " * indent
-    lines = text.removesuffix("\n").split("\n")
-    chomp = "+" if text.endswith("\n") else "-"
-    return f"|{chomp}" + "".join(f"{margin}{line}" if line else "\n" for line in lines)
-
-
-def _quoted(text: str) -> str:
-    """As JSON, which is YAML but for characters that JSON writes as two surrogates."""
-    return _PAIR.sub(lambda pair: f"\\U{ord(json.loads(f'"{pair[0]}"')):08x}", json.dumps(text))
+        return body
+    scalar: str = LiteralScalarString(text) if _BLOCK.match(text) else DoubleQuotedScalarString(text)
+    return scalar

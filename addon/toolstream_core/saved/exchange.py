@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -103,6 +104,10 @@ class Interaction:
     """How the connection broke, if it did."""
     missing: str | None = None
     """Why there is no body, if that was not saved."""
+    ended: float = 0.0
+    """Seconds since the epoch at which the response ended; 0 if not known."""
+    socket: SocketLane | None = None
+    """Where on a WebSocket the response came, if it did: each chunk is a message, as a line."""
 
     @property
     def host(self) -> str:
@@ -120,7 +125,7 @@ class Interaction:
 
 
 def saved_of(one: Interaction) -> Saved:
-    """The answer as `toolstream inspect` reads it."""
+    """The response as `toolstream inspect` reads it."""
     request: Json = parse(one.request_body) if one.request_body else ABSENT
     exchange = Exchange(
         source=one.source,
@@ -130,13 +135,28 @@ def saved_of(one: Interaction) -> Saved:
         status=one.status,
         request=request,
     )
+    chunks, times = _cut(one)
     return Saved(
         exchange=exchange,
-        chunks=(one.body,),
+        chunks=chunks,
+        times=times,
         broken=one.broken,
         secrets=request_secrets(one.request_headers, one.path),
+        began=one.started or 0.0,
+        ended=one.ended,
+        socket=one.socket,
         missing=one.missing if not one.body and was_llm(exchange, one.method.upper()) else None,
     )
+
+
+def _cut(one: Interaction) -> tuple[list[bytes], list[int]]:
+    """The body in its chunks and their times; in one piece if its chunks are not known."""
+    if sum(size for _, size in one.chunks) != len(one.body) or not one.chunks:
+        return [one.body], []
+    ends = [*accumulate(size for _, size in one.chunks)]
+    return [one.body[end - size : end] for end, (_, size) in zip(ends, one.chunks, strict=True)], [
+        when for when, _ in one.chunks
+    ]
 
 
 def _split(url: str) -> tuple[str, str]:

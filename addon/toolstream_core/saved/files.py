@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from toolstream_core.model import Json
-    from toolstream_core.saved.exchange import Saved
+    from toolstream_core.saved.exchange import Interaction, Saved
 
 
 type ReadFlows = Callable[[BinaryIO, str], Iterator[Saved]]
@@ -77,14 +77,20 @@ def answers(path: str, read_flows: ReadFlows, request: Json = ABSENT) -> Iterato
     with begun(path) as file:
         if file.kind is Kind.FLOWS:
             yield from read_flows(file.whole(), path)
-        elif file.kind is Kind.HAR:
-            yield from har.answers(file.whole().read(), path)
-        elif file.kind is Kind.CASSETTE:
-            yield from map(saved_of, cassette.interactions(file.whole().read(), path))
-        elif request is ABSENT and layout.is_answer(Path(path)):
-            yield saved_of(layout.read(Path(path), path))
-        elif not layout.belongs(Path(path)):
-            yield from file.bodies(path, request)
+        else:
+            found = interactions(file, path, request)
+            yield from file.bodies(path, request) if found is None else map(saved_of, found)
+
+
+def interactions(file: Begun, path: str, request: Json = ABSENT) -> Iterator[Interaction] | None:
+    """The responses in a file that has their requests too; `None` if it is a flow file, or has no requests."""
+    if file.kind is Kind.HAR:
+        return har.interactions(file.whole().read(), path)
+    if file.kind is Kind.CASSETTE:
+        return cassette.interactions(file.whole().read(), path)
+    if request is ABSENT and layout.is_answer(Path(path)):
+        return iter([layout.read(Path(path), path)])
+    return iter(()) if layout.belongs(Path(path)) else None
 
 
 @contextmanager

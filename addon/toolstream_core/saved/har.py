@@ -8,14 +8,11 @@ from __future__ import annotations
 import base64
 import binascii
 import codecs
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
-from toolstream_core.model import ABSENT, Exchange
-from toolstream_core.redact import request_secrets
-from toolstream_core.saved.exchange import Interaction, Saved, UnreadableError, saved_of, was_llm
+from toolstream_core.saved.exchange import Interaction, Saved, UnreadableError, saved_of
 from toolstream_core.sockets.saved import STILL_OPEN, SavedMessage, is_of_upgrade, taken_apart, wire_of
 from toolstream_core.wire import json_access
 from toolstream_core.wire.coding import CodingError, Decoder
@@ -34,30 +31,23 @@ MESSAGES: Final = "_webSocketMessages"
 _BINARY: Final = 2
 
 
-def socket_answers(entry: Json, socket: Interaction) -> list[Saved] | None:
-    """The responses in an entry, named by their number on the socket; `None` if it is not the socket of an LLM."""
-    found = _taken_apart(entry, socket.path)
-    if found is None:
-        return None
-    return [_socket_saved(one, _socket_interaction(socket, number, one)) for number, one in enumerate(found, 1)]
+def socket_interactions(entry: Json, socket: Interaction) -> list[Interaction] | None:
+    """The responses in an entry, each as the request over HTTP that it would be; `None` if no LLM's socket.
 
-
-def socket_interactions(entry: Json, socket: Interaction) -> Iterator[Interaction] | None:
-    """The same as `socket_answers`, each as the request over HTTP that it would be."""
+    They are named by their number on the socket.
+    """
     found = _taken_apart(entry, socket.path)
-    if found is None:
-        return None
-    return (_socket_interaction(socket, number, one) for number, one in enumerate(found, 1))
+    return None if found is None else [_socket_interaction(socket, number, one) for number, one in enumerate(found, 1)]
 
 
 def put_messages(entry: dict[str, Any], socket: Interaction, change: Callable[[Saved], Sequence[bytes]]) -> bool:
-    """Give a socket the messages that its socket_answers became; whether it is an LLM's socket."""
+    """Give a socket the messages that its responses became; whether it is the socket of an LLM."""
     found = _taken_apart(entry, socket.path)
     if found is None:
         return False
     became: dict[int, list[bytes]] = {}
     for number, one in enumerate(found, 1):
-        pieces = change(_socket_saved(one, _socket_interaction(socket, number, one)))
+        pieces = change(saved_of(_socket_interaction(socket, number, one)))
         became.update(zip((message.place for message in one.messages), one.become(pieces), strict=True))
     entry[MESSAGES] = [
         changed for place, message in enumerate(entry[MESSAGES]) for changed in _put_message(message, became.get(place))
@@ -118,19 +108,8 @@ def _socket_interaction(socket: Interaction, number: int, answer: SavedAnswer) -
         line_ends=answer.line_ends.places,
         broken=answer.broken,
         missing=None,
-    )
-
-
-def _socket_saved(answer: SavedAnswer, one: Interaction) -> Saved:
-    lines = answer.lines
-    return replace(
-        saved_of(one),
-        chunks=[line for _, line in lines],
-        times=[when for when, _ in lines],
-        began=answer.asked.at,
         ended=answer.messages[-1].at if answer.messages else 0.0,
         socket=answer.lane,
-        missing=None,
     )
 
 
@@ -140,27 +119,24 @@ _LEAD = 64
 _NO_BODY = "its body is not in the HAR file; browsers call it “Save all as HAR with content”"
 
 
-def answers(data: bytes, source: str) -> Iterator[Saved]:
-    """Each entry's answer, named by its place in the file; `#2.1` is the first that came over the socket `#2`."""
-    entries = json_access.get(parse(data.removeprefix(_BOM)), "log", "entries")
-    if not isinstance(entries, list):
-        raise UnreadableError('is not a HAR file: expected JSON with "log" and, in it, "entries"')
-    for number, entry in enumerate(entries):
-        if has_response(entry):
-            one = f"{source}#{number}"
-            over_socket = socket_answers(entry, interaction(entry, one)) if MESSAGES in entry else None
-            yield from [answer(entry, one)] if over_socket is None else over_socket
-
-
 def interactions(data: bytes, source: str) -> Iterator[Interaction]:
-    """Each entry with its request, named by its place in the file."""
-    for number, entry in enumerate(
-        json_access.items(json_access.get(parse(data.removeprefix(_BOM)), "log", "entries"))
-    ):
+    """Each entry, named by its place in the file; `#2.1` is the first that came over the socket `#2`.
+
+    Raises `UnreadableError`.
+    """
+    for number, entry in enumerate(entries(parse(data.removeprefix(_BOM)))):
         if has_response(entry):
             one = interaction(entry, f"{source}#{number}")
-            over_socket = socket_interactions(entry, one)
+            over_socket = socket_interactions(entry, one) if MESSAGES in entry else None
             yield from [one] if over_socket is None else over_socket
+
+
+def entries(document: Json) -> list[Json]:
+    """The entries of a HAR file. Raises `UnreadableError`."""
+    found = json_access.get(document, "log", "entries")
+    if not isinstance(found, list):
+        raise UnreadableError('is not a HAR file: expected JSON with "log" and, in it, "entries"')
+    return found
 
 
 def has_response(entry: Json) -> bool:
@@ -169,29 +145,30 @@ def has_response(entry: Json) -> bool:
 
 
 def interaction(entry: Json, source: str) -> Interaction:
-    """One entry, which has a response, with its request."""
-    saved = answer(entry, source)
-    [body] = saved.chunks
-    text = json_access.get(entry, "request", "postData", "text")
+    """One entry, which has a response. Its text has no coding: `content-encoding` is of the wire."""
+    request, response = entry.get("request"), entry["response"]
+    text, error = json_access.get(request, "postData", "text"), json_access.get(response, "_error")
+    headers = _headers(json_access.get(response, "headers"))
+    named = {name.lower(): value for name, value in reversed(headers)}
+    mime = json_access.get(response, "content", "mimeType")
+    if "content-type" not in named and isinstance(mime, str) and mime:
+        headers.append(("content-type", mime))
+    body = _body(json_access.get(response, "content"), named.get("content-encoding", ""))
+    status = json_access.integer(json_access.get(response, "status"))
     return Interaction(
         source=source,
-        method=str(json_access.get(entry, "request", "method") or "POST").upper(),
-        url=str(json_access.get(entry, "request", "url") or ""),
-        request_headers=tuple(_headers(json_access.get(entry, "request", "headers"))),
+        method=str(json_access.get(request, "method") or "POST").upper(),
+        url=str(json_access.get(request, "url") or ""),
+        request_headers=tuple(_headers(json_access.get(request, "headers"))),
         request_body=text.encode(errors="replace") if isinstance(text, str) else b"",
-        status=saved.exchange.status,
-        reason=str(json_access.get(entry, "response", "statusText") or ""),
-        response_headers=tuple(_headers(json_access.get(entry, "response", "headers")))
-        or _only(saved.exchange.content_type),
+        status=status if isinstance(status, int) else 0,
+        reason=str(json_access.get(response, "statusText") or ""),
+        response_headers=tuple(headers),
         body=body,
         started=_time(entry.get("startedDateTime")),
-        broken=saved.broken,
-        missing=saved.missing,
+        broken=error if error and isinstance(error, str) else None,
+        missing=None if body else _NO_BODY,
     )
-
-
-def _only(content_type: str) -> tuple[tuple[str, str], ...]:
-    return (("content-type", content_type),) if content_type else ()
 
 
 def _time(said: Json) -> float | None:
@@ -199,51 +176,6 @@ def _time(said: Json) -> float | None:
         return datetime.fromisoformat(said).timestamp() if isinstance(said, str) else None
     except ValueError:
         return None
-
-
-@dataclass(frozen=True, slots=True)
-class _Address:
-    host: str
-    path: str
-
-
-def answer(entry: Json, source: str) -> Saved:
-    """The answer of one entry, which has a response, as its body says it."""
-    response = entry["response"]
-    address = _address(json_access.get(entry, "request", "url"))
-    headers = _headers(json_access.get(entry, "request", "headers"))
-    status = json_access.integer(json_access.get(response, "status"))
-    exchange = Exchange(
-        source=source,
-        host=address.host,
-        path=address.path,
-        content_type=_content_type(response),
-        # The text of a HAR is what the coding was undone from: `content-encoding` tells of the wire only.
-        content_encoding="",
-        status=status if isinstance(status, int) else 0,
-        request=_request(entry),
-    )
-    coding = next(
-        (value for name, value in _headers(response.get("headers")) if name.lower() == "content-encoding"), ""
-    )
-    body = _body(json_access.get(response, "content"), coding)
-    error = json_access.get(response, "_error")
-    missing = not body and was_llm(exchange, str(json_access.get(entry, "request", "method")).upper())
-    return Saved(
-        exchange=exchange,
-        chunks=(body,),
-        broken=error if error and isinstance(error, str) else None,
-        secrets=request_secrets(headers, address.path),
-        missing=_NO_BODY if missing else None,
-    )
-
-
-def _address(url: Json) -> _Address:
-    try:
-        split = urlsplit(url if isinstance(url, str) else "")
-        return _Address(split.hostname or "", f"{split.path}?{split.query}" if split.query else split.path)
-    except ValueError:
-        return _Address("", "")
 
 
 def _headers(said: Json) -> list[tuple[str, str]]:
@@ -255,17 +187,6 @@ def _headers(said: Json) -> list[tuple[str, str]]:
         if isinstance(name, str) and isinstance(value, str):
             found.append((name, value))
     return found
-
-
-def _content_type(response: Json) -> str:
-    said = [value for name, value in _headers(response.get("headers")) if name.lower() == "content-type"]
-    mime = json_access.get(response, "content", "mimeType")
-    return said[0] if said else mime if isinstance(mime, str) else ""
-
-
-def _request(entry: Json) -> Json:
-    text = json_access.get(entry, "request", "postData", "text")
-    return parse(text.encode(errors="replace")) if isinstance(text, str) else ABSENT
 
 
 def _body(content: Json, coding: str) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from mitmproxy import http
@@ -15,9 +14,9 @@ from toolstream_core.engine.session import read_body
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import ABSENT, Exchange
 from toolstream_core.protocols.registry import named
-from toolstream_core.saved import cassette, demo, har, layout, raw
+from toolstream_core.saved import demo, raw
 from toolstream_core.saved.exchange import Interaction, UnreadableError, saved_of
-from toolstream_core.saved.files import READABLE, STDIN, Kind, begun, files
+from toolstream_core.saved.files import READABLE, STDIN, Kind, begun, files, interactions
 from toolstream_core.saved.flow import Chunk, Fixture, as_sent, flow_of, not_whole, read_flow, sent_in, table_of
 from toolstream_core.saved.redact import redact
 from toolstream_core.saved.sockets import unfolded
@@ -26,10 +25,10 @@ from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
     from typing import BinaryIO
 
     from toolstream_core.model import Json, Record
-    from toolstream_core.saved.files import Begun
     from toolstream_core.shrinking.candidate import Turn
 
 
@@ -111,33 +110,23 @@ def _file(path: str, request: Json) -> Iterator[Found | LeftOut]:
         if file.kind is Kind.FLOWS:
             for source, flow in _flows(file.whole(), path):
                 yield _found(flow, source) if flow is not None else LeftOut(source, "is not an HTTP flow")
-        elif not layout.belongs(Path(path)):
-            for one in _interactions(file, path, request):
-                if one is None:
+        elif (found := interactions(file, path, request)) is not None:
+            yield from (_found_in(_addressed(one)) for one in found)
+        else:
+            for saved in file.bodies(path, request):
+                body = raw.body_of(saved)
+                exchange = replace(saved.exchange, content_encoding="")
+                record = read_body([body], exchange)
+                if record is None:
                     yield LeftOut(path, "contains no LLM stream")
                 else:
-                    yield _found_in(one)
+                    yield _found_in(interaction_with(body, record, exchange.source, exchange.request))
 
 
 def _found_in(one: Interaction) -> Found | LeftOut:
     found = _found(flow_of(one), one.source)
     missing = saved_of(one).missing
     return LeftOut(one.source, missing) if missing and isinstance(found, LeftOut) else found
-
-
-def _interactions(file: Begun, path: str, request: Json) -> Iterator[Interaction | None]:
-    if file.kind is Kind.HAR:
-        yield from har.interactions(file.whole().read(), path)
-    elif file.kind is Kind.CASSETTE:
-        yield from cassette.interactions(file.whole().read(), path)
-    elif request is ABSENT and layout.is_answer(Path(path)):
-        yield _addressed(layout.read(Path(path), path))
-    else:
-        for saved in file.bodies(path, request):
-            body = raw.body_of(saved)
-            exchange = replace(saved.exchange, content_encoding="")
-            record = read_body([body], exchange)
-            yield None if record is None else interaction_with(body, record, exchange.source, exchange.request)
 
 
 def _addressed(one: Interaction) -> Interaction:

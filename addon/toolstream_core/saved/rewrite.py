@@ -12,7 +12,6 @@ from toolstream_core.saved import cassette, har
 from toolstream_core.saved.demo import located
 from toolstream_core.saved.exchange import UnreadableError, saved_of
 from toolstream_core.saved.files import STDIN, Kind, begun, files
-from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 
@@ -75,18 +74,13 @@ def _body(found: Iterator[Saved], change: Change) -> bytes:
 
 def _har(data: bytes, path: str, change: Change) -> bytes:
     document = parse(data.removeprefix(b"\xef\xbb\xbf"))
-    entries = json_access.get(document, "log", "entries")
-    if not isinstance(entries, list):
-        raise UnreadableError('is not a HAR file: expected JSON with "log" and, in it, "entries"')
-    for number, entry in enumerate(entries):
+    for number, entry in enumerate(har.entries(document)):
         if not har.has_response(entry):
             continue
-        source = f"{path}#{number}"
-        if har.MESSAGES in entry and har.put_messages(
-            entry, har.interaction(entry, source), lambda saved: change(saved).pieces
-        ):
+        one = har.interaction(entry, f"{path}#{number}")
+        if har.MESSAGES in entry and har.put_messages(entry, one, lambda saved: change(saved).pieces):
             continue
-        saved = har.answer(entry, source)
+        saved = saved_of(one)
         if saved.missing:
             continue
         body = change(saved).body
