@@ -105,7 +105,7 @@ class Verdicts:
             place = f"{wanted.dialect} {flow.request.pretty_host} {wanted.model} {tools}"
             said = asked.reader_of(flow.request.path, request).conversation(request)
             self._secrets = secrets_of(flow.request)
-            self._conversations.asked(flow.id, place, said)
+            self._conversations.request(flow.id, place, said)
         except Exception as error:  # noqa: BLE001 - the request goes on, whatever it is
             self._failed(flow.id, error)
         self._secrets = ()
@@ -115,7 +115,7 @@ class Verdicts:
         try:
             record, sent, heading = watch.record, watch.sent, watch.heading
             if record is None or sent is None or heading is None:
-                self._conversations.unanswered(flow.id)
+                self._conversations.no_response(flow.id)
                 return
             broken = flow.error.msg if flow.error else None
             captured = None if flow.live else sent_in(flow)
@@ -130,18 +130,18 @@ class Verdicts:
             left = broken is not None and not record.ended and _is_gone(flow, broken)
             if answer.calls and not left:
                 self._begin_waiting(flow.id)
-            self._conversations.answered(flow.id, answer, left=left)
+            self._conversations.response(flow.id, answer, left=left)
         except Exception as error:  # noqa: BLE001 - the answer has gone
             self._failed(flow.id, error)
 
     def unanswered(self, flow: http.HTTPFlow) -> None:
         """A request got no answer of an LLM."""
-        self._conversations.unanswered(flow.id)
+        self._conversations.no_response(flow.id)
 
     def missing(self) -> Iterator[ToldVerdict]:
         """The verdicts on answers that no request has followed so far."""
         for judged in self._conversations.missing():
-            yield _told(judged, partial(redacted, secrets=judged.answer.secrets))
+            yield _told(judged, partial(redacted, secrets=judged.response.secrets))
 
     def close(self) -> None:
         """No more requests will come."""
@@ -166,7 +166,7 @@ class Verdicts:
         timer = self._timers.pop(judged.token, None)
         if timer is not None:
             timer.cancel()
-        hide = partial(redacted, secrets=(*judged.answer.secrets, *self._secrets))
+        hide = partial(redacted, secrets=(*judged.response.secrets, *self._secrets))
         told = _told(judged, hide)
         loop = _running_loop() if self._in_background else None
         if loop is None:
@@ -211,7 +211,7 @@ class Verdicts:
 
 
 def _told(judged: Judged[LiveAnswer], hide: Callable[[str], str]) -> ToldVerdict:
-    answer = judged.answer
+    answer = judged.response
     return ToldVerdict(judged.token, answer.heading, answer, judged.verdict, UNEXPLAINED, judged.request, hide)
 
 

@@ -13,7 +13,7 @@ from toolstream_core.model import Severity
 from toolstream_core.protocols.requests import asked
 from toolstream_core.verdict import Outcome
 from toolstream_core.verdict.compare import same, value_of
-from toolstream_core.verdict.conversations import Conversations, Judged, SentAnswer, dropped
+from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse, dropped
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -176,11 +176,11 @@ def verdicts(candidate: Candidate, records: RecordCache) -> frozenset[Outcome]:
     """The verdicts on responses that the client misread, and that a request of the candidate follows."""
     found: set[Outcome] = set()
 
-    def tell(judged: Judged[SentAnswer]) -> None:
+    def tell(judged: Judged[SentResponse]) -> None:
         if not judged.verdict.understood:
             found.add(judged.verdict.outcome)
 
-    conversations = Conversations[SentAnswer](tell)
+    conversations = Conversations[SentResponse](tell)
     for turn in candidate:
         _take(turn, records, conversations)
     return frozenset(found)
@@ -196,17 +196,19 @@ def worst(found: frozenset[Outcome]) -> Outcome | None:
     return min(found, key=list(Outcome).index, default=None)
 
 
-def _take(turn: Turn, records: RecordCache, conversations: Conversations[SentAnswer]) -> None:
+def _take(turn: Turn, records: RecordCache, conversations: Conversations[SentResponse]) -> None:
     exchange, token = turn.exchange, str(turn.number)
     wanted = asked.read(exchange.path, exchange.request)
     if wanted is None:
         return
     said = asked.reader_of(exchange.path, exchange.request).conversation(exchange.request)
-    conversations.asked(token, f"{wanted.dialect} {exchange.host} {wanted.model}", said)
+    conversations.request(token, f"{wanted.dialect} {exchange.host} {wanted.model}", said)
     record = records.record(turn)
     if record is None:
-        conversations.unanswered(token)
+        conversations.no_response(token)
         return
     chunks = [chunk.data for chunk in turn.chunks]
     response = response_id(chunks, exchange) if record.calls else ""
-    conversations.answered(token, SentAnswer(calls=tuple(record.calls), dropped=dropped(record), response=response))
+    conversations.response(
+        token, SentResponse(calls=tuple(record.calls), dropped=dropped(record), response_id=response)
+    )
