@@ -254,7 +254,7 @@ def _tail(output: IO[bytes], environment: Mapping[str, str], kept: int) -> str:
 
 
 def secrets_in(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The values of variables whose names say that they are secret."""
+    """The values of variables with the names of secrets."""
     found = (value for name, value in environment.items() if _SECRET_NAME.search(name))
     return tuple(value for value in found if len(value) >= _LEAST_SECRET)
 

@@ -1,4 +1,4 @@
-"""Whether the calls that a client returned ran, by the results of the whole run."""
+"""Whether the calls that a client returned ran, by the results of the complete run."""
 
 from __future__ import annotations
 

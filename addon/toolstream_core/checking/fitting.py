@@ -59,7 +59,7 @@ class Fitting:
     def __init__(
         self, request: AskedRequest, *, calls: Sequence[str] = (), tools: Sequence[str] = (), seed: int = 0
     ) -> None:
-        """`calls` are those that the user wants; without any they are made of `tools`, or of the harmless ones."""
+        """`calls` are those that the user wants; without any, they are generated for `tools`, or for harmless ones."""
         self._request = request
         self._given = tuple(calls)
         self._tools = tuple(tools)

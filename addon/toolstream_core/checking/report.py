@@ -41,7 +41,7 @@ _RENAMED_IN_2: Final = {
 
 
 def document(clients: Iterable[dict[str, Any]], *, started: str, seconds: float, seed: int) -> dict[str, Any]:
-    """The whole report; `started` is a time in ISO 8601."""
+    """The complete report; `started` is a time in ISO 8601."""
     return {
         "version": VERSION,
         "toolstream": __version__,

@@ -133,9 +133,9 @@ class ClientCheck:
         tell: Callable[[dict[str, Any], int, int], None],
         announce: Callable[[str], None],
     ) -> None:
-        """`rerun` gives the command line that runs the case of an id; `tell` is told of each case that is over.
+        """`rerun` gives the command line that runs the case of an id; `tell` is called for each finished case.
 
-        It is given the case, how many cases are over, and how many there are. `announce` gets one line with the calls.
+        It gets the case, the number of finished cases, and the number of all. `announce` gets one line with the calls.
         """
         self._client = client
         self._plan = plan

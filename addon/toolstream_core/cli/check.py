@@ -42,7 +42,7 @@ _INTERPRETERS: Final = ("python", "node", "npx", "deno", "bun", "uv", "ruby", "j
 
 
 def plan_asked(args: argparse.Namespace) -> Plan:
-    """What is to be done. Raises `ValueError`s whose messages say what was expected."""
+    """The plan in the arguments. Raises `ToolstreamError`."""
     selection = Selection(tuple(word for text in args.case for part in text.split(",") if (word := part.strip())))
     known = all_cases()
     selection.check(known)
@@ -73,7 +73,7 @@ def plan_asked(args: argparse.Namespace) -> Plan:
 
 
 def _check_flows(flows: Sequence[Path]) -> None:
-    """Raise `ToolstreamError` where one has no answer to give."""
+    """Raise `ToolstreamError` for one that has no response."""
     if not flows:
         return
     from toolstream_core.saved.read import load
@@ -83,7 +83,7 @@ def _check_flows(flows: Sequence[Path]) -> None:
 
 
 def clients_asked(args: argparse.Namespace) -> list[Client]:
-    """Who is to be checked. Raises `ToolstreamError`."""
+    """The clients to check. Raises `ToolstreamError`."""
     if (args.matrix is None) == (not args.command_line):
         raise ToolstreamError("no client. Expected --matrix FILE, or a command: toolstream check -- python agent.py")
     if args.matrix is None and args.client:
@@ -117,7 +117,7 @@ def _name(command: Sequence[str]) -> str:
 
 
 def about(args: argparse.Namespace, plan: Plan, clients: Sequence[Client]) -> dict[str, object]:
-    """What has to be the same for a check to go on."""
+    """What has to be equal for a check to continue."""
     return {
         "clients": {client.name: [client.shown, client.protocol] for client in clients},
         "calls": plan.calls,
@@ -175,7 +175,7 @@ _BEGINS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """The reports that were asked for."""
+    """The reports that were requested."""
 
     json: bool
     """Whether the report is JSON; else text."""
@@ -189,7 +189,7 @@ class Reports:
 
     @classmethod
     def of(cls, args: argparse.Namespace) -> Self:
-        """What the arguments ask for. Raises `ToolstreamError` for a report that cannot be read."""
+        """The reports that the arguments request. Raises `ToolstreamError` for a report that cannot be read."""
         output, html = args.output, args.html
         if args.format == "html":
             if output is None or html is not None:
@@ -248,7 +248,7 @@ def _is_report(path: Path, begins: re.Pattern[bytes]) -> bool:
 
 
 def _width(told: TextIO) -> int | None:
-    """Columns of the terminal; `None` where it is none, so that nothing has to fit."""
+    """Columns of the terminal; `None` if it is not a terminal."""
     if not told.isatty():
         return None
     return max(shutil.get_terminal_size().columns, _LEAST_WIDTH)
@@ -280,7 +280,7 @@ DONE, FAILED, CANNOT, INTERRUPTED = 0, 1, 2, 130
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check everything, whatever of it fails, write the reports, and give the exit code."""
+    """Check all clients, write the reports, and return the exit code."""
     plan, clients = plan_asked(args), clients_asked(args)
     return _check(args, plan, clients, Reports.of(args))
 
@@ -336,7 +336,7 @@ def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], repo
 
 
 def _state(args: argparse.Namespace, plan: Plan, clients: Sequence[Client]) -> CheckState:
-    """What was run before. Raises `ToolstreamError`."""
+    """The cases that were run before. Raises `ToolstreamError`."""
     if args.resume is None:
         return CheckState()
     try:
@@ -346,7 +346,7 @@ def _state(args: argparse.Namespace, plan: Plan, clients: Sequence[Client]) -> C
 
 
 def _has_failed(report: dict[str, Any]) -> bool:
-    """Whether a required case failed, or could not be tried, or its client did not even get healthy answers right."""
+    """Whether a required case failed or could not be tried."""
     bad = ("failed", "harness-failure")
     return any(case["required"] and case["grade"] in bad for client in report["clients"] for case in client["cases"])
 

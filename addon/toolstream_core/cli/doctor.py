@@ -24,7 +24,7 @@ VERSION = 1
 
 
 def run(args: argparse.Namespace) -> int:
-    """Examine everything, print what is wrong, and give the exit code."""
+    """Examine all files, print the problems, and return the exit code."""
     from toolstream_core.redaction import redaction_of
     from toolstream_core.saved.examine import examine
 
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
-    """What is named, and below folders all but what is hidden."""
+    """The named files, and all files of named folders except hidden ones."""
     for path in paths:
         if not path.is_dir():
             yield path

@@ -46,7 +46,7 @@ class Wanted:
     """Whether these were named, so that notes among them count too."""
 
     def takes(self, fixture: Fixture) -> bool:
-        """Whether an answer is one of them."""
+        """Whether a response is one of them."""
         if self.when == "all" and not self.chosen:
             return True
         counted = [one for one in fixture.record.findings if one.code in self.codes and self._counts(one)]
@@ -74,7 +74,7 @@ class Extraction:
     _failed: bool = False
 
     def read(self, paths: Iterable[str], request: Json) -> None:
-        """Find all flows; tell what is left out."""
+        """Find all flows; report what is left out."""
         for path in paths:
             self._inputs.append(Path(path))
             for one in gathered(path, request):
@@ -144,7 +144,7 @@ def _about(group: Sequence[Found]) -> str:
 
 
 def _caused(group: Sequence[Found]) -> str:
-    """What stood in the way of the answers, which are kept as the provider sent them."""
+    """The faults in the responses, which are kept as the provider sent them."""
     broken = [one.fixture.caused for one in group if one.fixture.caused.specs]
     if not broken:
         return ""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def keep(probe: Probe, folder: Path, say: Callable[[str], None]) -> None:
-    """Write a flow file with its expectation for each case: the streamed answers, then the whole ones."""
+    """Write a flow file with its expectation for each case: the streaming responses, then the others."""
     from toolstream_core.saved.expectation import expect_path
     from toolstream_core.saved.extract import stem_of
     from toolstream_core.saved.flow import flow_of
@@ -71,7 +71,7 @@ _REDACTION = Redaction()
 
 
 def run(args: argparse.Namespace) -> int:
-    """Ask, print what came of it, and give the exit code."""
+    """Send the requests, print the result, and return the exit code."""
     asked = target(args.url, args.protocol, args.model)
     key = key_of(asked, os.environ)
     cases = _cases(args.prompt, args.tool)
@@ -122,7 +122,7 @@ def _no_tool(path: Path) -> NoReturn:
 
 
 def _check_folder(folder: Path | None) -> None:
-    """Before anything is paid for."""
+    """Raise `ToolstreamError` before any billable request is sent."""
     if folder is not None:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -25,7 +25,7 @@ _LISTED: Final = 10
 
 
 class Reading:
-    """Hands each saved response to whoever wants it."""
+    """Passes each saved response to a function."""
 
     def __init__(self, saved: Callable[[str], Iterator[Saved]], take: Callable[[Saved], bool]) -> None:
         """`saved` gives the responses in a file. `take` gets them, and returns whether it is an LLM response."""

@@ -51,7 +51,7 @@ def _not_found(args: argparse.Namespace) -> str:
 
 
 def reported(flows: Sequence[Path]) -> dict[Path, list[ReportedAnswer]]:
-    """The answers of flow files of one run as reports show them. Raises `UnreadableError` and `ToolstreamError`."""
+    """The responses of flow files of one run as reports show them. Raises `UnreadableError` and `ToolstreamError`."""
     from toolstream_core.proxy.reported import reported_answer
     from toolstream_core.saved.read import read_answers
 
@@ -63,7 +63,7 @@ def reported(flows: Sequence[Path]) -> dict[Path, list[ReportedAnswer]]:
 
 
 def _verdicts_in(flows: Iterable[Path]) -> dict[str, SavedVerdict]:
-    """The verdicts on the answers in flow files of one run, by their sources, the last one on each.
+    """The verdicts on the responses in flow files of one run, by their sources, the last one on each.
 
     Raises `UnreadableError`.
     """
@@ -79,7 +79,7 @@ def _verdicts_in(flows: Iterable[Path]) -> dict[str, SavedVerdict]:
 
 
 def _narrowed(answers: Sequence[ReportedAnswer], args: argparse.Namespace) -> list[ReportedAnswer]:
-    """The answers with the findings that are selected. Raises `ToolstreamError` where there is none."""
+    """The responses with the selected findings. Raises `ToolstreamError` if there are none."""
     codes = frozenset().union(*args.select)
     for answer in answers:
         record = answer.record

@@ -36,7 +36,7 @@ _OF_SETUP: Final = frozenset(one.name for one in fields(Setup))
 
 
 def setup_of(args: argparse.Namespace, *, network: str, log: str) -> Setup:
-    """What the arguments ask for. Raises `ToolstreamError`."""
+    """The setup in the arguments. Raises `ToolstreamError`."""
     flows, calls = flows_and_calls(args.flows)
     for flow in flows:
         if str(flow) == STDIN:
@@ -123,11 +123,11 @@ _TOLD = (
     "SSL_CERT_FILE",
 )
 _TURN = 0.2
-"""Seconds between two looks at whether the proxy still runs."""
+"""Seconds between two checks whether the proxy still runs."""
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until Ctrl-C. Raises `ToolstreamError` where that cannot begin."""
+    """Serve until Ctrl-C. Raises `ToolstreamError` if the proxy cannot start."""
     with contextlib.suppress(KeyboardInterrupt):
         setup = setup_of(args, network="none", log=args.level)
         check_files(args, *log_of(args))
@@ -145,7 +145,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _greeting(session: ProxySession) -> str:
-    """Where clients find it, and lines to copy into a shell."""
+    """Base URLs, and lines to copy into a shell."""
     environment = session.environment()
     urls = [f"  {protocol:<18}{session.base_url(protocol)}" for protocol in PATHS]
     lines = [f"  export {name}={shlex.quote(environment[name])}" for name in _TOLD]
