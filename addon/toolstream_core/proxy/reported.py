@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
-from toolstream_core.fixtures.answers import as_client_got, turn_of
 from toolstream_core.report.markdown import ReportedAnswer
+from toolstream_core.saved.read import as_client_got, turn_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.fixtures.answers import Answered
     from toolstream_core.model import Event, EventContent, Fragment
     from toolstream_core.report.judging import SavedVerdict
+    from toolstream_core.saved.read import Answered
 
 
 class Fragments(Sink):

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.defects.table import ROWS
 from toolstream_core.faults import parse_fault
 from toolstream_core.packaged import packaged
+from toolstream_core.printable import printable
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests import asked
-from toolstream_core.report.layout import code, counted, escaped, fenced, printable
+from toolstream_core.report.layout import code, counted, escaped, fenced
 from toolstream_core.report.readings import wrong_readings
 from toolstream_core.shrinking.candidate import nodes
 from toolstream_core.transit.rows import keys_of
