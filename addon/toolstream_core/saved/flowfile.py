@@ -11,9 +11,8 @@ from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.websocket import WebSocketMessage
 
 from toolstream_core.delivery.sent_bytes import response_id
-from toolstream_core.proxy.flow_facts import facts_of, request_json, secrets_of, unlabel
 from toolstream_core.saved.exchange import Saved, UnreadableError, was_llm
-from toolstream_core.saved.flow import caused_in, not_whole, sent_in
+from toolstream_core.saved.flow import caused_in, facts_of, not_whole, request_json, secrets_of, sent_in, unlabel
 from toolstream_core.saved.sockets import socket_flows
 from toolstream_core.wire import json_access
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Json
     from toolstream_core.protocols.socket_wire import SocketLane
-    from toolstream_core.saved.rewrite import NewBody
+    from toolstream_core.saved.exchange import NewBody
     from toolstream_core.saved.sockets import SocketFlow
 
 # mitmproxy keeps no body of a stream unless told to, and none at all of one that broke off.
