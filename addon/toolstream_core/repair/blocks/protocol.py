@@ -76,8 +76,8 @@ class BlockProtocol:
     """The types of events."""
     read: Callable[[Frame], BlockEvent | None]
     make: Make
-    wrapped: Callable[[Frame, Payload], Payload] = lambda frame, body: body  # noqa: ARG005
-    """The payload of a frame with another body."""
+    wrapped: Callable[[Frame, Payload], Payload] | None = None
+    """The payload of a frame with another body; `None` if the body is the payload."""
     keyed: Callable[[Frame], bool] = lambda frame: bool(frame.name)
     """Whether an event has an event line, or a key with its type."""
     paths: Mapping[What, Mapping[str, Path]]
@@ -136,7 +136,8 @@ class BlockProtocol:
 
     def rewrite(self, writer: Writer, frame: Frame, event: BlockEvent, body: Payload, *, line: bool = False) -> Frame:
         """The frame with another body; `line`: adds the event line."""
-        return writer.rewrite(frame, {**self.wrapped(frame, body)}, event.kind if line else None)
+        payload = {**body} if self.wrapped is None else self.wrapped(frame, body)
+        return writer.rewrite(frame, payload, event.kind if line else None)
 
     @property
     def delta_keys(self) -> frozenset[str]:

@@ -68,7 +68,8 @@ def with_arguments(protocol: BlockProtocol, frame: Frame, text: str) -> Payload:
     assert event is not None  # as its fragment was read from it
     if protocol.split is not None:
         event = protocol.split(event)[1][0]
-    return protocol.wrapped(frame, put(event.body, protocol.paths[What.DELTA][ARGUMENTS], text))
+    body = put(event.body, protocol.paths[What.DELTA][ARGUMENTS], text)
+    return body if protocol.wrapped is None else protocol.wrapped(frame, body)
 
 
 def shapes(protocol: BlockProtocol) -> dict[str, StageMaker]:

@@ -258,4 +258,5 @@ class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
         if parsed is None or place is None:
             self._stream.out.append(frame)
         else:
-            self._stream.out.append(self._stream.rewritten(frame, parsed, self.protocol.laid(parsed, {INDEX: place})))
+            body = self.protocol.laid(parsed, {INDEX: place})
+            self._stream.out.append(self.protocol.rewrite(self._context.writer, frame, parsed, body))

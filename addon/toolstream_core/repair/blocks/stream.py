@@ -8,6 +8,7 @@ from toolstream_core.defects.framing import (
     MISSING_EVENT_NAME,
 )
 from toolstream_core.repair.blocks.message import Message
+from toolstream_core.repair.fields import TOP, always, laid_over
 
 if TYPE_CHECKING:
     from toolstream_core.defects.causes.what import What
@@ -43,7 +44,7 @@ class BlockStream:
         """Send an event with these fields; the same frame if it has them."""
         protocol, body = self.protocol, parsed.body
         if wanted:
-            body = protocol.laid(parsed, wanted)
+            body = laid_over(body, wanted, always, protocol.paths.get(parsed.what, TOP))
         if not first:
             self.make(parsed.what, {"type": parsed.kind, **body})
             return
@@ -53,16 +54,13 @@ class BlockStream:
         self._send(
             frame
             if body is parsed.body and not (line or self._was_split(frame, parsed))
-            else self.rewritten(frame, parsed, body, line=line)
+            else protocol.rewrite(self.context.writer, frame, parsed, body, line=line)
         )
 
     def _was_split(self, frame: Frame, parsed: BlockEvent) -> bool:
         """Whether the event came in another container."""
         again = self.protocol.read(frame) if self.protocol.split is not None else parsed
         return again is None or (again.body is not parsed.body and again.body != parsed.body)
-
-    def rewritten(self, frame: Frame, parsed: BlockEvent, body: Payload, *, line: bool = False) -> Frame:
-        return self.protocol.rewrite(self.context.writer, frame, parsed, body, line=line)
 
     def make(self, what: What, body: Payload) -> None:
         """Send a new event."""
