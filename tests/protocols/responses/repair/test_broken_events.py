@@ -13,13 +13,13 @@ from tests.fuzz.drive import Log, drive
 from tests.laws.driven import changed, run, seen, sse
 from tests.protocols.responses.events import CREATED, added, call, closed, completed, delta, done, item, numbered
 from toolstream_core.defects.table import named
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.settings import NOTHING, SAFE, Settings
 
 if TYPE_CHECKING:
     from tests.protocols.responses.events import Payload
 
-EXCHANGE = Exchange(path="/v1/responses", content_type="text/event-stream")
+EXCHANGE = StreamFacts(path="/v1/responses", content_type="text/event-stream")
 WHOLE = '{"a":1}'
 
 
