@@ -41,7 +41,7 @@ Examples:
   scripts/outputs keep ../outputs        before a change that users must not notice
   scripts/outputs compare ../outputs     after it: each difference, with a short diff; exit code 1 where there is one
   scripts/outputs compare --quick ../outputs
-Inputs are flows/, tests/rows/, the samples of tests/streams/ and, where ../shared (or TOOLSTREAM_SHARED) is, the
+Inputs are flows/, the samples of tests/streams/ and, where ../shared (or TOOLSTREAM_SHARED) is, the
 recorded streams; they are kept beside their outputs, so that comparing takes the same ones. Commands are inspect,
 repair (each defect, shape and client's set) and fault (each defect, preset, and transit fault), and, without an
 input, list, explain and --help.

@@ -32,8 +32,7 @@ class Input(NamedTuple):
 
 def project(root: Path, shared: Path | None) -> Iterator[Input]:
     """All streams of the project, and, where they are at hand, the recorded ones."""
-    for folder in ("flows", "tests/rows"):
-        yield from flows(root / folder, root)
+    yield from flows(root / "flows", root)
     yield from samples()
     if shared is not None:
         yield from recorded(shared / "streams")

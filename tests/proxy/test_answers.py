@@ -9,7 +9,7 @@ from mitmproxy.test import taddons
 
 from tests.proxy.flows import CHUNK, llm_flow
 from toolstream_core.proxy.addon import ToolstreamAddon
-from toolstream_core.proxy.flow_facts import request_json
+from toolstream_core.saved.flow import request_json
 
 if TYPE_CHECKING:
     import pytest

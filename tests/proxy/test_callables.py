@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.proxy.flows import CHUNK, DONE, llm_flow
-from toolstream_core.proxy.flow_facts import request_json
 from toolstream_core.proxy.live_response import Watch, pieces, through
+from toolstream_core.saved.flow import request_json
 from toolstream_core.settings import NOTHING, Settings
 
 if TYPE_CHECKING:

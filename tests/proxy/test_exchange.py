@@ -9,8 +9,9 @@ from mitmproxy.test import tflow
 
 from tests.proxy.flows import llm_flow
 from toolstream_core.model import ABSENT
-from toolstream_core.proxy import flow_facts
-from toolstream_core.proxy.flow_facts import place_of, request_json
+from toolstream_core.proxy.flow_facts import place_of
+from toolstream_core.saved import flow as flows
+from toolstream_core.saved.flow import request_json
 
 LONG = 2 * 1024 * 1024
 """Bytes; far more than are looked at."""
@@ -27,7 +28,7 @@ MESSAGES = [{"role": "user", "content": "x" * LONG}]
 )
 def test_a_long_upload_to_another_api_is_not_parsed(body: object, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would hold up all streams."""
-    monkeypatch.setattr(flow_facts, "parse", None)
+    monkeypatch.setattr(flows, "parse", None)
     flow = llm_flow()
     flow.request.path = "/ingest"
     flow.request.content = json.dumps(body).encode()

@@ -11,8 +11,8 @@ from tests.laws.healthy import Healthy, streams
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Record, StreamFacts
-from toolstream_core.proxy.flow_facts import facts_of, request_json
 from toolstream_core.proxy.live_response import Watch
+from toolstream_core.saved.flow import facts_of, request_json
 from toolstream_core.settings import NOTHING, SAFE, Settings
 
 

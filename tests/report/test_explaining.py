@@ -11,7 +11,6 @@ from tests.cli.inspected import save
 from toolstream_core.clients.advice import advise
 from toolstream_core.clients.received import Answer
 from toolstream_core.protocols.requests.conversation import conversation
-from toolstream_core.proxy import flowfile
 from toolstream_core.report import judging
 from toolstream_core.report.judging import Explaining
 from toolstream_core.saved.files import answers
@@ -35,7 +34,7 @@ def turns(folder: Path, *requests: object) -> list[Turn]:
         flows.append(exchange(messages, two_calls(id=""), at, **more))
         messages = [*messages, *returned(*without_arguments())]
     echoed = conversation({"messages": returned(*without_arguments())}).calls
-    saved = answers(str(save(folder / "loop.flow", *flows)), flowfile.answers)
+    saved = answers(str(save(folder / "loop.flow", *flows)))
     return [(Answer(one.exchange, b"".join(one.chunks)), echoed) for one in saved]
 
 

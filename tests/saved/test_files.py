@@ -5,30 +5,24 @@ import io
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.saved.exchange import Saved, UnreadableError
+from toolstream_core.saved import demo
+from toolstream_core.saved.exchange import UnreadableError
 from toolstream_core.saved.files import answers, files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 HAR = b'{\r\n "log": {"entries": [{"request": {"url": "https://a.example/x"}, "response": {"status": 200}}]}}'
-FLOW = b"1234:9:websocket;0:~8:response;"
 SSE = b"data: {}\n\n" * 30
-
-
-def no_flows(stream: BinaryIO, source: str) -> Iterator[Saved]:
-    """Where no flow file is expected."""
-    raise AssertionError(source)
 
 
 def body(path: Path | str) -> bytes:
     """The bare body that a file is."""
-    [data] = [b"".join(saved.chunks) for saved in answers(str(path), no_flows)]
+    [data] = [b"".join(saved.chunks) for saved in answers(str(path))]
     return data
 
 
@@ -90,8 +84,8 @@ def test_closed_standard_input_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_request_goes_with_a_bare_body(tmp_path: Path) -> None:
     """A HAR or flow file has its own."""
-    [bare] = answers(str(put(tmp_path / "a.sse", SSE)), no_flows, {"model": "m"})
-    [entry] = answers(str(put(tmp_path / "a.har", HAR)), no_flows, {"model": "m"})
+    [bare] = answers(str(put(tmp_path / "a.sse", SSE)), {"model": "m"})
+    [entry] = answers(str(put(tmp_path / "a.har", HAR)), {"model": "m"})
     assert bare.exchange.request == {"model": "m"}
     assert not entry.exchange.request
 
@@ -100,29 +94,23 @@ def test_the_request_goes_with_a_bare_body(tmp_path: Path) -> None:
 def test_a_har_file_is_known_by_its_content(tmp_path: Path, name: str) -> None:
     """Whatever its name."""
     data = gzip.compress(HAR) if name.endswith(".gz") else HAR
-    [saved] = answers(str(put(tmp_path / name, data)), no_flows)
+    [saved] = answers(str(put(tmp_path / name, data)))
     assert saved.exchange.source == f"{tmp_path / name}#0"
     assert saved.exchange.host == "a.example"
 
 
 @pytest.mark.parametrize("name", ["a.flow", "a.mitm", "dump", "a.flow.gz"])
-def test_a_flow_file_is_handed_on_from_its_beginning(tmp_path: Path, name: str) -> None:
+def test_a_flow_file_is_read_from_its_beginning(tmp_path: Path, name: str) -> None:
     """Whatever its name, compressed or not."""
-    seen = []
-
-    def read_flows(stream: BinaryIO, source: str) -> Iterator[Saved]:
-        seen.append((stream.read(), source))
-        return iter(())
-
-    path = put(tmp_path / name, gzip.compress(FLOW) if name.endswith(".gz") else FLOW)
-    assert list(answers(str(path), read_flows)) == []
-    assert seen == [(FLOW, str(path))]
+    flow = demo.located(f"{demo.PREFIX}{demo.names()[0]}").read_bytes()
+    path = put(tmp_path / name, gzip.compress(flow) if name.endswith(".gz") else flow)
+    assert next(answers(str(path))).exchange.source == f"{path}#0"
 
 
 def test_compressed_bodies_are_decoded_on_the_way(tmp_path: Path) -> None:
     """They are handed on as they are, with what to undo."""
     path = put(tmp_path / "a.sse.gz", gzip.compress(SSE))
-    assert [saved.exchange.content_encoding for saved in answers(str(path), no_flows)] == ["gzip"]
+    assert [saved.exchange.content_encoding for saved in answers(str(path))] == ["gzip"]
     assert body(path) == path.read_bytes()
 
 
@@ -140,7 +128,7 @@ def test_compressed_bodies_are_decoded_on_the_way(tmp_path: Path) -> None:
 def test_a_file_that_is_not_what_it_is_called_is_told(tmp_path: Path, name: str, data: bytes, right: str) -> None:
     """With what would be right."""
     with pytest.raises(UnreadableError, match=right):
-        list(answers(str(put(tmp_path / name, data)), no_flows))
+        list(answers(str(put(tmp_path / name, data))))
 
 
 @pytest.mark.parametrize(("path", "why"), [("missing", "No such file"), (".", "directory"), ("a\0b", "null")])

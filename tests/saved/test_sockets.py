@@ -10,14 +10,14 @@ from mitmproxy.websocket import WebSocketMessage
 from wsproto.frame_protocol import Opcode
 
 from tests.sockets import conversation
-from toolstream_core.proxy import flowfile
 from toolstream_core.redaction import Redaction
 from toolstream_core.report.jsonform import record_object
+from toolstream_core.saved import flowfile
 from toolstream_core.saved.examine import examine
+from toolstream_core.saved.exchange import NewBody
 from toolstream_core.saved.flow import read_flow
 from toolstream_core.saved.read import load
 from toolstream_core.saved.redact import redact
-from toolstream_core.saved.rewrite import NewBody
 from toolstream_core.saved.sockets import socket_flows, unfolded
 
 if TYPE_CHECKING:

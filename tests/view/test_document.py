@@ -22,11 +22,9 @@ FLOWS: Final = sorted((ROOT / "flows").glob("*.flow"))
 
 def document(*paths: Path, raw: bool = False) -> dict[str, Any]:
     """Of all responses in files."""
-    from toolstream_core.proxy import flowfile
-
     builder = ViewBuilder(raw=raw)
     for path in paths:
-        for saved in answers(str(path), flowfile.answers):
+        for saved in answers(str(path)):
             builder.take(saved)
     made: dict[str, Any] = json.loads(json.dumps(builder.document([str(path) for path in paths])))
     return made

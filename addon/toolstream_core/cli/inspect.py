@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from toolstream_core.cli.output import printed_to
-from toolstream_core.cli.reading import Reading, saved_responses
+from toolstream_core.cli.reading import Reading
 from toolstream_core.clients.advice import MAX_BODY, tried_repairs
 from toolstream_core.clients.received import Answer
 from toolstream_core.defects.table import named
@@ -28,7 +28,7 @@ from toolstream_core.report.judging import Judging, SavedVerdict, as_sent
 from toolstream_core.report.layout import Blocks, Label, colour, counted, plain, wants_colour
 from toolstream_core.report.text import EndLines, Lines
 from toolstream_core.report.verdict import advice_text, as_command
-from toolstream_core.saved.files import STDIN
+from toolstream_core.saved.files import STDIN, answers
 
 if TYPE_CHECKING:
     import argparse
@@ -372,7 +372,7 @@ def run(args: argparse.Namespace) -> int:
     with printed_to(args.output, inputs, force=args.force):
         inspection = Inspection(
             _printer(args),
-            partial(saved_responses, request=args.request),
+            partial(answers, request=args.request),
             _keeps(args.select, args.ignore),
             _dialects(args.protocol),
         )

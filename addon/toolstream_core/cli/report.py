@@ -67,13 +67,13 @@ def _verdicts_in(flows: Iterable[Path]) -> dict[str, SavedVerdict]:
 
     Raises `UnreadableError`.
     """
-    from toolstream_core.cli.reading import saved_responses
     from toolstream_core.report.judging import Judging
+    from toolstream_core.saved.files import answers
 
     verdicts: list[SavedVerdict] = []
     judging = Judging(verdicts.append)
     for flow in flows:
-        for saved in saved_responses(str(flow)):
+        for saved in answers(str(flow)):
             judging.take(saved, read_body(saved.chunks, saved.exchange, broken=saved.broken))
     return {one.source: one for one in verdicts}
 

@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
@@ -21,9 +21,9 @@ from toolstream_core.redact import redacted
 from toolstream_core.report.layout import counted
 from toolstream_core.report.text import fault_line
 from toolstream_core.saved.demo import located
-from toolstream_core.saved.exchange import UnreadableError
+from toolstream_core.saved.exchange import NewBody, UnreadableError
 from toolstream_core.saved.files import STDIN
-from toolstream_core.saved.rewrite import NewBody, pairs, rewritten
+from toolstream_core.saved.rewrite import pairs, rewritten
 from toolstream_core.settings import Words, settings
 from toolstream_core.stages.answer_ids import AnswerIds
 from toolstream_core.transit import repair_cut
@@ -53,7 +53,7 @@ def rewrite(args: argparse.Namespace, settings: Settings) -> int:
     for source, target in targets:
         before = work.met
         try:
-            data = rewritten(source, work.body, _flows, args.request)
+            data = rewritten(source, work.body, args.request)
         except UnreadableError as error:
             raise ToolstreamError(f"{word(source)} {error}") from error
         if work.met == before:
@@ -218,12 +218,6 @@ def _seed(source: str, chunks: Iterable[bytes]) -> str:
         said.update(chunk)
     place = source.rpartition("#")[2]
     return f"{place if place.replace('.', '').isdecimal() else 0}|{said.hexdigest()}"
-
-
-def _flows(stream: BinaryIO, source: str, change: Callable[[Saved], NewBody]) -> bytes:
-    from toolstream_core.proxy import flowfile
-
-    return flowfile.rewritten(stream, source, change)
 
 
 def words(given: Sequence[str] | None) -> tuple[str, ...]:

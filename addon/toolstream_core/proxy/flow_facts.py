@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple, override
 
 from toolstream_core.faults.spec import Budget, Picker, parse_fault
 from toolstream_core.model import ABSENT, StreamFacts
-from toolstream_core.protocols.requests.asked import may_be_llm
-from toolstream_core.redact import request_secrets
-from toolstream_core.saved.flow import LINE_ENDS, Chunk, line_ends_of, table_of
+from toolstream_core.saved.flow import LINE_ENDS, Chunk, line_ends_of, secrets_of, table_of, unlabel
 from toolstream_core.transit.rows import keys_of
 from toolstream_core.verdict.conversations import SentResponse, dropped
 from toolstream_core.wire import json_access
 from toolstream_core.wire.aws_event_stream import MESSAGES
-from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,26 +19,11 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
     from toolstream_core.delivery.sent_bytes import SentBytes
-    from toolstream_core.model import Json, Record
+    from toolstream_core.model import Record
     from toolstream_core.sockets.lines import LineEnds
 
 
 _STREAMED: Final = ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl", MESSAGES)
-
-
-def facts_of(flow: http.HTTPFlow, request: Json) -> StreamFacts:
-    """What a flow says of its answer beside the body."""
-    assert flow.response is not None
-    headers = flow.response.headers
-    return StreamFacts(
-        source=flow.id,
-        host=flow.request.pretty_host,
-        path=flow.request.path,
-        content_type=headers.get("content-type", ""),
-        content_encoding=headers.get("content-encoding", ""),
-        status=flow.response.status_code,
-        request=request,
-    )
 
 
 def is_stream(response: http.Response) -> bool:
@@ -58,25 +40,9 @@ def place_of(flow: http.HTTPFlow) -> str:
     return f"{request.pretty_host}:{request.port}"
 
 
-def request_json(request: http.Request) -> Json:
-    """The request's body as JSON, or `ABSENT`; also where it is long and none to an LLM."""
-    if request.method != "POST" or "json" not in request.headers.get("content-type", "json"):
-        return ABSENT
-    try:
-        body = request.content
-    except ValueError:
-        return ABSENT
-    return parse(body) if body and may_be_llm(request.path, body) else ABSENT
-
-
 def opens_socket(request: http.Request) -> bool:
     """Whether a request asks for a WebSocket: https://www.rfc-editor.org/rfc/rfc6455#section-4.1."""
     return bool(request.method == "GET" and request.headers.get("upgrade", "").lower() == "websocket")
-
-
-def secrets_of(request: http.Request) -> tuple[str, ...]:
-    """The values in a request that are secrets by the name of their header or parameter."""
-    return request_secrets(request.headers.items(multi=True), request.path)
 
 
 _KEY = "toolstream"
@@ -135,12 +101,6 @@ def noted_faults(flow: http.HTTPFlow) -> list[Picker]:
         return []
     fault = parse_fault(spec, {spec.partition(":")[0]}, keys_of)
     return [Picker(fault, "", Budget(0), rolled=1, touched=1)]
-
-
-def unlabel(response: http.Response) -> None:
-    """Take out the headers that describe the bytes as they came; what goes on is decoded and of another length."""
-    for name in ("content-encoding", "content-length"):
-        response.headers.pop(name, None)
 
 
 def relabel(flow: http.HTTPFlow) -> None:

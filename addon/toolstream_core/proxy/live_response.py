@@ -12,8 +12,9 @@ from toolstream_core.defects.finish import UNTERMINATED_BODY
 from toolstream_core.defects.framing import UNREADABLE_BODY
 from toolstream_core.delivery.sent_bytes import SentBytes
 from toolstream_core.engine.session import Session
-from toolstream_core.proxy.flow_facts import facts_of, noted_faults, secrets_of
+from toolstream_core.proxy.flow_facts import noted_faults
 from toolstream_core.redact import redacted
+from toolstream_core.saved.flow import facts_of, secrets_of
 from toolstream_core.settings import NOTHING, Settings
 from toolstream_core.stages.answer_ids import AnswerIds
 

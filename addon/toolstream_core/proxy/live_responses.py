@@ -7,10 +7,11 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from toolstream_core.delivery.schedule import drawn
-from toolstream_core.proxy.flow_facts import facts_of, noted_faults, request_json
+from toolstream_core.proxy.flow_facts import noted_faults
 from toolstream_core.proxy.live.recording import Both
 from toolstream_core.proxy.live_response import CapturedWatch, KeptWatch
 from toolstream_core.proxy.own_ids import answer_ids
+from toolstream_core.saved.flow import facts_of, request_json
 from toolstream_core.settings import NOTHING
 from toolstream_core.wire.coding import CodingError, Decoder
 

@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.printable import word
-from toolstream_core.proxy.flow_facts import secrets_of
 from toolstream_core.redact import redacted
+from toolstream_core.saved.flow import secrets_of
 from toolstream_core.saved.matching import Answer
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from toolstream_core.clients.received import Answer
 from toolstream_core.delivery.sent_bytes import SentBytes
 from toolstream_core.protocols.requests import asked
-from toolstream_core.proxy.flow_facts import LiveAnswer, live_answer, secrets_of
+from toolstream_core.proxy.flow_facts import LiveAnswer, live_answer
 from toolstream_core.redact import redacted
 from toolstream_core.report.judging import Explaining
 from toolstream_core.report.verdict import UNEXPLAINED, Explained, verdict_object, verdict_text
-from toolstream_core.saved.flow import sent_in
+from toolstream_core.saved.flow import secrets_of, sent_in
 from toolstream_core.stages.stream_checks import BY_CLIENT
 from toolstream_core.verdict.conversations import Conversations, Judged
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from toolstream_core.model import ABSENT, StreamFacts
@@ -14,7 +14,7 @@ from toolstream_core.redact import request_secrets
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from toolstream_core.model import Finding, Injected, Json, Note
     from toolstream_core.protocols.socket_wire import SocketLane
@@ -69,6 +69,23 @@ class Saved:
     def shows(self, finding: Finding) -> bool:
         """Whether a finding in the chunks is one of the response, and not of the file's form."""
         return finding.code not in self.lost
+
+
+class NewBody(NamedTuple):
+    """What an answer becomes."""
+
+    pieces: Sequence[bytes]
+    """What each chunk became, decoded, and what comes behind the last."""
+    broken: str | None = None
+    """How the connection would have broken for the client behind it, where a repair ends the answer as a break."""
+
+    @property
+    def body(self) -> bytes:
+        """All of it."""
+        return b"".join(self.pieces)
+
+
+type Change = Callable[[Saved], NewBody]
 
 
 def was_llm(exchange: StreamFacts, method: str) -> bool:

@@ -20,14 +20,11 @@ from toolstream_core.saved.exchange import UnreadableError, saved_of
 from toolstream_core.saved.pieces import PIECE, Pieces, Recoded, readable, wide_coding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from toolstream_core.model import Json
     from toolstream_core.saved.exchange import Exchange, Saved
 
-
-type ReadFlows = Callable[[BinaryIO, str], Iterator[Saved]]
-"""Reads a mitmproxy flow file; handed in, because this package is not the one that knows mitmproxy."""
 
 STDIN = "-"
 READABLE = "a mitmproxy flow file, a HAR file, a VCR cassette, or a saved SSE, NDJSON or JSON response body"
@@ -69,14 +66,16 @@ def files(path: str) -> Iterator[str]:
     yield from sorted(found)
 
 
-def answers(path: str, read_flows: ReadFlows, request: Json = ABSENT) -> Iterator[Saved]:
+def answers(path: str, request: Json = ABSENT) -> Iterator[Saved]:
     """The answers saved in one file, or in what standard input gives; `request` belongs to a bare body.
 
     Raises `UnreadableError`, here or while the chunks are taken; what came before it was read rightly.
     """
     with begun(path) as file:
         if file.kind is Kind.FLOWS:
-            yield from read_flows(file.whole(), path)
+            from toolstream_core.saved import flowfile  # noqa: PLC0415 - mitmproxy is slow to load
+
+            yield from flowfile.answers(file.whole(), path)
         else:
             found = exchanges(file, path, request)
             yield from file.bodies(path, request) if found is None else map(saved_of, found)

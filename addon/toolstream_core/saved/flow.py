@@ -12,11 +12,12 @@ from mitmproxy.flow import Error
 
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
-from toolstream_core.model import Injected, Record, StreamFacts
+from toolstream_core.model import ABSENT, Injected, Record, StreamFacts
 from toolstream_core.printable import quoted
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.protocols.requests import asked
-from toolstream_core.redact import redacted
+from toolstream_core.protocols.requests.asked import may_be_llm
+from toolstream_core.redact import redacted, request_secrets
 from toolstream_core.redaction import TextMode
 from toolstream_core.saved.exchange import Exchange
 from toolstream_core.sockets.lines import LineEnds
@@ -105,6 +106,43 @@ def content_of(message: http.Message) -> bytes:
         return message.get_content(strict=True) or b""
     except ValueError:
         return b""
+
+
+def facts_of(flow: http.HTTPFlow, request: Json) -> StreamFacts:
+    """What a flow says of its answer beside the body."""
+    assert flow.response is not None
+    headers = flow.response.headers
+    return StreamFacts(
+        source=flow.id,
+        host=flow.request.pretty_host,
+        path=flow.request.path,
+        content_type=headers.get("content-type", ""),
+        content_encoding=headers.get("content-encoding", ""),
+        status=flow.response.status_code,
+        request=request,
+    )
+
+
+def request_json(request: http.Request) -> Json:
+    """The request's body as JSON, or `ABSENT`; also where it is long and none to an LLM."""
+    if request.method != "POST" or "json" not in request.headers.get("content-type", "json"):
+        return ABSENT
+    try:
+        body = request.content
+    except ValueError:
+        return ABSENT
+    return parse(body) if body and may_be_llm(request.path, body) else ABSENT
+
+
+def secrets_of(request: http.Request) -> tuple[str, ...]:
+    """The values in a request that are secrets by the name of their header or parameter."""
+    return request_secrets(request.headers.items(multi=True), request.path)
+
+
+def unlabel(response: http.Response) -> None:
+    """Take out the headers that describe the bytes as they came; what goes on is decoded and of another length."""
+    for name in ("content-encoding", "content-length"):
+        response.headers.pop(name, None)
 
 
 _CODED = ("content-encoding", "transfer-encoding")

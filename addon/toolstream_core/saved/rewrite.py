@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING
 
 from toolstream_core.model import ABSENT
 from toolstream_core.saved import cassette, har
@@ -16,29 +16,10 @@ from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator
 
     from toolstream_core.model import Json
-    from toolstream_core.saved.exchange import Saved
-
-
-class NewBody(NamedTuple):
-    """What an answer becomes."""
-
-    pieces: Sequence[bytes]
-    """What each chunk became, decoded, and what comes behind the last."""
-    broken: str | None = None
-    """How the connection would have broken for the client behind it, where a repair ends the answer as a break."""
-
-    @property
-    def body(self) -> bytes:
-        """All of it."""
-        return b"".join(self.pieces)
-
-
-type Change = Callable[[Saved], NewBody]
-type RewriteFlows = Callable[[BinaryIO, str, Change], bytes]
-"""Writes a mitmproxy flow file again; handed in, because this package is not the one that knows mitmproxy."""
+    from toolstream_core.saved.exchange import Change, Saved
 
 
 def pairs(source: str, target: str) -> Iterator[tuple[str, str]]:
@@ -51,11 +32,13 @@ def pairs(source: str, target: str) -> Iterator[tuple[str, str]]:
         yield file, str(Path(target) / located(file).relative_to(folder))
 
 
-def rewritten(path: str, change: Change, flows: RewriteFlows, request: Json = ABSENT) -> bytes:
+def rewritten(path: str, change: Change, request: Json = ABSENT) -> bytes:
     """One file with its answers changed. Raises `UnreadableError`."""
     with begun(path) as file:
         if file.kind is Kind.FLOWS:
-            return flows(file.whole(), path, change)
+            from toolstream_core.saved import flowfile  # noqa: PLC0415 - mitmproxy is slow to load
+
+            return flowfile.rewritten(file.whole(), path, change)
         if file.kind is Kind.HAR:
             return _har(file.whole().read(), path, change)
         if file.kind is Kind.CASSETTE:

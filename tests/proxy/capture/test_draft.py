@@ -14,9 +14,8 @@ from toolstream_core.proxy.capture.body import Shared
 from toolstream_core.proxy.capture.draft import Draft, Ending, SlowDiskError, Store
 from toolstream_core.proxy.capture.folder import Folder, QuotaError
 from toolstream_core.proxy.capture.worker import Batch
-from toolstream_core.proxy.flow_facts import facts_of, request_json
 from toolstream_core.redaction import Redaction
-from toolstream_core.saved.flow import read_flow
+from toolstream_core.saved.flow import facts_of, read_flow, request_json
 
 if TYPE_CHECKING:
     from pathlib import Path

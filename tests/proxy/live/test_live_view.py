@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
 from tests.view.test_document import SCHEMA
 from toolstream_core.engine.session import read_body
-from toolstream_core.proxy.flow_facts import request_json
 from toolstream_core.proxy.live.recording import Both
 from toolstream_core.proxy.live.view import LiveCursor, LiveView
+from toolstream_core.saved.flow import request_json
 
 if TYPE_CHECKING:
     from mitmproxy import http

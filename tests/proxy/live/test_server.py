@@ -13,8 +13,8 @@ import pytest
 from mitmproxy.exceptions import OptionsError
 
 from tests.proxy.flows import CHUNK, llm_flow
-from toolstream_core.proxy.flow_facts import request_json
 from toolstream_core.proxy.live.serving import ServedView
+from toolstream_core.saved.flow import request_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ from toolstream_core.proxy.capture.draft import KILLED, Ending
 from toolstream_core.proxy.capture.folder import YOUNG, QuotaError, lock
 from toolstream_core.proxy.capture.packing import BYTES, Streamed, pack
 from toolstream_core.proxy.capture.when import When, is_kept
-from toolstream_core.proxy.flow_facts import facts_of, request_json
+from toolstream_core.saved.flow import facts_of, request_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,8 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from toolstream_core.proxy.flow_facts import facts_of, secrets_of
 from toolstream_core.saved.exchange import Saved
+from toolstream_core.saved.flow import facts_of, secrets_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from mitmproxy import ctx, http
 
-from toolstream_core.proxy.flowfile import Cut
 from toolstream_core.proxy.live.recording import LiveRecording
 from toolstream_core.saved.flow import Chunk, table_of
+from toolstream_core.saved.flowfile import Cut
 from toolstream_core.saved.sockets import SOCKET
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from mitmproxy import contentviews, ctx, http
 from mitmproxy.hooks import UpdateHook
 
-from toolstream_core.proxy.flow_facts import secrets_of
 from toolstream_core.proxy.options import filter_of, size_of
 from toolstream_core.proxy.ui import written
 from toolstream_core.proxy.ui.bodies import Bodies
@@ -21,6 +20,7 @@ from toolstream_core.proxy.ui.marks import clear, put
 from toolstream_core.proxy.ui.views import Events, ToolCalls
 from toolstream_core.redact import raised_at, redacted
 from toolstream_core.report.judging import SavedVerdict
+from toolstream_core.saved.flow import secrets_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

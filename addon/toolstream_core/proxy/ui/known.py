@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.protocols.registry import claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm
-from toolstream_core.proxy.flow_facts import is_stream, request_json
-from toolstream_core.proxy.flowfile import saved_response
+from toolstream_core.proxy.flow_facts import is_stream
 from toolstream_core.proxy.ui.facts import facts_of
 from toolstream_core.redact import raised_at
+from toolstream_core.saved.flow import request_json
+from toolstream_core.saved.flowfile import saved_response
 from toolstream_core.saved.sockets import socket_flows
 
 if TYPE_CHECKING:

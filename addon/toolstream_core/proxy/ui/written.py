@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.proxy.flowfile import saved_response
 from toolstream_core.proxy.reported import reported_answer
 from toolstream_core.report.markdown import bug_report
 from toolstream_core.saved.expectation import dumps, expectation_of
 from toolstream_core.saved.extract import conversations, flow_files, stem_of, write_all
 from toolstream_core.saved.flow import read_flow
+from toolstream_core.saved.flowfile import saved_response
 from toolstream_core.saved.read import Answered, Found
 from toolstream_core.saved.redact import redact
 from toolstream_core.saved.sockets import socket_flows, unfolded

@@ -13,7 +13,7 @@ from mitmproxy import ctx
 from toolstream_core.engine.sink import Sink
 from toolstream_core.protocols.registry import SOCKETS, claiming
 from toolstream_core.proxy.deliveries import RESENT
-from toolstream_core.proxy.flow_facts import opens_socket, secrets_of
+from toolstream_core.proxy.flow_facts import opens_socket
 from toolstream_core.proxy.live_response import KeptWatch
 from toolstream_core.proxy.replay import REPLAY
 from toolstream_core.redact import HIDDEN, is_secret_header, raised_at, redacted
@@ -21,7 +21,7 @@ from toolstream_core.report.jsonform import record_object
 from toolstream_core.report.layout import Label, plain
 from toolstream_core.report.text import EndLines
 from toolstream_core.report.verdict import advice_text, as_marker
-from toolstream_core.saved.flow import content_of
+from toolstream_core.saved.flow import content_of, secrets_of
 from toolstream_core.saved.sockets import SOCKET
 from toolstream_core.wire.aws_event_stream import EventStreamFramer
 from toolstream_core.wire.body import BodyDecoder, BodyFraming

@@ -1,0 +1,203 @@
+"""Cohere responses that toolstream writes: complete responses, streams, errors, and calls in a last event.
+
+https://docs.cohere.com/reference/chat-stream; errors: https://docs.cohere.com/reference/errors
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.protocols.answers import dictionary, named_event, uncut
+from toolstream_core.protocols.cohere.wire import (
+    CALL_START,
+    DONE,
+    MESSAGE_END,
+    MESSAGE_START,
+    call_delta,
+    call_end,
+    call_start,
+    with_entry,
+)
+from toolstream_core.protocols.healthy_answer import HealthyAnswer, pieces
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from toolstream_core.model import Call, Json
+    from toolstream_core.protocols.answers import Cut, Payload, Payloads
+    from toolstream_core.protocols.provider_error import ErrorKind
+    from toolstream_core.stages.promotion import Promotion
+    from toolstream_core.wire.frame import Frame
+
+
+def streamed(answer: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
+    """https://docs.cohere.com/v2/docs/streaming."""
+    del request
+    message = answer.get("message")
+    if not isinstance(message, dict):
+        return
+    yield from map(named_event, _events(answer, message, cut))
+    yield b"data: " + DONE + b"\n\n"
+
+
+def _events(answer: Payload, message: Payload, cut: Cut) -> Iterator[Payload]:
+    head = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
+    identity = {"id": answer["id"]} if "id" in answer else {}
+    yield {**identity, "type": MESSAGE_START, "delta": {"message": head}}
+    if plan := message.get("tool_plan"):
+        for text in cut(plan):
+            yield {"type": "tool-plan-delta", "delta": {"message": {"tool_plan": text}}}
+    for index, block in enumerate(_blocks(message.get("content"))):
+        yield from _block(index, block, cut)
+    for index, entry in enumerate(json_access.items(message.get("tool_calls"))):
+        yield from _call(index, dictionary(entry), cut)
+    for index, citation in enumerate(json_access.items(message.get("citations"))):
+        place = {"index": index}
+        yield {"type": "citation-start", **place, "delta": {"message": {"citations": citation}}}
+        yield {"type": "citation-end", **place}
+    delta = {"finish_reason": answer.get("finish_reason"), "usage": answer.get("usage")}
+    yield {"type": MESSAGE_END, "delta": delta}
+
+
+def _blocks(content: Json) -> list[Payload]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    return [block for block in json_access.items(content) if isinstance(block, dict)]
+
+
+def _block(index: int, block: Payload, cut: Cut) -> Iterator[Payload]:
+    key = "thinking" if block.get("type") == "thinking" else "text"
+    place = {"index": index}
+    begun = {**block, key: ""}
+    yield {"type": "content-start", **place, "delta": {"message": {"content": begun}}}
+    for text in cut(block.get(key, "")):
+        yield {"type": "content-delta", **place, "delta": {"message": {"content": {key: text}}}}
+    yield {"type": "content-end", **place}
+
+
+def _call(index: int, entry: Payload, cut: Cut) -> Iterator[Payload]:
+    function = dictionary(entry.get("function"))
+    arguments = function.get("arguments")
+    begun = {**entry, "function": {**function, "arguments": ""}}
+    yield with_entry({"type": CALL_START, "index": index, "delta": {}}, begun)
+    if arguments and isinstance(arguments, str):
+        yield from (call_delta(index, text) for text in cut(arguments))
+    yield call_end(index)
+
+
+def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
+    """As `WireProtocol.assembled`."""
+    identity: Json = "saved"
+    ending: Payload = {}
+    plan = ""
+    blocks: list[Payload] = []
+    citations: list[Json] = []
+    for payload in payloads:
+        message = dictionary(dictionary(payload.get("delta")).get("message"))
+        match payload.get("type"):
+            case "message-start":
+                identity = payload.get("id", identity)
+            case "tool-plan-delta":
+                plan += str(message.get("tool_plan") or "")
+            case "content-start":
+                blocks.append({"type": "text", **dictionary(message.get("content"))})
+            case "content-delta":
+                _add(blocks, dictionary(message.get("content")))
+            case "citation-start":
+                citations.append(message.get("citations"))
+            case "message-end":
+                ending = dictionary(payload.get("delta"))
+    spoken: Payload = {"role": "assistant"}
+    spoken |= {"tool_plan": plan} if plan else {}
+    spoken |= {"content": blocks} if blocks else {}
+    spoken |= {"tool_calls": [_whole(call) for call in calls]} if calls else {}
+    spoken |= {"citations": citations} if citations else {}
+    return {
+        "id": identity,
+        "finish_reason": ending.get("finish_reason") or ("TOOL_CALL" if calls else "COMPLETE"),
+        "message": spoken,
+        "usage": ending.get("usage"),
+    }
+
+
+def _add(blocks: list[Payload], piece: Payload) -> None:
+    """A part of the content block that started last."""
+    for key in ("text", "thinking"):
+        if isinstance(piece.get(key), str):
+            if not blocks:
+                blocks.append({"type": key})
+            blocks[-1][key] = f"{blocks[-1].get(key) or ''}{piece[key]}"
+
+
+def _whole(call: Call) -> Payload:
+    function = {"name": call.name, "arguments": call.arguments}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def promoted(one: Promotion) -> list[Frame]:
+    """As `WireProtocol.promoted`."""
+    payload: Payload = one.event.frame.json  # type: ignore[assignment] # a finish was read from it
+    delta = payload["delta"]
+    changed = {**delta, "finish_reason": "TOOL_CALL"} if delta.get("finish_reason") == "COMPLETE" else delta
+    return [*said(one), one.finished({**payload, "delta": changed})]
+
+
+def said(one: Promotion) -> list[Frame]:
+    """As `WireProtocol.said`."""
+    out: list[Frame] = []
+    for index, (identity, wanted) in enumerate(one.calls, one.before):
+        start, delta = call_start(index, identity, wanted.name), call_delta(index, wanted.arguments)
+        out += one.made(start, delta, call_end(index))
+    return out
+
+
+def healthy_stream(answer: HealthyAnswer) -> Iterator[bytes]:
+    """The events."""
+    return streamed(healthy_whole(answer), answer.request, pieces)
+
+
+def healthy_whole(answer: HealthyAnswer) -> dict[str, Any]:
+    """https://docs.cohere.com/reference/chat."""
+    asked, made = answer.tokens
+    calls = [
+        {
+            "id": f"{call.name}_{answer.call_letters(place, 12)}",
+            "type": "function",
+            "function": {"name": call.name, "arguments": call.arguments},
+        }
+        for place, call in enumerate(answer.calls)
+    ]
+    plan = f"I will use {' and '.join(dict.fromkeys(call.name for call in answer.calls))}."
+    said = {"tool_plan": plan, "tool_calls": calls} if calls else {"content": [{"type": "text", "text": answer.text}]}
+    return {
+        "id": _uuid(answer.hexadecimal("answer", 32)),
+        "finish_reason": "TOOL_CALL" if calls else "COMPLETE",
+        "message": {"role": "assistant", **said},
+        "usage": {
+            "billed_units": {"input_tokens": asked, "output_tokens": made},
+            "tokens": {"input_tokens": asked, "output_tokens": made},
+        },
+    }
+
+
+def _uuid(digits: str) -> str:
+    return "-".join([digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]])
+
+
+def error_body(kind: ErrorKind, status: int) -> Json:
+    """As `WireProtocol.error_body`."""
+    del status
+    return {"message": kind.message}
+
+
+def error_event(kind: ErrorKind, number: int) -> bytes:
+    """As `WireProtocol.error_event`: the end of the message says the error, there is no event of errors."""
+    del number
+    return named_event({"type": "message-end", "delta": {"finish_reason": "ERROR", "error": kind.message}})
+
+
+def not_saved(message: str) -> Json:
+    """As `WireProtocol.not_saved`."""
+    return {"message": message}
