@@ -11,6 +11,7 @@ from toolstream_core.model import ABSENT, StreamFacts
 from toolstream_core.protocols.registry import claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm
 from toolstream_core.redact import request_secrets
+from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
@@ -136,6 +137,14 @@ class Exchange:
         """Path and query."""
         return _split(self.url)[1]
 
+    @property
+    def timed_chunks(self) -> list[tuple[int, bytes]]:
+        """Milliseconds and bytes of each chunk; empty if the chunks are not known, or are those of another body."""
+        if sum(size for _, size in self.chunks) != len(self.body):
+            return []
+        ends = accumulate(size for _, size in self.chunks)
+        return [(when, self.body[end - size : end]) for end, (when, size) in zip(ends, self.chunks, strict=True)]
+
     def response_header(self, name: str) -> str:
         """The first header of that name (in lower case) of the answer, or nothing."""
         return next((value for key, value in self.response_headers if key.lower() == name), "")
@@ -152,11 +161,11 @@ def saved_of(one: Exchange) -> Saved:
         status=one.status,
         request=request,
     )
-    chunks, times = _cut(one)
+    timed = one.timed_chunks
     return Saved(
         exchange=exchange,
-        chunks=chunks,
-        times=times,
+        chunks=[data for _, data in timed] or [one.body],
+        times=[when for when, _ in timed],
         broken=one.broken,
         secrets=request_secrets(one.request_headers, one.path),
         began=one.started or 0.0,
@@ -166,14 +175,14 @@ def saved_of(one: Exchange) -> Saved:
     )
 
 
-def _cut(one: Exchange) -> tuple[list[bytes], list[int]]:
-    """The body in its chunks and their times; in one piece if its chunks are not known."""
-    if sum(size for _, size in one.chunks) != len(one.body) or not one.chunks:
-        return [one.body], []
-    ends = [*accumulate(size for _, size in one.chunks)]
-    return [one.body[end - size : end] for end, (_, size) in zip(ends, one.chunks, strict=True)], [
-        when for when, _ in one.chunks
+def chunk_table(noted: Json, length: int) -> list[tuple[int, int]]:
+    """`[[ms since the first byte, bytes], …]` of a body of this length; empty if `noted` is no such table."""
+    pairs = [
+        (json_access.integer(json_access.get(pair, 0)), json_access.integer(json_access.get(pair, 1)))
+        for pair in json_access.items(noted)
     ]
+    table = [(when, size) for when, size in pairs if isinstance(when, int) and isinstance(size, int) and size >= 0]
+    return table if len(table) == len(pairs) and sum(size for _, size in table) == length else []
 
 
 def _split(url: str) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from toolstream_core.protocols.requests import asked
 from toolstream_core.protocols.requests.asked import may_be_llm
 from toolstream_core.redact import redacted, request_secrets
 from toolstream_core.redaction import TextMode
-from toolstream_core.saved.exchange import Exchange
+from toolstream_core.saved.exchange import Exchange, chunk_table
 from toolstream_core.sockets.lines import LineEnds
 from toolstream_core.wire import json_access
 from toolstream_core.wire.coding import CodingError, Decoder
@@ -68,7 +68,8 @@ def chunks_of(flow: http.HTTPFlow) -> list[Chunk]:
     at = 0
     try:
         decoder = Decoder(flow.response.headers.get("content-encoding", ""))
-        for after, size in _sizes(flow.metadata, len(body)):
+        noted = json_access.get(flow.metadata, "toolstream", "chunks")
+        for after, size in chunk_table(noted, len(body)) or [(0, len(body))]:
             data = decoder.decode(body[at : at + size])
             at += size
             if data:
@@ -76,16 +77,6 @@ def chunks_of(flow: http.HTTPFlow) -> list[Chunk]:
     except CodingError:
         return []
     return chunks
-
-
-def _sizes(metadata: Json, length: int) -> list[tuple[int, int]]:
-    """The cut as `table_of` says it; one chunk where none was, or where it is of another body."""
-    pairs = [
-        (json_access.integer(json_access.get(pair, 0)), json_access.integer(json_access.get(pair, 1)))
-        for pair in json_access.items(json_access.get(metadata, "toolstream", "chunks"))
-    ]
-    sizes = [(after, size) for after, size in pairs if isinstance(after, int) and isinstance(size, int) and size > 0]
-    return sizes if sum(size for _, size in sizes) == length else [(0, length)]
 
 
 def table_of(chunks: Iterable[Chunk]) -> dict[str, Json]:
@@ -248,13 +239,7 @@ def flow_of(one: Exchange) -> http.HTTPFlow:
 
 def _note(flow: http.HTTPFlow, one: Exchange) -> None:
     """The table of chunks, and the break."""
-    chunks: list[Chunk] = []
-    at = 0
-    for after, size in one.chunks:
-        chunks.append(Chunk(after, one.body[at : at + size]))
-        at += size
-    if at != len(one.body):
-        chunks = [Chunk(0, one.body)] if one.body else []
+    chunks = [Chunk(*chunk) for chunk in one.timed_chunks] or ([Chunk(0, one.body)] if one.body else [])
     if one.chunks or one.broken is not None:
         flow.metadata["toolstream"] = table_of(chunks)
     if ends := LineEnds(one.line_ends):

@@ -11,7 +11,7 @@ from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.websocket import WebSocketMessage
 
 from toolstream_core.delivery.sent_bytes import response_id
-from toolstream_core.saved.exchange import Saved, UnreadableError, was_llm
+from toolstream_core.saved.exchange import Saved, UnreadableError, chunk_table, was_llm
 from toolstream_core.saved.flow import caused_in, facts_of, not_whole, request_json, secrets_of, sent_in, unlabel
 from toolstream_core.saved.sockets import socket_flows
 from toolstream_core.wire import json_access
@@ -154,11 +154,6 @@ class Cut:
 
 def _pieces(body: bytes, noted: Json) -> tuple[Iterable[bytes], list[int]]:
     """The body as it was cut on the wire and when each piece came, where the flow has that and it fits."""
-    cuts = [
-        (json_access.integer(json_access.get(cut, 0)), json_access.integer(json_access.get(cut, 1)))
-        for cut in json_access.items(noted)
-    ]
-    known = [(when, size) for when, size in cuts if isinstance(when, int) and isinstance(size, int) and size >= 0]
-    if cuts and len(known) == len(cuts) and sum(size for _, size in known) == len(body):
-        return Cut(body, [size for _, size in known]), [when for when, _ in known]
+    if table := chunk_table(noted, len(body)):
+        return Cut(body, [size for _, size in table]), [when for when, _ in table]
     return Cut(body, [_PIECE] * -(-len(body) // _PIECE)), []

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.model import ABSENT
-from toolstream_core.saved.exchange import Exchange
+from toolstream_core.saved.exchange import Exchange, chunk_table
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
@@ -64,10 +64,7 @@ def read(response: Path, source: str) -> Exchange:
     headers = _headers(_json(folder / _RESPONSE_HEADERS))
     if not any(name.lower() == "content-type" for name, _ in headers):
         headers = (("content-type", RESPONSES[response.name]), *headers)
-    chunks = [
-        (json_access.integer(json_access.get(pair, 0)), json_access.integer(json_access.get(pair, 1)))
-        for pair in json_access.items(json_access.get(manifest, "chunks"))
-    ]
+    body = response.read_bytes()
     status = json_access.integer(json_access.get(manifest, "status"))
     started, broken = json_access.get(manifest, "started"), json_access.text(json_access.get(manifest, "broken"))
     return Exchange(
@@ -79,9 +76,9 @@ def read(response: Path, source: str) -> Exchange:
         status=status if isinstance(status, int) else 200,
         reason=str(json_access.get(manifest, "reason") or ""),
         response_headers=headers,
-        body=response.read_bytes(),
+        body=body,
         started=float(started) if isinstance(started, int | float) else None,
-        chunks=tuple((at, size) for at, size in chunks if isinstance(at, int) and isinstance(size, int)),
+        chunks=tuple(chunk_table(json_access.get(manifest, "chunks"), len(body))),
         broken=broken if isinstance(broken, str) else None,
     )
 

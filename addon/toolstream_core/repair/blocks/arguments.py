@@ -65,7 +65,9 @@ def says_none(call: OpenCall) -> bool:
 
 def text_of(came: Json) -> str:
     """The text of a fragment."""
-    said = came if isinstance(came, str) else json_access.argument_delta(came)[0]
+    if isinstance(came, str):
+        return came
+    said = json_access.argument_delta(came)[0] if isinstance(came, dict | int | float) else ""
     return said if isinstance(said, str) else ""
 
 
