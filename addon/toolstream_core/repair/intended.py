@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.calls.json_text import is_object
-from toolstream_core.defects.arguments import NULL_ARGUMENTS, PLACEHOLDER_ARGUMENTS
+from toolstream_core.defects.arguments import NULL_ARGUMENTS, PLACEHOLDER_ARGUMENTS, TRAILING_GARBAGE
 from toolstream_core.defects.identity import LATE_ID, LATE_NAME, SPLIT_NAME
 from toolstream_core.repair.meaning import Meaning
 from toolstream_core.repair.reading import HIGH, LONGEST_PLACEHOLDER, Reading, is_placeholder
@@ -42,7 +42,7 @@ class IntendedCall:
     # -- what comes
 
     def came(self, piece: str) -> None:
-        """A fragment came, and is in the call's arguments already."""
+        """A fragment came, and is in the call's arguments already; empty where these were said anew as a whole."""
         self.meaning.add(piece, self.call.arguments)
 
     def settle(self, *, cut_off: bool = False) -> None:
@@ -191,4 +191,7 @@ class IntendedCall:
         """Whether it is complete although nobody has said that it is over; `{}` may come before the rest."""
         if not (self.call.name and self.sound):
             return False
-        return self.text(over=True).text.strip(WHITE) != "{}" or self.tool in self._context.parameterless
+        said = self.text(over=True)
+        if said.row is TRAILING_GARBAGE:  # more of it may have been still to come
+            return False
+        return said.text.strip(WHITE) != "{}" or self.tool in self._context.parameterless

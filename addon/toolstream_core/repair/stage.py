@@ -134,24 +134,28 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
         """The fragments of an event. A call gets the arguments of all of them at once, as it has them already."""
         if len(resolved) == 1:
             fragment, call = resolved[0]
-            piece = fragment.arguments if isinstance(fragment.arguments, str) else ""
-            return [self._touch(fragment, call, piece, number)]
+            return [self._touch(fragment, call, _piece(fragment), number)]
         texts: dict[int, str] = {}
         for fragment, call in resolved:
-            if fragment.phase is Phase.MORE and isinstance(fragment.arguments, str):
-                texts[id(call)] = texts.get(id(call), "") + fragment.arguments
-        return [self._touch(*one, texts.pop(id(one.call), ""), number) for one in resolved]
+            texts[id(call)] = texts.get(id(call), "") + _piece(fragment)
+        left = {key: len(text) for key, text in texts.items()}
+        out: list[Touched] = []
+        for fragment, call in resolved:
+            left[id(call)] -= len(_piece(fragment))
+            out.append(self._touch(fragment, call, texts.pop(id(call), ""), number, left[id(call)]))
+        return out
 
-    def _touch(self, fragment: Fragment, call: OpenCall, piece: str, number: int) -> Touched:
+    def _touch(self, fragment: Fragment, call: OpenCall, piece: str, number: int, left: int = 0) -> Touched:
+        """One of them; `piece`: the arguments that it brings its call, `left`: characters that later ones have."""
         one = self.client.find(call) or self.client.call(call, self.protocol.choice(call.choice))
         who = (call.id, call.name)
         fresh, one.seen_as = one.seen_as != who, who
+        one.intended.came(piece)
         if fragment.phase is Phase.MORE:
-            one.intended.came(piece)
             one.text.free = one.text.free or one.intended.is_too_long
         self.client.turn_of(one).note(one)
         guess = call.arguments if call.unsure_since == number else None
-        return Touched(fragment, one, call.arguments.size, fresh, guess)
+        return Touched(fragment, one, call.arguments.size - left, fresh, guess)
 
     def _waits(self, first: Waiting, *, followed: bool) -> bool:
         """Whether what an event says of its calls, or of the turn, may still change."""
@@ -180,3 +184,8 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
         ends = bool(first.event.content.finishes)  # after a finish, another one shows nothing
         rest = islice(self._queue, at, None)
         return next((one for one in rest if one.goes_on or (one.event.content.finishes and not ends)), None)
+
+
+def _piece(fragment: Fragment) -> str:
+    """The arguments that a delta brings."""
+    return fragment.arguments if fragment.phase is Phase.MORE and isinstance(fragment.arguments, str) else ""

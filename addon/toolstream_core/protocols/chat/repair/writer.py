@@ -282,7 +282,7 @@ class EntryWriter:
         if field == "arguments" and was is ABSENT and "parameters" in at.was:
             named = rows.MISNAMED
         elif field == "arguments" and named is None and more.row is not None:
-            return self._report(more.row, self._stream.arrived, more.row.meaning, call)
+            return self._report(more.row, self._stream.arrived, more.row.meaning, call) or more.stands
         elif field == "type" and named is None:
             again = [key for key in ("id", "name") if key in at.was]
             return any(self._repairs(at, place, number, Deviation(key, at.was[key], ABSENT)) for key in again)
