@@ -1,4 +1,4 @@
-"""What clients made of calls: each kind of misunderstanding, and what real clients were seen to do."""
+"""The verdict on a response, by calls and results."""
 
 from __future__ import annotations
 
@@ -19,6 +19,38 @@ if TYPE_CHECKING:
 
     from toolstream_core.protocols.requests.conversation import Conversation
     from toolstream_core.verdict import Verdict
+
+
+def made(**more: Any) -> dict[str, Any]:
+    """A call as a Gemini client says it again."""
+    return {"functionCall": {"name": "ls", "args": {"p": 1}, **more}}
+
+
+def gave_result(**more: Any) -> dict[str, Any]:
+    """Its result."""
+    return {"functionResponse": {"name": "ls", "response": {"r": 1}, **more}}
+
+
+@pytest.mark.parametrize(
+    ("ids", "calls", "results", "outcome"),
+    [
+        ("a", [made(id="a")], [gave_result(id="a")], Outcome.OK),
+        ("a", [made(id="a")], [gave_result()], Outcome.OK),
+        ("a", [made()], [gave_result()], Outcome.OK),
+        ("a", [made()], [gave_result(id="a")], Outcome.OK),
+        ("ab", [made(), made()], [gave_result(id="b"), gave_result(id="a")], Outcome.OK),
+        ("ab", [made(), made()], [gave_result(id="a"), gave_result(id="x")], Outcome.WRONG_ID),
+        (" ", [made()], [gave_result(id="own")], Outcome.OK),
+        (" ", [made(id="own")], [gave_result(id="other")], Outcome.WRONG_ID),
+        ("a", [made(id="a")], [gave_result(id="b")], Outcome.WRONG_ID),
+    ],
+)
+def test_ids_in_one_of_the_two(ids: str, calls: list[Any], results: list[Any], outcome: Outcome) -> None:
+    """An id is optional there."""
+    sent = [Call(0, at, Kind.FUNCTION, one.strip(), "ls", '{"p":1}', complete=True) for at, one in enumerate(ids)]
+    said = conversation({"contents": [{"role": "model", "parts": calls}, {"role": "user", "parts": results}]})
+    assert judge(sent, said).outcome is outcome
+
 
 A = Call(0, 0, Kind.FUNCTION, "c1", "ls", '{"p": 1}', complete=True)
 B = Call(0, 1, Kind.FUNCTION, "c2", "cat", '{"q": "x"}', complete=True)

@@ -1,0 +1,243 @@
+"""The report of a check: JSON, lines, GitHub, JUnit."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.checking.reports import CLIENT, case, report
+from toolstream_core.checking.cases import Case, Kind, Plan
+from toolstream_core.checking.client import Client, Run
+from toolstream_core.checking.grading import Grade, Reason, Result
+from toolstream_core.checking.report import (
+    VERSION,
+    case_object,
+    client_object,
+    comparison,
+    current,
+    junit,
+    lines,
+    summary,
+    workflow_commands,
+)
+from toolstream_core.verdict.outcome import RENAMED
+
+SECRET = "aB3dE6fG9hI2jK5lM8"
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        f"PATH=/bin\nDB_PASSWORD={SECRET}\n",
+        f"docker login -u me -p {SECRET}",
+        json.dumps({"access_token": SECRET}),
+        f"Traceback\n  sk-proj-{SECRET}{SECRET}\n",
+    ],
+)
+def test_what_a_client_printed_is_told_without_secrets(printed: str) -> None:
+    """Neither in its output nor in what is said of it."""
+    run = Run(exit_code=1, output=printed)
+    told = case_object(case("half"), Result(Grade.FAILED, None, printed), "again", runs=[run], run=run)
+    assert SECRET not in json.dumps(told)
+    assert (told["id"], told["exit_code"], len(told["output"])) == (case("half").id, 1, len(printed))
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        (["agent", "--api-key", "plain-words-4711", "go"], ["agent", "--api-key", "[redacted]", "go"]),
+        (["agent", "--api-key=plain-words-4711", "go"], ["agent", "--api-key=[redacted]", "go"]),
+        (["curl", "-H", "Authorization: Bearer plain-words-4711"], ["curl", "-H", "Authorization: Bearer [redacted]"]),
+        (["agent", "--prompt", "say it's done", ""], ["agent", "--prompt", "say it's done", ""]),
+    ],
+)
+def test_the_words_of_a_command_are_told_without_secrets(command: list[str], shown: list[str]) -> None:
+    """Each word stays a word."""
+    assert Client(name="a", command=tuple(command)).shown == shown
+
+
+def turn(verdict: str) -> dict[str, object]:
+    """A request with this verdict."""
+    return {"verdict": {"verdict": verdict, "problems": [{"verdict": verdict}, {"verdict": "wrong-id"}]}}
+
+
+def reason_of(version: int, reason: str | None) -> str | None:
+    """The reason of a case in a report of a version, as it is read."""
+    read = current({"version": version, "clients": [{"cases": [{"reason": reason, "turns": []}]}]})
+    assert read is not None
+    found: str | None = read["clients"][0]["cases"][0]["reason"]
+    return found
+
+
+@pytest.mark.parametrize(("old", "new"), [*RENAMED.items(), ("lost-call", "lost-call")])
+def test_verdicts_of_version_1_get_their_new_names(old: str, new: str) -> None:
+    """In every turn, also where a turn has no verdict."""
+    turns = [turn(old), {"verdict": None}]
+    read = current({"version": 1, "clients": [{"cases": [{"reason": None, "turns": turns}]}]})
+    assert read is not None
+    assert (read["version"], read["clients"][0]["cases"][0]["turns"]) == (VERSION, [turn(new), {"verdict": None}])
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("ran a half call", "returned an incomplete call"),
+        ("merged calls", "returned merged calls"),
+        ("ran a call twice", "returned a call twice"),
+        ("crashed",) * 2,
+    ],
+)
+def test_reasons_of_version_1_get_their_new_words(old: str, new: str) -> None:
+    """A reason that was not renamed stays."""
+    assert reason_of(1, old) == new
+
+
+@pytest.mark.parametrize("version", [1, VERSION])
+def test_the_former_reason_of_a_loop_is_read(version: int) -> None:
+    """It was renamed within version 2."""
+    assert reason_of(version, "asked again and again") == "retried in a loop"
+
+
+@pytest.mark.parametrize("reason", [None, *Reason])
+def test_reasons_of_this_version_stay(reason: str | None) -> None:
+    """Version 1 had other reasons of the same words."""
+    assert reason_of(VERSION, reason) == reason
+
+
+@pytest.mark.parametrize("report", [{}, {"version": 3, "clients": []}, {"version": 1}, {"version": 1, "clients": None}])
+def test_other_objects_are_refused(report: dict[str, object]) -> None:
+    """A later version, or an object without clients."""
+    assert current(report) is None
+
+
+def test_the_worst_comes_first() -> None:
+    """Required before optional; what was simply right is only counted."""
+    head, *rows = lines(report())
+    assert head == (
+        "agent|<b> (openai-chat): 7 cases: 1 ok, 1 not-strict, 1 info, 2 failed, 1 harness-failure, 1 skipped"
+    )
+    assert [row.split()[:3] for row in rows[:3]] == [
+        ["failed", "required", "openai-chat/fault/b-half"],
+        ["harness-failure", "required", "openai-chat/fault/d-untried"],
+        ["not-strict", "required", "openai-chat/fault/e-weak"],
+    ]
+    assert rows[-1] == "  skipped         1 case: openai-chat/healthy did not pass"
+    assert rows[-2].split()[:2] == ["failed", "optional"]
+    assert all("\n" not in row and "\0" not in row for row in rows)
+
+
+def failed(reason: Reason, output: str) -> str:
+    """The line of a case that failed."""
+    case = Case(protocol="openai-chat", kind=Kind.FAULT, name="late-id", title="t", spec="late-id")
+    run = Run(exit_code=1, output=output)
+    result = Result(Grade.FAILED, reason, "it did not run the call")
+    told = case_object(case, result, "again", runs=[run], run=run, advice="--repair late-id")
+    client = client_object(CLIENT, Plan(), protocol="openai-chat", cases=[told])
+    return list(lines({"clients": [client]}))[1]
+
+
+def test_a_crash_shows_what_was_printed_last() -> None:
+    """The last line that says anything."""
+    row = "  failed          required  openai-chat/fault/late-id"
+    ran, helps = "it did not run the call", "→ --repair late-id"
+    crashed = failed(Reason.CRASHED, "Traceback:\nIndexError: list\n\n")
+    assert crashed == f"{row}  crashed: {ran}: IndexError: list  {helps}"
+    assert failed(Reason.GAVE_UP, "bye\n") == f"{row}  gave up: {ran}  {helps}"
+
+
+LONG = "call 0 get_weather: returned without its arguments " + "and the reason goes on " * 12
+
+
+def test_without_a_width_nothing_is_cut() -> None:
+    """A case is one line, however long."""
+    rows = list(lines(report(b_half=Result(Grade.FAILED, Reason.WITHOUT_ARGUMENTS, LONG))))
+    assert any(row.endswith(f"returned without arguments: {LONG.strip()}") for row in rows)
+    assert not any("…" in row for row in rows)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_lines_fit_a_width_and_lose_nothing(width: int) -> None:
+    """What is too long goes on below its case, further in."""
+    reason, skipped = Result(Grade.FAILED, Reason.WITHOUT_ARGUMENTS, LONG), Result(Grade.SKIPPED, None, LONG)
+    rows = list(lines(report(b_half=reason, f_skipped=skipped), width))
+    rows += comparison(report(), report(("safe",), b_half=Result(Grade.FAILED, Reason.TWICE, "m")), width)
+    assert [row for row in rows if len(row) > width] == []
+    at = next(at for at, row in enumerate(rows) if row.endswith("openai-chat/fault/b-half"))
+    below = list(itertools.takewhile(lambda row: row.startswith("      "), rows[at + 1 :]))
+    assert " ".join(" ".join(below).split()) == f"returned without arguments: {LONG.strip()}"
+
+
+def test_why_a_healthy_answer_was_not_understood_is_shown() -> None:
+    """What the client printed, and how to run it again."""
+    rows = list(lines(report(a_healthy=Result(Grade.FAILED, Reason.CRASHED, "m"))))
+    assert any(row.startswith("    last words") for row in rows)
+    assert "  to run it again: toolstream check --only a-healthy" in rows
+    assert sum(row.endswith("it printed:") for row in rows) == 1
+    silent = report(a_healthy=Result(Grade.FAILED, Reason.CRASHED, "m"))
+    silent["clients"][0]["cases"][0]["output"] = ""
+    assert not any(row.endswith("it printed:") for row in lines(silent))
+
+
+def test_what_repair_saves() -> None:
+    """Of the cases that failed without it; what became worse is named."""
+    repaired = report(("safe",), b_half=Result(Grade.OK), a_healthy=Result(Grade.FAILED, Reason.CRASHED, "m"))
+    first, *rows, worse = comparison(report(), repaired)
+    assert first == "repair fixes 1 of 2 cases that failed without it"
+    assert [row.split() for row in rows] == [
+        ["openai-chat/fault/b-half", "returned", "an", "incomplete", "call", "→", "ok"],
+        ["openai-chat/fault/c-optional", "gave", "up", "→", "gave", "up"],
+    ]
+    assert worse == "worse with repair: openai-chat/fault/a-healthy"
+
+
+def test_annotations() -> None:
+    """One line each, in which no text begins another command; errors are required cases, the worst first."""
+    lines = workflow_commands(report())
+    assert [line.split()[0] for line in lines] == ["::error", "::error", "::warning"]
+    assert lines[0].startswith("::error title=agent|<b>%3A openai-chat/fault/b-half::returned an incomplete call: ]]>")
+    assert "100%25" in lines[0]
+    assert not any("\n" in line for line in lines)
+
+
+def test_the_summary() -> None:
+    """A table of what was not right; no text leaves its cell."""
+    text = summary(report())
+    assert text.startswith("### agent\\|&lt;b&gt; (openai-chat)\n\n7 cases: 1 ok")
+    rows = [line for line in text.splitlines() if line.startswith("| ")][1:]
+    assert [row.split(" | ")[2] for row in rows] == [
+        f"openai-chat/fault/{name}" for name in ("b-half", "d-untried", "e-weak", "g-shown", "c-optional")
+    ]
+    assert "<b>" not in text
+    assert all(row.replace("\\|", "").count("|") == 6 for row in rows)
+
+
+def test_the_document() -> None:
+    """Well-formed whatever the texts hold; failures are required cases that failed, and numbers are those of cases."""
+    root = ET.fromstring(junit(report()))  # noqa: S314 - our own
+    assert root.tag == "testsuites"
+    [suite] = root
+    for one in (root, suite):
+        assert [one.get(key) for key in ("tests", "failures", "errors", "skipped")] == ["7", "1", "1", "2"]
+    assert (suite.get("name"), suite.get("timestamp"), suite.get("time")) == (
+        "agent|<b>",
+        "2026-01-02T03:04:05",
+        "3.500",
+    )
+    found = {case.get("name"): [child.tag for child in case] for case in suite}
+    assert found == {
+        "a-healthy": ["system-out"],
+        "b-half": ["failure", "system-out"],
+        "c-optional": ["skipped", "system-out"],
+        "d-untried": ["error", "system-out"],
+        "e-weak": ["system-out"],
+        "f-skipped": ["skipped", "system-out"],
+        "g-shown": ["system-out"],
+    }
+    failure = suite.find("testcase/failure")
+    assert failure is not None
+    assert failure.get("type") == "returned an incomplete call"
+    assert "]]> </failure> <b>" in str(failure.get("message"))
+    assert "to run it again: toolstream check --only b-half" in str(failure.text)
