@@ -23,7 +23,7 @@ def lines(picture: str) -> list[str]:
 
 
 def test_shows_the_runs_of_the_readme() -> None:
-    """`make_pages.py --check` holds both to a run of today."""
+    """`scripts/docs.py --check` holds both to a run of today."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     failing, working = (
         re.findall(rf"<!-- {name}:begin -->\n```console\n(.*?)\n```", readme, re.DOTALL)[0]

@@ -19,7 +19,8 @@ exit 1
 ALWAYS = {
     "mypy --no-error-summary",
     "python -m pytest --collect-only -qqq -p no:cacheprovider",
-    "python scripts/make_thing.py --check",
+    "python scripts/docs.py --check",
+    "python scripts/make_pictures.py --check",
 }
 SUITE = "python -m pytest -n 3 --dist worksteal --durations 40 --durations-min 3"
 IN_CI = {
@@ -40,7 +41,6 @@ def clone(tmp_path: Path) -> Path:
         shutil.copy(ROOT / name, folder / name)
     for name in ("setup", "clients", "mitmproxies", "browser", "release"):
         (folder / "scripts" / name).write_text(NOTES)
-    (folder / "scripts/make_thing.py").touch()
     programs = folder / ".venv/bin"
     programs.mkdir(parents=True)
     for name in ("python", "mypy", "ruff"):

@@ -2,8 +2,7 @@
 
 Also draws docs/terminal.svg, from the runs that README.md shows.
 
-`--check` writes nothing and fails where a block is not what it would be. What differs from run to run is made the same:
-the flow's id is left out, and long lines are cut.
+What differs from run to run is made the same: the flow's id is left out, and long lines are cut.
 """
 
 from __future__ import annotations
@@ -21,19 +20,16 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-ROOT: Final = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "addon"), str(ROOT / "scripts")]
-
-from generated import write_or_check  # noqa: E402
-from recording import plain, svg  # noqa: E402
-from toolstream_core.checking import report  # noqa: E402
-from toolstream_core.defects.table import ROWS  # noqa: E402
-from toolstream_core.faults.clients import CLIENTS  # noqa: E402
-from toolstream_core.faults.presets import PRESETS  # noqa: E402
-from toolstream_core.proxy.option_table import KEEP_BODIES, OPTIONS, PROVIDER, AddonOption  # noqa: E402
-from toolstream_core.report import catalogue  # noqa: E402
-from toolstream_core.settings import injectable_names  # noqa: E402
-from toolstream_core.transit import TRANSIT  # noqa: E402
+from docslib.markdown import DOCS, ROOT, code, codes, table
+from recording import plain, svg
+from toolstream_core.checking import report
+from toolstream_core.defects.table import ROWS
+from toolstream_core.faults.clients import CLIENTS
+from toolstream_core.faults.presets import PRESETS
+from toolstream_core.proxy.option_table import KEEP_BODIES, OPTIONS, PROVIDER, AddonOption
+from toolstream_core.report import catalogue
+from toolstream_core.settings import injectable_names
+from toolstream_core.transit import TRANSIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -148,7 +144,7 @@ def _started(*words: str, stderr: int) -> Iterator[subprocess.Popen[str]]:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *rows])
+    return "\n".join(table(head, rows))
 
 
 def options() -> str:
@@ -160,23 +156,23 @@ def _option(one: AddonOption) -> tuple[str, str, str, str]:
     default = (
         "none"
         if one.default in ("", ())
-        else _code(str(one.default).lower() if one.default is False else str(one.default))
+        else code(str(one.default).lower() if one.default is False else str(one.default))
     )
-    choices = f" {', '.join(map(_code, one.choices))}." if one.choices else ""
-    flag = "none" if one is KEEP_BODIES else _code("FLOW" if one is PROVIDER else one.flag)
-    return _code(one.name), flag, default, one.help + choices
+    choices = f" {', '.join(map(code, one.choices))}." if one.choices else ""
+    flag = "none" if one is KEEP_BODIES else code("FLOW" if one is PROVIDER else one.flag)
+    return code(one.name), flag, default, one.help + choices
 
 
 def shapes() -> str:
     """Every shape with its protocols."""
-    rows = [(_code(one["name"]), one["meaning"], _names(one["dialects"])) for one in catalogue.shapes()]
+    rows = [(code(one["name"]), one["meaning"], codes(one["dialects"])) for one in catalogue.shapes()]
     return _table(("Shape", "Encoding", "Protocols"), rows)
 
 
 def clients() -> str:
     """What single clients need."""
     rows = [
-        (f"`for:{row.name}`", f"[{row.client}]({row.source}) {row.versions}", _names((*row.shapes, *row.repairs)))
+        (f"`for:{row.name}`", f"[{row.client}]({row.source}) {row.versions}", codes((*row.shapes, *row.repairs)))
         for row in CLIENTS
     ]
     return _table(("Name", "Client", "Shapes and repairs"), rows)
@@ -185,15 +181,14 @@ def clients() -> str:
 def transit() -> str:
     """Timing and connection faults."""
     rows = [
-        (_code(row.name), row.meaning, "; ".join(f"`{key.name}`: {key.expected}" for key in row.keys))
-        for row in TRANSIT
+        (code(row.name), row.meaning, "; ".join(f"`{key.name}`: {key.expected}" for key in row.keys)) for row in TRANSIT
     ]
     return _table(("Fault", "Description", "Keys"), rows)
 
 
 def presets() -> str:
     """Providers' quirks."""
-    rows = [(_code(row.name), f"[{row.meaning}]({row.source})", _names(row.parts)) for row in PRESETS]
+    rows = [(code(row.name), f"[{row.meaning}]({row.source})", codes(row.parts)) for row in PRESETS]
     return _table(("Preset", "Quirk", "Faults and shapes"), rows)
 
 
@@ -212,14 +207,6 @@ def defects() -> str:
     ]
     counted = f"{len(ROWS)} defects are known, each with [a page](defects/README.md)."
     return f"{counted}\n\n{_table(('Family', 'Defects', 'Safe repair', 'Unsafe repair', 'Can be injected'), rows)}"
-
-
-def _code(word: str) -> str:
-    return f"`{word}`"
-
-
-def _names(names: Iterable[str]) -> str:
-    return ", ".join(map(_code, names))
 
 
 def _stable(line: str) -> str:
@@ -254,12 +241,7 @@ def filled(page: str) -> str:
     return text
 
 
-def main() -> int:
-    """Write or check."""
-    pages = {ROOT / page: filled(page).encode() for page in BLOCKS}
-    pages[ROOT / "docs" / "terminal.svg"] = recording().encode()
-    return write_or_check((__doc__ or "").partition(": ")[0], pages)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def files() -> dict[Path, bytes | None]:
+    """The pages, and the picture."""
+    pages: dict[Path, bytes | None] = {ROOT / page: filled(page).encode() for page in BLOCKS}
+    return pages | {DOCS / "terminal.svg": recording().encode()}

@@ -1,32 +1,26 @@
-"""Writes docs/defects/README.md, and the head of each defect's page. What follows the first heading is written by hand.
-
-`--check` writes nothing and fails where a file is not what it would be.
-"""
+"""docs/defects/README.md, and the head of each page of a defect. What follows the first heading is written by hand."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "addon"))
-
-from toolstream_core.defects.table import ROWS  # noqa: E402
-from toolstream_core.report import catalogue  # noqa: E402
+from docslib.markdown import DOCS, code, codes, table
+from toolstream_core.defects.table import ROWS
+from toolstream_core.report import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from toolstream_core.defects.row import Row
 
-FOLDER = ROOT / "docs" / "defects"
+FOLDER = DOCS / "defects"
 HEADING = "## "
 
 
 HEAD = """# Defects, shapes, presets, clients
 
-`scripts/make_defects.py` writes this page from the tables in the code. `toolstream explain NAME` prints the page of a
+`scripts/docs.py` writes this page from the tables in the code. `toolstream explain NAME` prints the page of a
 name.
 
 The live log and `toolstream inspect` report defects, `toolstream_repair` repairs them, and `toolstream_fault` injects
@@ -41,28 +35,27 @@ them. Severities:
 DEFECTS = ("code", "name", "family", "severity", "repair", "fault", "dialects", "meaning")
 
 
-def table() -> Iterator[str]:
+def overview() -> Iterator[str]:
     """The lines of the overview."""
     document = catalogue.document()
     yield from HEAD.splitlines()
     yield from _rows(DEFECTS, [_defect(one) for one in document["defects"]])
     yield "## Shapes"
-    shapes = [(_code(one["name"]), ", ".join(one["dialects"]), one["meaning"]) for one in document["shapes"]]
+    shapes = [(code(one["name"]), ", ".join(one["dialects"]), one["meaning"]) for one in document["shapes"]]
     yield from _rows(("shape", "dialects", "description"), shapes)
     yield "## Timing and connection faults"
     transit = [
         (
-            _code(one["name"]),
+            code(one["name"]),
             one["meaning"],
-            "; ".join(f"{_code(key['name'])}: {key['values']}" for key in one["keys"]),
+            "; ".join(f"{code(key['name'])}: {key['values']}" for key in one["keys"]),
         )
         for one in document["transit"]
     ]
     yield from _rows(("fault", "description", "keys"), transit)
     yield "## Presets"
     presets = [
-        (_code(one["name"]), ", ".join(map(_code, one["parts"])), f"[{one['meaning']}]({one['source']})")
-        for one in document["presets"]
+        (code(one["name"]), codes(one["parts"]), f"[{one['meaning']}]({one['source']})") for one in document["presets"]
     ]
     yield from _rows(("preset", "faults", "description"), presets)
     yield "## Clients"
@@ -72,28 +65,21 @@ def table() -> Iterator[str]:
 
 
 def _defect(one: dict[str, Any]) -> tuple[str, ...]:
-    name = f"[{_code(one['name'])}]({one['name']}.md)"
+    name = f"[{code(one['name'])}]({one['name']}.md)"
     fault, dialects = "yes" if one["plant"] else "", ", ".join(one["dialects"])
     repair = one["repair"] or ""
     return one["code"], name, one["family"], one["severity"], repair, fault, dialects, one["meaning"]
 
 
 def _client(one: dict[str, Any]) -> tuple[str, ...]:
-    needs = [*map(_code, one["shapes"]), *(f"repair {_code(word)}" for word in one["repairs"])]
+    needs = [*map(code, one["shapes"]), *(f"repair {code(word)}" for word in one["repairs"])]
     client = f"[{one['client']}]({one['source']}) {one['versions']}"
-    return _code(f"for:{one['name']}"), client, ", ".join(needs), one["why"]
-
-
-def _code(word: str) -> str:
-    return f"`{word}`"
+    return code(f"for:{one['name']}"), client, ", ".join(needs), one["why"]
 
 
 def _rows(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """A Markdown table between blank lines."""
-    yield ""
-    for row in (head, ["---"] * len(head), *rows):
-        yield f"| {' | '.join(row)} |"
-    yield ""
+    """A table between blank lines."""
+    yield from ("", *table(head, rows), "")
 
 
 def head(row: Row) -> str:
@@ -119,30 +105,8 @@ def prose(row: Row) -> str:
     return heading + text
 
 
-def pages() -> dict[Path, str]:
-    """Every file and what is in it."""
-    files = {FOLDER / f"{row.name}.md": head(row) + prose(row) for row in ROWS}
-    files[FOLDER / "README.md"] = "\n".join(table()).rstrip() + "\n"
-    return files
-
-
-def main() -> int:
-    """Write or check."""
-    wanted = pages()
-    there = set(FOLDER.glob("*.md"))
-    wrong = [path for path, text in wanted.items() if path not in there or path.read_text(encoding="utf-8") != text]
-    wrong += sorted(there - wanted.keys())
-    if "--check" in sys.argv[1:]:
-        for path in wrong:
-            print(f"{path.relative_to(ROOT)} is not what scripts/make_defects.py writes", file=sys.stderr)
-        return 1 if wrong else 0
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    for path in there - wanted.keys():
-        path.unlink()
-    for path, text in wanted.items():
-        path.write_text(text, encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def files() -> dict[Path, bytes | None]:
+    """Every file; pages of defects that are gone are nothing."""
+    made: dict[Path, bytes | None] = dict.fromkeys(FOLDER.glob("*.md"))
+    made |= {FOLDER / f"{row.name}.md": (head(row) + prose(row)).encode() for row in ROWS}
+    return made | {FOLDER / "README.md": ("\n".join(overview()).rstrip() + "\n").encode()}

@@ -1,58 +1,49 @@
-#!/usr/bin/env python3
-"""Writes docs/reports.md: five real reports, each raw, explained, and with the advice. All output is real.
+"""docs/reports.md: five real reports, each raw, explained, and with the advice. All output is real.
 
-    scripts/make_reports.py                write what has changed
-    scripts/make_reports.py --check        write nothing; print the difference, if any, and exit 1
-    scripts/make_reports.py --real         run the available real clients too, and keep their output
-
-Models of the clients (tests/e2e/clients) are run each time. The output of real clients is kept in reportslib/real.
+Models of the clients (tests/e2e/clients) are run each time. The output of real clients is kept in real_output.
 """
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "addon"), str(ROOT / "scripts")]
-
-from generated import write_or_check  # noqa: E402
-from reportslib import real  # noqa: E402
-from reportslib.models import inspected, proxy  # noqa: E402
-from tests.clients.streams import echoed  # noqa: E402
-from tests.e2e.clients.reports import REPORTS  # noqa: E402
-from tests.e2e.clients.streams import saved  # noqa: E402
-from toolstream_core.clients.received import Answer, Received  # noqa: E402
-from toolstream_core.clients.stepping import reads  # noqa: E402
-from toolstream_core.model import StreamFacts  # noqa: E402
-from toolstream_core.report.judging import Explaining  # noqa: E402
-from toolstream_core.report.verdict import as_flags  # noqa: E402
+from docslib import real
+from docslib.markdown import DOCS
+from docslib.models import inspected, proxy
+from tests.clients.streams import echoed
+from tests.e2e.clients.reports import REPORTS
+from tests.e2e.clients.streams import saved
+from toolstream_core.clients.received import Answer, Received
+from toolstream_core.clients.stepping import reads
+from toolstream_core.model import StreamFacts
+from toolstream_core.report.judging import Explaining
+from toolstream_core.report.verdict import as_flags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-    from reportslib.models import Proxy, Talk
+    from docslib.models import Proxy, Talk
     from tests.e2e.clients.reports import Reported
 
-TARGET: Final = ROOT / "docs" / "reports.md"
 HEAD: Final = """\
 # Five reports
 
 Five clients failed on streams of real providers. Each section shows the stream, the failure, toolstream's explanation
 and the run with the advised option.
 
-`scripts/make_reports.py` writes this page from real runs; only flow ids are removed from the output. The streams are in
+`scripts/docs.py` writes this page from real runs; only flow ids are removed from the output. The streams are in
 `flows/`. Each section names its client. A model in `tests/e2e/clients` reproduces the observed behavior of the real
 client, including its errors. `tests/clients/test_reports.py` checks that each client fails with the explanation and
 advice shown, works with the advice, and fails in the same way if the fault is injected into another stream.
 """
 
 
-def page() -> str:
-    """The complete page."""
+def files() -> dict[Path, bytes | None]:
+    """The page."""
     with proxy() as running:
-        return "\n".join([HEAD, *(line for report in REPORTS for line in _section(report, running))])
+        page = "\n".join([HEAD, *(line for report in REPORTS for line in _section(report, running))])
+    return {DOCS / "reports.md": page.encode()}
 
 
 def _section(report: Reported, running: Proxy) -> Iterator[str]:
@@ -107,15 +98,3 @@ def _why(report: Reported, raw: Talk) -> Iterator[str]:
         "The client sent no further request, so the log has no explanation. From the calls that the client had read "
         f"before it failed, toolstream reports: {why.text}. It advises `{as_flags(why.advice[0])}`.\n"
     )
-
-
-def main() -> int:
-    """Write or check."""
-    if "--real" in sys.argv:
-        sys.argv.remove("--real")
-        real.run_all()
-    return write_or_check((__doc__ or "").partition(": ")[0], {TARGET: page().encode()})
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,25 +1,16 @@
-#!/usr/bin/env python3
-"""Writes docs/agents.md from the table of agents.
-
-scripts/make_agents.py           write what has changed
-scripts/make_agents.py --check   write nothing; print the difference, if any, and exit 1
-"""
+"""docs/agents.md, from the table of agents."""
 
 from __future__ import annotations
 
 import shlex
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "addon"), str(ROOT / "scripts")]
-
-from generated import write_or_check  # noqa: E402
-from toolstream_core.agents import AGENTS, Upstream  # noqa: E402
+from docslib.markdown import DOCS, codes, table
+from toolstream_core.agents import AGENTS, Upstream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from toolstream_core.agents import Agent
 
@@ -30,7 +21,7 @@ _HEAD: Final = """\
 for every command ([`toolstream run`](cli.md#toolstream-run)). For the agents on this page, they also add the arguments
 and variables listed below. You need not set them.
 
-`scripts/make_agents.py` writes this page from `addon/toolstream_core/agents/table.py`.
+`scripts/docs.py` writes this page from `addon/toolstream_core/agents/table.py`.
 
 In the sections, "with saved flows" means that flows or `calls:` respond, and "with real providers" that the agent's own
 provider does. `{OPENAI_BASE_URL}` and similar placeholders are replaced by the variable's value in the command's
@@ -39,9 +30,8 @@ environment. `{SOCKETS}` is `true` with `--websocket read`, otherwise `false`.
 toolstream recognises an agent by its command, with or without a path or suffix. It also recognises the agent's package
 after `npx`, `npm exec`, `pnpm dlx`, `bunx`, `uvx` and similar commands.
 
-| Agent | Command | Package | Protocols | Connects to the proxy by | Tested version |
-| --- | --- | --- | --- | --- | --- |
 """
+_COLUMNS: Final = ("Agent", "Command", "Package", "Protocols", "Connects to the proxy by", "Tested version")
 _TRIED: Final = """
 *Tested version*: this version of the real agent was run headless through the proxy, with saved flows and with requests
 to its own provider. The rows with "none" are based on the listed sources only.
@@ -53,14 +43,15 @@ _WHEN: Final = {
 }
 
 
-def page() -> str:
-    """The complete page."""
-    rows = "".join(_row(agent) for agent in AGENTS)
-    return _HEAD + rows + _TRIED + "".join(_section(agent) for agent in AGENTS)
+def files() -> dict[Path, bytes | None]:
+    """The page."""
+    rows = "".join(f"{line}\n" for line in table(_COLUMNS, map(_row, AGENTS)))
+    page = _HEAD + rows + _TRIED + "".join(_section(agent) for agent in AGENTS)
+    return {DOCS / "agents.md": page.encode()}
 
 
-def _row(agent: Agent) -> str:
-    cells = (
+def _row(agent: Agent) -> tuple[str, ...]:
+    return (
         f"[{agent.name}](#{agent.name})",
         _codes(agent.commands),
         _codes(agent.packages),
@@ -68,7 +59,6 @@ def _row(agent: Agent) -> str:
         agent.reaches,
         agent.tried or "none",
     )
-    return f"| {' | '.join(cells)} |\n"
 
 
 def _section(agent: Agent) -> str:
@@ -101,8 +91,4 @@ def _assignments(variables: Mapping[str, str]) -> str:
 
 
 def _codes(words: tuple[str, ...]) -> str:
-    return ", ".join(f"`{word}`" for word in words) or "none"
-
-
-if __name__ == "__main__":
-    sys.exit(write_or_check((__doc__ or "").partition(". ")[0], {ROOT / "docs" / "agents.md": page().encode()}))
+    return codes(words) or "none"

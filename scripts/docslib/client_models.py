@@ -1,37 +1,28 @@
-#!/usr/bin/env python3
-"""Writes docs/client-models.md: how clients put the fragments of calls together, and which defects break which.
-
-    scripts/make_clients.py           write what has changed
-    scripts/make_clients.py --check   write nothing; print the difference, if any, and exit 1
+"""docs/client-models.md: how clients put the fragments of calls together, and which defects break which.
 
 Each defect is injected into a valid stream of two calls, and each client model reads the result.
 """
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "addon"), str(ROOT / "scripts")]
-
-from generated import write_or_check  # noqa: E402
-from tests.laws.healthy import streams  # noqa: E402
-from toolstream_core.clients.deviations import BY_THE_LETTER, ROWS, projects  # noqa: E402
-from toolstream_core.clients.fit import concerning  # noqa: E402
-from toolstream_core.clients.model import AXES, STANDARD  # noqa: E402
-from toolstream_core.clients.received import Answer, Received, rewritten  # noqa: E402
-from toolstream_core.settings import Words, settings  # noqa: E402
+from docslib.markdown import DOCS, table
+from tests.laws.healthy import streams
+from toolstream_core.clients.deviations import BY_THE_LETTER, ROWS, projects
+from toolstream_core.clients.fit import concerning
+from toolstream_core.clients.model import AXES, STANDARD
+from toolstream_core.clients.received import Answer, Received, rewritten
+from toolstream_core.settings import Words, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from tests.laws.healthy import Healthy
     from toolstream_core.clients.model import Deviation
 
-TARGET: Final = ROOT / "docs" / "client-models.md"
 STREAMS: Final = ("fragments of two", "two")
 """The valid streams into which defects are injected, by name: one of each protocol."""
 HEAD: Final = """# Client models
@@ -43,7 +34,7 @@ entry is the part of an event that concerns one call, such as an element of `too
 Sometimes a client returns other calls than the stream contains. toolstream then searches for the smallest set of
 deviations from the protocol that reproduces the returned calls, and reports it.
 
-`scripts/make_clients.py` writes this page. It runs each deviation alone over valid streams of each protocol: unchanged,
+`scripts/docs.py` writes this page. It runs each deviation alone over valid streams of each protocol: unchanged,
 in each shape, and with each defect that toolstream can inject into a stream of two calls. A stream breaks a client if
 the client reads other calls than the intended ones.
 
@@ -147,17 +138,20 @@ def _read(received: Received) -> tuple[list[Deviation | None], list[Deviation | 
     return by_outcome
 
 
-def page() -> str:
-    """The complete page."""
-    return "\n".join(_lines(effects())).rstrip() + "\n"
+def files() -> dict[Path, bytes | None]:
+    """The page."""
+    page = "\n".join(_lines(effects())).rstrip() + "\n"
+    return {DOCS / "client-models.md": page.encode()}
 
 
 def _lines(found: Found) -> Iterator[str]:
-    yield from HEAD.splitlines()
-    yield from _table([("none", BY_THE_LETTER, "", *map(_listed, found[None]))])
+    yield from (*HEAD.splitlines(), "")
+    yield from table(COLUMNS, [("none", BY_THE_LETTER, "", *map(_listed, found[None]))])
+    yield ""
     for axis, values in AXES.items():
-        yield f"## {TITLES[axis]}"
-        yield from _table([_row(one, found[one]) for one in values[1:]])
+        yield from (f"## {TITLES[axis]}", "")
+        yield from table(COLUMNS, [_row(one, found[one]) for one in values[1:]])
+        yield ""
 
 
 def _row(deviation: Deviation, found: Effects) -> tuple[str, ...]:
@@ -168,20 +162,3 @@ def _row(deviation: Deviation, found: Effects) -> tuple[str, ...]:
 
 def _listed(names: set[str]) -> str:
     return ", ".join(sorted(names, key=lambda name: (name.startswith("`"), name)))
-
-
-def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """A Markdown table between blank lines."""
-    yield ""
-    for row in (COLUMNS, ["---"] * len(COLUMNS), *rows):
-        yield f"| {' | '.join(row)} |"
-    yield ""
-
-
-def main() -> int:
-    """Write or check."""
-    return write_or_check("Write docs/client-models.md", {TARGET: page().encode()})
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -11,13 +11,13 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from reportslib.models import clean
+from docslib.models import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 HERE: Final = Path(__file__).resolve().parent
-KEPT: Final = HERE / "real"
+KEPT: Final = HERE / "real_output"
 ROOT: Final = HERE.parents[1]
 QUESTION: Final = "How is a command line made for the ESP32?"
 

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Writes the generated pages of docs/ and the generated parts of README.md.
+
+scripts/docs.py                    write what has changed
+scripts/docs.py --check            write nothing; print the differences, if any, and exit 1
+scripts/docs.py defects blocks     only these
+scripts/docs.py --real reports     run the available real clients too, and keep their output
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import importlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "addon"), str(ROOT / "scripts")]
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+PAGES: Final = ("agents", "client_models", "defects", "blocks", "reports")
+"""Modules of docslib. Each has `files`: contents by path, nothing for a file that goes."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write or check; 1 where anything differs from what would be written."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pages", nargs="*", metavar="PAGE", help=f"any of {', '.join(PAGES)}; all if none is named")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where anything differs")
+    parser.add_argument("--real", action="store_true", help="run the real clients of the reports")
+    options = parser.parse_args(arguments)
+    if unknown := set(options.pages).difference(PAGES):
+        parser.error(f"unknown page {min(unknown)!r}; expected {', '.join(PAGES)}")
+    if options.real:
+        importlib.import_module("docslib.real").run_all()
+    made: dict[Path, bytes | None] = {}
+    for page in options.pages or PAGES:
+        made |= importlib.import_module(f"docslib.{page}").files()
+    differences = [line for path, content in made.items() for line in _difference(path, content)]
+    if options.check:
+        sys.stderr.writelines(differences)
+        return 1 if differences else 0
+    for path, content in made.items():
+        if content is None:
+            path.unlink()
+        else:
+            path.write_bytes(content)
+    return 0
+
+
+def _difference(path: Path, wanted: bytes | None) -> Iterator[str]:
+    """A unified diff of a file and what would be written."""
+    there = path.read_bytes() if path.exists() else None
+    if there != wanted:
+        name = path.relative_to(ROOT).as_posix()
+        old, new = ((content or b"").decode().splitlines(keepends=True) for content in (there, wanted))
+        yield from difflib.unified_diff(old, new, name, f"{name} as it would be written")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
