@@ -227,7 +227,7 @@ def test_proxies(command: str, preloaded: Preloaded, tmp_path: Path, monkeypatch
         if "toolstream_shape" in command:
             assert int(told.split()[1]) < EVENTS
         else:
-            assert int(told.split()[1]) == EVENTS + ("glm-5" in command)
+            assert int(told.split()[1]) == EVENTS + 2 * ("glm-5" in command)
         proxy.wait_for("call 0 get_weather")
     if "-w" in words:
         assert SESSION

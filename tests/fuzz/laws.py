@@ -326,7 +326,8 @@ def half_calls_mean_the_same(seen: Seen) -> Iterator[str]:
     if _said_last(seen):
         return
     dropped = "data-after-end" in {name for repair in seen.on.repairs_row for name in repair.names}
-    if before != after and not dropped and not seen.on.names & (MEANT_BY_REPAIR - {"trailing-garbage"}):
+    meant = (MEANT_BY_REPAIR - {"trailing-garbage"}) | {"object-arguments"}  # a number may prove to be text
+    if before != after and not dropped and not seen.on.names & meant:
         yield f"half calls {before} became {after}"
 
 
