@@ -395,15 +395,6 @@ FOUND: dict[str, tuple[str, bytes]] = {
             chat(entry(0, "}"), "tool_use"),
         ),
     ),
-    "Responses: whole arguments without an index, those of the item behind them": (
-        "openai-responses",
-        sse(
-            item_added(0, "fc_1"),
-            item_added(0, "fc_2"),
-            without_index(argument_delta(0, "tool_use", '{"a":1}')),
-            argument_delta(0, "fc_2", '{"a":2}'),
-        ),
-    ),
     "Responses: half arguments under an odd index, all of them under the item's": (
         "openai-responses",
         sse(
@@ -762,18 +753,6 @@ FOUND: dict[str, tuple[str, bytes]] = {
             completed(item_done(0, "fc_1", '{"a":1}')),
         ),
     ),
-    "an item added again with other arguments, behind the whole ones that other items brought": (
-        "openai-responses",
-        sse(
-            item_done(0, "fc_1", ""),
-            item_added(1, "fc_2"),
-            item_done(1, "fc_2", '{"des'),
-            item_added(2, "fc_3"),
-            argument_delta(2, "fc_3", '{"des":1}'),
-            item_added(0, "fc_1"),
-            argument_delta(0, "fc_1", '{"a":1}'),
-        ),
-    ),
     "a call of a second response that is closed without its arguments, behind half of one of the first": (
         "openai-responses",
         sse(
@@ -918,10 +897,6 @@ FOUND: dict[str, tuple[str, bytes]] = {
             without_index(item_added(0, "fc_2")) | {"item": ANOTHER_ITEM | {"arguments": ""}},
         ),
     ),
-    "all the arguments in a delta behind an end that has half of them": (
-        "openai-responses",
-        sse(item_added(0, "fc_1"), item_done(1, "fc_1", '{"a":'), argument_delta(0, "fc_1", '{"a":1}')),
-    ),
     "other arguments of an item that seemed to be one with arguments again": (
         "openai-responses",
         sse(
@@ -967,18 +942,6 @@ FOUND: dict[str, tuple[str, bytes]] = {
             item_done(1, "fc_1", '{"des'),
             argument_delta(2, "fc_2", ""),
             argument_delta(2, "fc_2", '{"des":1}'),
-        ),
-    ),
-    "pieces of a call as items, and half of another call between them": (
-        "openai-responses",
-        sse(
-            item_done(0, "fc_1", '{"ci'),
-            item_added(1, "fc_2"),
-            argument_delta(1, "fc_2", 'ty":"Os'),
-            argument_delta(11, "fc_9", ':"UT'),
-            item_done(11, "fc_9", ':"UT'),
-            item_added(3, "fc_3"),
-            argument_delta(3, "fc_3", 'south"}'),
         ),
     ),
     "two messages with the same text": (

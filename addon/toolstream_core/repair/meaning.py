@@ -13,12 +13,14 @@ from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.calls.json_text import is_object, paired, without
 from toolstream_core.defects.arguments import CUMULATIVE_ARGUMENTS, PLACEHOLDER_ARGUMENTS, SPLIT_SURROGATE
 from toolstream_core.repair.reading import (
+    BEFORE,
     HIGH,
     LONGEST_PLACEHOLDER,
     LOW,
     Reading,
     addition,
     is_placeholder,
+    may_become_placeholder,
     read,
     repetition,
 )
@@ -32,7 +34,7 @@ class Meaning:
 
     __slots__ = (
         "_half", "_known", "_own", "_shift", "_tail", "_whole", "as_it_came", "begin", "came", "cumulative", "free",
-        "letter", "row", "stale", "suspect",
+        "letter", "row", "source", "stale", "suspect",
     )  # fmt: skip
 
     def __init__(self, letter: ArgumentText) -> None:
@@ -46,6 +48,8 @@ class Meaning:
         """The fragments that came, joined."""
         self.letter = letter
         """The same without a placeholder before the arguments."""
+        self.source = letter
+        """The intended text, as far as it grows by fragments: most often the letter itself."""
         self._shift = 0
         """Characters of that placeholder."""
         self._own: ArgumentText | None = None
@@ -74,11 +78,6 @@ class Meaning:
     # -- what it means
 
     @property
-    def source(self) -> ArgumentText:
-        """The intended text, as far as it grows by fragments: most often the letter itself."""
-        return self.letter if self._own is None else self._own
-
-    @property
     def decided(self) -> bool:
         """Whether no fragment has to wait any more."""
         if self.cumulative is not None or self._whole is not None or self.free:
@@ -90,10 +89,17 @@ class Meaning:
         """The intended arguments as far as they are certain; `over`: nothing more comes."""
         size = self.came.size
         if self._known is None or self._known[:2] != (size, over):
-            said = self._read(over=over)
-            named = said if said.row is not None or not self._shift else said._replace(row=PLACEHOLDER_ARGUMENTS)
-            self._known = size, over, named
+            self._known = size, over, self._read_after_placeholder(over=over) if self._shift else self._read(over=over)
         return self._known[2]
+
+    def _read_after_placeholder(self, *, over: bool) -> Reading:
+        said = self._read(over=over)
+        if said.row is None and self.letter.text().lstrip(WHITE)[:1] == '"':  # no object: it was no placeholder
+            if not over:
+                self.letter = self.source = self.came
+                self._shift = self.begin = 0
+            return read(self.came, over=over)
+        return said if said.row is not None else said._replace(row=PLACEHOLDER_ARGUMENTS)
 
     def _read(self, *, over: bool) -> Reading:
         if self.cumulative is not None:
@@ -111,6 +117,12 @@ class Meaning:
         """Whether all that came is `{}` or `null`, which may stand for what follows."""
         came = self.came
         return not came.empty and came.size <= LONGEST_PLACEHOLDER and is_placeholder(came.text())
+
+    @property
+    def may_become_placeholder(self) -> bool:
+        """Whether all that came may yet prove to be `{}` or `null`."""
+        came = self.came
+        return came.size <= LONGEST_PLACEHOLDER and may_become_placeholder(came.text())
 
     @property
     def is_inside(self) -> bool:
@@ -152,7 +164,8 @@ class Meaning:
 
     def begin_at(self, begin: int) -> None:
         """The arguments begin anew at a position of what came."""
-        self._own, self.begin, self._whole, self._known = self._beside(), begin, None, None
+        self.source = self._own = self._beside()
+        self.begin, self._whole, self._known = begin, None, None
         self._own.add(self.came.text()[begin:])
 
     def settle(self) -> None:
@@ -169,29 +182,33 @@ class Meaning:
         """Whether the intended text differs from the letter from this fragment on."""
         letter = self.letter
         if HIGH <= piece[-1] < LOW:
-            self._own, self.row, self._half = self._beside(), SPLIT_SURROGATE, piece[-1]
+            self.source = self._own = self._beside()
+            self.row, self._half = SPLIT_SURROGATE, piece[-1]
             self._own.add(paired(letter.text()[:-1]))
-        elif not self._shift and self._follows_placeholder(piece):
-            self._shift = self.begin = letter.size - len(piece)
-            self.letter = self._beside()
-            self.letter.add(piece)
+        elif not self._shift and (shift := self._placeholder_before(piece)):
+            self._shift = self.begin = shift
+            self.source = self.letter = self._beside()
+            self.letter.add(letter.text()[shift:])
         elif (
             letter.spilled
             and not self.may_be_placeholder
             and (whole := letter.ended_object()) is not None
             and letter.text().startswith(whole)
         ):
-            self._own, self._whole = self._beside(), whole
+            self.source = self._own = self._beside()
+            self._whole = whole
             self._own.add(whole)
             self._follow(self._own, whole, letter.text()[len(whole) :])
 
-    def _follows_placeholder(self, piece: str) -> bool:
-        """Whether the arguments begin with this fragment, after a placeholder."""
+    def _placeholder_before(self, piece: str) -> int:
+        """Characters of a placeholder before the arguments, which begin with or in this fragment."""
         size, begins = self.came.size - len(piece), piece.lstrip(WHITE)[:1]
+        if not size and (within := BEFORE.match(piece)):
+            return within.end()
         if not 0 < size <= LONGEST_PLACEHOLDER or begins not in {"{", '"'} or is_placeholder(piece):
-            return False
+            return 0
         before = self.came.text()[:size]
-        return bool(before.strip(WHITE)) and is_placeholder(before)
+        return size if before.strip(WHITE) and is_placeholder(before) else 0
 
     def _grow(self, piece: str) -> None:
         assert self._own is not None

@@ -30,7 +30,9 @@ LONGEST_PLACEHOLDER: Final = 64
 """Characters of the longest text that may be a placeholder."""
 HIGH, LOW = "\ud800", "\udc00"
 _PLACEHOLDER: Final = re.compile(rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))+{WS}')
-_BEFORE: Final = re.compile(rf"(?:{WS}(?:\{{{WS}\}}|null))+{WS}(?=\{{)")
+_PLACEHOLDERS: Final = re.compile(rf'{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null)(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))+{WS}')
+_BEGIN: Final = re.compile(rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))*{WS}(?:\{{|"|"\{{|"\{{{WS}\}}|n|nu|nul)?{WS}')
+BEFORE: Final = re.compile(rf'(?:{WS}(?:\{{{WS}\}}|null))+{WS}(?=[{{"])')
 _MAY_HOLD: Final = re.compile(rf'{WS}"(?:[{WHITE}]|\\[nrt])*(?:\\?\Z|\{{)')
 _SPACE: Final = re.compile(rf"[{WHITE}]+")
 
@@ -50,15 +52,22 @@ def is_placeholder(text: str) -> bool:
     return len(text) <= LONGEST_PLACEHOLDER and _PLACEHOLDER.fullmatch(text) is not None
 
 
+def may_become_placeholder(text: str) -> bool:
+    """Whether a text is the begin of placeholders, or some of them: `{`, `nul`, `{}{`."""
+    return len(text) <= LONGEST_PLACEHOLDER and _BEGIN.fullmatch(text) is not None
+
+
 def read(letter: ArgumentText, *, over: bool) -> Reading:
     """What a text means as far as it is certain; `over`: nothing follows."""
     raw = letter.text()
     if not raw.strip(WHITE):
         return Reading(raw)
+    if len(raw) <= LONGEST_PLACEHOLDER and _PLACEHOLDERS.fullmatch(raw):
+        return _placeholders(raw)
     if raw.lstrip(WHITE)[0] == '"':
         return _quoted(letter, raw, over=over)
-    if before := _BEFORE.match(raw):
-        return _after_placeholder(before.group(), raw[before.end() :], over=over)
+    if (before := BEFORE.match(raw)) and (meant := _after_placeholder(raw[before.end() :], over=over)):
+        return meant
     if letter.spilled and (ended := letter.ended_object()) is not None and raw.startswith(ended):
         return _after_object(ended, raw, over=over)
     if not letter.viable and letter.whole_again is not None:
@@ -96,10 +105,18 @@ def _quoted(letter: ArgumentText, raw: str, *, over: bool) -> Reading:
     return Reading(meant if meant != raw and is_object(meant[: meant.rfind("}") + 1]) else raw)
 
 
-def _after_placeholder(before: str, rest: str, *, over: bool) -> Reading:
-    if _PLACEHOLDER.fullmatch(rest):
-        return Reading(before.strip(WHITE), REPLAYED_ARGUMENTS)
+def _placeholders(raw: str) -> Reading:
+    """Several that nothing follows: the call has no arguments."""
+    plain = _SPACE.sub("", raw)
+    is_replayed = plain == "{}" * (len(plain) // 2) or plain == "null" * (len(plain) // 4)
+    return Reading("{}" if "{" in plain else "null", REPLAYED_ARGUMENTS if is_replayed else PLACEHOLDER_ARGUMENTS)
+
+
+def _after_placeholder(rest: str, *, over: bool) -> Reading | None:
+    """The arguments after a placeholder; `None` where they are a string that holds no object: it was none."""
     meant = read_text(rest, over=over)
+    if meant.row is None and rest[0] == '"':
+        return None
     return meant._replace(row=meant.row or PLACEHOLDER_ARGUMENTS)
 
 

@@ -1,0 +1,92 @@
+"""Events that wait, in the order in which they came. Knows no protocol."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from toolstream_core.wire.frame import Frame
+
+MOST: Final = 4096
+"""Events that wait, before all of them go."""
+MOST_BYTES: Final = 8 * 1024 * 1024
+PATIENCE: Final = 8
+"""Comments that wait: more of them show that the stream is slow."""
+
+
+class Waits[T](Protocol):
+    """Whether the first event still waits; `followed`: whether another one waits after it."""
+
+    def __call__(self, first: T, /, *, followed: bool) -> bool: ...
+
+
+class Queue[T]:
+    """One event waits because it may still change, and all after it because the order stays.
+
+    An event that waits says only its own share: those after it say the rest.
+    """
+
+    def __init__(self, frame_of: Callable[[T], Frame], *, most: int = MOST, patience: int = PATIENCE) -> None:
+        """None waits."""
+        self._frame_of = frame_of
+        self._most, self._patience = most, patience
+        self._queue: deque[T] = deque()
+        self._going: list[T] = []
+        """Events that no longer wait, until what goes for them is complete."""
+        self._bytes = self._comments = 0
+
+    def __len__(self) -> int:
+        """How many wait."""
+        return len(self._queue)
+
+    def __iter__(self) -> Iterator[T]:
+        """Each of them."""
+        return iter(self._queue)
+
+    def clear(self) -> None:
+        """None waits any more."""
+        self._queue.clear()
+        self._going.clear()
+        self._bytes = self._comments = 0
+
+    @property
+    def frames(self) -> list[Frame]:
+        """Those that wait, as they came."""
+        return [self._frame_of(one) for one in self._queue]
+
+    @property
+    def unsent(self) -> list[Frame]:
+        """Those for which nothing was sent yet, as they came: after an internal error they are forwarded unchanged."""
+        return [self._frame_of(one) for one in (*self._going, *self._queue)]
+
+    def add(self, one: T) -> None:
+        """The next event."""
+        frame = self._frame_of(one)
+        self._queue.append(one)
+        self._bytes += len(frame.raw)
+        self._comments += frame.data is None
+
+    def goes(self, one: T) -> None:
+        """An event that need not wait."""
+        self._going.append(one)
+
+    def sent(self) -> None:
+        """What goes for the events that no longer wait is complete."""
+        self._going.clear()
+
+    @property
+    def too_long(self) -> bool:
+        """Whether nothing may wait any longer."""
+        return len(self._queue) > self._most or self._bytes > MOST_BYTES or self._comments > self._patience
+
+    def ready(self, waits: Waits[T]) -> Iterator[T]:
+        """Those that go; `waits` gets the first one, and whether an event follows it."""
+        while self._queue and not waits(self._queue[0], followed=len(self._queue) - self._comments > 1):
+            one = self._queue.popleft()
+            self._going.append(one)
+            self._bytes -= len(self._frame_of(one).raw)
+            self._comments -= self._frame_of(one).data is None
+            yield one
