@@ -28,9 +28,9 @@ from generated import write_or_check  # noqa: E402
 from tests.calls.patterns import patterns  # noqa: E402
 from toolstream_core.defects.table import ROWS  # noqa: E402
 from toolstream_core.engine.session import Session  # noqa: E402
-from toolstream_core.fixtures import load  # noqa: E402
-from toolstream_core.fixtures.expectation import dumps, expectation_of  # noqa: E402
 from toolstream_core.model import Exchange  # noqa: E402
+from toolstream_core.saved.expectation import dumps, expectation_of  # noqa: E402
+from toolstream_core.saved.read import load  # noqa: E402
 from toolstream_core.settings import Words, injectable_names, settings  # noqa: E402
 
 if TYPE_CHECKING:

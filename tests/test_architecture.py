@@ -20,20 +20,20 @@ CORE = ROOT / "addon" / "toolstream_core"
 
 # Who may import whom: a name reaches what stands to its left, and nothing beside it but where the names are in order.
 LAYERS = (
-    "errors, packaged, suggest, version, wire, redact, redaction ← model ← calls ← defects ← stages ←"
-    " repair ← protocols ← faults ← transit, sources, sockets, synthetic, verdict ← settings ← engine ← clients ←"
-    " delivery, state_file ← shrinking ← report ← view ← probing ← fixtures ← proxy ← script, testing, agents ←"
+    "errors, packaged, suggest, version, wire, printable, redact, redaction ← model ← calls ← defects ← stages ←"
+    " repair ← protocols ← faults ← transit, sockets, synthetic, verdict ← settings ← engine ← clients ←"
+    " delivery, state_file ← shrinking ← saved ← report ← view ← probing ← proxy ← script, testing, agents ←"
     " checking ← cli, pytest_plugin"
 )
 # Who alone may import these at all.
-CONFINED = {"mitmproxy": {"proxy", "fixtures"}, "pytest": {"pytest_plugin"}}
+CONFINED = {"mitmproxy": {"proxy", "saved"}, "pytest": {"pytest_plugin"}}
 # What a user may lack is imported by these alone, and where it is used.
 OPTIONAL = {"cli", "pytest_plugin"}
 # The one module that may use what the standard library does not document.
 SEAM = "wire/json_strings.py"
 # Rooms that may read another one: a protocol whose calls are said as another's are.
 NEIGHBOURS = {"ollama": {"chat"}, "realtime": {"responses"}, "gemini_live": {"gemini"}}
-# Where a protocol may be named: in its room, and in the table of defects; an agent may have the name of one.
+# Where a protocol may be named: in its package, and in the table of defects; an agent may have the name of one.
 NAMING = ("protocols/", "defects/", "agents/table.py")
 
 
@@ -133,7 +133,7 @@ def _other_room(module: str, name: str) -> str | None:
     mine, theirs = room_of(module), room_of(name.removeprefix("toolstream_core.").replace(".", "/"))
     if mine is None or theirs is None or theirs in {mine, *NEIGHBOURS.get(mine, ())}:
         return None
-    return f"{mine} reads the room of {theirs}"
+    return f"{mine} reads the package of {theirs}"
 
 
 def room_of(module: str) -> str | None:
@@ -158,7 +158,7 @@ def unit_of(module: str) -> str:
 
 @pytest.mark.parametrize("module", modules())
 def test_a_module_imports_only_what_stands_below_it(module: str) -> None:
-    """The table of layers, type checking included; mitmproxy and pytest in their places; rooms apart."""
+    """The table of layers, type checking included; mitmproxy and pytest in their places; protocol packages apart."""
     assert unit_of(module) in ranks(LAYERS), "give it a place in LAYERS and in docs/architecture.md"
     assert complaints(module, (CORE / module).read_text()) == []
 
@@ -241,14 +241,14 @@ def test_the_door_only_imports_the_addon_and_lists_it() -> None:
             "if TYPE_CHECKING:\n    from toolstream_core.calls import OpenCall",
             "calls stands above model",
         ),
-        ("fixtures/x.py", "import pytest", "pytest is not for fixtures"),
+        ("saved/x.py", "import pytest", "pytest is not for saved"),
         ("report/x.py", "import openai.types", "openai does not come with mitmproxy"),
         ("engine/x.py", "from json.decoder import scanstring", "alone may use it"),
         ("engine/x.py", "import _json", "alone may use it"),
         (
             "protocols/chat/x.py",
             "from toolstream_core.protocols.gemini.reader import calls",
-            "chat reads the room of gemini",
+            "chat reads the package of gemini",
         ),
         (
             "proxy/x.py",

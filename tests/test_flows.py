@@ -10,17 +10,9 @@ import pytest
 from mitmproxy import http
 from mitmproxy.io import FlowReader
 
-from toolstream_core.fixtures import load
-from toolstream_core.fixtures.answers import flow_bytes
-from toolstream_core.fixtures.chunks import chunks_of
-from toolstream_core.fixtures.expectation import (
-    differences,
-    dumps,
-    expect_path,
-    expectation_of,
-    loads,
-    read_expectation,
-)
+from toolstream_core.saved.expectation import differences, dumps, expect_path, expectation_of, loads, read_expectation
+from toolstream_core.saved.flow import chunks_of
+from toolstream_core.saved.read import flow_bytes, load
 from toolstream_core.wire.aws_event_stream import MESSAGES, EventStreamFramer
 
 if TYPE_CHECKING:

@@ -23,9 +23,9 @@ from tests.conftest import ROOT
 from tests.e2e.harness.mitmdump import Mitmdump, mitmdump_path
 from tests.e2e.harness.preloaded import CAN_FORK, Preloaded, PreloadedMitmdump
 from toolstream_core.agents import recognise
-from toolstream_core.fixtures import load
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.proxy.options import OURS
+from toolstream_core.saved.read import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,8 +9,8 @@ import pytest
 import make_rows
 from tests.calls.patterns import patterns
 from toolstream_core.defects.table import ROWS
-from toolstream_core.fixtures import load
-from toolstream_core.fixtures.expectation import expect_path, loads
+from toolstream_core.saved.expectation import expect_path, loads
+from toolstream_core.saved.read import load
 
 KEPT: Final = [row.name for row in ROWS if row.name not in make_rows.WITHOUT]
 

@@ -14,11 +14,11 @@ from toolstream_core.checking.cases import Kind as CaseKind
 from toolstream_core.checking.grading import Grade, Reason, Skip
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import read_body
-from toolstream_core.fixtures.expectation import ExpectedAnswer, ExpectedCall, ExpectedFinding
 from toolstream_core.model import Exchange, Kind, Phase, Severity
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.report import jsonform
 from toolstream_core.report.jsonform import JsonLines
+from toolstream_core.saved.expectation import ExpectedAnswer, ExpectedCall, ExpectedFinding
 from toolstream_core.verdict import Outcome
 
 if TYPE_CHECKING:

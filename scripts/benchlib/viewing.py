@@ -20,7 +20,7 @@ from toolstream_core.proxy.ui.event_text import event_lines
 from toolstream_core.proxy.ui.facts import facts_of
 from toolstream_core.proxy.ui.known import Seen
 from toolstream_core.proxy.ui.layout import wrapped
-from toolstream_core.sources.saved import Saved
+from toolstream_core.saved.exchange import Saved
 from toolstream_core.view.assemble import page
 from toolstream_core.view.document import ViewBuilder
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.browser.sessions import SESSIONS
 from toolstream_core.checking.sessions import Sessions
-from toolstream_core.fixtures.answers import flow_bytes
+from toolstream_core.saved.read import flow_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

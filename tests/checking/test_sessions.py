@@ -13,7 +13,7 @@ from tests.conftest import ROOT
 from toolstream_core.checking import sessions
 from toolstream_core.checking.client import Client, Seat
 from toolstream_core.checking.sessions import Sessions, flow_files
-from toolstream_core.fixtures.answers import flow_bytes
+from toolstream_core.saved.read import flow_bytes
 from toolstream_core.testing import Setup
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.fixtures.test_examination import event, flow_of, write
+from tests.saved.test_examination import event, flow_of, write
 from toolstream_core.cli.main import main
 
 if TYPE_CHECKING:

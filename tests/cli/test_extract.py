@@ -12,8 +12,8 @@ from mitmproxy.io import FlowWriter
 
 from tests.cli.inspected import ROOT, flows
 from toolstream_core.cli.main import main
-from toolstream_core.fixtures import load
-from toolstream_core.fixtures.expectation import differences, expect_path, expectation_of, read_expectation
+from toolstream_core.saved.expectation import differences, expect_path, expectation_of, read_expectation
+from toolstream_core.saved.read import load
 
 if TYPE_CHECKING:
     from pathlib import Path

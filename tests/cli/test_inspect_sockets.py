@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cli.inspected import save
-from tests.fixtures.test_sockets import socket
 from tests.laws.healthy import request, streams
 from tests.laws.test_laws import injector
+from tests.saved.test_sockets import socket
 from toolstream_core.sockets.saved import SavedMessage
 
 if TYPE_CHECKING:

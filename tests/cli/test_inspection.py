@@ -8,8 +8,8 @@ import pytest
 from toolstream_core.cli.inspect import CLEAN, FOUND, UNREADABLE, Inspection, TextPrinter
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.registry import PROTOCOLS
-from toolstream_core.sources.files import READABLE
-from toolstream_core.sources.saved import Saved, UnreadableError
+from toolstream_core.saved.exchange import Saved, UnreadableError
+from toolstream_core.saved.files import READABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

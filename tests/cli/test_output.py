@@ -17,8 +17,8 @@ from toolstream_core.cli.check import Reports
 from toolstream_core.cli.main import main
 from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.fixtures import load
 from toolstream_core.proxy.report import jsonl_outlet
+from toolstream_core.saved.read import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,11 +13,11 @@ import pytest
 
 from toolstream_core.cli.main import main
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.fixtures import load
 from toolstream_core.probing.ask import PROTOCOLS, Asker, key_of, target
 from toolstream_core.probing.probe import CASES, Case, probe, resolved, verdict
 from toolstream_core.protocols.api import Question
 from toolstream_core.protocols.registry import named
+from toolstream_core.saved.read import load
 from toolstream_core.testing import ProxySession, Setup
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 from mitmproxy.io import FlowWriter
 
-from tests.sources.unwrap import wrappers
-from tests.sources.unwrap.test_reading import bare
+from tests.saved.unwrap import wrappers
+from tests.saved.unwrap.test_reading import bare
 from toolstream_core.cli.main import main
-from toolstream_core.fixtures.extraction.conversion import flow_of
-from toolstream_core.sources.interaction import Interaction
+from toolstream_core.saved.exchange import Interaction
+from toolstream_core.saved.flow import flow_of
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 FLOW = FLOWS / "deepseek-empty-id.flow"

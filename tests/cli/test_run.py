@@ -24,8 +24,8 @@ from toolstream_core.cli.commands import FLAGS
 from toolstream_core.cli.main import main, parsed
 from toolstream_core.cli.run import wants_sockets
 from toolstream_core.cli.serve import setup_of
-from toolstream_core.fixtures import load
 from toolstream_core.proxy.option_table import OPTIONS
+from toolstream_core.saved.read import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ import pytest
 from tests.cli.started import FLOW, environment, toolstream
 from toolstream_core.cli.main import main, parsed
 from toolstream_core.cli.serve import setup_of
-from toolstream_core.fixtures import load
+from toolstream_core.saved.read import load
 
 if TYPE_CHECKING:
     from pathlib import Path

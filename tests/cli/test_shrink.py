@@ -16,9 +16,9 @@ import pytest
 from mitmproxy.io import FlowReader, FlowWriter
 
 from toolstream_core.cli.main import main
-from toolstream_core.fixtures import load
-from toolstream_core.fixtures.caused import UNCAUSED
-from toolstream_core.fixtures.expectation import dumps, expect_path, expectation_of
+from toolstream_core.saved.expectation import dumps, expect_path, expectation_of
+from toolstream_core.saved.flow import UNCAUSED
+from toolstream_core.saved.read import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable

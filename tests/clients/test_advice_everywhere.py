@@ -17,16 +17,16 @@ from toolstream_core.clients.received import Received, rewritten
 from toolstream_core.clients.stepping import reads
 from toolstream_core.defects.table import ROWS
 from toolstream_core.faults.presets import PRESETS
-from toolstream_core.fixtures import load
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.requests.conversation import EchoedCall
+from toolstream_core.saved.read import load
 from toolstream_core.settings import Words, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from toolstream_core.clients.model import ClientModel
-    from toolstream_core.fixtures import Fixture
+    from toolstream_core.saved.flow import Fixture
 
 FLOWS = sorted((Path(__file__).resolve().parents[2] / "flows").glob("*.flow"))
 FAULTS = [*((row.name,) for row in ROWS), *(preset.parts for preset in PRESETS)]

@@ -12,8 +12,8 @@ import pytest
 from tests.e2e.harness.captures import captured, noted, pieces
 from tests.e2e.harness.client import Edit
 from tests.e2e.harness.proxies import Proxies, client
-from toolstream_core.fixtures import load
 from toolstream_core.proxy.provider import OPTIONS
+from toolstream_core.saved.read import load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
     from tests.e2e.harness.mitmdump import Mitmdump
-    from toolstream_core.fixtures import Fixture
+    from toolstream_core.saved.flow import Fixture
 
 pytestmark = pytest.mark.e2e
 

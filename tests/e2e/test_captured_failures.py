@@ -16,9 +16,9 @@ import pytest
 from tests.conftest import ROOT
 from tests.e2e import failing as agents
 from tests.pytest_plugin.running import project, run
-from toolstream_core.fixtures import load
 from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
 from toolstream_core.protocols.registry import named
+from toolstream_core.saved.read import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,8 +13,8 @@ from tests.e2e.harness.changes import arguments, chat_ids, cumulative, fetched, 
 from tests.e2e.harness.lockstep import lockstep
 from tests.e2e.harness.proxies import client, way
 from tests.e2e.harness.samples import NAME, openai_chat
-from toolstream_core.fixtures import load
 from toolstream_core.proxy.provider import OPTIONS
+from toolstream_core.saved.read import load
 
 if TYPE_CHECKING:
     from tests.e2e.harness.mitmdump import Mitmdump

@@ -21,15 +21,15 @@ from botocore.config import Config
 from google import genai
 
 from tests.e2e.harness.soon import soon
-from toolstream_core.fixtures import load
 from toolstream_core.proxy.provider import OPTIONS
+from toolstream_core.saved.read import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tests.e2e.harness.mitmdump import Mitmdump
     from tests.e2e.harness.proxies import Proxies
-    from toolstream_core.fixtures import Fixture
+    from toolstream_core.saved.flow import Fixture
 
 pytestmark = pytest.mark.e2e
 

@@ -16,12 +16,12 @@ from websockets.sync.client import connect
 
 from tests.e2e.harness.socket_server import Planned, SocketServer
 from tests.e2e.harness.socket_talk import talk
-from tests.fixtures.test_sockets import file_of, socket
+from tests.saved.test_sockets import file_of, socket
 from tests.sockets import conversation
 from tests.sockets.test_saved import apart
 from toolstream_core.cli.main import main
-from toolstream_core.fixtures import Fixture, load
-from toolstream_core.fixtures.sockets import unfolded
+from toolstream_core.saved.read import load
+from toolstream_core.saved.sockets import unfolded
 from toolstream_core.sockets.lines import line_of
 from toolstream_core.testing import ProxySession, Setup
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tests.e2e.harness.proxies import Proxies
+    from toolstream_core.saved.flow import Fixture
     from toolstream_core.sockets.saved import SavedMessage
 
 pytestmark = pytest.mark.e2e

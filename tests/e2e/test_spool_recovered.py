@@ -17,9 +17,9 @@ import pytest
 from tests.e2e.harness.captures import noted, read
 from tests.e2e.harness.samples import openai_chat
 from tests.e2e.test_backpressure import EVENT, HEAD
-from toolstream_core.fixtures.chunks import chunks_of
 from toolstream_core.proxy.capture.folder import Folder
 from toolstream_core.proxy.capture.recovery import recover
+from toolstream_core.saved.flow import chunks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,8 +16,8 @@ from tests.e2e.harness.client import BrokenOffError
 from tests.e2e.harness.proxies import Proxies, client, way
 from tests.e2e.harness.samples import openai_chat
 from tests.e2e.harness.script import answer
-from toolstream_core.fixtures import load
 from toolstream_core.proxy.provider import OPTIONS
+from toolstream_core.saved.read import load
 
 if TYPE_CHECKING:
     from tests.e2e.harness.mitmdump import Mitmdump

@@ -11,8 +11,8 @@ from tests.calls.patterns import patterns
 from tests.fuzz.messages import MESSAGES, messages
 from tests.fuzz.readers import READERS
 from tests.laws.healthy import streams
-from toolstream_core.fixtures import load
 from toolstream_core.model import ABSENT
+from toolstream_core.saved.read import load
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 MOST = 8000

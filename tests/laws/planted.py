@@ -63,7 +63,7 @@ def objects(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, dict[
 
 def planted(body: bytes, content_type: str, place: str | None = None, *, spelled: bool = False) -> Planted:
     """The stream with a key in each object, or in those at one place. `spelled`: with values of all `TEXTS`."""
-    frames, writer = _frames(body, content_type)
+    frames, writer = frames_of(body, content_type)
     out: list[bytes] = []
     plants: list[Plant] = []
     for event, frame in enumerate(frames):
@@ -102,7 +102,7 @@ class Miscounted(NamedTuple):
 
 def miscounted(plants: list[Plant], body: bytes, content_type: str) -> Miscounted:
     """Count the keys of a stream."""
-    text = b"\n".join(frame.data or b"" for frame in _frames(body, content_type)[0]).decode("utf-8", "replace")
+    text = b"\n".join(frame.data or b"" for frame in frames_of(body, content_type)[0]).decode("utf-8", "replace")
     lost = [one for one in plants if one.text not in text]
     repeated = [one for one in plants if text.count(f'"{one.key}":') > one.text.count(f'"{one.key}":')]
     return Miscounted(lost, repeated)
@@ -115,7 +115,7 @@ def owners(body: bytes, content_type: str) -> dict[tuple[str, str], list[str]]:
     """
     names: dict[tuple[str, int], str] = {}
     found: dict[tuple[str, str], list[str]] = {}
-    for frame in _frames(body, content_type)[0]:
+    for frame in frames_of(body, content_type)[0]:
         for keys, holders in _holders(frame.json, "", ()):
             owner = next((name for place, one in holders if (name := _name(place, one, names)) is not None), "")
             found.setdefault((owner, holders[0][0]), []).extend(keys)
@@ -157,7 +157,8 @@ def _said(value: Any) -> str | None:
     return next((name for key, one in value.items() if key not in VALUES and (name := _said(one))), None)
 
 
-def _frames(body: bytes, content_type: str) -> tuple[list[Frame], Writer | None]:
+def frames_of(body: bytes, content_type: str) -> tuple[list[Frame], Writer | None]:
+    """The frames of a body, and what writes such frames; nothing where it is not framed."""
     framing = BodyFraming(content_type)
     rest = framing.open(body, ended=True)
     framer = framing.framer

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.laws.driven import changed, seen
+from tests.laws.healthy import CONTENT_TYPES, SSE
+from tests.laws.planted import frames_of
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
 from toolstream_core.protocols.registry import named
@@ -19,21 +21,27 @@ if TYPE_CHECKING:
 PROTOCOLS = {
     "openai-chat": "/v1/chat/completions",
     "openai-responses": "/v1/responses",
+    "anthropic": "/v1/messages",
+    "cohere-v2": "/v2/chat",
+    "bedrock": "/model/m/converse-stream",
 }
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "in a text": {"path": "/glm-5.1/main.go"},
     "values": {"limit": 42, "ratio": 0.10, "all": True, "none": False},
-    "between other text": {"text": "a 7 b true", "n": 1},
+    "between other text": {"text": "a 7 b 8 true", "n": 1, "m": 0.5},
     "last in a list": {"list": [1, 20, 300]},
 }
-_PARSED = re.compile(rb'("(?:arguments|partial_json|delta)": ?)"(0|[1-9]\d*|true|false)"')
+_PARSED = re.compile(rb'("(?:arguments|partial_json|delta|input)": ?)"(0|[1-9]\d*|true|false)"')
 
 
 def stream(protocol: WireProtocol, arguments: dict[str, Any]) -> tuple[bytes, bytes]:
     """A healthy stream, and the same with the fragments parsed that can be."""
     call = HealthyCall("read", json.dumps(arguments, separators=(",", ":")))
     body = b"".join(protocol.healthy_stream(HealthyAnswer(model="m", request={"stream": True}, calls=(call,))))
-    return body, _PARSED.sub(rb"\1\2", body)
+    frames, writer = frames_of(body, CONTENT_TYPES.get(protocol.name, SSE))
+    assert writer is not None
+    parsed = [writer.rewrite(frame, _PARSED.sub(rb"\1\2", frame.data)) if frame.data else frame for frame in frames]
+    return body, b"".join(frame.raw for frame in parsed)
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
@@ -42,7 +50,8 @@ def test_no_fragment_is_lost(name: str, arguments: dict[str, Any]) -> None:
     """The call is complete with all of its arguments, before the repair and after it."""
     healthy, parsed = stream(named(name), arguments)
     assert parsed != healthy
-    exchange = Exchange(path=PROTOCOLS[name], content_type="text/event-stream", request={"stream": True})
+    content_type = CONTENT_TYPES.get(name, SSE)
+    exchange = Exchange(path=PROTOCOLS[name], content_type=content_type, request={"stream": True})
     went = seen(parsed, exchange)
     assert went.calls == [("read", arguments)]
     assert set(went.told) == {"object-arguments"}

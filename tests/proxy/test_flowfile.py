@@ -14,7 +14,7 @@ from mitmproxy.test import tflow, tutils
 
 from toolstream_core.engine.session import read_body
 from toolstream_core.proxy import flowfile
-from toolstream_core.sources.saved import Saved, UnreadableError
+from toolstream_core.saved.exchange import Saved, UnreadableError
 
 BODY = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 REQUEST = {"model": "m", "messages": [], "stream": True}

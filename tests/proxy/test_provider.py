@@ -12,13 +12,13 @@ from mitmproxy.test import tflow
 
 from tests.synthetic.test_answers import request_of
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.fixtures import Fixture, load, read_flow
-from toolstream_core.fixtures.chunks import chunks_of
-from toolstream_core.fixtures.matching import form_of
 from toolstream_core.protocols.registry import PROTOCOLS, named
 from toolstream_core.protocols.requests.asked import Asked
 from toolstream_core.proxy.provider import CallProvider, Provider
 from toolstream_core.proxy.replay import REPLAY
+from toolstream_core.saved.distance import form_of
+from toolstream_core.saved.flow import Fixture, chunks_of, read_flow
+from toolstream_core.saved.read import load
 from toolstream_core.synthetic.answers import DONE
 from toolstream_core.wire.form import Form
 

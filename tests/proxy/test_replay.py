@@ -8,9 +8,9 @@ import jsonschema
 import pytest
 
 from tests.proxy.flows import SECRET, llm_flow
-from toolstream_core.fixtures import load
 from toolstream_core.proxy.provider import Provider
 from toolstream_core.proxy.replay import REPLAY, report
+from toolstream_core.saved.read import load
 
 ROOT = Path(__file__).resolve().parents[2]
 GLM = load(ROOT / "flows" / "glm-5.flow")[0]

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from toolstream_core.fixtures import load
-from toolstream_core.fixtures.matching import Answer, Match
 from toolstream_core.protocols.requests.asked import Asked
 from toolstream_core.proxy.provider import models, nothing_saved
+from toolstream_core.saved.matching import Answer, Match
+from toolstream_core.saved.read import load
 from toolstream_core.wire.form import Form
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"

@@ -9,10 +9,11 @@ from mitmproxy import http
 from mitmproxy.test import tflow
 
 from toolstream_core.engine.session import read_body
-from toolstream_core.fixtures import Fixture, load, read_flow
-from toolstream_core.fixtures.matching import form_of
 from toolstream_core.model import Call, Exchange
 from toolstream_core.proxy.provider import assembled
+from toolstream_core.saved.distance import form_of
+from toolstream_core.saved.flow import Fixture, read_flow
+from toolstream_core.saved.read import load
 from toolstream_core.wire.form import Form
 
 if TYPE_CHECKING:

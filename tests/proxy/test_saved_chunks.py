@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolstream_core.fixtures import Chunk
 from toolstream_core.proxy.delivery import SavedChunks
+from toolstream_core.saved.flow import Chunk
 
 CHUNKS = (Chunk(100, b"a"), Chunk(700, b"b"))
 

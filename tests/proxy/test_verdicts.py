@@ -250,7 +250,7 @@ def test_a_bug_of_ours(proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: py
     def broken(*_: object, **__: object) -> None:
         raise ValueError(SECRET)
 
-    monkeypatch.setattr(Conversations, "asked", broken)
+    monkeypatch.setattr(Conversations, "request", broken)
     with caplog.at_level(logging.ERROR):
         flow = proxy.ask()
         assert proxy.answer(flow, *stream()) == b"".join(stream())

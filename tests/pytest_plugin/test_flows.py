@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from tests.fixtures.test_sockets import file_of, socket
 from tests.pytest_plugin.running import project, run
+from tests.saved.test_sockets import file_of, socket
 from tests.sockets import conversation
 from toolstream_core.cli.main import main
 from toolstream_core.pytest_plugin.flows import SHOWN, _whole_run, shortened

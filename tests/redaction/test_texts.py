@@ -14,9 +14,9 @@ from tests.laws.healthy import streams
 from tests.laws.test_laws import injector
 from tests.tables import INJECTORS
 from toolstream_core.engine.session import read_body
-from toolstream_core.fixtures import load
 from toolstream_core.model import Exchange
 from toolstream_core.redaction import BodyRedactor, Redaction, TextMode, redacted_body
+from toolstream_core.saved.read import load
 
 if TYPE_CHECKING:
     from toolstream_core.model import Record

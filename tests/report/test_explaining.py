@@ -14,7 +14,7 @@ from toolstream_core.protocols.requests.conversation import conversation
 from toolstream_core.proxy import flowfile
 from toolstream_core.report import judging
 from toolstream_core.report.judging import Explaining
-from toolstream_core.sources.files import answers
+from toolstream_core.saved.files import answers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

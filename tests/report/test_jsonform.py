@@ -24,7 +24,7 @@ FINDING = {
     "severity": "error",
     "event": 4,
     "call": 0,
-    "message": "the arguments of ls are no valid JSON",
+    "message": "the arguments of ls are not valid JSON",
     "repair": "unsafe",
 }
 

@@ -9,7 +9,7 @@ from toolstream_core.cli.inspect import JsonPrinter, TextPrinter
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Exchange, Record
 from toolstream_core.report.judging import Judging, SavedVerdict
-from toolstream_core.sources.saved import Saved
+from toolstream_core.saved.exchange import Saved
 
 ARGUMENTS = '{"path":"/tmp"}'
 

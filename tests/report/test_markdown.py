@@ -11,13 +11,13 @@ import pytest
 from tests.laws.driven import injected
 from tests.laws.healthy import streams
 from tests.tables import INJECTORS
+from toolstream_core.clients.received import Answer, Received
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import read_body
+from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.registry import named
-from toolstream_core.proxy.reported import Fragments
 from toolstream_core.report import markdown
-from toolstream_core.report.markdown import LONGEST, ReportedAnswer, bug_report
-from toolstream_core.report.readings import wrong_readings
+from toolstream_core.report.markdown import LONGEST, ReportedAnswer, bug_report, wrong_readings
 from toolstream_core.shrinking.candidate import TimedChunk, split
 
 if TYPE_CHECKING:
@@ -27,14 +27,13 @@ if TYPE_CHECKING:
 
 def reported(body: bytes, healthy: Healthy) -> ReportedAnswer:
     """A body as a report shows it."""
-    fragments = Fragments()
-    record = read_body([body], healthy.exchange, sinks=[fragments])
+    record = read_body([body], healthy.exchange)
     assert record is not None
     frames = [piece.frame for piece in split([TimedChunk(0, body)], healthy.exchange.content_type)[1]]
     return ReportedAnswer(
         record=record,
         frames=frames,
-        fragments=fragments.seen,
+        entries=Received(Answer(healthy.exchange, body)).entries,
         path=healthy.exchange.path,
         request=healthy.exchange.request,
         status=200,
@@ -81,10 +80,11 @@ def test_a_healthy_stream_is_reported_too() -> None:
 def test_healthy_streams_are_read_rightly_by_all_clients(healthy: Healthy) -> None:
     """But for calls whose fragments alternate: those confuse whoever goes by the last id."""
     answer = reported(healthy.body, healthy)
-    repeats_ids = named(healthy.dialect).repeats_ids
-    wrong = [does for does, _ in wrong_readings(answer.fragments, answer.record.calls, repeats_ids=repeats_ids)]
-    confused = healthy.name == "interleaved" and not repeats_ids
-    assert wrong == (["starts a new call for each `id`"] if confused else [])
+    wrong = [does for does, _ in wrong_readings(healthy.dialect, answer.entries, answer.record.calls)]
+    confused = healthy.name == "interleaved"
+    announced = named(healthy.dialect).call_form is CallForm.ANNOUNCED
+    bug = "adds each fragment to the call that started last" if announced else "starts a new call for each `id`"
+    assert wrong == ([bug] if confused else [])
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.report.layout import STYLES, colour, plain, printable, quoted, wants_colour, word
+from toolstream_core.printable import printable, quoted, word
+from toolstream_core.report.layout import STYLES, colour, plain, wants_colour
 
 
 @pytest.mark.parametrize(

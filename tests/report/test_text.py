@@ -32,7 +32,7 @@ def test_lines() -> None:
         "#1    +7ms event 5    finish tool_calls",
         "#1    +7ms event 6    end",
         '#1         call 0 ls id="c1" "{\\"p\\":\\"\\u001b[31m\\"}"  incomplete',
-        "#1         error TS210 invalid-arguments at event 4 call 0: the arguments of ls are no valid JSON",
+        "#1         error TS210 invalid-arguments at event 4 call 0: the arguments of ls are not valid JSON",
         "#1         7 events, 1 call, finish tool_calls, 1 error, 3 notes",
     ]
 

@@ -84,9 +84,9 @@ def test_a_call_without_all_its_arguments_is_cut_off() -> None:
 def test_arguments_that_were_not_cut_are_not_called_so() -> None:
     """Brackets all closed, and still nobody can parse them: the message says that."""
     [finding] = read(CALL, MORE, FINISH, DONE).findings
-    assert (finding.name, finding.message) == ("invalid-arguments", "the arguments of f are no valid JSON")
+    assert (finding.name, finding.message) == ("invalid-arguments", "the arguments of f are not valid JSON")
     [finding] = read(CALL, FINISH).findings
-    assert finding.message == "the arguments of f are not whole"
+    assert finding.message == "the arguments of f are incomplete"
 
 
 def test_what_could_not_be_read_is_told_and_nothing_is_concluded_from_it() -> None:

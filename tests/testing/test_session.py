@@ -18,7 +18,7 @@ import openai
 import pytest
 
 from tests.conftest import ROOT
-from toolstream_core.fixtures import load
+from toolstream_core.saved.read import load
 from toolstream_core.testing import ProxySession, ProxySessionError, Setup
 from toolstream_core.testing import session as sessions
 

@@ -13,7 +13,7 @@ from toolstream_core.model.call import Runs
 from toolstream_core.report.verdict import verdict_object
 from toolstream_core.testing.exchanges import Exchange, FoundVerdict, exchange_of, verdict_of
 from toolstream_core.testing.understanding import incomplete_calls, misunderstood, sources, unanswered
-from toolstream_core.verdict.conversations import Conversations, Judged, SentAnswer
+from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse
 
 if TYPE_CHECKING:
     import pytest
@@ -25,22 +25,22 @@ RESULT: Any = {"role": "tool", "tool_call_id": "c1", "content": "sk-proj-0123456
 
 def judged(exchanges: list[Exchange]) -> list[Exchange]:
     """The exchanges with the verdicts that the proxy would tell, each answer over before the next request."""
-    told: dict[str, Judged[SentAnswer]] = {}
-    seen = Conversations[SentAnswer](lambda one: told.update({one.token: one}), ids_kept=True)
+    told: dict[str, Judged[SentResponse]] = {}
+    seen = Conversations[SentResponse](lambda one: told.update({one.token: one}), ids_kept=True)
     for number, one in enumerate(exchanges):
-        seen.asked(str(number), "", one.request.history)
+        seen.request(str(number), "", one.request.history)
         calls = [Call(**{**call, "kind": Kind(call.kind), "events": Runs()}) for call in one.calls]
-        seen.answered(str(number), SentAnswer(calls=calls))
+        seen.response(str(number), SentResponse(calls=calls))
     told |= {one.token: one for one in seen.missing()}
     return [replace(one, verdict=found(told.get(str(number)))) for number, one in enumerate(exchanges)]
 
 
-def found(told: Judged[SentAnswer] | None) -> FoundVerdict | None:
+def found(told: Judged[SentResponse] | None) -> FoundVerdict | None:
     """A verdict as the proxy's reply has it."""
     if told is None:
         return None
     request = None if told.request is None else int(told.request)
-    return verdict_of({**verdict_object(told.verdict, told.answer.calls, request=told.request), "request": request})
+    return verdict_of({**verdict_object(told.verdict, told.response.calls, request=told.request), "request": request})
 
 
 def body_of(*messages: Any) -> str:

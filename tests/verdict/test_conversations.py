@@ -9,7 +9,7 @@ import pytest
 from toolstream_core.model import Call, Kind
 from toolstream_core.protocols.requests.conversation import conversation
 from toolstream_core.verdict import Outcome
-from toolstream_core.verdict.conversations import Conversations, Judged, SentAnswer
+from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse
 
 PLACE = "openai-chat api m"
 SYSTEM = {"role": "system", "content": "be good"}
@@ -37,16 +37,16 @@ class Run:
 
     def __init__(self, **bounds: Any) -> None:
         """`bounds` are those of `Conversations`."""
-        self.told: list[Judged[SentAnswer]] = []
-        self.seen = Conversations[SentAnswer](self.told.append, **bounds)
+        self.told: list[Judged[SentResponse]] = []
+        self.seen = Conversations[SentResponse](self.told.append, **bounds)
 
     def ask(self, token: str, *messages: Any, place: str = PLACE) -> None:
         """A request for Chat Completions."""
-        self.seen.asked(token, place, conversation({"messages": list(messages)}))
+        self.seen.request(token, place, conversation({"messages": list(messages)}))
 
     def answer(self, token: str, *calls: Call, left: bool = False, **more: Any) -> None:
         """An answer with these calls is over."""
-        self.seen.answered(token, SentAnswer(calls=calls, **more), left=left)
+        self.seen.response(token, SentResponse(calls=calls, **more), left=left)
 
     @property
     def lines(self) -> list[tuple[str, str, str | None, int]]:
@@ -148,9 +148,9 @@ def test_the_same_twice_and_then_the_first_goes_on(run: Run) -> None:
         run.ask(token, user("go"))
         run.answer(token, call(f"id-{token}"))
     run.ask("a2", user("go"), *turn("id-a"))
-    run.seen.unanswered("a2")
+    run.seen.no_response("a2")
     run.ask("b2", user("go"), *turn("id-b"))
-    run.seen.unanswered("b2")
+    run.seen.no_response("b2")
     run.ask("c", user("go"), user("more"))
     assert run.lines == [("a", "retried", "b", 1), ("a", "ok", "a2", 0), ("b", "ok", "b2", 0)]
 
@@ -160,7 +160,7 @@ def test_a_failed_request_is_no_answer(run: Run) -> None:
     run.ask("r0", user("go"))
     run.answer("r0", call("c0"))
     run.ask("r1", user("go"), *turn("c0"))
-    run.seen.unanswered("r1")
+    run.seen.no_response("r1")
     run.ask("r2", user("go"), *turn("c0"))
     assert run.lines == [("r0", "ok", "r1", 0)]
     run.seen.close()
@@ -209,11 +209,11 @@ def test_the_name_of_the_answer(run: Run) -> None:
     """`previous_response_id` tells which answer is meant where nothing else does."""
     output = {"type": "function_call_output", "call_id": "c0", "output": "r"}
     for name in ("one", "two"):
-        run.seen.asked(name, PLACE, conversation({"input": f"go {name}"}))
-        run.answer(name, call("c0"), response=f"resp_{name}")
+        run.seen.request(name, PLACE, conversation({"input": f"go {name}"}))
+        run.answer(name, call("c0"), response_id=f"resp_{name}")
     for name in ("one", "two"):
         after = {"previous_response_id": f"resp_{name}", "input": [output]}
-        run.seen.asked(f"{name}2", PLACE, conversation(after))
+        run.seen.request(f"{name}2", PLACE, conversation(after))
     assert run.lines == [("one", "results-only", "one2", 0), ("two", "results-only", "two2", 0)]
 
 

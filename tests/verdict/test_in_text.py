@@ -7,7 +7,7 @@ import json
 import pytest
 
 from toolstream_core.model import Call, Kind
-from toolstream_core.verdict.compare import half_stands_in, stands_in
+from toolstream_core.verdict.compare import is_in_text, is_partly_in_text
 
 PATH = 'a\n"b" <c> & é\\d'
 
@@ -30,19 +30,19 @@ def call(arguments: object) -> Call:
 )
 def test_a_call_is_found_however_it_is_written(text: str) -> None:
     """XML, Python, JSON, JSON in JSON; `1.0` is `1`."""
-    assert stands_in(call({"path": PATH, "n": 1.0}), text)
-    assert not stands_in(call({"path": PATH + "e", "n": 1.0}), text)
+    assert is_in_text(call({"path": PATH, "n": 1.0}), text)
+    assert not is_in_text(call({"path": PATH + "e", "n": 1.0}), text)
 
 
 def test_the_tool_has_to_be_named() -> None:
     """Values alone are in many texts."""
-    assert stands_in(call({}), "I called ls.")
-    assert not stands_in(call({"path": "notes"}), "The notes say so.")
+    assert is_in_text(call({}), "I called ls.")
+    assert not is_in_text(call({"path": "notes"}), "The notes say so.")
 
 
 def test_half_a_call() -> None:
     """As much of it as came, also as a string of JSON."""
     half = Call(0, 0, Kind.FUNCTION, "c1", "ls", '{"path": "a', complete=False)
-    assert half_stands_in(half, 'ls {"path": "a')
-    assert half_stands_in(half, json.dumps({"name": "ls", "arguments": '{"path": "a'}))
-    assert not half_stands_in(half, "ls")
+    assert is_partly_in_text(half, 'ls {"path": "a')
+    assert is_partly_in_text(half, json.dumps({"name": "ls", "arguments": '{"path": "a'}))
+    assert not is_partly_in_text(half, "ls")

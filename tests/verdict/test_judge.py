@@ -12,7 +12,7 @@ from toolstream_core.engine.session import read_body
 from toolstream_core.model import ABSENT, Call, Exchange, Kind
 from toolstream_core.protocols.requests.conversation import conversation
 from toolstream_core.verdict import Outcome, added, history_of, judge, to_run
-from toolstream_core.verdict.conversations import Conversations, Judged, SentAnswer, dropped
+from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse, dropped
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -214,12 +214,12 @@ def judged(cell: dict[str, Any], stream: bytes) -> Verdict:
     exchange = Exchange(path=PATHS[cell["dialect"]], content_type="text/event-stream", request={"tools": tools})
     record = read_body([stream], exchange)
     assert record is not None
-    told: list[Judged[SentAnswer]] = []
-    seen = Conversations[SentAnswer](told.append)
-    seen.asked("first", cell["dialect"], conversation({key: cell["asked"]}))
-    seen.answered("first", SentAnswer(calls=record.calls, dropped=dropped(record)))
+    told: list[Judged[SentResponse]] = []
+    seen = Conversations[SentResponse](told.append)
+    seen.request("first", cell["dialect"], conversation({key: cell["asked"]}))
+    seen.response("first", SentResponse(calls=record.calls, dropped=dropped(record)))
     if cell["next"] is not None:
-        seen.asked("next", cell["dialect"], conversation({key: cell["next"]}))
+        seen.request("next", cell["dialect"], conversation({key: cell["next"]}))
     [judged] = [*told, *seen.missing()]
     return judged.verdict
 

@@ -11,7 +11,7 @@ from tests.laws.healthy import Healthy, streams
 from toolstream_core.engine.session import read_body
 from toolstream_core.model.record import runs_on_client
 from toolstream_core.protocols.requests import asked
-from toolstream_core.verdict.conversations import Conversations, Judged, SentAnswer
+from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,12 +69,12 @@ def judged(healthy: Healthy, arguments: str | None, results: str | None = None) 
     first = [{"role": "user", "parts": [{"text": "go"}]}] if key == "contents" else [{"role": "user", "content": "go"}]
     texts = [call.arguments or "{}" if arguments is None else arguments for call in calls]
     said = echoed(healthy.dialect, calls, texts, [call.id if results is None else results for call in calls])
-    told: list[Judged[SentAnswer]] = []
-    seen = Conversations[SentAnswer](told.append)
+    told: list[Judged[SentResponse]] = []
+    seen = Conversations[SentResponse](told.append)
     reader = asked.reader_of(path, request)
-    seen.asked("first", "", reader.conversation({**request, key: first}))
-    seen.answered("first", SentAnswer(calls=record.calls))
-    seen.asked("next", "", reader.conversation({**request, key: [*first, *said]}))
+    seen.request("first", "", reader.conversation({**request, key: first}))
+    seen.response("first", SentResponse(calls=record.calls))
+    seen.request("next", "", reader.conversation({**request, key: [*first, *said]}))
     return told[0].verdict.outcome.value if told else None
 
 

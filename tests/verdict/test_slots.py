@@ -69,14 +69,14 @@ def test_parallel_conversations_of_the_same_prompt_without_ids() -> None:
     run = Run()
     contents = [{"role": "user", "parts": [{"text": "go"}]}]
     for token in "abc":
-        run.seen.asked(token, "gemini", conversation({"contents": contents}))
+        run.seen.request(token, "gemini", conversation({"contents": contents}))
     for token in "abc":
         run.answer(token, call("", json.dumps({"p": token})))
     for token in "bac":
         made = {"functionCall": {"name": "ls", "args": {"p": token}}}
         gave = {"functionResponse": {"name": "ls", "response": {"r": 1}}}
         more = [{"role": "model", "parts": [made]}, {"role": "user", "parts": [gave]}]
-        run.seen.asked(f"{token}2", "gemini", conversation({"contents": contents + more}))
+        run.seen.request(f"{token}2", "gemini", conversation({"contents": contents + more}))
     assert run.lines == [(token, "ok", f"{token}2", 0) for token in "bac"]
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.browser.sessions import CALLS, exchange, returned, text_only, two_calls, user
 from tests.cli.inspected import save
 from toolstream_core.cli.main import main
-from toolstream_core.sources.files import answers
+from toolstream_core.saved.files import answers
 from toolstream_core.view.document import ViewBuilder
 
 ROOT: Final = Path(__file__).resolve().parents[2]

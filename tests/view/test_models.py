@@ -8,7 +8,7 @@ from tests.calls.patterns import patterns
 from tests.laws.healthy import streams
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.registry import PROTOCOLS
-from toolstream_core.sources.saved import Saved
+from toolstream_core.saved.exchange import Saved
 from toolstream_core.view.document import ViewBuilder
 
 

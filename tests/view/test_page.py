@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, override
 
 from toolstream_core.cli.main import main
 from toolstream_core.model import Exchange
-from toolstream_core.sources.saved import Saved
+from toolstream_core.saved.exchange import Saved
 from toolstream_core.view.assemble import page
 from toolstream_core.view.document import ViewBuilder
 

@@ -14,7 +14,7 @@ from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Phase
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.proxy import flowfile
-from toolstream_core.sources.files import answers
+from toolstream_core.saved.files import answers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,8 @@ import pytest
 
 from tests.calls.patterns import Pattern, patterns
 from toolstream_core.engine.session import Session
+from toolstream_core.saved.exchange import Saved
 from toolstream_core.settings import Words, known_shapes, settings
-from toolstream_core.sources.saved import Saved
 from toolstream_core.view.received import Alignment
 from toolstream_core.view.response import as_received, read
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from toolstream_core.model import Exchange
-from toolstream_core.sources.saved import Saved
+from toolstream_core.saved.exchange import Saved
 from toolstream_core.view.document import ViewBuilder
 
 KEY: Final = "sk-proj-" + "Ab3dEf6hIj9kLmN0pQrStUvWx" * 2

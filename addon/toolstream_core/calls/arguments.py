@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.joined_text import JoinedText
 from toolstream_core.calls.json_grammar import STRING, WHITE, WS
-from toolstream_core.calls.json_text import closes_whole, end_at_once, is_object, meaning, paired, unwrapped
+from toolstream_core.calls.json_text import (
+    closes_whole,
+    end_at_once,
+    is_object,
+    meaning,
+    paired,
+    says_nothing,
+    unwrapped,
+)
 from toolstream_core.calls.repetition import repeated
 from toolstream_core.calls.scanner import AN_OBJECT, NOTHING, JsonScanner
 
@@ -26,9 +34,9 @@ if TYPE_CHECKING:
 # `{}`. Whole by itself is an object only (also within a JSON string): `2` may be the begin of `25`.
 
 MAX_TEXT = 8 * 1024 * 1024
-"""Characters of one call's arguments that are kept; what is over makes the call incomplete."""
+"""The most characters of one call's arguments that are kept. More make the call incomplete."""
 MAX_KEPT = 32 * 1024 * 1024
-"""Characters of the arguments of all calls of one response that are kept."""
+"""The most characters of the arguments of all calls of one response that are kept."""
 
 _PLACEHOLDER = re.compile(rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))+{WS}(?=.)', re.DOTALL)
 _BEFORE_OBJECT = frozenset("{" + WHITE)
@@ -44,7 +52,7 @@ class Room:
         self.left = MAX_KEPT if left is None else left
 
     def take(self, size: int) -> bool:
-        """Take room for so many characters; false where there is not enough left."""
+        """Reserve this many characters; false if fewer are left."""
         if size > self.left:
             return False
         self.left -= size
@@ -52,7 +60,7 @@ class Room:
 
 
 ENDLESS = Room(math.inf)
-"""For a text that no response holds."""
+"""For a text that belongs to no response."""
 
 
 class ArgumentText:
@@ -64,41 +72,41 @@ class ArgumentText:
     )  # fmt: skip
 
     def __init__(self, limit: int | None = None, room: Room = ENDLESS) -> None:
-        """Start empty. At most `limit` characters are kept (`MAX_TEXT` by default), as long as `room` has room."""
+        """Start empty. Keeps at most `limit` characters (`MAX_TEXT` by default), and no more than `room` has left."""
         self._limit = MAX_TEXT if limit is None else limit
         self.room = room
         self._joined = JoinedText()
         self.size = 0
-        """Characters that came."""
+        """The number of characters that arrived."""
         self.truncated = False
-        """Whether more came than is kept."""
+        """Whether more characters arrived than are kept."""
         self.scanner = NOTHING
         self._object: bool | None = None
-        """Whether what has ended is an object, or a string that holds one; `None` where nobody asked."""
+        """Whether the value that ended is an object, or a string with one; `None` if it was not read yet."""
         self._first = ""
         self._end = 0
-        """Where what has ended ends in the joined text."""
+        """The end of the value that ended, in the joined text."""
         self.empty = True
-        """Whether nothing but white space has come."""
+        """Whether only white space arrived."""
         self._tail = ""
         self._last = ""
         self._meant = (0, "")
-        """What was meant when it was asked for last, and how much had come then."""
+        """The size of the text at the last reading, and its result."""
         self._grown: tuple[str, int] | None = None
-        """A fragment that said all so far, whole, and how much had come where something else began behind it."""
+        """A complete fragment that repeats all before it, and the size of the text where other text began after it."""
         self.spilled = False
-        """Whether something other than white space follows what has ended."""
+        """Whether something other than white space follows the value that ended."""
         self.whole_again: str | None = None
-        """The last fragment that is a whole object by itself and no part of the joined text."""
+        """The last fragment that is a complete object by itself and not a part of the joined text."""
 
     @property
     def ended(self) -> bool:
-        """Whether one JSON object, array or string has been opened and closed, be it valid or not."""
+        """Whether one JSON object, array or string was opened and closed, valid or not."""
         return self.scanner.ended
 
     @property
     def viable(self) -> bool:
-        """Whether the joined text is JSON, or can be the begin of it."""
+        """Whether the joined text is JSON, or a possible beginning of it."""
         return self.scanner.viable and not self.spilled
 
     @property
@@ -108,7 +116,7 @@ class ArgumentText:
 
     @property
     def whole(self) -> bool:
-        """Whether what came is a whole object, whatever else may still come."""
+        """Whether the text is a complete object, whatever follows."""
         if self.whole_again is None and (self.spilled or not self.scanner.ended):
             return False
         return self.whole_again is not None or self._object or (self.scanner.whole and self._holds_object())
@@ -120,19 +128,19 @@ class ArgumentText:
 
     @property
     def half(self) -> bool:
-        """Whether they are an object or array that is open, and nothing else."""
+        """Whether the text is an open object or array, and nothing else."""
         scanner = self.scanner
         over = scanner.depth <= 0 or scanner.ended or self.spilled or self.whole_again is not None
         return not over and scanner.viable
 
     @property
     def quoted(self) -> bool:
-        """Whether they are a string that is open: perhaps one that holds an object."""
+        """Whether the text is an open string, which may hold an object."""
         return self.scanner.text_value and self.scanner.in_string
 
     @property
     def in_escape(self) -> bool:
-        """Whether they stop within an escape."""
+        """Whether the text stops inside an escape."""
         return bool(self.scanner.escape)
 
     @property
@@ -142,26 +150,26 @@ class ArgumentText:
 
     @property
     def meaning(self) -> str:
-        """As the function of this name, of what they are read as."""
+        """The normal form of the arguments as they are read."""
         if self._meant[0] != self.size:
             self._meant = (self.size, meaning(self.reading()[0]))
         return self._meant[1] if self.size else meaning(self.reading()[0])
 
     def ended_object(self) -> str | None:
-        """The object that has ended, without what followed it; `None` where it is none, or was too long to keep."""
+        """The object that ended, without the text after it; `None` if it is not an object, or too long to keep."""
         if not (self.scanner.whole and self._first == "{") or self.truncated:
             return None
         return self.text()[: self._end]
 
     def renewed(self) -> ArgumentText:
-        """An empty text in the place of this one, which is dropped."""
+        """An empty text that replaces this one."""
         if not self.size:
             return self
         self.room.left += len(self.text())
         return ArgumentText(room=self.room)
 
     def add(self, piece: str) -> None:
-        """Take the next fragment."""
+        """Add the next fragment."""
         if not piece:
             return
         count = len(piece)
@@ -190,13 +198,13 @@ class ArgumentText:
             joined.merge()
 
     def add_plain(self, text: str, last: str) -> None:
-        """Take fragments joined that begin and end nothing; `last` is the last of them."""
+        """Add joined fragments that begin and end no value; `last` is the last of them."""
         self.add(text)
         if not self.truncated:
             self._last = last or self._last
 
     def add_skipped(self, passed: SkippedRun) -> None:
-        """Take the fragments of events that went by."""
+        """Add the fragments of skipped events."""
         if passed.text:
             self.add(passed.text)
             if not self.truncated:
@@ -209,11 +217,11 @@ class ArgumentText:
         return self._joined.text()
 
     def ends_in(self, text: str) -> bool:
-        """Whether `text` is the last part of what came, behind others."""
+        """Whether the text that arrived ends with `text`, after other fragments."""
         return self._joined.ends_in(text)
 
     def reading(self, *, may_be_empty: bool = True) -> tuple[str, bool]:
-        """What the fragments mean, and whether that is one JSON value.
+        """The intended arguments, and whether they are one JSON value.
 
         `may_be_empty`: the tool has no required parameters, so nothing, `""` and `null` mean `{}`.
         """
@@ -238,7 +246,7 @@ class ArgumentText:
         return repeated(joined[: self._end], joined[self._end :])
 
     def restarted_by(self, piece: Seen[str]) -> bool:
-        """Whether `piece` begins an object that cannot go on with the one that is open: other arguments begin."""
+        """Whether `piece` begins other arguments: an object that cannot continue the open one."""
         return isinstance(piece, str) and piece.lstrip(WHITE).startswith("{") and self._may_restart(piece)
 
     def _holds_object(self) -> bool:
@@ -262,6 +270,8 @@ class ArgumentText:
 
     def _note_whole(self, piece: str) -> None:
         restarts = self._may_restart(piece)
+        if self.whole and says_nothing(piece):
+            return
         if restarts and (piece == self.whole_again or closes_whole(piece)):
             self.whole_again = piece
         elif restarts or self.ended:
@@ -269,7 +279,7 @@ class ArgumentText:
             self.whole_again = None
 
     def _may_restart(self, piece: str) -> bool:
-        """Whether an object that begins here cannot lie inside the one that is open."""
+        """Whether an object that begins here cannot be inside the open one."""
         if not self._tail or (self._last and piece.startswith(self._last)):
             return True
         return not self.scanner.in_string and self._tail not in ":[,"
@@ -284,7 +294,7 @@ class ArgumentText:
 
 
 def _read(text: str) -> str:
-    """The object that a text means, `""` where it is none."""
+    """The intended object of a text, `""` if there is none."""
     arguments = ArgumentText()
     arguments.add(text)
     said, whole = arguments.reading(may_be_empty=False) if text[:1] in {"{", '"'} else ("", False)

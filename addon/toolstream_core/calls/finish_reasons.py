@@ -1,4 +1,4 @@
-"""What finish reasons say of the calls before them. Knows the protocols' words, and no protocol."""
+"""What finish reasons mean for the calls before them. Knows the protocols' words, and no protocol."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ _CUT: Final = re.compile(
 
 
 def is_cut(reason: str) -> bool:
-    """Whether a finish reason says that the turn was cut off, so that what it did not close may be half."""
+    """Whether a finish reason reports a truncated turn, so that open calls may be incomplete."""
     return _CUT.search(reason) is not None

@@ -1,4 +1,4 @@
-"""The grammar of JSON (RFC 8259) for a scanner that takes text in pieces: what may be skipped, what leads where."""
+"""The grammar of JSON (RFC 8259) for a scanner of fragments: what may be skipped, and which states follow."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum, auto
 from typing import Final
 
 WHITE: Final = " \t\n\r"
-"""What JSON calls white space: other characters that look like it are none."""
+"""White space of JSON, and no other character that looks like it."""
 WS: Final = rf"[{WHITE}]*+"
 _INSIDE: Final = r'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+'
 _NUMERAL: Final = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+"
@@ -19,12 +19,12 @@ TO_STRING: Final = re.compile(rf'"{WS}:{WS}"')
 FIRST_KEY: Final = re.compile(rf'{WS}\{{{WS}"')
 """From the beginning of an object to that of its first key."""
 MEMBERS: Final = re.compile(rf'(?:{WS}"{_INSIDE}"{WS}:{WS}{_SCALAR}{WS},)*+')
-"""Members of an object that are whole and followed by others."""
+"""Complete members of an object that others follow."""
 ITEMS: Final = re.compile(rf"(?:{WS}{_SCALAR}{WS},)*+")
-"""Entries of an array that are whole and followed by others."""
+"""Complete entries of an array that others follow."""
 OUTSIDE: Final = re.compile(r'[^"{}\[\]]*+')
 STRINGS: Final = re.compile(r'(?:[^"{}\[\]]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
-"""Strings that are whole, and what stands around them."""
+"""Complete strings, and the characters around them."""
 _HEX: Final = frozenset("0123456789abcdefABCDEF")
 _ESCAPED: Final = frozenset('"\\/bfnrt')
 _HEX_DIGITS: Final = 4
@@ -60,7 +60,7 @@ class At(Enum):
     LITERAL = auto()
     OVER = auto()
     BROKEN = auto()
-    """No JSON any more: only quotes and brackets are counted."""
+    """The text is not JSON any more: only quotes and brackets are counted."""
 
 
 def escape_with(escape: str, character: str) -> str | None:

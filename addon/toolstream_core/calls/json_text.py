@@ -1,4 +1,4 @@
-"""Whether a text is JSON, taken as a whole. Knows JSON only."""
+"""Whether a complete text is JSON. Knows JSON only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _refused(name: str) -> None:
-    """`NaN` and `Infinity` are no JSON."""
+    """`NaN` and `Infinity` are not JSON."""
     raise ValueError(name)
 
 
@@ -54,7 +54,7 @@ def closes_whole(text: str) -> bool:
 
 
 def paired(text: str) -> str:
-    """The text with halves of surrogate pairs that came in two fragments put together."""
+    """The text with surrogate pairs joined that arrived in two fragments."""
     if text.isascii():
         return text
     try:
@@ -65,7 +65,7 @@ def paired(text: str) -> str:
 
 
 def meaning(text: str) -> str:
-    """The same for the same JSON, the text itself where it is none; comparing values would take `true` for `1`."""
+    """Equal for equal JSON; the text itself if it is not JSON. Comparing values would treat `true` as `1`."""
     try:
         return json.dumps(json.loads(text), sort_keys=True)
     except (ValueError, RecursionError):
@@ -73,7 +73,7 @@ def meaning(text: str) -> str:
 
 
 def without(said: str, again: str) -> str:
-    """What follows arguments, without those that are the same again."""
+    """The text after arguments, without repetitions of them."""
     at, means = 0, ""
     while at < len(again):
         if again.startswith(said, at):
@@ -93,7 +93,7 @@ def is_object(text: str) -> bool:
 
 
 def unwrapped(text: str) -> str:
-    """The inner text where a JSON string holds an object: arguments encoded twice mean the object."""
+    """The inner text if a JSON string holds an object: the intended arguments if they were encoded twice."""
     if not text.lstrip(WHITE).startswith('"'):
         return text
     try:
@@ -104,5 +104,5 @@ def unwrapped(text: str) -> str:
 
 
 def says_nothing(arguments: Seen[str]) -> bool:
-    """Whether a call's arguments are none: absent, or what stands in for them."""
+    """Whether a call has no arguments: absent, or a placeholder for none."""
     return not isinstance(arguments, str) or arguments.strip(WHITE) in {"", "{}", "null"}

@@ -1,4 +1,4 @@
-"""One call while its fragments come: what is known of it, and whether it is whole."""
+"""One call while its fragments arrive: what is known of it, and whether it is complete."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _NOTHING = frozenset({"", "null", "None", "undefined"})
 
 
 def nonblank(value: Seen[str]) -> str:
-    """An id or name that says something, else `""`: absent, null, empty and a stringified null say nothing."""
+    """An id or name with content, else `""`: absent, null, empty and a null in a string have none."""
     return value if isinstance(value, str) and value not in _NOTHING else ""
 
 
 class OpenCall:
-    """One call while its fragments come."""
+    """One call while its fragments arrive."""
 
     __slots__ = (
         "arguments",
@@ -43,7 +43,7 @@ class OpenCall:
     )
 
     def __init__(self, fragment: Fragment, position: int, room: Room = ENDLESS) -> None:
-        """Opened by `fragment`, as the call at `position` of its choice. Its arguments take `room`."""
+        """Opened by `fragment`, as the call at `position` of its choice. Its arguments take characters from `room`."""
         self.choice = fragment.choice
         self.index = fragment.index
         self.kind = fragment.kind
@@ -53,24 +53,24 @@ class OpenCall:
         self.name = ""
         self.arguments = ArgumentText(room=room)
         self.start_input: str | None = None
-        """Arguments said by the fragment that opens, which count only where no delta follows (Anthropic, Responses)."""
+        """Arguments of the fragment that opens the call. They count only if no delta follows (Anthropic, Responses)."""
         self.closed = False
-        """Whether an event of its own closed it or said it whole, be it cut off or not."""
+        """Whether an event of its own closed it or sent it complete, even if it is truncated."""
         self.over = False
-        """Whether the protocol said that the call is over and whole; a fragment that follows takes it back."""
+        """Whether the protocol declared the call over and complete. A later fragment takes it back."""
         self.cut = False
-        """Whether the protocol said that the call is not whole (`status` of a Responses item)."""
+        """Whether the protocol declared the call incomplete (`status` of a Responses item)."""
         self.cancelled = False
         """Whether another model continues the response, so that the call is not to be run."""
         self.guessed = False
         self.shared = False
-        """Whether an earlier call has its index too, so that what fills the one may be a guess for the other."""
+        """Whether an earlier call has the same index, so a fragment may belong to either."""
         self.unsure_since: int | None = None
-        """The event from which on it is a guess that the arguments are the call's; `None` where that is known."""
+        """From this event on it is a guess that the arguments are the call's; `None` if it is certain."""
         self.runs = Runs()
 
     def start_with(self, text: str) -> None:
-        """Take arguments said by the fragment that opens."""
+        """Add the arguments of the fragment that opens the call."""
         if self.arguments.room.take(len(text)):
             self.start_input = text
         else:
@@ -78,11 +78,11 @@ class OpenCall:
 
     @property
     def sure(self) -> bool:
-        """Whether nothing that comes can show that arguments it was given are another's."""
+        """Whether no later event can show that its arguments are another call's."""
         return self.unsure_since is None
 
     def whole(self, *, may_be_empty: bool = True) -> bool:
-        """Whether it may be run: the protocol said that it is over, or its arguments are a whole JSON object.
+        """Whether it may be run: the protocol declared it over, or its arguments are a complete JSON object.
 
         `may_be_empty` as for `ArgumentText.reading`.
         """
@@ -93,17 +93,17 @@ class OpenCall:
 
     @property
     def at_most_begun(self) -> bool:
-        """Whether no arguments have come, or only the beginning of a value."""
+        """Whether no arguments arrived, or only the beginning of a value."""
         return self.arguments.empty or self.arguments.half or self.arguments.quoted
 
     @property
     def half(self) -> bool:
-        """Whether arguments have begun and are not whole."""
+        """Whether the arguments have begun and are incomplete."""
         arguments = self.arguments
         return not (arguments.empty or arguments.scanner.ended or arguments.is_json or self.whole())
 
     def meant(self, *, may_be_empty: bool = True) -> tuple[str, bool]:
-        """Its arguments, and whether they are whole; parameters as for `whole`."""
+        """Its arguments, and whether they are complete; parameters as for `whole`."""
         if self.kind is Kind.CUSTOM:
             return self.arguments.text(), self.over and not self.arguments.truncated
         if self.start_input is not None and self.arguments.empty:

@@ -8,11 +8,11 @@ from toolstream_core.calls.joined_text import JoinedText
 from toolstream_core.calls.json_text import is_object, meaning
 
 MAX_TEXT: Final = 128 * 1024
-"""Characters of one call's arguments that are kept; a longer call is not looked after."""
+"""The most characters of one call's arguments that are kept. A longer call is not checked."""
 
 
 class Said(NamedTuple):
-    """A call that a client has whole."""
+    """A call that a client has complete."""
 
     choice: int
     name: str
@@ -21,7 +21,7 @@ class Said(NamedTuple):
 
     @property
     def meaning(self) -> str:
-        """The same for the same arguments."""
+        """Equal for equal arguments."""
         return meaning(self.arguments)
 
 
@@ -31,10 +31,10 @@ class PlainCall:
     __slots__ = ("at", "choice", "closed", "given_up", "name", "parts", "size", "strict", "whole")
 
     def __init__(self, choice: int) -> None:
-        """A call of a choice, of which nothing is known yet."""
+        """A call of a choice, before its first fragment."""
         self.choice = choice
         self.at = 0
-        """Number of the last event that said something of it."""
+        """Number of its last event."""
         self.name = ""
         self.parts = JoinedText()
         self.strict: JoinedText | None = None
@@ -43,7 +43,7 @@ class PlainCall:
         self.whole: str | None = None
         """Arguments that were said at once: they count before the parts."""
         self.given_up = False
-        """Whether it is not looked after: it is too long, or clients stop at its start."""
+        """Whether it is not checked: it is too long, or clients stop at its start."""
         self.closed = False
         """Whether an event of its own closed it."""
 
@@ -75,7 +75,7 @@ class PlainCall:
         return room - len(text)
 
     def copy(self) -> PlainCall:
-        """Another one that goes its own way from here on."""
+        """A copy that grows independently."""
         other = PlainCall(self.choice)
         other.at = self.at
         other.name, other.size, other.whole = self.name, self.size, self.whole
@@ -86,7 +86,7 @@ class PlainCall:
 
     @property
     def silent(self) -> bool:
-        """Whether it was closed without any arguments: clients take `{}` for them."""
+        """Whether it was closed without arguments, which clients treat as `{}`."""
         return self.closed and bool(self.name) and not (self.whole or self.parts.text()).strip()
 
     def object(self, *, odd: bool) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Call, EventContent, Fragment, Seen
 
 MAX_CALLS: Final = 256
-"""Calls that are looked after."""
+"""The most calls that are checked."""
 MAX_KEPT: Final = 1024 * 1024
 """Characters of the arguments of all calls together; what comes behind them is not looked after."""
 
@@ -27,10 +27,10 @@ class PlainCalls:
     """The calls of a stream as a plain client gathers them."""
 
     def __init__(self) -> None:
-        """Nothing came."""
+        """No fragment arrived."""
         self._calls: dict[Key, PlainCall] = {}
         self._left: list[PlainCall] = []
-        """Calls whose index another one has now."""
+        """Calls whose index was reused by another call."""
         self._last: PlainCall | None = None
         self._room = MAX_KEPT
         """Characters that may still be kept."""
@@ -42,7 +42,7 @@ class PlainCalls:
         """The highest index."""
 
     def copy(self) -> PlainCalls:
-        """Another one that goes its own way from here on."""
+        """A copy that grows independently."""
         other = PlainCalls()
         other._calls = {key: call.copy() for key, call in self._calls.items()}
         other._left = [call.copy() for call in self._left]
@@ -70,12 +70,12 @@ class PlainCalls:
                 self._room = call.add(fragment.arguments, self._room, well_formed=fragment.well_formed)
 
     def leave(self, places: Iterable[Seen[int]]) -> None:
-        """Something else than a call begins at these places."""
+        """Something other than a call begins at these places."""
         for place in places:
             self._leave((0, place))
 
     def on_skipped(self, text: str) -> None:
-        """More of the arguments of the call that came last."""
+        """More arguments of the last call."""
         if self._last is not None:
             self._room = self._last.add(text, self._room)
 
@@ -92,7 +92,7 @@ class PlainCalls:
 
     @property
     def odd(self) -> bool:
-        """Whether parts came in another form than the protocol's."""
+        """Whether parts arrived in another form than the protocol's."""
         return any(call.strict is not None for call in self._all())
 
     def meanings(self, *, odd: bool) -> set[str]:
@@ -124,7 +124,7 @@ class PlainCalls:
             self._left.append(before)
 
     def _take_head(self, call: PlainCall, fragment: Fragment) -> None:
-        """What a delta seldom says, or never."""
+        """Whatever deltas seldom or never have."""
         if fragment.phase is Phase.OPEN or not call.name:
             call.name = nonblank(fragment.name) or call.name
         arguments, phase = fragment.arguments, fragment.phase

@@ -1,8 +1,8 @@
-"""What every protocol's call resolver shares: open calls, how a fragment fills one, how they are told."""
+"""What all call resolvers share: the open calls, how a fragment fills one, and how they are reported."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.calls.arguments import ArgumentText, Room
 from toolstream_core.calls.finish_reasons import is_cut
@@ -18,40 +18,43 @@ if TYPE_CHECKING:
     from toolstream_core.model import EventContent
 
 MAX_CALLS = 1 << 14
-"""Calls of one answer that are kept apart; a stream that opens more is broken or hostile."""
+"""The most calls of one response that are kept apart. A stream with more is broken or hostile."""
+
+
+_NUMBER: Final = frozenset("-0123456789")
 
 
 class ResolvedFragment(NamedTuple):
-    """A fragment and the call it was put into."""
+    """A fragment and the call that it belongs to."""
 
     fragment: Fragment
     call: OpenCall
 
 
 class Calls:
-    """The calls of one answer. A protocol's subclass decides in `_place` which call a fragment belongs to."""
+    """The calls of one response. A protocol's subclass decides in `_place` which call a fragment belongs to."""
 
     def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
         """`tools`: the request's tools by name, and whether they have required parameters."""
         self._tools = tools or {}
         self._opened: list[OpenCall] = []
         self._room = Room()
-        """What may still be kept of the arguments of all calls."""
+        """How many characters of the arguments of all calls may still be kept."""
         self._counts: dict[int, int] = {}
         self._not_over: dict[int, dict[int, OpenCall]] = {}
-        """By choice, the calls of which the protocol has not said yet that they are over."""
+        """By choice, the calls that the protocol has not declared over yet."""
         self._unsettled: list[OpenCall] = []
-        """Those that were not seen to be whole where the answer said an end."""
+        """Calls that were not known to be complete when the response ended."""
         self._cut: set[int] = set()
-        """Choices that the protocol said to be cut off."""
+        """Choices that the protocol declared truncated."""
         self._failed = False
         """Whether the provider reported an error."""
         self._at_end = False
-        """Whether the stream's end came, behind which nobody reads."""
+        """Whether the stream's end arrived, after which clients read nothing."""
         self._beyond: OpenCall | None = None
-        """What stands for all calls beyond those that are kept apart; nobody hears of it."""
+        """Stands for all calls beyond those that are kept apart; it is not reported."""
         self.overflowed = False
-        """Whether more calls came than are kept apart."""
+        """Whether more calls arrived than are kept apart."""
 
     def take(self, fragment: Fragment, event: int) -> OpenCall | None:
         """The call that `fragment` of event number `event` belongs to, with the fragment in it.
@@ -69,7 +72,7 @@ class Calls:
         return call
 
     def resolve(self, content: EventContent, event: int) -> list[ResolvedFragment]:
-        """All fragments of an event, each with the call that it was put into; then what it says to be over is over."""
+        """All fragments of an event, each with its call. Then the calls that the event ends are over."""
         resolved: list[ResolvedFragment] = []
         if self._at_end:
             return resolved
@@ -84,7 +87,7 @@ class Calls:
         return resolved
 
     def _cancel(self) -> None:
-        """Forget the calls so far: they are not to be run, and may be incomplete."""
+        """Forget the calls so far: clients must not run them, and they may be incomplete."""
         for call in self._opened:
             call.cancelled = True
         for calls in (self._opened, self._unsettled, self._not_over, self._counts):
@@ -117,7 +120,7 @@ class Calls:
         return [call for call in self._unsettled if self._is_half(call)]
 
     def resolved(self) -> list[Call]:
-        """What was meant, in order of appearance. May be asked at any time."""
+        """The intended calls, in order of appearance. May be called at any time."""
         kept = [
             self._resolve(opened)
             for opened in self._opened
@@ -126,7 +129,7 @@ class Calls:
         return numbered(said_once(kept))
 
     def _id_counts(self, opened: OpenCall) -> bool:
-        """Whether a call has an id, and that alone makes it one."""
+        """Whether a call has an id, and nothing else makes it a call."""
         return bool(opened.id)
 
     def _place(self, fragment: Fragment, event: int) -> OpenCall | None:
@@ -146,7 +149,7 @@ class Calls:
         return call
 
     def _is_settled(self, call: OpenCall) -> bool:
-        """Whether a call is whole, or may be half by what the protocol says."""
+        """Whether a call is complete, or the protocol explains why it is not."""
         return call.choice in self._cut or not (self._is_half(call) or not self._resolve(call).complete)
 
     def _is_half(self, call: OpenCall) -> bool:
@@ -168,7 +171,7 @@ class Calls:
         if fragment.name is not ABSENT and fragment.name and fragment.name != call.name:
             call.name = self._joined_name(call, nonblank(fragment.name)) if call.name else nonblank(fragment.name)
         if fragment.phase is Phase.MORE:
-            if isinstance(fragment.arguments, str):
+            if isinstance(fragment.arguments, str) and not _begins_nothing(call, fragment):
                 call.arguments.add(fragment.arguments)
         else:
             self._fill_phase(call, fragment)
@@ -182,13 +185,13 @@ class Calls:
         return call.name + name if self._is_name_part(call, name) else _longer_name(call, name)
 
     def _is_name_part(self, call: OpenCall, name: str) -> bool:
-        """Whether a name is the next part of a call's, whatever came in between: only together they begin a tool's."""
+        """Whether a name is the next part of a call's name: only together they begin the name of a tool."""
         if not (name and call.name) or name in self._tools or call.name in self._tools or name == call.name:
             return False
         return any(tool.startswith(call.name + name) for tool in self._tools)
 
     def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:
-        """Every phase but a delta's: what it says counts where the deltas have not said it whole."""
+        """Every phase but a delta's: its arguments count if the deltas are incomplete."""
         if fragment.phase in {Phase.ARGUMENTS, Phase.CLOSE, Phase.WHOLE}:
             arguments = fragment.arguments
             if isinstance(arguments, str) and arguments and (not call.arguments.size or _says_more(call, arguments)):
@@ -219,7 +222,7 @@ class Calls:
 
 
 def _says_more(call: OpenCall, arguments: str) -> bool:
-    """Whether arguments that are said once more count: those that came are not whole, and these are no mere part."""
+    """Whether repeated arguments count: the earlier ones are incomplete, and these are more than a part of them."""
     if call.kind is Kind.CUSTOM:
         return True
     if call.arguments.whole:
@@ -231,14 +234,22 @@ def _says_more(call: OpenCall, arguments: str) -> bool:
 
 
 def same_arguments(one: str, other: str) -> bool:
-    """Whether two argument texts mean the same: equal, or equal as JSON."""
+    """Whether two argument texts are equal, or equal as JSON."""
     return one == other or meaning(one) == meaning(other)
 
 
 def _longer_name(call: OpenCall, name: str) -> str:
-    """A later name joins while no arguments have come, replaces where it extends, and repeats where it is equal."""
+    """Before any arguments, a later name is appended; it replaces the name that it extends; an equal one is ignored."""
     if not name or name == call.name:
         return call.name
     if name.startswith(call.name):
         return name
     return call.name + name if call.arguments.empty else call.name
+
+
+def _begins_nothing(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether a fragment is a JSON number or truth value before any arguments, which are an object."""
+    text = fragment.arguments
+    if fragment.well_formed or not isinstance(text, str) or not call.arguments.empty:
+        return False
+    return text in {"true", "false"} or text[:1] in _NUMBER

@@ -1,4 +1,4 @@
-"""The calls of one answer without those that only say another one again. Knows no protocol."""
+"""The calls of one response without repetitions. Knows no protocol."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def said_once(calls: list[Call]) -> list[Call]:
-    """Without calls that only say one of the others again, under its id."""
+    """The calls without those that repeat another one under its id."""
     kept: list[Call] = []
     first: dict[tuple[int, str], Call] = {}
     said: dict[tuple[int, str, str, str], Call] = {}
@@ -37,7 +37,7 @@ def said_once(calls: list[Call]) -> list[Call]:
 
 
 def _meaning(call: Call) -> tuple[int, str, str, str]:
-    """Equal for calls that say the same."""
+    """Equal for equal calls."""
     return call.choice, call.id, call.name, meaning(call.arguments)
 
 
@@ -49,7 +49,7 @@ def _merged(parts: list[Runs]) -> Runs:
 
 
 def numbered(calls: list[Call]) -> list[Call]:
-    """Positions made dense again per choice, after phantoms and repetitions fell away."""
+    """The calls with positions counted anew per choice, after repetitions were removed."""
     counts: dict[int, int] = {}
     for call in calls:
         call.position = counts.get(call.choice, 0)

@@ -1,4 +1,4 @@
-"""JSON text that comes in pieces: whether it is whole, and whether it still can be. Knows JSON only."""
+"""JSON text that arrives in fragments: whether it is complete, or can become so. Knows JSON only."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class JsonScanner:
-    """Takes one JSON value in pieces cut anywhere; each character is looked at once.
+    """Reads one JSON value from fragments cut anywhere; each character is read once.
 
     What it takes for JSON is RFC 8259: what `json.loads` takes, without `NaN` and `Infinity`. Text that is no JSON
     is followed by its quotes and brackets from there on, so that its end is still found.
@@ -34,15 +34,15 @@ class JsonScanner:
     __slots__ = ("_at", "_key", "_literal", "_number", "_open", "depth", "ended", "escape", "in_string", "text_value")
 
     def __init__(self) -> None:
-        """Nothing has come."""
+        """Nothing arrived."""
         self._at = At.VALUE
         self._open: list[str] = []
         self._key = False
         """Whether the open string is a key."""
         self.escape = ""
-        """An escape as far as it has come."""
+        """The part of an escape that arrived."""
         self._literal = ""
-        """What of a literal is still to come."""
+        """The missing part of a literal."""
         self._number = ""
         self.depth = 0
         """Objects and arrays that are open."""
@@ -54,12 +54,12 @@ class JsonScanner:
 
     @property
     def viable(self) -> bool:
-        """Whether what came is JSON, or can be the beginning of it."""
+        """Whether the text is JSON, or a possible beginning of it."""
         return self._at is not At.BROKEN
 
     @property
     def whole(self) -> bool:
-        """Whether what came is one JSON value. A number may still go on."""
+        """Whether the text is one JSON value. A number may continue."""
         if self._at is At.NUMBER:
             return not self._open and self._number in WHOLE_NUMBER
         return self._at is At.OVER

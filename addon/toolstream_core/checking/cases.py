@@ -147,7 +147,7 @@ class _Variant(NamedTuple):
     what: str = ""
     over: frozenset[Transport] = EVERYWHERE
     needs_lanes: bool = False
-    """Whether the API has to tell the answers of a WebSocket apart by a key of messages."""
+    """Whether the API has to distinguish the responses of a WebSocket by a key of messages."""
 
 
 _HTTP: Final = frozenset({Transport.HTTP})
@@ -307,19 +307,19 @@ class Plan:
     selections: tuple[Selection, ...] = ()
     """Each has to take a case."""
     calls: tuple[str, ...] = ()
-    """The calls to make, `TOOL {JSON}` each; without any they are made of the tools on offer."""
+    """The calls to make, `TOOL {JSON}` each; without any, they are generated for the offered tools."""
     tools: tuple[str, ...] = ()
     """The tools to call with generated arguments; without any, harmless ones are."""
     flows: tuple[Path, ...] = ()
-    """Saved flows that answer instead."""
+    """Saved flows that respond instead."""
     upstream: bool = False
-    """Whether the client's own provider answers."""
+    """Whether the client's own provider responds."""
     repair: tuple[str, ...] = ()
     shape: tuple[str, ...] = ()
     seed: int = 0
     repeat: int = 1
     provider_repeats: int = REPEATS
-    """Equal requests that one response of `flows` answers; 0 is no limit."""
+    """Equal requests per response of `flows`; 0 is no limit."""
     sessions: bool = False
     """Keep the sessions of failed cases for the page."""
 
@@ -333,17 +333,17 @@ class Plan:
 
     @property
     def names_cases(self) -> bool:
-        """Whether any words say which cases to run; without them all are run."""
+        """Whether any words select cases; without them all are run."""
         return any(one.is_positive for one in self.selections)
 
     @property
     def makes_calls(self) -> bool:
-        """Whether the answers are made here."""
+        """Whether the responses are generated."""
         return not self.flows and not self.upstream
 
     @property
     def chooses(self) -> bool:
-        """Whether the tools to call are chosen here."""
+        """Whether the tools to call are selected by name."""
         return self.makes_calls and not self.calls and not self.tools
 
     def setup(self, case: Case, repair: tuple[str, ...] = (), shape: tuple[str, ...] = ()) -> Setup:

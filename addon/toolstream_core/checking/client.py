@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import queue
 import re
 import signal
 import subprocess
@@ -14,7 +15,7 @@ import tomllib
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 from toolstream_core.agents import Upstream, launch
 from toolstream_core.checking.sessions import captured_in, flow_files
@@ -25,7 +26,7 @@ from toolstream_core.synthetic.answers import MODEL
 from toolstream_core.testing import ProxySession, ProxySessionError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from toolstream_core.checking.workdir import Workdir
     from toolstream_core.testing import Setup
@@ -209,6 +210,41 @@ class Seat:
         return text
 
 
+class Seats:
+    """Proxies for as many commands as may run at once; as a context manager it ends them."""
+
+    def __init__(self, count: int) -> None:
+        """None is started before it is used."""
+        self.count = count
+        self._seats = [Seat() for _ in range(count)]
+        self._free: queue.SimpleQueue[Seat] = queue.SimpleQueue()
+        for seat in self._seats:
+            self._free.put(seat)
+
+    @contextlib.contextmanager
+    def taken(self) -> Iterator[Seat]:
+        """A proxy that no other command uses meanwhile."""
+        seat = self._free.get()
+        try:
+            yield seat
+        finally:
+            self._free.put(seat)
+
+    def stop(self) -> None:
+        """End all commands that run; no others begin."""
+        for seat in self._seats:
+            seat.stop()
+
+    def __enter__(self) -> Self:
+        """Nothing more to do."""
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """End all of them."""
+        for seat in self._seats:
+            seat.close()
+
+
 def _tail(output: IO[bytes], environment: Mapping[str, str], kept: int) -> str:
     """The last `kept` characters of what a command printed, without secrets."""
     size = output.seek(0, os.SEEK_END)
@@ -218,7 +254,7 @@ def _tail(output: IO[bytes], environment: Mapping[str, str], kept: int) -> str:
 
 
 def secrets_in(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The values of variables whose names say that they are secret."""
+    """The values of variables with the names of secrets."""
     found = (value for name, value in environment.items() if _SECRET_NAME.search(name))
     return tuple(value for value in found if len(value) >= _LEAST_SECRET)
 

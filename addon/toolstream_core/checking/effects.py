@@ -1,4 +1,4 @@
-"""Whether the calls that a client returned ran, by the results of the whole run."""
+"""Whether the calls that a client returned ran, by the results of the complete run."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from toolstream_core.verdict.compare import same
 from toolstream_core.verdict.evidence import KnownResult, Sign, evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from toolstream_core.protocols.requests.conversation import EchoedCall, ToolResult
+    from toolstream_core.protocols.requests.conversation import Conversation, ToolResult
     from toolstream_core.testing.exchanges import Exchange, SentCall
 
 
@@ -56,12 +56,11 @@ def without_earlier_calls(asked: Sequence[Exchange]) -> list[Exchange]:
 
 
 def _without(one: Exchange, earlier: Sequence[Exchange], later: Sequence[Exchange]) -> Exchange:
-    verdict = one.verdict
-    after = next((other for other in later if verdict and other.request.number == verdict.request), None)
+    verdict, after = one.verdict, following(one, later)
     if verdict is None or after is None or verdict.understood:
         return one
     sent = {call.id for other in earlier for call in other.calls if call.id}
-    more = {copy.id for copy in _new_calls(one, after)} - {call.id for call in one.calls}
+    more = {copy.id for copy in returned(one, after).calls} - {call.id for call in one.calls}
     if not more or not more <= sent:
         return one
     problems = tuple(each for each in verdict.problems if each.call is not None or each.verdict not in _OF_MORE)
@@ -128,7 +127,7 @@ def _repeated(one: Exchange, later: Sequence[Exchange], known: Sequence[KnownRes
     for each in problems:
         if each.verdict == Outcome.CALL_REJECTED and (each.call is None or one.calls[each.call].complete):
             yield Effect(Sign.REJECTED, Outcome.DUPLICATE_CALL, each.message)
-    after = next((other for other in later if one.verdict and other.request.number == one.verdict.request), None)
+    after = following(one, later)
     for each in problems:
         if each.verdict == Outcome.DUPLICATE_CALL:
             calls = one.calls if each.call is None else (one.calls[each.call],)
@@ -145,14 +144,21 @@ def _sign_of_copies(signs: Sequence[Sign]) -> Sign:
     return Sign.REJECTED if signs.count(Sign.REJECTED) >= max(1, len(signs) - 1) else Sign.UNKNOWN
 
 
-def _new_calls(one: Exchange, after: Exchange) -> tuple[EchoedCall, ...]:
-    return added(history_of(one.request.shown), after.request.shown).calls
+def following(one: Exchange, later: Iterable[Exchange]) -> Exchange | None:
+    """The exchange whose request the verdict on a response judges."""
+    number = None if one.verdict is None else one.verdict.request
+    return next((other for other in later if other.request.number == number), None)
+
+
+def returned(one: Exchange, after: Exchange) -> Conversation:
+    """What a later request adds to that of `one`."""
+    return added(history_of(one.request.shown), after.request.shown)
 
 
 def _signs(one: Exchange, call: SentCall, after: Exchange, known: Sequence[KnownResult]) -> list[Sign]:
     """What each result of a call and of its copies shows; a copy without a result shows nothing."""
     copies = [
-        copy for copy in _new_calls(one, after) if copy.name == call.name and same(copy.arguments, call.arguments)
+        copy for copy in returned(one, after).calls if copy.name == call.name and same(copy.arguments, call.arguments)
     ]
     ids = {call.id, *(copy.id for copy in copies)} - {"", None}
     found = [
@@ -165,10 +171,10 @@ def _results(one: Exchange, call: SentCall, later: Sequence[Exchange]) -> list[T
     """The results of a call: by its id; without one, those of the next request that have its tool's name, or none."""
     if call.id and any(result.id == call.id for other in later for result in other.request.shown.results):
         return [result for other in later for result in other.request.shown.results if result.id == call.id]
-    after = next((other for other in later if one.verdict and other.request.number == one.verdict.request), None)
+    after = following(one, later)
     if after is None:
         return []
-    new = added(history_of(one.request.shown), after.request.shown).results
+    new = returned(one, after).results
     alone = len(one.calls) == 1 and len(new) == 1
     return [result for result in new if alone or (not result.id and result.name == call.name)]
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from toolstream_core.checking.cases import Case, Kind, Transport, two_calls
 from toolstream_core.checking.grading import Grade, Result, Skip
 from toolstream_core.engine.session import Session, read_body
-from toolstream_core.fixtures import Chunk
-from toolstream_core.fixtures.socket_lines import socket_lines
 from toolstream_core.model import Exchange
 from toolstream_core.model.record import runs_on_client
 from toolstream_core.protocols.registry import SOCKETS, named
 from toolstream_core.protocols.requests import asked
 from toolstream_core.protocols.socket_wire import SocketLane
+from toolstream_core.saved.flow import Chunk
+from toolstream_core.saved.sockets import socket_lines
 from toolstream_core.settings import Words, settings
 from toolstream_core.synthetic.answers import CallSpec, SyntheticProvider, parse_calls, spec_text
 from toolstream_core.synthetic.harmless import may_be_called, required
@@ -59,7 +59,7 @@ class Fitting:
     def __init__(
         self, request: AskedRequest, *, calls: Sequence[str] = (), tools: Sequence[str] = (), seed: int = 0
     ) -> None:
-        """`calls` are those that the user wants; without any they are made of `tools`, or of the harmless ones."""
+        """`calls` are those that the user wants; without any, they are generated for `tools`, or for harmless ones."""
         self._request = request
         self._given = tuple(calls)
         self._tools = tuple(tools)

@@ -95,7 +95,7 @@ _RETURNED: Final = {
 _BY_RESULTS: Final = frozenset(
     {Outcome.RAN_INCOMPLETE_CALL, Outcome.RETURNED_INCOMPLETE_CALL, Outcome.CALL_REJECTED, Outcome.AS_TEXT}
 )
-"""Verdicts that the results in the whole run decide on (`effects`)."""
+"""Verdicts that the results of the complete run decide on (`effects`)."""
 _MISREAD: Final = frozenset({Reason.WRONG_ARGUMENTS, Reason.WITHOUT_ARGUMENTS, Reason.WRONG_NAME})
 """Reasons that a rejection excuses in a case that no client has to read."""
 _NOT_RUN: Final = frozenset({Outcome.RETRIED, Outcome.ABORTED, Outcome.SILENT})

@@ -9,10 +9,12 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from toolstream_core.checking.effects import returned
 from toolstream_core.checking.grading import Grade, Reason, Result, Skip, rank
+from toolstream_core.printable import printable
 from toolstream_core.redact import redacted
 from toolstream_core.redaction import Redaction, redacted_text
-from toolstream_core.report.layout import counted, middle, printable, wrapped
+from toolstream_core.report.layout import counted, middle, wrapped
 from toolstream_core.verdict import Outcome
 from toolstream_core.version import __version__
 
@@ -39,7 +41,7 @@ _RENAMED_IN_2: Final = {
 
 
 def document(clients: Iterable[dict[str, Any]], *, started: str, seconds: float, seed: int) -> dict[str, Any]:
-    """The whole report; `started` is a time in ISO 8601."""
+    """The complete report; `started` is a time in ISO 8601."""
     return {
         "version": VERSION,
         "toolstream": __version__,
@@ -153,12 +155,10 @@ def _request(exchange: Exchange, exchanges: Sequence[Exchange]) -> dict[str, Any
     after = next((one for one in later if number in {None, one.request.number}), None)
     if after is None:
         return None
-    before = exchange.request
-    calls = after.request.shown.calls[len(before.shown.calls) :]
-    results = after.request.shown.results[len(before.shown.results) :]
+    new = returned(exchange, after)
     return {
-        "calls": [{"id": one.id, "name": one.name, "arguments": one.arguments} for one in calls],
-        "results": [{"id": one.id, "name": one.name, "text": one.text} for one in results],
+        "calls": [{"id": one.id, "name": one.name, "arguments": one.arguments} for one in new.calls],
+        "results": [{"id": one.id, "name": one.name, "text": one.text} for one in new.results],
     }
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import queue
 import shlex
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from toolstream_core.checking.cases import Kind, Transport, all_cases, cases_of, healthy
-from toolstream_core.checking.client import Client, Run, Seat
 from toolstream_core.checking.effects import failed_call, known_results
 from toolstream_core.checking.fitting import AskedRequest, Fitting
 from toolstream_core.checking.grading import NOTHING_INJECTED, Grade, Result, Skip, graded, rank
@@ -33,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from toolstream_core.checking.cases import Case, Plan
+    from toolstream_core.checking.client import Client, Run, Seats
     from toolstream_core.testing import Setup
     from toolstream_core.testing.exchanges import Exchange
     from toolstream_core.verdict.evidence import KnownResult
@@ -121,41 +119,6 @@ class _Tried(NamedTuple):
     """Options of `check` under which the client passed, if it failed."""
 
 
-class Seats:
-    """Proxies for as many commands as may run at once; as a context manager it ends them."""
-
-    def __init__(self, count: int) -> None:
-        """None is started before it is used."""
-        self.count = count
-        self._seats = [Seat() for _ in range(count)]
-        self._free: queue.SimpleQueue[Seat] = queue.SimpleQueue()
-        for seat in self._seats:
-            self._free.put(seat)
-
-    @contextlib.contextmanager
-    def taken(self) -> Iterator[Seat]:
-        """A proxy that no other command uses meanwhile."""
-        seat = self._free.get()
-        try:
-            yield seat
-        finally:
-            self._free.put(seat)
-
-    def stop(self) -> None:
-        """End all commands that run; no others begin."""
-        for seat in self._seats:
-            seat.stop()
-
-    def __enter__(self) -> Self:
-        """Nothing more to do."""
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        """End all of them."""
-        for seat in self._seats:
-            seat.close()
-
-
 class ClientCheck:
     """The cases of a client, and their results."""
 
@@ -170,9 +133,9 @@ class ClientCheck:
         tell: Callable[[dict[str, Any], int, int], None],
         announce: Callable[[str], None],
     ) -> None:
-        """`rerun` gives the command line that runs the case of an id; `tell` is told of each case that is over.
+        """`rerun` gives the command line that runs the case of an id; `tell` is called for each finished case.
 
-        It is given the case, how many cases are over, and how many there are. `announce` gets one line with the calls.
+        It gets the case, the number of finished cases, and the number of all. `announce` gets one line with the calls.
         """
         self._client = client
         self._plan = plan

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.proxy import flowfile
-from toolstream_core.sources.saved import UnreadableError
+from toolstream_core.saved.exchange import UnreadableError
 from toolstream_core.view.assemble import document_text
 from toolstream_core.view.document import ViewBuilder
 

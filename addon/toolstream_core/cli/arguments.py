@@ -154,7 +154,7 @@ VERDICT: Final = Names(_verdicts, _verdict)
 NAME: Final = Names(_names, str)
 """`explain` knows codes and old names too."""
 CASE: Final = Names(_cases, str)
-"""`check` knows which cases there are once it knows what is asked."""
+"""`check` itself checks the words, since globs are allowed."""
 
 
 def positive(text: str) -> int:

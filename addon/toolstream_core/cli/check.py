@@ -18,16 +18,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 
 from toolstream_core.checking.cases import UNKNOWN, Kind, Plan, Selection, all_cases
-from toolstream_core.checking.client import Client, clients_of
+from toolstream_core.checking.client import Client, Seats, clients_of
 from toolstream_core.checking.report import comparison, current, document, junit, lines, summary, workflow_commands
-from toolstream_core.checking.runner import CheckState, ClientCheck, Seats, withheld_text
+from toolstream_core.checking.runner import CheckState, ClientCheck, withheld_text
 from toolstream_core.checking.workdir import Workdir
 from toolstream_core.cli.commands import PROMPT, TIMEOUT
 from toolstream_core.cli.output import Output, check_outputs
+from toolstream_core.cli.progress import ProgressLine, how_to_continue
 from toolstream_core.cli.serve import flows_and_calls
 from toolstream_core.errors import ToolstreamError
+from toolstream_core.printable import printable
 from toolstream_core.proxy.option_table import REPEATS
-from toolstream_core.report.layout import printable
 from toolstream_core.settings import Words, settings
 from toolstream_core.synthetic.answers import parse_calls, spec_text
 
@@ -41,7 +42,7 @@ _INTERPRETERS: Final = ("python", "node", "npx", "deno", "bun", "uv", "ruby", "j
 
 
 def plan_asked(args: argparse.Namespace) -> Plan:
-    """What is to be done. Raises `ValueError`s whose messages say what was expected."""
+    """The plan in the arguments. Raises `ToolstreamError`."""
     selection = Selection(tuple(word for text in args.case for part in text.split(",") if (word := part.strip())))
     known = all_cases()
     selection.check(known)
@@ -72,17 +73,17 @@ def plan_asked(args: argparse.Namespace) -> Plan:
 
 
 def _check_flows(flows: Sequence[Path]) -> None:
-    """Raise `ToolstreamError` where one has no answer to give."""
+    """Raise `ToolstreamError` for one that has no response."""
     if not flows:
         return
-    from toolstream_core.fixtures import load
+    from toolstream_core.saved.read import load
 
     for flow in flows:
         load(flow)
 
 
 def clients_asked(args: argparse.Namespace) -> list[Client]:
-    """Who is to be checked. Raises `ToolstreamError`."""
+    """The clients to check. Raises `ToolstreamError`."""
     if (args.matrix is None) == (not args.command_line):
         raise ToolstreamError("no client. Expected --matrix FILE, or a command: toolstream check -- python agent.py")
     if args.matrix is None and args.client:
@@ -116,7 +117,7 @@ def _name(command: Sequence[str]) -> str:
 
 
 def about(args: argparse.Namespace, plan: Plan, clients: Sequence[Client]) -> dict[str, object]:
-    """What has to be the same for a check to go on."""
+    """What has to be equal for a check to continue."""
     return {
         "clients": {client.name: [client.shown, client.protocol] for client in clients},
         "calls": plan.calls,
@@ -174,7 +175,7 @@ _BEGINS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """The reports that were asked for."""
+    """The reports that were requested."""
 
     json: bool
     """Whether the report is JSON; else text."""
@@ -188,7 +189,7 @@ class Reports:
 
     @classmethod
     def of(cls, args: argparse.Namespace) -> Self:
-        """What the arguments ask for. Raises `ToolstreamError` for a report that cannot be read."""
+        """The reports that the arguments request. Raises `ToolstreamError` for a report that cannot be read."""
         output, html = args.output, args.html
         if args.format == "html":
             if output is None or html is not None:
@@ -211,7 +212,7 @@ class Reports:
 
     def write(self, report: dict[str, Any], sessions: Sequence[dict[str, Any]] = ()) -> None:
         """Write all of them. `sessions` as for `check_page`. Raises `OSError`."""
-        from toolstream_core.fixtures.atomic import write_atomic
+        from toolstream_core.saved.atomic import write_atomic
 
         told = self._told()
         if self.junit is not None:
@@ -247,7 +248,7 @@ def _is_report(path: Path, begins: re.Pattern[bytes]) -> bool:
 
 
 def _width(told: TextIO) -> int | None:
-    """Columns of the terminal; `None` where it is none, so that nothing has to fit."""
+    """Columns of the terminal; `None` if it is not a terminal."""
     if not told.isatty():
         return None
     return max(shutil.get_terminal_size().columns, _LEAST_WIDTH)
@@ -276,12 +277,10 @@ def _earlier(path: Path | None) -> dict[str, Any] | None:
 
 DONE, FAILED, CANNOT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes."""
-_EVERY: Final = 0.1
-"""Seconds between two lines of progress on a terminal."""
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check everything, whatever of it fails, write the reports, and give the exit code."""
+    """Check all clients, write the reports, and return the exit code."""
     plan, clients = plan_asked(args), clients_asked(args)
     return _check(args, plan, clients, Reports.of(args))
 
@@ -320,7 +319,7 @@ def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], repo
     )
     reports.write(report, [check.sessions.object for check in checks])
     if interrupted:
-        print(f"toolstream: stopped; {_how_to_go_on(args)}", file=sys.stderr)
+        print(f"toolstream: stopped; {how_to_continue(args)}", file=sys.stderr)
         return INTERRUPTED
     if refused := [check.withheld for check in checks if check.withheld]:
         print(f"toolstream: {withheld_text(refused[0])}", file=sys.stderr)
@@ -337,7 +336,7 @@ def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], repo
 
 
 def _state(args: argparse.Namespace, plan: Plan, clients: Sequence[Client]) -> CheckState:
-    """What was run before. Raises `ToolstreamError`."""
+    """The cases that were run before. Raises `ToolstreamError`."""
     if args.resume is None:
         return CheckState()
     try:
@@ -347,13 +346,9 @@ def _state(args: argparse.Namespace, plan: Plan, clients: Sequence[Client]) -> C
 
 
 def _has_failed(report: dict[str, Any]) -> bool:
-    """Whether a required case failed, or could not be tried, or its client did not even get healthy answers right."""
+    """Whether a required case failed or could not be tried."""
     bad = ("failed", "harness-failure")
     return any(case["required"] and case["grade"] in bad for client in report["clients"] for case in client["cases"])
-
-
-def _how_to_go_on(args: argparse.Namespace) -> str:
-    return "add --resume FILE to be able to continue" if args.resume is None else "run the same command to continue"
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
@@ -361,24 +356,18 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 
 class _Progress:
-    """One line on standard error that changes on a terminal; nothing elsewhere."""
+    """How many cases are over."""
 
     def __init__(self, *, quiet: bool) -> None:
-        self._on = not quiet and sys.stderr is not None and sys.stderr.isatty()
-        self._last = 0.0
+        self._line = ProgressLine(quiet=quiet)
         self._failed = 0
 
     def tell(self, case: dict[str, Any], over: int, cases: int) -> None:
         """A case is over."""
         self._failed += case["grade"] == "failed"
-        now = time.monotonic()
-        if self._on and (now - self._last >= _EVERY or over == cases):
-            self._last = now
-            bar = "━" * (20 * over // max(cases, 1))
-            line = f"{bar:─<20} {over}/{cases}, {self._failed} failed, {case['id']}"
-            print(f"\r{line}\033[K", end="", file=sys.stderr, flush=True)
+        bar = "━" * (20 * over // max(cases, 1))
+        self._line.show(f"{bar:─<20} {over}/{cases}, {self._failed} failed, {case['id']}", last=over == cases)
 
     def end(self) -> None:
         """Clear the line."""
-        if self._on:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
+        self._line.end()

@@ -44,7 +44,7 @@ class Command:
     """Adds the arguments."""
     description: str = ""
     usage: str | None = None
-    """What follows `toolstream NAME`, where argparse cannot say it."""
+    """What follows `toolstream NAME`, if argparse cannot express it."""
     takes_command: bool = False
     """Whether a command line follows the first `--`."""
     epilog: str = EPILOG
@@ -172,7 +172,7 @@ def _check(parser: Parser) -> None:
 
 
 def _add_grading(parser: Parser) -> None:
-    """What `check` runs, and behind what."""
+    """The options of `check` for its runs."""
     text = "call this tool with generated arguments; repeatable (default: harmless tools, selected by name)"
     parser.add_argument("--tool", action="append", default=[], metavar="NAME", help=text)
     text = "run the client in the working directory (default), or in a temporary copy"

@@ -17,10 +17,10 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.cli.main import parsed
 from toolstream_core.cli.serve import setup_of
-from toolstream_core.fixtures import load
-from toolstream_core.fixtures.expectation import read_expectation
 from toolstream_core.packaged import packaged
 from toolstream_core.report.layout import colour, plain, wants_colour
+from toolstream_core.saved.expectation import read_expectation
+from toolstream_core.saved.read import load
 from toolstream_core.testing import ProxySession
 
 if TYPE_CHECKING:

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 from toolstream_core.cli.output import printed_to
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.report.layout import counted
-from toolstream_core.sources import demo
+from toolstream_core.saved import demo
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from toolstream_core.fixtures.examination import Problem
     from toolstream_core.redaction import Redaction
+    from toolstream_core.saved.examine import Problem
 
 VERSION = 1
 
 
 def run(args: argparse.Namespace) -> int:
-    """Examine everything, print what is wrong, and give the exit code."""
-    from toolstream_core.fixtures.examination import examine
+    """Examine all files, print the problems, and return the exit code."""
     from toolstream_core.redaction import redaction_of
+    from toolstream_core.saved.examine import examine
 
     named = [demo.located(path) for path in args.paths]
     missing = [path for path, place in zip(args.paths, named, strict=True) if not place.exists()]
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
-    """What is named, and below folders all but what is hidden."""
+    """The named files, and all files of named folders except hidden ones."""
     for path in paths:
         if not path.is_dir():
             yield path
@@ -61,7 +61,7 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
 
 def _fixed(problems: Sequence[Problem], redaction: Redaction) -> list[str]:
     """The files that were written again."""
-    from toolstream_core.fixtures.examination import fix
+    from toolstream_core.saved.examine import fix
 
     files = dict.fromkeys(problem.file for problem in problems if problem.kind == "secret")
     return [file for file in files if fix(Path(file), redaction)]

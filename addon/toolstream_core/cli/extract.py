@@ -10,22 +10,23 @@ from typing import TYPE_CHECKING
 from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.defects.table import named
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.fixtures import read_flow, redact
-from toolstream_core.fixtures.expectation import dumps, expectation_of
-from toolstream_core.fixtures.extraction import LeftOut, conversations, gathered, interaction_of, stem_of
-from toolstream_core.fixtures.extraction.files import bare_files, cassette_files, flow_files, write_all
-from toolstream_core.fixtures.read import BAD_STATUS
 from toolstream_core.model import Severity
-from toolstream_core.report.layout import counted, word
+from toolstream_core.printable import word
+from toolstream_core.report.layout import counted
+from toolstream_core.saved.expectation import dumps, expectation_of
+from toolstream_core.saved.extract import bare_files, cassette_files, conversations, flow_files, stem_of, write_all
+from toolstream_core.saved.flow import BAD_STATUS, interaction_of, read_flow
+from toolstream_core.saved.read import LeftOut, gathered
+from toolstream_core.saved.redact import redact
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.fixtures import Fixture
-    from toolstream_core.fixtures.extraction import Found
     from toolstream_core.model import Finding, Json
     from toolstream_core.redaction import Redaction
+    from toolstream_core.saved.flow import Fixture
+    from toolstream_core.saved.read import Found
 
 
 DONE, NOTHING, FAILED = 0, 1, 2
@@ -45,7 +46,7 @@ class Wanted:
     """Whether these were named, so that notes among them count too."""
 
     def takes(self, fixture: Fixture) -> bool:
-        """Whether an answer is one of them."""
+        """Whether a response is one of them."""
         if self.when == "all" and not self.chosen:
             return True
         counted = [one for one in fixture.record.findings if one.code in self.codes and self._counts(one)]
@@ -73,7 +74,7 @@ class Extraction:
     _failed: bool = False
 
     def read(self, paths: Iterable[str], request: Json) -> None:
-        """Find all flows; tell what is left out."""
+        """Find all flows; report what is left out."""
         for path in paths:
             self._inputs.append(Path(path))
             for one in gathered(path, request):
@@ -143,7 +144,7 @@ def _about(group: Sequence[Found]) -> str:
 
 
 def _caused(group: Sequence[Found]) -> str:
-    """What stood in the way of the answers, which are kept as the provider sent them."""
+    """The faults in the responses, which are kept as the provider sent them."""
     broken = [one.fixture.caused for one in group if one.fixture.caused.specs]
     if not broken:
         return ""

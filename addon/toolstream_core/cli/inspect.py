@@ -10,24 +10,25 @@ from collections import Counter
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from toolstream_core.cli.output import printed_to
-from toolstream_core.cli.reading import Reading
+from toolstream_core.cli.reading import Reading, saved_responses
 from toolstream_core.clients.advice import MAX_BODY, tried_repairs
 from toolstream_core.clients.received import Answer
 from toolstream_core.defects.table import named
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import Note, Severity
+from toolstream_core.printable import word
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.redact import redacted
 from toolstream_core.report import jsonform
 from toolstream_core.report.judging import Judging, SavedVerdict, as_sent
-from toolstream_core.report.layout import Blocks, Label, colour, counted, plain, wants_colour, word
+from toolstream_core.report.layout import Blocks, Label, colour, counted, plain, wants_colour
 from toolstream_core.report.text import EndLines, Lines
 from toolstream_core.report.verdict import advice_text, as_command
-from toolstream_core.sources.files import STDIN, answers
+from toolstream_core.saved.files import STDIN
 
 if TYPE_CHECKING:
     import argparse
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.report.judging import SavedVerdict
     from toolstream_core.report.layout import Paint
-    from toolstream_core.sources.saved import Saved
+    from toolstream_core.saved.exchange import Saved
     from toolstream_core.wire.frame import Frame
 
     type Write = Callable[[str], None]
@@ -48,33 +49,33 @@ if TYPE_CHECKING:
 
 
 class Printer(Protocol):
-    """Is asked for sinks before an answer is read, told the record after it, and closed at the end."""
+    """Returns sinks before a response is read, gets its record, and is closed at the end."""
 
     def sinks(self, exchange: Exchange, hide: Hide, elapsed: Elapsed) -> Sequence[Sink]:
-        """What the reader tells as it goes."""
+        """The sinks that get the events of the next response."""
         ...
 
     def add(self, record: Record, hide: Hide) -> None:
-        """The answer that was read last was an LLM's."""
+        """The last response was an LLM's."""
         ...
 
     def judged(self, verdict: SavedVerdict) -> None:
-        """What a client made of one of the answers so far."""
+        """How a client interpreted one of the responses so far."""
         ...
 
     def advised(self, source: str, options: str) -> None:
-        """What helps with the answer from `source`, as long as there is no verdict on it."""
+        """Options that help with the response from `source`, as long as it has no verdict."""
         ...
 
     def close(self) -> None:
-        """There are no more."""
+        """No more responses come."""
         ...
 
 
 class TextPrinter:
     """Lines as in the live log.
 
-    `chunks`: chunk by chunk, or only what is told at the end; `None` is the one where there is a single
+    `chunks`: chunk by chunk, or only what is printed at the end; `None` is the one where there is a single
     stream, the other where there are several, so the first stream's lines wait for a second stream.
     """
 
@@ -92,7 +93,7 @@ class TextPrinter:
         self._tags: dict[str, str] = {}
         """How the lines of each source begin."""
         self._advice: dict[str, str] = {}
-        """What helps with the answers on which there is no verdict, by their sources."""
+        """Options that help with the responses without a verdict, by their sources."""
 
     def sinks(self, exchange: Exchange, hide: Hide, elapsed: Elapsed) -> Sequence[Sink]:
         """One that writes, or two that keep their lines until it is known which to write."""
@@ -133,7 +134,7 @@ class TextPrinter:
         self._write_all(self._short)
 
     def judged(self, verdict: SavedVerdict) -> None:
-        """Write a line behind those of the answer that came with the next request."""
+        """Write a line after those of the response."""
         self._advice.pop(verdict.source, None)
         label = Label(self._tags[verdict.source])
         advice = advice_text(verdict.explained, as_command)
@@ -177,7 +178,7 @@ class JsonPrinter:
         self._streams: list[dict[str, Any]] = []
 
     def sinks(self, exchange: Exchange, hide: Hide, elapsed: Elapsed) -> Sequence[Sink]:
-        """The record says it all."""
+        """The record has everything."""
         del exchange, hide, elapsed
         return ()
 
@@ -206,7 +207,7 @@ _COUNTS = frozenset({Severity.ERROR, Severity.WARNING})
 
 
 class Inspection:
-    """What came of the paths so far."""
+    """The result of the paths so far."""
 
     def __init__(
         self,
@@ -215,7 +216,7 @@ class Inspection:
         keeps: Callable[[Finding], bool],
         dialects: Sequence[WireProtocol],
     ) -> None:
-        """`saved` gives the answers in a file; `keeps` says which findings are wanted."""
+        """`saved` returns the responses in a file; `keeps` selects findings."""
         self._printer = printer
         self._keeps = keeps
         self._dialects = dialects
@@ -262,7 +263,7 @@ class Inspection:
         return record
 
     def _judge(self, saved: Saved, record: Record | None) -> None:
-        """Say what the client made of the answers that this request follows."""
+        """Print the verdicts on the responses that this request follows."""
         self._judging.take(saved, record)
         for one in self._verdicts:
             self._printer.judged(one)
@@ -270,7 +271,7 @@ class Inspection:
 
 
 class _Clock:
-    """Says when the chunk came that is being read, and keeps the body while options could be tried on it."""
+    """The time of the current chunk, and the body while it is short enough to try options on it."""
 
     def __init__(self, saved: Saved) -> None:
         self._saved = saved
@@ -299,7 +300,7 @@ class _Clock:
 
 
 class _AsSaved(Sink):
-    """Puts what the file says of a response into its record; stands before the sinks that print it."""
+    """Adds what the file has of a response to its record; comes before the sinks that print it."""
 
     def __init__(self, saved: Saved) -> None:
         self._saved = saved
@@ -315,7 +316,7 @@ class _AsSaved(Sink):
 
 
 class _Sieve(Sink):
-    """Takes findings that nobody wants out of a record; stands before the sinks that tell them."""
+    """Removes the other findings from a record; comes before the sinks that print them."""
 
     def __init__(self, keeps: Callable[[Finding], bool]) -> None:
         self._keeps = keeps
@@ -325,7 +326,7 @@ class _Sieve(Sink):
 
 
 class _Kept(Sink):
-    """Hands a sink everything but the findings that nobody wants."""
+    """Passes everything to a sink except the other findings."""
 
     def __init__(self, sink: Sink, saved: Saved, keeps: Callable[[Finding], bool]) -> None:
         self._sink, self._saved, self._keeps = sink, saved, keeps
@@ -366,12 +367,12 @@ def _told(got: Record | None) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read everything, whatever of it cannot be read, and give the exit code."""
+    """Read all files, print what they have, and return the exit code."""
     inputs = [Path(path) for path in args.paths if path != STDIN]
     with printed_to(args.output, inputs, force=args.force):
         inspection = Inspection(
             _printer(args),
-            partial(answers, read_flows=_read_flows, request=args.request),
+            partial(saved_responses, request=args.request),
             _keeps(args.select, args.ignore),
             _dialects(args.protocol),
         )
@@ -388,12 +389,6 @@ def _printer(args: argparse.Namespace) -> Printer:
     terminal = sys.stdout is not None and sys.stdout.isatty()
     paint = colour if wants_colour(terminal=terminal, environment=dict(os.environ)) else plain
     return TextPrinter(write, chunks=True if live and args.chunks is None else args.chunks, paint=paint)
-
-
-def _read_flows(stream: BinaryIO, source: str) -> Iterator[Saved]:
-    from toolstream_core.proxy import flowfile
-
-    return flowfile.answers(stream, source)
 
 
 def _dialects(name: str | None) -> Sequence[WireProtocol]:

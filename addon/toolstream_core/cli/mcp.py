@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.sources.demo import is_demo
-from toolstream_core.sources.files import STDIN
+from toolstream_core.saved.demo import is_demo
+from toolstream_core.saved.files import STDIN
 
 if TYPE_CHECKING:
     import argparse

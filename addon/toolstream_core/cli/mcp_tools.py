@@ -32,7 +32,7 @@ _AROUND: Final = 10
 _PATIENCE: Final = 60.0
 """Seconds that a live view may take."""
 _CANNOT: Final = 2
-"""The exit code of a command that could not do what was asked."""
+"""The exit code of a command that failed."""
 
 
 def server(files: Sequence[str], command: Sequence[str], view: tuple[str, str] | None) -> MCPServer:
@@ -164,7 +164,7 @@ def _fetched(url: str, token: str) -> dict[str, Any]:
 
 
 async def _toolstream(*words: str) -> str:
-    """The standard output of a command. Raises `ToolError` with its message where it could not do what was asked."""
+    """The standard output of a command. Raises `ToolError` with its message if it failed."""
     started = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "toolstream_core.cli.main", *words,
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,

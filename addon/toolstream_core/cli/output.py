@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.fixtures.atomic import is_special, write_atomic
+from toolstream_core.saved.atomic import is_special, write_atomic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -76,6 +76,16 @@ def printed_to(path: Path | None, inputs: Iterable[Path] = (), *, force: bool) -
     with contextlib.redirect_stdout(io.StringIO()) as text:
         yield
     write_atomic(path, text.getvalue().encode("utf-8", "backslashreplace"), replace=force)
+
+
+def write_fixture(path: Path, data: bytes, *, replace: bool = False) -> None:
+    """Write a flow file, with its expectation beside it. Raises `OSError`."""
+    from toolstream_core.saved.expectation import dumps, expect_path, expectation_of
+    from toolstream_core.saved.read import fixtures_in
+
+    expectation = dumps(expectation_of(fixtures_in(data, str(path))))
+    write_atomic(path, data, replace=replace)
+    write_atomic(expect_path(path), expectation.encode(), replace=replace)
 
 
 def _files(path: Path) -> Iterator[Path]:

@@ -9,16 +9,16 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, NoReturn
 
-from toolstream_core.cli.output import printed_to
+from toolstream_core.cli.output import printed_to, write_fixture
 from toolstream_core.errors import ToolstreamError
+from toolstream_core.printable import printable
 from toolstream_core.probing.ask import Asker, key_of, target
 from toolstream_core.probing.probe import CASES, Case, probe
 from toolstream_core.probing.report import printed
 from toolstream_core.protocols.api import Tool
 from toolstream_core.protocols.registry import named
 from toolstream_core.redaction import Redaction, redacted_text
-from toolstream_core.report.layout import printable
-from toolstream_core.sources.interaction import Interaction
+from toolstream_core.saved.exchange import Interaction
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
@@ -33,12 +33,11 @@ if TYPE_CHECKING:
 
 
 def keep(probe: Probe, folder: Path, say: Callable[[str], None]) -> None:
-    """Write a flow file with its expectation for each case: the streamed answers, then the whole ones."""
-    from toolstream_core.fixtures.answers import fixtures_in, flow_bytes
-    from toolstream_core.fixtures.atomic import write_atomic
-    from toolstream_core.fixtures.expectation import dumps, expect_path, expectation_of
-    from toolstream_core.fixtures.extraction.conversion import flow_of
-    from toolstream_core.fixtures.extraction.naming import stem_of
+    """Write a flow file with its expectation for each case: the streaming responses, then the others."""
+    from toolstream_core.saved.expectation import expect_path
+    from toolstream_core.saved.extract import stem_of
+    from toolstream_core.saved.flow import flow_of
+    from toolstream_core.saved.read import flow_bytes
 
     for number, one in enumerate(probe.verdicts, 1):
         answers = [resolved.answer for resolved in (*one.streamed, *one.whole) if resolved.answer.status]
@@ -47,10 +46,7 @@ def keep(probe: Probe, folder: Path, say: Callable[[str], None]) -> None:
         stems = (stem_of(probe.target.protocol, probe.target.model, answers[0].started, at) for at in count(number))
         paths = (folder / f"probe-{stem}.flow" for stem in stems)
         path = next(path for path in paths if not (path.exists() or expect_path(path).exists()))
-        data = flow_bytes(flow_of(_interaction(answer, str(path))) for answer in answers)
-        fixtures = fixtures_in(data, str(path))
-        write_atomic(path, data)
-        write_atomic(expect_path(path), dumps(expectation_of(fixtures)).encode())
+        write_fixture(path, flow_bytes(flow_of(_interaction(answer, str(path))) for answer in answers))
         say(f"kept {path}")
 
 
@@ -75,7 +71,7 @@ _REDACTION = Redaction()
 
 
 def run(args: argparse.Namespace) -> int:
-    """Ask, print what came of it, and give the exit code."""
+    """Send the requests, print the result, and return the exit code."""
     asked = target(args.url, args.protocol, args.model)
     key = key_of(asked, os.environ)
     cases = _cases(args.prompt, args.tool)
@@ -126,7 +122,7 @@ def _no_tool(path: Path) -> NoReturn:
 
 
 def _check_folder(folder: Path | None) -> None:
-    """Before anything is paid for."""
+    """Raise `ToolstreamError` before any billable request is sent."""
     if folder is not None:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
+from toolstream_core.model import ABSENT
+from toolstream_core.printable import word
 from toolstream_core.redact import raised_at
-from toolstream_core.report.layout import counted, word
-from toolstream_core.sources.files import READABLE, STDIN, files
-from toolstream_core.sources.layout import belongs
-from toolstream_core.sources.saved import RefusedError, UnreadableError
+from toolstream_core.report.layout import counted
+from toolstream_core.saved.exchange import RefusedError, UnreadableError
+from toolstream_core.saved.files import READABLE, STDIN, answers, files
+from toolstream_core.saved.layout import belongs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from toolstream_core.sources.saved import Saved
+    from toolstream_core.model import Json
+    from toolstream_core.saved.exchange import Saved
 
 _LISTED: Final = 10
 """Skipped files of a folder that are listed by name."""
 
 
 class Reading:
-    """Hands each saved response to whoever wants it."""
+    """Passes each saved response to a function."""
 
     def __init__(self, saved: Callable[[str], Iterator[Saved]], take: Callable[[Saved], bool]) -> None:
         """`saved` gives the responses in a file. `take` gets them, and returns whether it is an LLM response."""
@@ -77,6 +80,17 @@ class Reading:
     def _cannot(self, message: str) -> None:
         self.failed = True
         _tell(message)
+
+
+def saved_responses(path: str, request: Json = ABSENT) -> Iterator[Saved]:
+    """The responses in a file of any form; `request` is that of a bare body. Raises `UnreadableError`."""
+    return answers(path, _read_flows, request)
+
+
+def _read_flows(stream: BinaryIO, source: str) -> Iterator[Saved]:
+    from toolstream_core.proxy import flowfile
+
+    return flowfile.answers(stream, source)
 
 
 def shown_name(path: str) -> str:

@@ -8,7 +8,7 @@ from toolstream_core.cli.output import printed_to
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import read_body
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.sources.saved import UnreadableError
+from toolstream_core.saved.exchange import UnreadableError
 from toolstream_core.version import __version__
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ def _not_found(args: argparse.Namespace) -> str:
 
 
 def reported(flows: Sequence[Path]) -> dict[Path, list[ReportedAnswer]]:
-    """The answers of flow files of one run as reports show them. Raises `UnreadableError` and `ToolstreamError`."""
-    from toolstream_core.fixtures.answers import read_answers
+    """The responses of flow files of one run as reports show them. Raises `UnreadableError` and `ToolstreamError`."""
     from toolstream_core.proxy.reported import reported_answer
+    from toolstream_core.saved.read import read_answers
 
     answers = {flow: read_answers(flow) for flow in flows}
     verdicts = _verdicts_in(flows)
@@ -63,24 +63,23 @@ def reported(flows: Sequence[Path]) -> dict[Path, list[ReportedAnswer]]:
 
 
 def _verdicts_in(flows: Iterable[Path]) -> dict[str, SavedVerdict]:
-    """The verdicts on the answers in flow files of one run, by their sources, the last one on each.
+    """The verdicts on the responses in flow files of one run, by their sources, the last one on each.
 
     Raises `UnreadableError`.
     """
-    from toolstream_core.proxy import flowfile
+    from toolstream_core.cli.reading import saved_responses
     from toolstream_core.report.judging import Judging
-    from toolstream_core.sources.files import answers
 
     verdicts: list[SavedVerdict] = []
     judging = Judging(verdicts.append)
     for flow in flows:
-        for saved in answers(str(flow), flowfile.answers):
+        for saved in saved_responses(str(flow)):
             judging.take(saved, read_body(saved.chunks, saved.exchange, broken=saved.broken))
     return {one.source: one for one in verdicts}
 
 
 def _narrowed(answers: Sequence[ReportedAnswer], args: argparse.Namespace) -> list[ReportedAnswer]:
-    """The answers with the findings that are selected. Raises `ToolstreamError` where there is none."""
+    """The responses with the selected findings. Raises `ToolstreamError` if there are none."""
     codes = frozenset().union(*args.select)
     for answer in answers:
         record = answer.record

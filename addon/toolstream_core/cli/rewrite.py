@@ -15,15 +15,16 @@ from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import ABSENT
+from toolstream_core.printable import printable, word
 from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.redact import redacted
-from toolstream_core.report.layout import counted, printable, word
+from toolstream_core.report.layout import counted
 from toolstream_core.report.text import fault_line
+from toolstream_core.saved.demo import located
+from toolstream_core.saved.exchange import UnreadableError
+from toolstream_core.saved.files import STDIN
+from toolstream_core.saved.rewrite import NewBody, pairs, rewritten
 from toolstream_core.settings import Words, settings
-from toolstream_core.sources.demo import located
-from toolstream_core.sources.files import STDIN
-from toolstream_core.sources.rewrite import NewBody, pairs, rewritten
-from toolstream_core.sources.saved import UnreadableError
 from toolstream_core.stages.answer_ids import AnswerIds
 from toolstream_core.transit import repair_cut
 from toolstream_core.wire.body import BodyFraming
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from toolstream_core.model import Change, Exchange, Json, Note, Record
+    from toolstream_core.saved.exchange import Saved
     from toolstream_core.settings import Settings
-    from toolstream_core.sources.saved import Saved
 
 
 _CONTEXT: Final = 40
@@ -44,7 +45,7 @@ _CONTEXT: Final = 40
 
 def rewrite(args: argparse.Namespace, settings: Settings) -> int:
     """Rewrite IN to OUT. Raises `ToolstreamError`."""
-    from toolstream_core.fixtures.atomic import write_atomic
+    from toolstream_core.saved.atomic import write_atomic
 
     targets = _targets(args)
     work = Rewriting(settings, diff=args.diff, request=args.request)
@@ -83,29 +84,29 @@ def _targets(args: argparse.Namespace) -> Sequence[tuple[str, str]]:
 
 @dataclass
 class Rewriting(Sink):
-    """Rewrites answers and counts what was done."""
+    """Rewrites responses and counts the changes."""
 
     settings: Settings
     diff: bool = False
     request: Json = ABSENT
     met: int = 0
-    """The answers of LLMs so far, also those that could not be read."""
+    """The LLM responses so far, also those that could not be read."""
     _answers: int = 0
     _changed: set[tuple[int, int]] = field(default_factory=set)
     _faults: list[str] = field(default_factory=list)
     _broken: list[str] = field(default_factory=list)
     _taken: int = 0
-    """Events that faults of time and of the connection took away."""
+    """Events that timing and connection faults removed."""
     _put: int = 0
-    """Events that they put in."""
+    """Events that they inserted."""
     _unwrapped: Sequence[Note] = ()
-    """What stood around the response that was read last."""
+    """What surrounded the last response."""
     _hide: Callable[[str], str] = str
 
     live = True
 
     def body(self, saved: Saved) -> NewBody:
-        """The answer's new body."""
+        """The response's new body."""
         self._hide, self._unwrapped = (lambda text: redacted(text, saved.secrets)), saved.unwrapped
         faults = drawn(self.settings, saved.exchange, self._answers + 1)
         picks = [pick for _, pick in faults]
@@ -145,7 +146,7 @@ class Rewriting(Sink):
         return NewBody(out, repair_cut(row.name).why)
 
     def changed(self, changed: Change) -> None:
-        """Count a change, and show it where that was asked for."""
+        """Count a change, and print it with `--diff`."""
         self._changed.add((self._answers, changed.event))
         if not self.diff:
             return
@@ -156,16 +157,16 @@ class Rewriting(Sink):
                 print(f"{sign} {printable(line)}", file=sys.stderr)
 
     def ended(self, record: Record) -> None:
-        """Nothing more is shown of the end."""
+        """The end is not printed."""
 
     def say_unwrapped(self, source: str) -> None:
-        """Say that the bare stream is written, where the file had something around it."""
+        """Report that only the bare stream is written."""
         if self._unwrapped:
             removed = "; ".join(printable(self._hide(one.message)) for one in self._unwrapped)
             print(f"{_name(source)}: wrote the bare stream, without {removed}", file=sys.stderr)
 
     def sum_up(self) -> None:
-        """Say what was done."""
+        """Print the counts."""
         for line in (*self._faults, *self._broken):
             print(line, file=sys.stderr)
         counts = ((self._taken, "removed"), (self._put, "inserted"))
@@ -211,7 +212,7 @@ def _say_kept(source: str, why: str) -> None:
 
 
 def _seed(source: str, chunks: Iterable[bytes]) -> str:
-    """Stands for an answer by what it says and its place in its file, wherever that file lies."""
+    """A seed for a response: its content and its place in its file, independent of the path."""
     said = hashlib.sha256()
     for chunk in chunks:
         said.update(chunk)
@@ -226,7 +227,7 @@ def _flows(stream: BinaryIO, source: str, change: Callable[[Saved], NewBody]) ->
 
 
 def words(given: Sequence[str] | None) -> tuple[str, ...]:
-    """What an option that may be repeated was given."""
+    """The values of a repeatable option."""
     return tuple(given or ())
 
 

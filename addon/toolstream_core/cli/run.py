@@ -19,7 +19,7 @@ from toolstream_core.agents import Upstream, launch, recognise
 from toolstream_core.cli.output import Output
 from toolstream_core.cli.serve import appended, check_files, log_of, setup_of
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.fixtures.atomic import write_atomic
+from toolstream_core.saved.atomic import write_atomic
 from toolstream_core.testing import ProxySession, ProxySessionError
 from toolstream_core.testing.routes import routes
 
@@ -50,8 +50,8 @@ class StartError(Exception):
 def run_command(command: Sequence[str], environment: Mapping[str, str], running: Callable[[int | None], None]) -> int:
     """Run it to its end; 128 and the signal's number where one ended it. Raises `StartError`.
 
-    It stays in this process group, so that the terminal in front is its own too. `running` is told of its process,
-    and of `None` when that has ended.
+    It stays in this process group, so that the terminal in front is its own too. `running` gets its process id,
+    and `None` when it has ended.
     """
     try:
         process = subprocess.Popen(command, env=environment)
@@ -68,7 +68,7 @@ def run_command(command: Sequence[str], environment: Mapping[str, str], running:
 
 @contextlib.contextmanager
 def _handing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Let the command decide what a signal means.
+    """Pass signals on to the command.
 
     What a terminal sends (Ctrl-C) reaches the command by itself, as it is of the same process group.
     """
@@ -124,14 +124,14 @@ def outputs_of(report: Path, *, force: bool) -> list[Output]:
 
 
 def write_report(report: Path, captured: Sequence[Path], *, replace: bool) -> list[str]:
-    """Write it on the flows with which anything went wrong, or on all; what there is to say of it.
+    """Write a bug report on the flows with problems, or on all; the lines to print about it.
 
     Raises `OSError`.
     """
     from toolstream_core.cli.report import reported
-    from toolstream_core.fixtures.atomic import write_atomic
     from toolstream_core.report.markdown import bug_report
-    from toolstream_core.sources.saved import UnreadableError
+    from toolstream_core.saved.atomic import write_atomic
+    from toolstream_core.saved.exchange import UnreadableError
     from toolstream_core.version import __version__
 
     try:
@@ -205,7 +205,7 @@ def _run_in(session: ProxySession, started: Launch, args: argparse.Namespace, lo
 
 
 def _keep_view(session: ProxySession, args: argparse.Namespace) -> None:
-    """Write the live view to `-o`, or serve it until nobody looks at it any more."""
+    """Write the live view to `-o`, or serve it until no viewer is connected any more."""
     if session.view_address is None:
         return
     if args.output is not None:
@@ -217,7 +217,7 @@ def _keep_view(session: ProxySession, args: argparse.Namespace) -> None:
 
 
 def _finish(session: ProxySession, args: argparse.Namespace) -> list[str]:
-    """Write the report that was asked for; what passed."""
+    """Write the report of `--report`; the summary."""
     passed = session.finish()
     lines = [] if args.report is None else write_report(args.report, passed.captured, replace=args.force)
     if not (args.capture or any(name == _CAPTURE for name, _ in args.options)):
@@ -228,7 +228,7 @@ def _finish(session: ProxySession, args: argparse.Namespace) -> list[str]:
 
 
 def _asked(args: argparse.Namespace, folder: Path) -> tuple[Upstream, Setup]:
-    """Who answers, and what the proxy is to do. Raises `ToolstreamError`."""
+    """Who responds, and the setup of the proxy. Raises `ToolstreamError`."""
     setup = setup_of(args, network="all", log=args.level)
     upstream = Upstream.PROXIED if args.base_url is None else Upstream.FORWARDED
     if args.flows or "toolstream_provider" in setup.options:
@@ -249,20 +249,20 @@ def _asked(args: argparse.Namespace, folder: Path) -> tuple[Upstream, Setup]:
 
 
 def wants_sockets(setup: Setup) -> bool:
-    """Whether the user asked for WebSockets by name: agents that can ask over HTTP too do so otherwise."""
+    """Whether the user requested WebSockets: otherwise agents use HTTP if they can."""
     return setup.options.get(_WEBSOCKET, [""])[-1] == "read"
 
 
 class _Log(NamedTuple):
-    """What the proxy logs to."""
+    """Where the proxy logs to."""
 
     file: IO[Any] | None = None
     """`None` for standard error."""
     kept: IO[bytes] | None = None
-    """The log of a command that draws on the whole terminal, to be printed when the command has ended."""
+    """The log of a command that draws on the terminal, printed after the command."""
 
     def show(self) -> None:
-        """Print what was kept since the last call."""
+        """Print what was added since the last call."""
         if self.kept is not None:
             shutil.copyfileobj(self.kept, sys.stderr.buffer)
             sys.stderr.flush()

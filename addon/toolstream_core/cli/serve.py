@@ -18,8 +18,8 @@ from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.proxy.option_table import PROVIDER
 from toolstream_core.report.jsonform import may_append
-from toolstream_core.sources import demo
-from toolstream_core.sources.files import READABLE, STDIN
+from toolstream_core.saved import demo
+from toolstream_core.saved.files import READABLE, STDIN
 from toolstream_core.synthetic.answers import PREFIX, parse_calls
 from toolstream_core.testing import ProxySession, Setup
 from toolstream_core.testing.environment import PATHS
@@ -36,7 +36,7 @@ _OF_SETUP: Final = frozenset(one.name for one in fields(Setup))
 
 
 def setup_of(args: argparse.Namespace, *, network: str, log: str) -> Setup:
-    """What the arguments ask for. Raises `ToolstreamError`."""
+    """The setup in the arguments. Raises `ToolstreamError`."""
     flows, calls = flows_and_calls(args.flows)
     for flow in flows:
         if str(flow) == STDIN:
@@ -101,8 +101,8 @@ def _may_append(log: Path) -> bool:
     """Whether a log may be appended to a file: it holds neither saved flows nor a saved response."""
     from toolstream_core.engine.session import read_body
     from toolstream_core.model import Exchange
-    from toolstream_core.sources.files import Kind, begun
-    from toolstream_core.sources.saved import UnreadableError
+    from toolstream_core.saved.exchange import UnreadableError
+    from toolstream_core.saved.files import Kind, begun
 
     try:
         with begun(str(log)) as file:
@@ -123,11 +123,11 @@ _TOLD = (
     "SSL_CERT_FILE",
 )
 _TURN = 0.2
-"""Seconds between two looks at whether the proxy still runs."""
+"""Seconds between two checks whether the proxy still runs."""
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until Ctrl-C. Raises `ToolstreamError` where that cannot begin."""
+    """Serve until Ctrl-C. Raises `ToolstreamError` if the proxy cannot start."""
     with contextlib.suppress(KeyboardInterrupt):
         setup = setup_of(args, network="none", log=args.level)
         check_files(args, *log_of(args))
@@ -145,7 +145,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _greeting(session: ProxySession) -> str:
-    """Where clients find it, and lines to copy into a shell."""
+    """Base URLs, and lines to copy into a shell."""
     environment = session.environment()
     urls = [f"  {protocol:<18}{session.base_url(protocol)}" for protocol in PATHS]
     lines = [f"  export {name}={shlex.quote(environment[name])}" for name in _TOLD]

@@ -8,20 +8,21 @@ import tempfile
 import time
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from toolstream_core.checking.client import Client
-from toolstream_core.checking.runner import Seats
-from toolstream_core.cli.output import Output, check_outputs
+from toolstream_core.checking.client import Client, Seats
+from toolstream_core.cli.output import Output, check_outputs, write_fixture
+from toolstream_core.cli.progress import ProgressLine, how_to_continue
 from toolstream_core.defects.table import ROWS
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.fixtures.answers import turn_of
-from toolstream_core.report.layout import word
+from toolstream_core.printable import word
+from toolstream_core.saved.demo import beside
+from toolstream_core.saved.expectation import expect_path
+from toolstream_core.saved.files import STDIN
+from toolstream_core.saved.read import as_client_got, flow_bytes, read_answers, turn_of, with_answer
 from toolstream_core.shrinking.candidate import digest, events, size
 from toolstream_core.shrinking.law import Law, RecordCache, has_verdict, shows, verdicts, worst
 from toolstream_core.shrinking.search import Search, TriedCandidates, passes
-from toolstream_core.sources.demo import beside
-from toolstream_core.sources.files import STDIN
 from toolstream_core.testing import Setup
 from toolstream_core.verdict import Outcome
 
@@ -30,105 +31,68 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from toolstream_core.checking.client import Run
-    from toolstream_core.fixtures.answers import Answered
+    from toolstream_core.saved.read import Answered
     from toolstream_core.shrinking.candidate import Candidate
     from toolstream_core.shrinking.law import Oracle
     from toolstream_core.shrinking.search import Progress
 
-    type Flows = Callable[[Candidate], bytes]
     type Codes = frozenset[str] | None
     """Of the defects that were named."""
 
 
 class Reproduction:
-    """The answers in a flow file, without secrets."""
+    """The responses in a flow file, without secrets."""
 
     def __init__(self, answers: Sequence[Answered], note: str = "") -> None:
-        """These."""
+        """`note`: whether these are the provider's or the client's, where faults changed them; else empty."""
         self._flows = {one.number: one.flow for one in answers}
         self.original: Candidate = tuple(turn_of(one.number, one.fixture) for one in answers)
         self.note = note
-        """Which of two answers these are, where faults changed what the provider said; else empty."""
 
     def flow_bytes(self, candidate: Candidate) -> bytes:
         """A candidate as a flow file."""
-        from toolstream_core.fixtures.answers import flow_bytes, with_answer
-
         return flow_bytes(with_answer(self._flows[one.number], one.exchange.request, one.chunks) for one in candidate)
-
-    def write(self, candidate: Candidate, path: Path, *, replace: bool) -> None:
-        """Write a candidate as a fixture, with its expectation beside it."""
-        from toolstream_core.fixtures.answers import fixtures_in
-        from toolstream_core.fixtures.atomic import write_atomic
-        from toolstream_core.fixtures.expectation import dumps, expect_path, expectation_of
-
-        data = self.flow_bytes(candidate)
-        write_atomic(path, data, replace=replace)
-        expected = dumps(expectation_of(fixtures_in(data, str(path)))).encode()
-        write_atomic(expect_path(path), expected, replace=replace)
 
 
 def reproduction(path: Path, shows: Callable[[Candidate], bool] | None) -> Reproduction:
-    """What is in a flow file: of an answer that a fault changed, what the client got, as that is what failed.
+    """The responses in a flow file; where a fault changed one, as the client received it, because that failed.
 
-    `shows` says whether the bug shows, where that costs little to ask: if it shows only in what the provider said, that
-    is taken. Raises `ToolstreamError`.
+    `shows` says whether the bug shows, if that is cheap: if only the provider's response shows it, that is taken.
+    Raises `ToolstreamError`.
     """
-    from toolstream_core.fixtures.answers import as_client_got, read_answers
-
-    said = read_answers(path)
-    got = [as_client_got(one) for one in said]
-    changed = [one.fixture for one, other in zip(said, got, strict=True) if one is not other]
+    sent = read_answers(path)
+    got = [as_client_got(one) for one in sent]
+    changed = [one.fixture for one, other in zip(sent, got, strict=True) if one is not other]
     if not changed:
-        return Reproduction(said)
+        return Reproduction(sent)
     specs = ", ".join(dict.fromkeys(spec for one in changed for spec in one.caused.specs))
     broken = f"{', '.join(one.source for one in changed)}: changed by fault {specs}"
-    provider = Reproduction(said, f"{broken}; shrinking the response of the provider, because only it shows the bug")
+    provider = Reproduction(sent, f"{broken}; shrinking the response of the provider, because only it shows the bug")
     client = Reproduction(got, f"{broken}; shrinking the response that the client received")
     return provider if shows is not None and shows(provider.original) and not shows(client.original) else client
-
-
-_OUTPUT = 1 << 24
-"""Characters of the command's output in which `says` is looked for."""
-
-
-class Tries(NamedTuple):
-    """How a command is run."""
-
-    command: Sequence[str]
-    timeout: float
-    """Seconds; a command that takes longer is stopped and shows nothing."""
-    repeat: int = 1
-    """Runs that all have to fail."""
-    jobs: int = 1
-    says: str = ""
-    """What its output has to hold too, where it fails."""
-    provider_repeats: int = 0
-    verdict: Outcome | None = None
-    """The verdict that is the bug; without it, the worst one of the original."""
-    any_failure: bool = False
-    """Whether any failure is the bug."""
 
 
 class CommandBug:
     """Whether a command fails with a candidate as it fails with the original. May be asked from several threads."""
 
-    def __init__(self, tries: Tries, seats: Seats, folder: str, original: Candidate, flow_bytes: Flows) -> None:
-        """`flow_bytes` gives the flow file of a candidate; files are written to `folder`."""
-        self._tries = tries
+    def __init__(self, args: argparse.Namespace, seats: Seats, folder: Path, saved: Reproduction) -> None:
+        """Files are written to `folder`."""
+        self._args = args
         self._seats = seats
         self._folder = folder
-        self._original = original
-        self._flow_bytes = flow_bytes
+        self._saved = saved
 
     def shows(self, candidate: Candidate) -> bool:
-        """Whether it fails, with the same verdict, and passes with the candidate repaired if the original does."""
-        if candidate is self._original:
-            return self.verdicts is not None and (self._tries.verdict is None or self._tries.verdict in self.verdicts)
+        """Whether it fails, with the same verdict, and passes with the candidate repaired if the original does.
+
+        Raises `ToolstreamError` where the command cannot be run.
+        """
+        wanted = self._args.verdict
+        if candidate is self._saved.original:
+            return self.verdicts is not None and (wanted is None or wanted in self.verdicts)
         found = self._verdicts(candidate)
-        if found is None or self._tries.any_failure:
+        if found is None or self._args.any_failure:
             return found is not None
-        wanted = self._tries.verdict
         if wanted not in found if wanted else worst(found) is not worst(self.verdicts or frozenset()):
             return False
         return not self._is_repaired or self._verdicts(candidate, ("safe",)) is None
@@ -136,37 +100,36 @@ class CommandBug:
     @cached_property
     def verdicts(self) -> frozenset[Outcome] | None:
         """The verdicts of the original; `None` where the command does not fail."""
-        return self._verdicts(self._original)
+        return self._verdicts(self._saved.original)
 
     @cached_property
     def _is_repaired(self) -> bool:
         """Whether the command passes with the original repaired."""
-        return self._verdicts(self._original, ("safe",)) is None
+        return self._verdicts(self._saved.original, ("safe",)) is None
 
     def _verdicts(self, candidate: Candidate, repair: tuple[str, ...] = ()) -> frozenset[Outcome] | None:
         """The verdicts on misread responses in the first of the runs; `None` where one of them does not fail."""
         runs: list[Run] = []
         with tempfile.NamedTemporaryFile(suffix=".flow", dir=self._folder) as file:
-            file.write(self._flow_bytes(candidate))
+            file.write(self._saved.flow_bytes(candidate))
             file.flush()
             setup = Setup(
                 flows=(Path(file.name),),
                 repair=repair,
-                provider_repeats=self._tries.provider_repeats,
+                provider_repeats=self._args.provider_repeats,
                 network="loopback",
             )
-            for _ in range(self._tries.repeat):
+            for _ in range(self._args.repeat):
                 runs.append(self._run(setup))
-                if not runs[-1].exit_code or self._tries.says not in runs[-1].output:
+                if not runs[-1].exit_code or self._args.says not in runs[-1].output:
                     return None
         judged = [one.verdict for one in runs[0].exchanges if one.verdict is not None]
         return frozenset(Outcome(one.verdict) for one in judged if not one.understood)
 
     def _run(self, setup: Setup) -> Run:
+        command = tuple(self._args.command_line)
         # Of the words that `check` fills in, an empty prompt would be none of the command's own.
-        client = Client(
-            name="", command=tuple(self._tries.command), prompt="{prompt}", timeout=self._tries.timeout, output=_OUTPUT
-        )
+        client = Client(name="", command=command, prompt="{prompt}", timeout=self._args.timeout, output=_OUTPUT)
         with self._seats.taken() as seat:
             run = seat.run(client, setup)
         if run.failure is not None:
@@ -174,15 +137,8 @@ class CommandBug:
         return run
 
 
-@contextlib.contextmanager
-def command_bug(tries: Tries, original: Candidate, flow_bytes: Flows) -> Iterator[CommandBug]:
-    """A bug whose `shows` raises `ToolstreamError` where the command cannot be run."""
-    with tempfile.TemporaryDirectory(prefix="toolstream-shrink-") as folder, Seats(tries.jobs) as seats:
-        yield CommandBug(tries, seats, folder, original, flow_bytes)
-
-
-_EVERY = 0.2
-"""Seconds between two lines of progress on a terminal."""
+_OUTPUT = 1 << 24
+"""Characters of the command's output in which the text of `--says` is searched."""
 _KIB = 1024
 
 
@@ -205,13 +161,13 @@ def run(args: argparse.Namespace) -> int:
             best = search.run(saved.original, passes(saved.original, lax=args.any))
         except KeyboardInterrupt:
             show.end()
-            print(f"toolstream: stopped after {search.tries} tries; {_how_to_go_on(args)}", file=sys.stderr)
+            print(f"toolstream: stopped after {search.tries} tries; {how_to_continue(args)}", file=sys.stderr)
             raise
         show.end()
     if output is None:
         sys.stdout.buffer.write(saved.flow_bytes(best))
     else:
-        saved.write(best, output, replace=args.force)
+        write_fixture(output, saved.flow_bytes(best), replace=args.force)
     gained = f"{_told(saved.original)} → {_told(best)}; {search.tries} tries, {time.monotonic() - began:.0f} s"
     where, stream = ("standard output", sys.stderr) if output is None else (word(str(output)), sys.stdout)
     print(f"{gained}: {where}", file=stream)
@@ -220,8 +176,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _output(args: argparse.Namespace) -> Path | None:
     """The file to write; `None` for standard output, which gets no expectation."""
-    from toolstream_core.fixtures.expectation import expect_path
-
     if str(args.flow) == STDIN and args.output is None:
         raise ToolstreamError("standard input has no name to derive the output's from. Add -o FILE")
     output: Path = args.output or beside(args.flow).with_suffix(".min.flow")
@@ -243,18 +197,8 @@ def _oracle(args: argparse.Namespace, finding: Codes, saved: Reproduction, reade
         yield _saved_bug(args, finding, saved.original, reader)
         return
 
-    tries = Tries(
-        args.command_line,
-        args.timeout,
-        args.repeat,
-        args.jobs,
-        args.says,
-        args.provider_repeats,
-        args.verdict,
-        args.any_failure,
-    )
-    with command_bug(tries, saved.original, saved.flow_bytes) as bug:
-        yield bug.shows
+    with tempfile.TemporaryDirectory(prefix="toolstream-shrink-") as folder, Seats(args.jobs) as seats:
+        yield CommandBug(args, seats, Path(folder), saved).shows
 
 
 def _saved_bug(args: argparse.Namespace, finding: Codes, original: Candidate, reader: RecordCache) -> Oracle:
@@ -294,10 +238,6 @@ def _does_not_show(args: argparse.Namespace, finding: Codes, found: frozenset[Ou
     return f"no {names} in {args.flow}. See `toolstream inspect {args.flow}`"
 
 
-def _how_to_go_on(args: argparse.Namespace) -> str:
-    return "add --resume FILE to be able to continue" if args.resume is None else "run the same command to continue"
-
-
 def _told(candidate: Candidate) -> str:
     count, bytes_ = events(candidate), size(candidate)
     shown = f"{bytes_} bytes" if bytes_ < _KIB else f"{bytes_ / _KIB:.1f} KB"
@@ -308,26 +248,23 @@ class _Display:
     """Progress on standard error: one line that changes on a terminal, else a line for each gain."""
 
     def __init__(self, *, quiet: bool) -> None:
-        """Show nothing where it has to be `quiet`."""
+        """Show nothing if `quiet`."""
         self._quiet = quiet
-        self._began = self._last = time.monotonic()
-        self._live = sys.stderr is not None and sys.stderr.isatty()
+        self._began = time.monotonic()
+        self._line = ProgressLine(quiet=quiet)
         self._before = (0, 0)
-        self._open = False
 
     def progress(self, progress: Progress) -> None:
         """Show how far the search is."""
-        now = time.monotonic()
         reached = (progress.events, progress.size)
-        if self._quiet or (now - self._last < _EVERY if self._live else reached == self._before):
-            return
-        self._before, self._last = reached, now
         gained = f"{progress.events} events, {progress.size} bytes"
-        line = f"{progress.stage}: {gained}; {progress.tries} tries, {now - self._began:.0f} s"
-        print(f"\r{line}\033[K" if self._live else line, end="" if self._live else "\n", file=sys.stderr, flush=True)
-        self._open = self._live
+        line = f"{progress.stage}: {gained}; {progress.tries} tries, {time.monotonic() - self._began:.0f} s"
+        if self._line.live:
+            self._line.show(line)
+        elif not self._quiet and reached != self._before:
+            self._before = reached
+            print(line, file=sys.stderr, flush=True)
 
     def end(self) -> None:
-        """Close the line that changes."""
-        if self._open:
-            print(file=sys.stderr)
+        """Clear the line that changes."""
+        self._line.end()

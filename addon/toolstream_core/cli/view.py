@@ -6,24 +6,23 @@ import sys
 import webbrowser
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from toolstream_core.cli.inspect import CLEAN, UNREADABLE
 from toolstream_core.cli.output import Output, check_outputs
-from toolstream_core.cli.reading import Reading, shown_name
+from toolstream_core.cli.reading import Reading, saved_responses, shown_name
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.fixtures.atomic import write_atomic
 from toolstream_core.model import ABSENT
-from toolstream_core.sources.files import READABLE, STDIN, answers
+from toolstream_core.saved.atomic import write_atomic
+from toolstream_core.saved.files import READABLE, STDIN
 from toolstream_core.view.assemble import document_text, page
 from toolstream_core.view.document import ViewBuilder
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from toolstream_core.model import Json
-    from toolstream_core.sources.saved import Saved
 
 
 def run(args: argparse.Namespace) -> int:
@@ -52,7 +51,7 @@ def write_view(
     if args.output is not None:
         inputs = [Path(path) for path in paths if path != STDIN]
         check_outputs([Output(args.output, "-o", args.force)], inputs)
-    reading = Reading(partial(answers, read_flows=_read_flows, request=request), builder.take)
+    reading = Reading(partial(saved_responses, request=request), builder.take)
     for path in paths:
         reading.read(path)
     if builder.empty:
@@ -66,9 +65,3 @@ def write_view(
     else:
         write_atomic(args.output, text.encode("utf-8", "backslashreplace"), replace=args.force)
     return UNREADABLE if reading.failed else CLEAN
-
-
-def _read_flows(stream: BinaryIO, source: str) -> Iterator[Saved]:
-    from toolstream_core.proxy import flowfile
-
-    return flowfile.answers(stream, source)

@@ -1,4 +1,4 @@
-"""What helps a client: options under which its model reads the calls that were meant, found by trying them."""
+"""What helps a client: options under which its model reads the intended calls, found by trying them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 __all__ = ["Advice", "Answer", "advise"]
 
 MAX_BODY: Final = 4 << 20
-"""Bytes of an answer for which options are tried; of a longer one nothing is advised."""
+"""Bytes of a response for which options are tried; nothing is advised for a longer one."""
 MAX_ADVISED: Final = 3
-"""Options of one kind that are told, at most."""
+"""Options of one kind that are reported, at most."""
 
 
 class Advice(NamedTuple):
-    """Options that make a client understand an answer."""
+    """Options that make a client understand a response."""
 
     repair: str = ""
     shape: str = ""
@@ -43,7 +43,7 @@ class Advice(NamedTuple):
 def advise(
     model: ClientModel, answer: Answer, others: Sequence[ClientModel] = (), choice: int | None = None
 ) -> list[Advice] | None:
-    """Options under which the client of `model` reads the calls that `answer` meant, the smallest first.
+    """Options under which the client of `model` reads the intended calls of `answer`, the smallest first.
 
     `others` are models that the client may be as well: an option has to help all of them, since nothing shows which it
     is. Clients' sets are tried where no repair or shape helps. An empty list: all were tried, and none helps. `None`:
@@ -69,13 +69,13 @@ class _Trial(NamedTuple):
     choice: int
     meant: Sequence[Call]
     only_break: bool
-    """Whether all calls are incomplete: ending the answer as a break helps, and hiding the calls does not."""
+    """Whether all calls are incomplete: a disconnect helps, and hiding the calls does not."""
 
 
 def tried_repairs(answer: Answer) -> str:
-    """Safe repairs of errors and warnings, as options: those that change `answer`, which then reads as it was meant.
+    """Safe repairs of errors and warnings, as options: those that change `answer` so that it is read as intended.
 
-    For answers on which there is no verdict: no client is known, so the reading that the protocol means is tried.
+    For responses without a verdict: no client is known, so the protocol's reading is tried.
     """
     usual = Received(answer)
     if len(answer.body) > MAX_BODY or usual.record is None:
@@ -101,7 +101,7 @@ def _first_that_help(steps: Iterable[Iterable[Advice]], models: Sequence[ClientM
 
 
 def _helps(models: Sequence[ClientModel], trial: _Trial, tried: Advice) -> bool:
-    """Whether all of the models understand the answer under some options."""
+    """Whether all of the models understand the response under some options."""
     sent = rewritten(trial.answer, settings(Words([tried.repair], [tried.shape])))
     if sent is None:
         return not trial.meant
@@ -129,5 +129,5 @@ def _sets(protocol: WireProtocol, model: ClientModel) -> Iterator[Iterable[Advic
 
 
 def _repairs(record: Record, safety: str) -> list[str]:
-    """The repairs of that safety that answer what was found, by name."""
+    """The repairs of that safety for what was found, by name."""
     return list(dict.fromkeys(one.name for one in record.findings if one.repair == safety))

@@ -353,7 +353,7 @@ ROWS: Final[Mapping[Deviation, Row]] = {
         ("agno", "whip"),
     ),
 }
-"""Every deviation. Those of equal effect are told apart by how many projects they were seen in."""
+"""Every deviation. Ties are decided by the number of projects they were seen in."""
 _CHAT_KEYS: Final = ("index",)
 BY_THE_LETTER: Final = "followed the protocol, but the stream is malformed"
 
@@ -378,7 +378,7 @@ def _fix(deviation: Deviation, protocol: WireProtocol | None) -> str:
 
 
 def names(deviations: tuple[Deviation, ...]) -> list[str]:
-    """The names of deviations, as reports say them."""
+    """The names of deviations, as reports have them."""
     return [one.value for one in deviations]
 
 

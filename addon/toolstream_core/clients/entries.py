@@ -1,4 +1,4 @@
-"""The entries of an answer's events, as a client goes through them."""
+"""The tool-call entries of a response's events, as a client reads them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ReceivedEvent(NamedTuple):
     """An event as the client got it."""
 
     number: int
-    """Its place among the answer's events, from 0 on."""
+    """Its place among the response's events, from 0."""
     content: EventContent
 
 
@@ -33,9 +33,9 @@ class Entry(NamedTuple):
     """Whether it is the only entry of its event."""
     fragment: Fragment
     repeated: bool
-    """Whether it stands in the final `message` of a stream of deltas, which says calls that were streamed again."""
+    """Whether it stands in the final `message` of a stream of deltas, which repeats calls that were streamed."""
     finished: bool
-    """Whether an earlier event said the finish reason."""
+    """Whether an earlier event had the finish reason."""
     at: int
     """Its place among all fragments of its event, those of calls that the provider runs included."""
     times: int = 1

@@ -43,15 +43,15 @@ SHOWN = 24
 
 
 class Parting(NamedTuple):
-    """Where two readings of an answer part."""
+    """Where two readings of a response differ first."""
 
     event: int
     seen: str
-    """What the client went by there, with its key, as text; `""` where that is no single value."""
+    """What the client used there, with its key, as text; `""` where that is no single value."""
     axes: tuple[str, ...] = ()
     """The axes of `ClientModel` one of which shows there; none: nothing shows in an entry."""
     change: Change | None = None
-    """What the entry does to the client's calls, where it belongs to another call than by the protocol."""
+    """What the entry does to the client's calls, where it belongs to another call than in the protocol."""
 
 
 def parting(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> Parting | None:
@@ -82,7 +82,7 @@ def _openers(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> di
 
 
 def _went_by(model: ClientModel, entry: Entry) -> str:
-    """The value of the field that the client goes by."""
+    """The value of the field that the client uses."""
     fragment = entry.fragment
     said, index = _shown(fragment.id), _shown(fragment.index)
     if model.key in _BY_ID or (model.key is Key.PROTOCOL and model.adding is Adding.REPLACE):
@@ -134,7 +134,7 @@ _ORDER: Final = {value: place for values in AXES.values() for place, value in en
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A client model that gives what a client sent, of an answer's events as the client got them."""
+    """A client model that turns a response's events, as the client got them, into what the client sent."""
 
     model: ClientModel
     event: int | None = None
@@ -150,14 +150,14 @@ class Explanation:
     shows: Deviation | None = None
     """The deviation that shows in that event."""
     change: Change | None = None
-    """What that event does to the client's calls, where it belongs to another call than by the protocol."""
+    """What that event does to the client's calls, where it belongs to another call than in the protocol."""
     choice: int = 0
     """The choice that the client went on with."""
     protocol: WireProtocol | None = None
 
     @property
     def names(self) -> list[str]:
-        """The deviations' names; none where the client reads as the protocol says, and the stream is wrong."""
+        """The deviations' names; none if the client follows the protocol, and the stream is wrong."""
         return [one.value for one in self.model.deviations]
 
     @property
@@ -184,7 +184,7 @@ class Explanation:
 
 
 class Explainer:
-    """Explains what clients sent, and goes by what it learned of a client in the client's earlier conversations."""
+    """Explains what clients sent, using what earlier conversations showed of a client."""
 
     def __init__(self) -> None:
         """Nothing is known yet."""
@@ -221,7 +221,7 @@ class Explainer:
         )
 
     def explain_answer(self, answer: Answer, echoed: Sequence[EchoedCall], client: str = "") -> Explanation | None:
-        """As `explain`, of an answer's bytes as the client got them; `None` too where they are no LLM's."""
+        """As `explain`, of a response's bytes as the client got them; `None` too if they are not an LLM's."""
         got = Received(answer)
         if got.protocol is None:
             return None
@@ -270,7 +270,7 @@ def _alternatives(entries: Sequence[Entry]) -> list[list[Entry]]:
 
 
 def _needed(model: ClientModel, form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall]) -> ClientModel:
-    """The model without the deviations that this answer does without."""
+    """The model without the deviations that this response does not need."""
     for one in model.deviations:
         without = model.without(one)
         if gives(without, form, entries, echoed):

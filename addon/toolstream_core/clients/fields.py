@@ -35,7 +35,7 @@ class Value:
     __slots__ = ("_count", "_parts", "_rank", "_rule", "size")
 
     def __init__(self, rule: Name | Id | Arguments) -> None:
-        """`rule` says what becomes of several texts."""
+        """`rule` decides what several texts become."""
         self._rule = rule.name
         self._parts = JoinedText()
         self._rank = self._count = 0
@@ -43,10 +43,10 @@ class Value:
         """Characters of the text."""
 
     def take(self, seen: Seen[str], rank: int = 0, *, complete: bool = False) -> Edit | None:
-        """Take what an entry says; `None` where that changes nothing.
+        """Take the text of an entry; `None` if that changes nothing.
 
         Entries of a higher rank replace those of lower ranks, which do not count from then on. `complete`: the entry
-        says the complete text, whatever the rule is.
+        has the complete text, with any rule.
         """
         if rank < self._rank:
             return None
@@ -121,7 +121,7 @@ _ANNOUNCED: Final[Mapping[Source, Mapping[Phase, int]]] = {
     Source.START: {Phase.OPEN: _START},
     Source.START_AND_DELTAS: {Phase.OPEN: _START, Phase.MORE: _START},
 }
-"""The events from which a client takes arguments, with their ranks: what is said once more counts before deltas."""
+"""The events from which a client takes arguments, with their ranks: repetitions count before deltas."""
 
 
 def readable(group: Group, source: Source) -> bool:
@@ -170,7 +170,7 @@ def id_of(group: Group, rule: Id) -> str:
 
 
 def arguments_of(group: Group, form: CallForm, source: Source, rule: Arguments, objects: Objects) -> str:
-    """The text that the client takes for the call's arguments, before it looks whether that is JSON."""
+    """The text that the client treats as the call's arguments, before it parses it."""
     value = Value(rule)
     for one in (*group.before, *group.entries):
         _take_arguments(value, one.fragment, form, source, objects)
@@ -194,7 +194,7 @@ def _take_identity(value: Value, group: Group, entry: Entry, seen: Seen[str], *,
 
 
 def _rank(group: Group, fragment: Fragment, *, joined: bool) -> int:
-    """How much an entry's identity counts: nobody joins to the deltas what says the call once more."""
+    """How much an entry's identity counts: repetitions of a call are not joined to its deltas."""
     if fragment.phase is group.alone and isinstance(fragment.name, str):
         return 2
     return 1 if joined and fragment.phase in _DELTAS else 0

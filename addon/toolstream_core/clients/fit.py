@@ -51,7 +51,7 @@ KEYS: Final[Mapping[CallForm, tuple[Key, ...]]] = {
     ),
     CallForm.WHOLE: (Key.ID, Key.PLACE, Key.ENTRY, Key.ONE),
 }
-"""The keys, beside the protocol's own, that clients go by."""
+"""The keys that clients use, beside the protocol's own."""
 MAX_CONTINUED: Final = 100
 """Calls, at most, that may have one buffer."""
 _ADDINGS: Final[Mapping[CallForm, tuple[Adding, ...]]] = {
@@ -104,7 +104,7 @@ def continues(form: CallForm, entries: Sequence[Entry]) -> bool:
 
 
 def _sources(form: CallForm, entries: Sequence[Entry]) -> Iterator[Source]:
-    """Where a client may look that goes by what this stream says."""
+    """The sources that a client may use with this stream."""
     if any(one.repeated for one in entries):
         yield Source.MESSAGE
     if form is not CallForm.ANNOUNCED:
@@ -151,7 +151,7 @@ _STANDARD: Final = _Fields(*(getattr(STANDARD, one) for one in _Fields._fields))
 
 
 def fitting(form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall]) -> list[ClientModel]:
-    """The models of fewest deviations that make `echoed` of `entries`; none where no small set does.
+    """The models of fewest deviations that turn `entries` into `echoed`; none if no small set does.
 
     They are looked for in the shortened entries, and confirmed with all of them.
     """
@@ -192,14 +192,14 @@ def _found(
 def giving(
     models: Iterable[ClientModel], form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall]
 ) -> Iterator[ClientModel]:
-    """Those of the models that make `echoed` of `entries`, tried on the shortened entries first."""
+    """Those of the models that turn `entries` into `echoed`, tried on the shortened entries first."""
     short = shortened(entries)
     tried = (one for one in models if _gives(one, grouped(one, form, entries, short), form, echoed))
     return (one for one in tried if gives(one, form, entries, echoed))
 
 
 def gives(model: ClientModel, form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall]) -> bool:
-    """Whether the client of `model` makes `echoed` of `entries`."""
+    """Whether the client of `model` turns `entries` into `echoed`."""
     return _gives(model, grouped(model, form, entries), form, echoed)
 
 
@@ -229,7 +229,7 @@ class _Search:
         """`odd`: what may become of objects."""
         self._form, self._echoed, self._odd = form, echoed, odd
         self._fitting: dict[tuple[str, str], list[tuple[Invalid, NoObject]]] = {}
-        """What the client may do with arguments that are not valid, by the arguments as it has them and as it said."""
+        """What the client may do with invalid arguments, by the arguments as it has them and as it returned them."""
 
     def fields(self, model: ClientModel, groups: Sequence[Group], most: int) -> Iterator[_Fields]:
         """Those with `most` deviations at most, for the calls that `model` makes."""

@@ -49,9 +49,9 @@ class Group:
     before: Sequence[Entry] = ()
     """Deltas of earlier calls whose arguments the client did not reset when it opened this one."""
     id: str = ""
-    """The first id that says something."""
+    """The first id that is not empty."""
     item_id: str = ""
-    """The first item id that says something."""
+    """The first item id that is not empty."""
     object: ObjectText = field(default_factory=ObjectText)
     """Its arguments so far, for clients that care whether they are complete."""
     whole: bool = False
@@ -150,7 +150,7 @@ class Calls:
         return self.by_index.get(index, _EMPTY) if isinstance(index, int) else _EMPTY
 
     def of_index(self, entry: Entry) -> Shelf:
-        """The calls of an entry's index; where it has none, those that the client takes it for."""
+        """The calls of an entry's index; where it has none, those to which the client assigns it."""
         index = entry.fragment.index
         if isinstance(index, int):
             return self.at(index)
@@ -175,11 +175,11 @@ class _New(enum.Enum):
 
 NEW: Final = _New.NEW
 type Found = Group | _New | None
-"""The call of an entry, a new one, or none: the client passes over the entry."""
+"""The call of an entry, a new one, or none: the client skips the entry."""
 
 
 def stated_again(calls: Calls, key: Key, entry: Entry) -> Group | None:
-    """The call that an entry closes, or says whole; a new one where there is none and the entry names its tool."""
+    """The call that an entry closes or repeats; a new one where there is none and the entry names its tool."""
     fragment = entry.fragment
     found: Group | None = None
     if key is Key.ITEM:
@@ -336,7 +336,7 @@ LOOKUPS: Final[Mapping[Key, Callable[[Calls, Entry], Found]]] = {
     Key.ENTRY: _every,
     Key.ONE: _last,
 }
-"""The call of an entry, by the key that a client goes by."""
+"""The call of an entry, by the key that a client uses."""
 
 
 ALONE: Final = {Source.ITEM: Phase.CLOSE, Source.COMPLETED: Phase.WHOLE}
@@ -427,7 +427,7 @@ def _is_read(model: ClientModel, entry: Entry) -> bool:
 
 
 def _group(model: ClientModel, calls: Calls, entry: Entry) -> Group | None:
-    """The call that an entry belongs to, a new one if need be; `None` where the client passes over it."""
+    """The call that an entry belongs to, a new one if need be; `None` if the client skips it."""
     fragment = entry.fragment
     if fragment.phase in (Phase.WHOLE, Phase.ARGUMENTS, Phase.CLOSE) and calls.form is not CallForm.WHOLE:
         return stated_again(calls, model.key, entry)
@@ -449,7 +449,7 @@ def _identified(entry: Entry) -> bool:
 
 
 def _begins_anew(model: ClientModel, entry: Entry) -> bool:
-    """Whether an entry behind whole arguments opens another call."""
+    """Whether an entry after complete arguments opens another call."""
     fragment = entry.fragment
     if model.adding is Adding.HEADER:
         return bool(nonblank(fragment.name))

@@ -17,7 +17,7 @@ class Key(enum.StrEnum):
     """Which call an entry belongs to."""
 
     PROTOCOL = "protocol-key"
-    """By index in deltas; as announced; each entry a call where entries are whole."""
+    """By index in deltas; as announced; each entry a call if entries are complete calls."""
     CHANGED_ID = "by-changed-id"
     PRESENT_ID = "by-present-id"
     GIVEN_ID = "by-given-id"
@@ -71,7 +71,7 @@ class Source(enum.StrEnum):
     """Where identity and arguments are taken from."""
 
     PROTOCOL = "protocol-source"
-    """Deltas; where the protocol says a call once more as a whole, that."""
+    """Deltas; a repetition of the complete call, if the protocol has one."""
     MESSAGE = "or-message"
     DELTAS = "deltas-only"
     DONE = "arguments-done-only"
@@ -114,7 +114,7 @@ class Arguments(enum.StrEnum):
 
 
 class Objects(enum.StrEnum):
-    """What becomes of arguments that come as an object where a string belongs, or under another key."""
+    """What arguments become that are an object instead of a string, or have another key."""
 
     JSON = "object-as-json"
     OWN_STRING = "object-as-own-string"
@@ -122,7 +122,7 @@ class Objects(enum.StrEnum):
 
 
 class Invalid(enum.StrEnum):
-    """What becomes of arguments that are not valid JSON."""
+    """What arguments become that are not valid JSON."""
 
     RAW = "invalid-kept"
     EMPTY = "invalid-to-empty"
@@ -133,7 +133,7 @@ class Invalid(enum.StrEnum):
 
 
 class NoObject(enum.StrEnum):
-    """What becomes of arguments that are JSON, and no object."""
+    """What arguments become that are JSON, but not an object."""
 
     KEPT = "string-kept"
     INVALID = "string-as-invalid"
@@ -157,7 +157,7 @@ type Deviation = Key | NoIndex | Entries | Adding | Source | Name | Id | Argumen
 
 @dataclass(frozen=True, slots=True)
 class ClientModel:
-    """One way to put the fragments of calls together; without arguments the reading that the protocols mean."""
+    """One way to put the fragments of calls together; without arguments the protocols' reading."""
 
     key: Key = Key.PROTOCOL
     no_index: NoIndex = NoIndex.ZERO
@@ -174,7 +174,7 @@ class ClientModel:
 
     @property
     def deviations(self) -> tuple[Deviation, ...]:
-        """Where it departs from the reading that the protocols mean, in the order of the axes."""
+        """Where it departs from the protocols' reading, in the order of the axes."""
         return tuple(value for axis in AXES if (value := getattr(self, axis)) is not getattr(STANDARD, axis))
 
     def having(self, deviations: Iterable[Deviation]) -> ClientModel:
@@ -195,7 +195,7 @@ AXES: Final[dict[str, tuple[Deviation, ...]]] = {
 """Each axis of `ClientModel` with its values, the standard one first."""
 _FIELDS: Final[dict[type[Deviation], str]] = {type(values[0]): axis for axis, values in AXES.items()}
 STANDARD: Final = ClientModel()
-"""The reading that the protocols mean."""
+"""The protocols' reading."""
 
 
 def axis_of(deviation: Deviation) -> str:

@@ -1,4 +1,4 @@
-"""What becomes of calls at the end: dropped, padded; their arguments kept, emptied, completed, wrapped."""
+"""What calls become at the end: dropped, padded; their arguments kept, emptied, completed, wrapped."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 MAX_TEXT: Final = 1 << 15
-"""Characters of a text that is looked through; of a longer one nothing is made."""
+"""Characters of a text that is looked through; longer ones are not completed."""
 _TAKEN_BACK: Final = 24
 """Characters that are taken back one by one, at most: an unfinished number or word."""
 _MEMBERS: Final = 8
 """Members that are taken back, at most."""
 _MAX_DEPTH: Final = 100
-"""Brackets within each other; of what is deeper nothing is made."""
+"""Brackets within each other; deeper ones are not completed."""
 _DECODER: Final = json.JSONDecoder()
 _CLOSING: Final = {"{": "}", "[": "]"}
 
@@ -41,7 +41,7 @@ def head(text: str) -> str:
 
 
 def listed(text: str) -> str:
-    """A list of the JSON values that follow each other in `text`; `""` where it is not made of several."""
+    """A list of the JSON values that follow each other in `text`; `""` if there are not several."""
     values: list[str] = []
     while text.strip() and len(text) <= MAX_TEXT:
         if not (found := head(text)):
@@ -62,7 +62,7 @@ def completed(text: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """The text up to its last whole member, with its brackets closed; `""` where that is none."""
+    """The text up to its last complete member, with its brackets closed; `""` where that is none."""
     if found := head(text):
         return found
     cuts = _Cuts(text[:MAX_TEXT])
@@ -153,7 +153,7 @@ _RULES: Final[Mapping[Invalid, Callable[[str], str]]] = {
 
 
 def kept_arguments(text: str, invalid: Invalid, no_object: NoObject) -> str:
-    """What the client makes of `text`, its arguments as it put them together."""
+    """What `text`, the arguments as the client joined them, becomes."""
     if not text.strip() or is_object(text):
         return text
     if not is_json(text):
@@ -162,7 +162,7 @@ def kept_arguments(text: str, invalid: Invalid, no_object: NoObject) -> str:
 
 
 def fits(text: str, invalid: Invalid, no_object: NoObject, echoed: str) -> bool:
-    """Whether a client with these rules, whose arguments are `text`, says `echoed` in its next request."""
+    """Whether a client with these rules, whose arguments are `text`, returns `echoed` in its next request."""
     made = kept_arguments(text, invalid, no_object)
     if same(made, echoed) or made.strip() == echoed.strip():
         return True
@@ -188,7 +188,7 @@ def is_valid(text: str) -> bool:
 
 
 def kept(groups: Sequence[Group], form: CallForm, model: ClientModel) -> list[Group]:
-    """The calls that the client keeps in the end, in its order; one that it makes up has no entries."""
+    """The calls that the client keeps in the end, in its order; one that it invents has no entries."""
     known = [one for one in groups if readable(one, model.source)]
     match model.kept:
         case Kept.ALL:

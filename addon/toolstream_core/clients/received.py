@@ -1,4 +1,4 @@
-"""An answer as a client gets it, and whether the client understands it."""
+"""A response as a client gets it, and whether the client understands it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer's bytes."""
+    """One response's bytes."""
 
     exchange: Exchange
     body: bytes
@@ -36,7 +36,7 @@ class Answer:
 
 
 class Repaired(NamedTuple):
-    """What an answer becomes under some settings."""
+    """What a response becomes under some settings."""
 
     answer: Answer | None
     """`None` where it ends as a break, so that no call of it is run."""
@@ -47,7 +47,7 @@ class Repaired(NamedTuple):
 
 
 def rewritten(answer: Answer, tried: Settings) -> Answer | None:
-    """What an answer becomes under some settings; `None` where it ends as a break, so that no call of it is run."""
+    """What a response becomes under some settings; `None` if it ends with a disconnect, so that no call is run."""
     return repair(answer, tried).answer
 
 
@@ -65,7 +65,7 @@ def repair(answer: Answer, tried: Settings) -> Repaired:
 
 
 class Received:
-    """An answer as a client gets it: its events, and what they mean."""
+    """A response as a client gets it: its events, and the intended calls."""
 
     def __init__(self, answer: Answer, choice: int | None = None) -> None:
         """Read `answer`. `choice`: the one that the client uses; by default the first that has calls."""
@@ -83,7 +83,7 @@ class Received:
         session.end(broken=answer.broken)
         self.record = session.record(broken=answer.broken)
         self.events = collected.events
-        """Those that say something of calls, a finish or an end."""
+        """Those with calls, a finish reason or an end."""
         self.entries = entries_of(self.events)
         self.choice = min((one.fragment.choice for one in self.entries), default=0) if choice is None else choice
         """The choice that the client uses."""
@@ -108,7 +108,7 @@ class Received:
         return all(_is_read(call, one) for call, one in zip(meant, read, strict=True))
 
     def _ids_matter(self, model: ClientModel) -> bool:
-        """Whether each call needs an id from the stream: whole entries come without, some clients make up theirs."""
+        """Whether each call needs an id from the stream: complete entries may lack one, some clients generate ids."""
         makes_up = model.id in (Id.OWN, Id.UNIQUE)
         return self.protocol is not None and self.protocol.call_form is not CallForm.WHOLE and not makes_up
 
@@ -120,7 +120,7 @@ def _is_read(call: Call, read: SteppedCall) -> bool:
 
 
 class _Events(Sink):
-    """Keeps the events of an answer."""
+    """Keeps the events of a response."""
 
     live = True
 

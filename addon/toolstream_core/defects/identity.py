@@ -162,7 +162,7 @@ DOUBLED_CALL: Final = Row(
 )  # fmt: skip
 UNKNOWN_BLOCK: Final = Row(
     "TS122", "unknown-block", "identity", ERROR, SAFE, (ANTHROPIC, COHERE, BEDROCK),
-    "a delta or stop names a content block that was never started",
+    "a delta or stop names a content block that was never started, or that has stopped",
     "reports a broken stream, or adds the delta to the only open call",
     may_refuse=True,
     keys=INDEX_KEYS,

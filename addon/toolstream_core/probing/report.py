@@ -6,8 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.model import Severity
+from toolstream_core.printable import printable
 from toolstream_core.report.jsonform import finding_object
-from toolstream_core.report.layout import code, escaped, printable
+from toolstream_core.report.layout import code, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

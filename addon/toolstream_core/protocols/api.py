@@ -117,8 +117,13 @@ class Api:
         return {"model": model, "messages": [], "stream": streamed}
 
     def request(self, question: Question) -> dict[str, Any]:
-        """The request's body."""
-        raise NotImplementedError
+        """The request's body, in the form of Chat Completions."""
+        return {
+            "model": question.model,
+            "messages": [{"role": "user", "content": question.prompt}],
+            "tools": [{"type": "function", "function": function} for function in functions(question.tools)],
+            "stream": question.streamed,
+        }
 
 
 def functions(tools: Sequence[Tool]) -> list[dict[str, Any]]:

@@ -91,8 +91,6 @@ class WireProtocol:
     """How the id of a call begins where one has to be made up."""
     over_http: bool = True
     """Whether it is asked by HTTP requests too, and not over a WebSocket alone."""
-    repeats_ids: bool = False
-    """Whether each event of a call has the call's id and name, so that no client takes one for a new call."""
     reads_comments: bool = True
     """Whether the official clients skip SSE comments, as the standard demands."""
     read_only: bool = False

@@ -6,7 +6,8 @@ What a message says of tool calls is read as an event of the same API over HTTP.
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -145,6 +146,15 @@ class SocketWire(NamedTuple):
     """Begins to serve a socket that was opened at a path; `None` where toolstream cannot be the server of this API."""
     is_media: Callable[[bytes], bool] = _never
     """Whether a client's message has only sound or pictures, so that it is neither parsed nor kept."""
+
+
+def on_demand(module: str, name: str) -> Callable[..., Any]:
+    """A function or class whose module is loaded when it is first called: a program that only reads needs none."""
+
+    def called(*arguments: object) -> Any:
+        return getattr(import_module(module), name)(*arguments)
+
+    return called
 
 
 class SocketLane(NamedTuple):

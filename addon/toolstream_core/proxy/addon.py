@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from mitmproxy import ctx, exceptions, flowfilter, http
 
-from toolstream_core.fixtures import content_of
 from toolstream_core.protocols.registry import claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
 from toolstream_core.proxy.capture import Capture
@@ -37,6 +36,7 @@ from toolstream_core.proxy.report import Reporters
 from toolstream_core.proxy.sockets import REFUSED, SocketProvider, Sockets
 from toolstream_core.proxy.ui import Interface
 from toolstream_core.proxy.verdicts import Verdicts
+from toolstream_core.saved.flow import content_of
 from toolstream_core.stages.answer_ids import Ids
 from toolstream_core.wire.frame import parse, read_ahead
 from toolstream_core.wire.long_json import LONG

@@ -16,7 +16,6 @@ from toolstream_core.defects.finish import MISSING_CALLS
 from toolstream_core.defects.row import LIVE
 from toolstream_core.delivery import second_request
 from toolstream_core.delivery.schedule import Drawn, Schedule, drawn
-from toolstream_core.fixtures import Chunk, content_of
 from toolstream_core.model import ABSENT, Change, Exchange
 from toolstream_core.protocols.provider_error import ErrorKind, kind_of
 from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS, claiming
@@ -27,6 +26,7 @@ from toolstream_core.proxy.gate import Gate, missing
 from toolstream_core.proxy.own_ids import is_signed
 from toolstream_core.proxy.socket_layer import order
 from toolstream_core.redact import raised_at
+from toolstream_core.saved.flow import Chunk, content_of
 from toolstream_core.settings import NOTHING
 from toolstream_core.transit.rows import Moment
 from toolstream_core.wire.form import Form

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from toolstream_core.delivery.schedule import Schedule
-    from toolstream_core.fixtures import Chunk
     from toolstream_core.proxy.live_response import Watch
+    from toolstream_core.saved.flow import Chunk
     from toolstream_core.transit import Action
 
 

@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple, override
 
 from toolstream_core.faults.spec import Budget, Picker, parse_fault
-from toolstream_core.fixtures import Chunk, table_of
-from toolstream_core.fixtures.chunks import LINE_ENDS, line_ends_of
 from toolstream_core.model import ABSENT, Exchange
 from toolstream_core.protocols.requests.asked import may_be_llm
 from toolstream_core.redact import request_secrets
+from toolstream_core.saved.flow import LINE_ENDS, Chunk, line_ends_of, table_of
 from toolstream_core.transit.rows import keys_of
-from toolstream_core.verdict.conversations import SentAnswer, dropped
+from toolstream_core.verdict.conversations import SentResponse, dropped
 from toolstream_core.wire import json_access
 from toolstream_core.wire.aws_event_stream import MESSAGES
 from toolstream_core.wire.frame import parse
@@ -180,7 +179,7 @@ class Heading(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LiveAnswer(SentAnswer):
+class LiveAnswer(SentResponse):
     """An answer that passed, as long as a request may follow."""
 
     heading: Heading
@@ -209,7 +208,7 @@ def live_answer(
     return LiveAnswer(
         calls=calls,
         dropped=dropped(record),
-        response=sent.response if calls else "",
+        response_id=sent.response if calls else "",
         heading=heading,
         exchange=replace(sent.exchange, request=ABSENT),
         body=sent.body if calls else None,

@@ -11,20 +11,19 @@ from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.websocket import WebSocketMessage
 
 from toolstream_core.delivery.sent_bytes import response_id
-from toolstream_core.fixtures.caused import caused_in, sent_in
-from toolstream_core.fixtures.error import not_whole
-from toolstream_core.fixtures.sockets import socket_flows
 from toolstream_core.proxy.flow_facts import exchange_of, request_json, secrets_of, unlabel
-from toolstream_core.sources.saved import Saved, UnreadableError, was_llm
+from toolstream_core.saved.exchange import Saved, UnreadableError, was_llm
+from toolstream_core.saved.flow import caused_in, not_whole, sent_in
+from toolstream_core.saved.sockets import socket_flows
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from toolstream_core.fixtures.sockets import SocketFlow
     from toolstream_core.model import Json
     from toolstream_core.protocols.socket_wire import SocketLane
-    from toolstream_core.sources.rewrite import NewBody
+    from toolstream_core.saved.rewrite import NewBody
+    from toolstream_core.saved.sockets import SocketFlow
 
 # mitmproxy keeps no body of a stream unless told to, and none at all of one that broke off.
 _UNSAVED = "its body was not saved; record streams with --set store_streamed_bodies=true"

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from toolstream_core.fixtures.matching import Answer
+from toolstream_core.printable import word
 from toolstream_core.proxy.flow_facts import secrets_of
 from toolstream_core.redact import redacted
-from toolstream_core.report.layout import word
+from toolstream_core.saved.matching import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mitmproxy import http
 
-    from toolstream_core.fixtures.matching import Match
+    from toolstream_core.saved.matching import Match
 
 REPLAY = "toolstream_replay"
 """The key of `flow.metadata` under which it is."""

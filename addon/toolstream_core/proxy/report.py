@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 from mitmproxy import ctx
 from mitmproxy.exceptions import OptionsError
 
-from toolstream_core.fixtures.sockets import SOCKET
 from toolstream_core.proxy import replay
 from toolstream_core.proxy.flow_facts import Heading, place_of, secrets_of
 from toolstream_core.redact import raised_at, redacted
@@ -21,6 +20,7 @@ from toolstream_core.report.jsonform import JsonLines, call_object, may_append
 from toolstream_core.report.layout import MARGIN, WIDTH, Blocks, Label, colour, plain, shortened, wants_colour
 from toolstream_core.report.text import EndLines, Lines, delivered_lines
 from toolstream_core.report.verdict import advice_text
+from toolstream_core.saved.sockets import SOCKET
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -5,31 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from toolstream_core.engine.session import read_body
-from toolstream_core.engine.sink import Sink
-from toolstream_core.fixtures.answers import as_client_got, turn_of
+from toolstream_core.clients.received import Answer, Received
 from toolstream_core.report.markdown import ReportedAnswer
+from toolstream_core.saved.read import as_client_got, turn_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.fixtures.answers import Answered
-    from toolstream_core.model import Event, EventContent, Fragment
     from toolstream_core.report.judging import SavedVerdict
-
-
-class Fragments(Sink):
-    """Keeps the tool-call entries of an answer."""
-
-    live = True
-    each = True
-
-    def __init__(self) -> None:
-        self.seen: list[Fragment] = []
-
-    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
-        self.seen += said.fragments
+    from toolstream_core.saved.read import Answered
 
 
 def reported_answer(one: Answered, verdict: SavedVerdict | None) -> ReportedAnswer:
@@ -37,12 +19,10 @@ def reported_answer(one: Answered, verdict: SavedVerdict | None) -> ReportedAnsw
     caused, got = one.fixture.caused, as_client_got(one)
     fixture = got.fixture
     turn = turn_of(one.number, fixture)
-    fragments = Fragments()
-    read_body((chunk.data for chunk in turn.chunks), turn.exchange, broken=turn.broken, sinks=[fragments])
     return ReportedAnswer(
         record=fixture.record,
         frames=[piece.frame for piece in turn.pieces],
-        fragments=fragments.seen,
+        entries=Received(Answer(turn.exchange, fixture.body, turn.broken)).entries,
         path=fixture.path,
         request=fixture.request,
         status=fixture.status,

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.clients.received import Answer
 from toolstream_core.delivery.sent_bytes import SentBytes
-from toolstream_core.fixtures.caused import sent_in
 from toolstream_core.protocols.requests import asked
 from toolstream_core.proxy.flow_facts import LiveAnswer, live_answer, secrets_of
 from toolstream_core.redact import redacted
 from toolstream_core.report.judging import Explaining
 from toolstream_core.report.verdict import UNEXPLAINED, Explained, verdict_object, verdict_text
+from toolstream_core.saved.flow import sent_in
 from toolstream_core.stages.stream_checks import BY_CLIENT
 from toolstream_core.verdict.conversations import Conversations, Judged
 
@@ -105,7 +105,7 @@ class Verdicts:
             place = f"{wanted.dialect} {flow.request.pretty_host} {wanted.model} {tools}"
             said = asked.reader_of(flow.request.path, request).conversation(request)
             self._secrets = secrets_of(flow.request)
-            self._conversations.asked(flow.id, place, said)
+            self._conversations.request(flow.id, place, said)
         except Exception as error:  # noqa: BLE001 - the request goes on, whatever it is
             self._failed(flow.id, error)
         self._secrets = ()
@@ -115,7 +115,7 @@ class Verdicts:
         try:
             record, sent, heading = watch.record, watch.sent, watch.heading
             if record is None or sent is None or heading is None:
-                self._conversations.unanswered(flow.id)
+                self._conversations.no_response(flow.id)
                 return
             broken = flow.error.msg if flow.error else None
             captured = None if flow.live else sent_in(flow)
@@ -130,18 +130,18 @@ class Verdicts:
             left = broken is not None and not record.ended and _is_gone(flow, broken)
             if answer.calls and not left:
                 self._begin_waiting(flow.id)
-            self._conversations.answered(flow.id, answer, left=left)
+            self._conversations.response(flow.id, answer, left=left)
         except Exception as error:  # noqa: BLE001 - the answer has gone
             self._failed(flow.id, error)
 
     def unanswered(self, flow: http.HTTPFlow) -> None:
         """A request got no answer of an LLM."""
-        self._conversations.unanswered(flow.id)
+        self._conversations.no_response(flow.id)
 
     def missing(self) -> Iterator[ToldVerdict]:
         """The verdicts on answers that no request has followed so far."""
         for judged in self._conversations.missing():
-            yield _told(judged, partial(redacted, secrets=judged.answer.secrets))
+            yield _told(judged, partial(redacted, secrets=judged.response.secrets))
 
     def close(self) -> None:
         """No more requests will come."""
@@ -166,7 +166,7 @@ class Verdicts:
         timer = self._timers.pop(judged.token, None)
         if timer is not None:
             timer.cancel()
-        hide = partial(redacted, secrets=(*judged.answer.secrets, *self._secrets))
+        hide = partial(redacted, secrets=(*judged.response.secrets, *self._secrets))
         told = _told(judged, hide)
         loop = _running_loop() if self._in_background else None
         if loop is None:
@@ -211,7 +211,7 @@ class Verdicts:
 
 
 def _told(judged: Judged[LiveAnswer], hide: Callable[[str], str]) -> ToldVerdict:
-    answer = judged.answer
+    answer = judged.response
     return ToldVerdict(judged.token, answer.heading, answer, judged.verdict, UNEXPLAINED, judged.request, hide)
 
 

@@ -13,7 +13,7 @@ from toolstream_core.errors import ToolstreamError
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from toolstream_core.fixtures.expectation import Expectation
+    from toolstream_core.saved.expectation import Expectation
 
 
 MODES = ("create", "fix", "trim")
@@ -165,9 +165,9 @@ class FlowItem(pytest.Item):
 
     def runtest(self) -> None:
         """Compare, or write what is expected where that is asked for. Raises `FlowMismatch`."""
-        fixtures, expectation = _modules()
+        read, expectation = _modules()
         try:
-            found = expectation.expectation_of(fixtures.load(self.path))
+            found = expectation.expectation_of(read.load(self.path))
         except ToolstreamError as error:
             raise FlowMismatch(str(error)) from None
         path = expectation.expect_path(self.path)
@@ -192,8 +192,8 @@ class FlowItem(pytest.Item):
         flows = self.config.pluginmanager.get_plugin("toolstream-flows")
         if not isinstance(flows, Flows) or mode not in flows.modes:
             return False
-        from toolstream_core.fixtures.atomic import write_atomic
-        from toolstream_core.fixtures.expectation import dumps
+        from toolstream_core.saved.atomic import write_atomic
+        from toolstream_core.saved.expectation import dumps
 
         write_atomic(path, dumps(found).encode(), replace=True)
         what = {"create": "created", "fix": "fixed"}[mode]
@@ -215,7 +215,6 @@ def _modules() -> tuple[Any, Any]:
     """What reads flows. mitmproxy comes with them, and what it warns of is not this test's."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from toolstream_core import fixtures
-        from toolstream_core.fixtures import expectation
+        from toolstream_core.saved import expectation, read
 
-    return fixtures, expectation
+    return read, expectation

@@ -18,7 +18,7 @@ from toolstream_core.protocols.requests.conversation import without_history
 from toolstream_core.redact import redacted
 from toolstream_core.report.verdict import UNEXPLAINED, Explained, verdict_object, verdict_text
 from toolstream_core.stages.stream_checks import BY_CLIENT
-from toolstream_core.verdict.conversations import Conversations, Judged, SentAnswer, dropped
+from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse, dropped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Call, Record
     from toolstream_core.protocols.requests.conversation import EchoedCall
     from toolstream_core.report.layout import Marked
-    from toolstream_core.sources.saved import Saved
+    from toolstream_core.saved.exchange import Saved
     from toolstream_core.verdict import Verdict
 
 
@@ -82,7 +82,7 @@ _KEPT: Final = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SavedAnswer(SentAnswer):
+class SavedAnswer(SentResponse):
     """An answer that was saved."""
 
     secrets: tuple[str, ...]
@@ -140,22 +140,22 @@ class Judging:
         said = asked.reader_of(exchange.path, exchange.request).conversation(exchange.request)
         place = f"{wanted.dialect} {exchange.host} {wanted.model} {sorted(wanted.tools)}"
         file = exchange.source.rpartition("#")[0]
-        self._conversations.asked(exchange.source, place, said, source=file, began=saved.began)
+        self._conversations.request(exchange.source, place, said, source=file, began=saved.began)
         if record is None:
-            self._conversations.unanswered(exchange.source)
+            self._conversations.no_response(exchange.source)
             return
         got = as_sent(saved) or record
         answer = SavedAnswer(
             calls=tuple(got.calls),
             dropped=dropped(got),
-            response=(saved.response or response_id(list(saved.chunks), exchange)) if got.calls else "",
+            response_id=(saved.response or response_id(list(saved.chunks), exchange)) if got.calls else "",
             ended=saved.ended,
             secrets=saved.secrets,
         )
         if got.calls:
             self._keep(exchange.source, _received(saved))
         left = bool(saved.broken and BY_CLIENT.search(saved.broken)) and not got.ended
-        self._conversations.answered(exchange.source, answer, left=left)
+        self._conversations.response(exchange.source, answer, left=left)
 
     def _keep(self, token: str, received: Answer) -> None:
         """Keep a response to explain its verdict; the oldest ones go first, and theirs stay unexplained."""
@@ -164,7 +164,7 @@ class Judging:
             del self._received[next(iter(self._received))]
 
     def _tell(self, judged: Judged[SavedAnswer]) -> None:
-        answer, received = judged.answer, self._received.pop(judged.token, None)
+        answer, received = judged.response, self._received.pop(judged.token, None)
         hide = partial(redacted, secrets=(*answer.secrets, *self._secrets))
         explained = UNEXPLAINED
         if received is not None and judged.verdict.sent and not judged.verdict.understood:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.model import ABSENT
-from toolstream_core.wire.json_strings import encode_basestring, encode_basestring_ascii
+from toolstream_core.printable import printable, quoted_whole, word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -41,27 +40,6 @@ def colour(style: str, text: str) -> str:
 def wants_colour(*, terminal: bool, environment: dict[str, str]) -> bool:
     """Colour on a terminal, unless `NO_COLOR` is set to anything (https://no-color.org)."""
     return terminal and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
-
-
-def quoted_whole(text: str) -> str:
-    """`text` as one line of JSON string, with nothing in it that steers a terminal."""
-    return encode_basestring(text) if text.isprintable() else encode_basestring_ascii(text)
-
-
-def quoted(text: str, limit: int) -> str:
-    """As `quoted_whole`, cut at `limit` characters."""
-    shown = quoted_whole(text[:limit])
-    return shown if len(text) <= limit else f"{shown}… (+{len(text) - limit} characters)"
-
-
-def printable(text: str) -> str:
-    """`text` with nothing in it that steers a terminal."""
-    return text if text.isprintable() else json.dumps(text)[1:-1]
-
-
-def word(text: str) -> str:
-    """Foreign text that stands bare in a line: a host, a model, a reason."""
-    return text if text.isprintable() and " " not in text else quoted(text, 200)
 
 
 WIDTH = 120

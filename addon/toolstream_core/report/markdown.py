@@ -9,13 +9,16 @@ from functools import cache
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.clients.model import STANDARD, Key
+from toolstream_core.clients.stepping import reads
 from toolstream_core.defects.table import ROWS
 from toolstream_core.faults import parse_fault
 from toolstream_core.packaged import packaged
+from toolstream_core.printable import printable
+from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests import asked
-from toolstream_core.report.layout import code, counted, escaped, fenced, printable
-from toolstream_core.report.readings import wrong_readings
+from toolstream_core.report.layout import code, counted, escaped, fenced
 from toolstream_core.shrinking.candidate import nodes
 from toolstream_core.transit.rows import keys_of
 from toolstream_core.wire import json_access, numbers
@@ -23,9 +26,10 @@ from toolstream_core.wire import json_access, numbers
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
+    from toolstream_core.clients.entries import Entry
+    from toolstream_core.clients.stepping import SteppedCall
     from toolstream_core.defects.row import Row
-    from toolstream_core.model import Call, Finding, Fragment, Json, Record
-    from toolstream_core.report.readings import ReadCall
+    from toolstream_core.model import Call, Finding, Json, Record
     from toolstream_core.shrinking.candidate import Shape
     from toolstream_core.wire.frame import Frame
 
@@ -36,7 +40,7 @@ class ReportedAnswer:
 
     record: Record
     frames: Sequence[Frame]
-    fragments: Sequence[Fragment]
+    entries: Sequence[Entry]
     """All tool-call entries of its events, in order."""
     path: str
     """Request path with query."""
@@ -281,6 +285,19 @@ LONGEST: Final = 65_536
 _RESERVE = 2_000
 _MOST_FINDINGS = 20
 _MOST_EVENTS = 12
+_CLIENT_BUGS: Final[Mapping[CallForm, Mapping[Key, str]]] = {
+    CallForm.DELTAS: {
+        Key.PRESENT_ID: "starts a new call for each `id`",
+        Key.CHANGED_ID: "starts a new call for each new `id`",
+        Key.PROTOCOL: "matches on the index only",
+    },
+    CallForm.ANNOUNCED: {
+        Key.LAST: "adds each fragment to the call that started last",
+        Key.FIRST_OF_INDEX: "matches on the index only",
+    },
+    CallForm.WHOLE: {},
+}
+"""How well-known clients assign fragments to calls, after "a client that"."""
 _MOST_LINKS = 5
 _READING: Final = {
     True: "the client read it correctly",
@@ -381,14 +398,27 @@ def _calls(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
     yield "Intended:\n"
     yield from (f"{number}. {_call(call.name, call.arguments, call)}" for number, call in enumerate(calls, 1))
     for answer in answers:
-        repeats_ids = named(answer.record.dialect).repeats_ids
-        for does, read in wrong_readings(answer.fragments, answer.record.calls, repeats_ids=repeats_ids):
+        for does, read in wrong_readings(answer.record.dialect, answer.entries, answer.record.calls):
             yield f"\nA client that {does} reads:\n"
             yield from _read(read)
     yield ""
 
 
-def _read(calls: Sequence[ReadCall]) -> Iterator[str]:
+def wrong_readings(
+    dialect: str, entries: Sequence[Entry], intended: Sequence[Call]
+) -> Iterator[tuple[str, list[SteppedCall]]]:
+    """What well-known client bugs do whose calls are not the intended ones, and these calls; each result once."""
+    form = named(dialect).call_form
+    seen = [[(call.name, call.arguments or "{}") for call in intended]]
+    for key, does in _CLIENT_BUGS[form].items():
+        read = reads(STANDARD.having([key]), form, entries)
+        calls = [(one.name, one.arguments or "{}") for one in read]
+        if calls not in seen:
+            seen.append(calls)
+            yield does, read
+
+
+def _read(calls: Sequence[SteppedCall]) -> Iterator[str]:
     for number, call in enumerate(calls[:_MOST_EVENTS], 1):
         yield f"{number}. {_call(call.name, call.arguments)}"
     if len(calls) > _MOST_EVENTS:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Kind, Phase, Severity
+from toolstream_core.printable import printable, word
 from toolstream_core.report.layout import (
     ID,
     LEAST,
@@ -18,10 +19,8 @@ from toolstream_core.report.layout import (
     foreign,
     middle,
     plain,
-    printable,
     seen,
     shortened,
-    word,
 )
 from toolstream_core.settings import protocols_of, shape_names
 

@@ -127,7 +127,7 @@ class Framing:
         return self._array and not piece.counts
 
     def rewritten(self, piece: Piece, payload: Json) -> Piece:
-        """`piece` with other JSON. A chunk that began within the old bytes begins with the next piece."""
+        """`piece` with other JSON. A chunk that began inside the old bytes begins with the next piece."""
         frame = piece.frame
         if self._writer is None:
             data = encoded(payload)
@@ -196,7 +196,7 @@ def in_own_chunk(piece: Piece) -> Piece:
 
 @dataclass(frozen=True)
 class Turn:
-    """One answer and its request."""
+    """One response and its request."""
 
     number: int
     """The flow's place in the file it came from, from 0."""
@@ -226,11 +226,11 @@ class Turn:
         return sum(piece.counts for piece in self.pieces)
 
     def with_pieces(self, pieces: Iterable[Piece]) -> Turn:
-        """The same answer with other pieces."""
+        """The same response with other pieces."""
         return replace(self, pieces=tuple(pieces))
 
     def with_request(self, request: Json) -> Turn:
-        """The same answer to another request."""
+        """The same response to another request."""
         return replace(self, exchange=replace(self.exchange, request=request))
 
     def _visible_parts(self) -> Iterator[bytes]:
@@ -243,16 +243,16 @@ class Turn:
 
 
 type Candidate = tuple[Turn, ...]
-"""Answers in the order in which they were saved."""
+"""Responses in the order in which they were saved."""
 
 
 def turn(number: int, exchange: Exchange, chunks: Iterable[TimedChunk], broken: str | None = None) -> Turn:
-    """An answer as it was saved, given its decoded body."""
+    """A response as it was saved, given its decoded body."""
     return Turn(number, exchange, *split(chunks, exchange.content_type), broken)
 
 
 def events(candidate: Candidate) -> int:
-    """Events in all answers."""
+    """Events in all responses."""
     return sum(one.events for one in candidate)
 
 
@@ -267,5 +267,5 @@ def digest(candidate: Candidate) -> str:
 
 
 def with_turn(candidate: Candidate, at: int, new: Turn) -> Candidate:
-    """`candidate` with the answer at one place replaced."""
+    """`candidate` with the response at one place replaced."""
     return (*candidate[:at], new, *candidate[at + 1 :])

@@ -56,7 +56,7 @@ def spans(count: int, cursor: Cursor) -> Iterator[Span]:
 
 
 _FEWEST = 3
-"""Numbers that have to follow one another before they are taken for a count."""
+"""Numbers that have to follow one another before they are treated as a count."""
 
 
 def places(path: Path) -> Path:
@@ -65,7 +65,7 @@ def places(path: Path) -> Path:
 
 
 class Numbering:
-    """The numbers in the events of one answer that count or index."""
+    """The numbers in the events of one response that count or index."""
 
     def __init__(self, turn: Turn) -> None:
         """Find them in `turn`."""
@@ -123,7 +123,7 @@ def _is_index(path: Path, numbers: Sequence[int]) -> bool:
 
 
 def single_chunks(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
-    """Each answer whose chunks differ from that."""
+    """Each response, with each event as a chunk without delay: the network's chunks seldom matter."""
     for at in range(cursor[0] if cursor else 0, len(candidate)):
         turn = candidate[at]
         plain = tuple(map(in_own_chunk, turn.pieces))
@@ -138,7 +138,7 @@ def fewer_responses(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
 
 
 def fewer_events(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
-    """Without some events of one answer: first with the others renumbered, then with their own numbers."""
+    """Without some events of one response: first with the others renumbered, then with their own numbers."""
     last = cursor[0] if cursor else len(candidate) - 1
     for at in range(last, -1, -1):
         turn = candidate[at]
@@ -171,7 +171,7 @@ def fewer_groups(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
 
 
 def _groups(turn: Turn) -> Sequence[_Places]:
-    """The groups of an answer that have more than one event and not all of them."""
+    """The groups of a response that have more than one event and not all of them."""
     found: dict[Json, _Places] = defaultdict(dict)
     for number, piece in enumerate(turn.pieces):
         for path, _, value in nodes(piece.frame.json):
@@ -208,7 +208,7 @@ def _without_group(turn: Turn, group: _Places, *, keep_empty: bool) -> list[Piec
 
 
 def _without_entries(payload: Json, paths: Sequence[Path], *, keep_empty: bool) -> Json:
-    """`payload` without the innermost array entries that hold `paths`; `None` where nothing is left to say."""
+    """`payload` without the innermost array entries that hold `paths`; `None` if nothing is left."""
     entries = {_entry(path) for path in paths}
     if () in entries:
         return None

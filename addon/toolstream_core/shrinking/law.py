@@ -13,7 +13,7 @@ from toolstream_core.model import Severity
 from toolstream_core.protocols.requests import asked
 from toolstream_core.verdict import Outcome
 from toolstream_core.verdict.compare import same, value_of
-from toolstream_core.verdict.conversations import Conversations, Judged, SentAnswer, dropped
+from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse, dropped
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ _COUNTS = frozenset({Severity.ERROR, Severity.WARNING})
 
 
 class RecordCache:
-    """The records of candidates' answers; the last few are kept."""
+    """The records of candidates' responses; the last few are kept."""
 
     def __init__(self) -> None:
         """Nothing was read yet."""
         self._records: OrderedDict[str, Record | None] = OrderedDict()
 
     def record(self, turn: Turn) -> Record | None:
-        """The record of an answer; `None` where no protocol recognises it."""
+        """The record of a response; `None` if no protocol recognises it."""
         key = turn.digest
         if key not in self._records:
             self._records[key] = read_body((chunk.data for chunk in turn.chunks), turn.exchange, broken=turn.broken)
@@ -69,10 +69,10 @@ class Law:
     """
 
     def allows(self, candidate: Candidate, *, like: Candidate | None = None) -> bool:
-        """Whether a candidate is one answer or several, without defects that the original lacks.
+        """Whether a candidate is one response or several, without defects that the original lacks.
 
         Notes do not count, unless `like` is given: then a candidate has no note that `like` lacks. Not everything that
-        a protocol demands is a defect, so an answer must also begin, end and finish as the original does.
+        a protocol demands is a defect, so a response must also begin, end and finish as the original does.
         """
         if not candidate or not all(self._answers(turn) for turn in candidate) or not self._in_order(candidate):
             return False
@@ -84,7 +84,7 @@ class Law:
         return like is None or not self.records.names(candidate) - self.records.names(like)
 
     def _in_order(self, candidate: Candidate) -> bool:
-        """Whether the answers of a conversation still differ in the number of tool results before them."""
+        """Whether the responses of a conversation still differ in the number of tool results before them."""
         new = [asked.results(one.exchange.path, one.exchange.request) for one in candidate]
         old = [asked.results(self._before(one).exchange.path, self._before(one).exchange.request) for one in candidate]
         return all((a < b) == (c < d) for (a, b), (c, d) in zip(pairwise(old), pairwise(new), strict=True))
@@ -125,7 +125,7 @@ def _keeps(new: Json, old: Json, needed: Collection[Json]) -> bool:
 
 
 def _is_over(record: Record, original: Record) -> bool:
-    """Whether an answer still has an end and a finish reason if the original has them."""
+    """Whether a response still has an end and a finish reason if the original has them."""
     return record.ended == original.ended and bool(record.finish) == bool(original.finish)
 
 
@@ -144,7 +144,7 @@ def _kind(frame: Frame) -> tuple[str, Json]:
 
 
 def _fits(turn: Turn, original_turn: Turn) -> bool:
-    """Whether a changed request still asks for such an answer, has text, and has a result for each call."""
+    """Whether a changed request still requests such a response, has text, and has a result for each call."""
     path, new, old = turn.exchange.path, turn.exchange.request, original_turn.exchange.request
     new_request, old_request = asked.read(path, new), asked.read(path, old)
     if new_request is None or old_request is None:
@@ -163,7 +163,7 @@ def _fits(turn: Turn, original_turn: Turn) -> bool:
 
 
 def shows(reader: RecordCache, codes: Collection[str]) -> Oracle:
-    """The oracle for a finding: an answer has one of these codes."""
+    """The oracle for a finding: a response has one of these codes."""
 
     def oracle(candidate: Candidate) -> bool:
         records = (reader.record(turn) for turn in candidate)
@@ -176,11 +176,11 @@ def verdicts(candidate: Candidate, records: RecordCache) -> frozenset[Outcome]:
     """The verdicts on responses that the client misread, and that a request of the candidate follows."""
     found: set[Outcome] = set()
 
-    def tell(judged: Judged[SentAnswer]) -> None:
+    def tell(judged: Judged[SentResponse]) -> None:
         if not judged.verdict.understood:
             found.add(judged.verdict.outcome)
 
-    conversations = Conversations[SentAnswer](tell)
+    conversations = Conversations[SentResponse](tell)
     for turn in candidate:
         _take(turn, records, conversations)
     return frozenset(found)
@@ -196,17 +196,19 @@ def worst(found: frozenset[Outcome]) -> Outcome | None:
     return min(found, key=list(Outcome).index, default=None)
 
 
-def _take(turn: Turn, records: RecordCache, conversations: Conversations[SentAnswer]) -> None:
+def _take(turn: Turn, records: RecordCache, conversations: Conversations[SentResponse]) -> None:
     exchange, token = turn.exchange, str(turn.number)
     wanted = asked.read(exchange.path, exchange.request)
     if wanted is None:
         return
     said = asked.reader_of(exchange.path, exchange.request).conversation(exchange.request)
-    conversations.asked(token, f"{wanted.dialect} {exchange.host} {wanted.model}", said)
+    conversations.request(token, f"{wanted.dialect} {exchange.host} {wanted.model}", said)
     record = records.record(turn)
     if record is None:
-        conversations.unanswered(token)
+        conversations.no_response(token)
         return
     chunks = [chunk.data for chunk in turn.chunks]
     response = response_id(chunks, exchange) if record.calls else ""
-    conversations.answered(token, SentAnswer(calls=tuple(record.calls), dropped=dropped(record), response=response))
+    conversations.response(
+        token, SentResponse(calls=tuple(record.calls), dropped=dropped(record), response_id=response)
+    )

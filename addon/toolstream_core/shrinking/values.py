@@ -33,7 +33,7 @@ class Part(NamedTuple):
     """One event's part of a text."""
 
     piece: int
-    """Its place in the answer's pieces."""
+    """Its place in the response's pieces."""
     path: Path
     """Where it is in the event's JSON."""
     text: str
@@ -60,7 +60,7 @@ class Channel:
 
 
 def channels(turn: Turn) -> list[Channel]:
-    """The texts of an answer, in the order in which they begin."""
+    """The texts of a response, in the order in which they begin."""
     sink = _ChannelSink(turn)
     read_body(
         (chunk.data for chunk in turn.chunks), turn.exchange, broken=turn.broken, sinks=[sink], dialects=_READING_ALL
@@ -191,7 +191,7 @@ def _fewer_words(text: str) -> Iterator[str]:
 
 
 def _with_text(turn: Turn, channel: Channel, text: str) -> Turn:
-    """The answer with another text, spread over the parts in proportion to the old one."""
+    """The response with another text, spread over the parts in proportion to the old one."""
     old = channel.text
     pieces = list(turn.pieces)
     for number, piece in enumerate(pieces):

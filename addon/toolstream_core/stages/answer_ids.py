@@ -1,4 +1,4 @@
-"""Ids that are made up for a client, and the provider's own that stand behind them. Knows no protocol."""
+"""Generated ids, and the provider's ids that they stand for. Knows no protocol."""
 
 from __future__ import annotations
 
@@ -15,66 +15,66 @@ if TYPE_CHECKING:
     from toolstream_core.stages.converted_items import Custom
 
 MAX_IDS = 100_000
-"""Made-up ids that are remembered; the oldest are forgotten first."""
+"""The most generated ids that are remembered; the oldest are forgotten first."""
 DIGITS = 24
-"""Hexadecimal digits of a made-up id, behind its prefix."""
+"""Hexadecimal digits of a generated id, after its prefix."""
 
 
 class Own(NamedTuple):
-    """The provider's own id of a call that the client has under a made-up one."""
+    """The provider's id of a call that the client has under a generated id."""
 
     id: str
     """Never empty."""
     name: str
-    """The name of the tool as the client has it; `""` where it has none."""
+    """The name of the tool as the client has it; `""` if it has none."""
     upstream: str
-    """Who gave it."""
+    """The provider that sent it."""
 
 
 class Ids:
-    """The made-up ids of one run of the proxy for which the provider has its own."""
+    """The generated ids of one run of the proxy that stand for ids of the provider."""
 
     def __init__(self) -> None:
-        """No answer has come."""
+        """No response arrived."""
         self._run = secrets.token_hex(16)
         self._answers = 0
         self._own: dict[str, Own] = {}
         self.functions = Functions()
-        """Function calls that clients have as those of custom tools."""
+        """Function calls that clients have as calls of custom tools."""
 
     def __len__(self) -> int:
-        """How many are remembered."""
+        """The number of remembered ids."""
         return len(self._own)
 
     def answer(self, upstream: str) -> AnswerIds:
-        """What makes the ids of the next answer, which comes from `upstream`: no other answer of any run has them."""
+        """The generator of ids for the next response of `upstream`: no other response of any run has them."""
         self._answers += 1
         return AnswerIds(f"{self._run}|{self._answers}", self, upstream)
 
     def remember(self, made: str, own: Own) -> None:
-        """From now on `made` means a call of the provider's."""
+        """From now on `made` stands for a call of the provider."""
         self._own.pop(made, None)
         self._own[made] = own
         if len(self._own) > MAX_IDS:
             del self._own[next(iter(self._own))]
 
     def forget(self, identities: Iterable[str]) -> None:
-        """The provider gives these itself, so they mean its own calls."""
+        """The provider uses these ids itself, so they stand for its own calls."""
         for identity in identities:
             self._own.pop(identity, None)
 
     def own(self, made: str, upstream: str) -> Own | None:
-        """What `upstream`, or an endpoint below it, knows the call by, where that is remembered."""
+        """The id that `upstream`, or an endpoint below it, has for the call, if it is remembered."""
         own = self._own.get(made)
         theirs = own is not None and (upstream == own.upstream or upstream.startswith(f"{own.upstream}/"))
         return own if theirs else None
 
 
 class AnswerIds:
-    """Makes the ids of one answer; the same seed gives the same ids in the same order."""
+    """Generates the ids of one response; the same seed gives the same ids in the same order."""
 
     def __init__(self, seed: str = "", ids: Ids | None = None, upstream: str = "") -> None:
-        """What the ids stand for is remembered in `ids`, if at all."""
+        """`ids` remembers what the generated ids stand for."""
         self._seed = seed
         self._ids = ids
         self._upstream = upstream
@@ -92,12 +92,12 @@ class AnswerIds:
         return identity in self._made
 
     def note_given(self, identities: Iterable[str]) -> None:
-        """Note the ids that the provider gave in this answer."""
+        """Note the ids that the provider sent in this response."""
         if self._ids is not None:
             self._ids.forget(identities)
 
     def stands_for(self, made: str, identity: str, name: str) -> None:
-        """Note the provider's own id of a call named `name`; an id that is empty, or made up itself, is none."""
+        """Note the provider's id of a call named `name`, unless it is empty or was generated."""
         if not nonblank(identity):
             return
         own = self._made.get(identity, Own(identity, name, self._upstream))
@@ -106,6 +106,6 @@ class AnswerIds:
             self._ids.remember(made, own)
 
     def sent_as_custom(self, custom: Custom, arguments: str) -> None:
-        """Note a function call with these arguments that the client has as a custom tool's."""
+        """Note a function call with these arguments that the client has as a custom tool's call."""
         if self._ids is not None:
             self._ids.functions.remember(custom, arguments, self._upstream)

@@ -27,7 +27,7 @@ class Audited(Wrapper[Stage]):
         self._name = name
         self._held: list[Frame] = []
         self._last: list[Frame] = []
-        """The body's last event, which lacks its end, and what is held comes before it."""
+        """The body's last event, which has no terminator. Held frames go before it."""
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
@@ -55,12 +55,12 @@ class Audited(Wrapper[Stage]):
         return frames
 
     def _apart(self, frames: Iterable[Frame]) -> list[Frame]:
-        """Frames of which none is joined to the one behind it, where they stand for an event that lacks its end."""
+        """The frames, each terminated but the last one, if they replace an event without a terminator."""
         out = list(frames)
         return [*map(self._context.writer.ended, out[:-1]), *out[-1:]]
 
     def _as_they_came(self, frames: list[Frame]) -> list[Frame]:
-        """What is left of frames behind those that were held and go on first, as they came: these are no change."""
+        """The frames after those that were held and are forwarded unchanged, which are no change."""
         pairs = zip(self._held, frames, strict=False)
         same = next(
             (at for at, (one, other) in enumerate(pairs) if one is not other), min(len(self._held), len(frames))

@@ -21,53 +21,53 @@ if TYPE_CHECKING:
 
 
 def no_calls() -> Sequence[OpenCall]:
-    """An answer whose calls are all whole."""
+    """A response whose calls are all complete."""
     return ()
 
 
 def nobody(report: object) -> None:
-    """What is reported to nobody."""
+    """Ignores a report."""
 
 
 def untold() -> None:
-    """What nobody has to know."""
+    """Ignores a notice."""
 
 
 @dataclass
 class Context:
-    """What is known of a stream that is rewritten, and what is called with its findings and changes."""
+    """What is known of a stream that is rewritten, and the receivers of its findings and changes."""
 
     exchange: Exchange
     schemas: Mapping[str, Json]
-    """The schema of the parameters of each tool offered; empty where there is no request, or none is offered."""
+    """The schema of the parameters of each offered tool; empty without a request, or without tools."""
     promote: Callable[[Promotion], list[Frame]] | None = None
-    """Makes calls of what was text, in the stream's protocol."""
+    """Writes calls that were text, in the stream's protocol."""
     say: Callable[[Promotion], list[Frame]] | None = None
-    """Says calls, in the stream's protocol; `None` where they come whole."""
+    """Writes calls in the stream's protocol; `None` if they come complete."""
     id_prefix: str = "call_"
-    """How the id of a call begins where one has to be made up."""
+    """The prefix of generated ids of calls."""
     reads_comments: bool = True
     """Whether the protocol's official clients skip SSE comments."""
     repairs: frozenset[str] = frozenset()
-    """Codes of the rows whose repair is on."""
+    """Codes of the defects whose repair is on."""
     writer: Writer = field(default_factory=SseWriter)
     ids: AnswerIds = field(default_factory=AnswerIds)
     found: Callable[[Finding], None] = nobody
     changed: Callable[[Change], None] = nobody
     half_calls: Callable[[], Sequence[OpenCall]] = no_calls
-    """The calls that are half, where neither a finish reason nor an error of the answer, as it came, says so."""
+    """The incomplete calls that no finish reason or error of the response explains."""
     passes_on: Callable[[], None] = untold
-    """Is called where nothing of the answer is judged any more: it began elsewhere, or begins anew."""
+    """Is called if the rest of the response is not judged: it began elsewhere, or begins anew."""
     judging: bool = False
-    """Whether only the findings count: frames that go on are thrown away, and need not be written."""
+    """Whether only the findings count: forwarded frames are discarded, and need not be written."""
 
     @property
     def patient(self) -> bool:
-        """Whether a frame may wait for the next one without evidence: nobody is waiting for a saved stream."""
+        """Whether a frame may wait for the next one without evidence: no client waits for a saved stream."""
         return not isinstance(self.exchange.request, dict)
 
     def may_be_empty(self, name: str) -> bool:
-        """Whether the tool may be called without arguments, or is not known."""
+        """Whether the tool has no required parameters, or is unknown."""
         return name not in self._demanding
 
     @cached_property
@@ -78,6 +78,6 @@ class Context:
 
     @cached_property
     def parameterless(self) -> frozenset[str]:
-        """The tools that are known to have no parameters at all."""
+        """The tools that have no parameters."""
         known = self.schemas.items()
         return frozenset([name for name, one in known if not (isinstance(one, dict) and one.get("properties"))])

@@ -1,4 +1,4 @@
-"""Calls that a client was sent as items of another kind than the provider's, for its next requests."""
+"""Calls that the client got as items of another kind than the provider's, for its next requests."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ import hashlib
 from typing import NamedTuple
 
 MAX_TEXT = 32 * 1024 * 1024
-"""Characters of the arguments that are remembered; the oldest are forgotten first."""
+"""The most characters of arguments that are remembered; the oldest are forgotten first."""
 ENTRY = 500
-"""Characters that a call counts beside its arguments."""
+"""Characters that each call counts besides its arguments."""
 
 
 class Functions:
-    """Function calls that were told as calls of custom tools, in one run of the proxy.
+    """Function calls that were sent as calls of custom tools, in one run of the proxy.
 
     A call is known by all that its client has of it, since some providers give every conversation the same ids.
     """
 
     def __init__(self) -> None:
-        """No call has come."""
+        """No call arrived."""
         self._functions: dict[bytes, _Function] = {}
         self._kept: dict[tuple[str, str], bytes] = {}
         self._size = 0
 
     def __len__(self) -> int:
-        """How many are remembered."""
+        """The number of remembered calls."""
         return len(self._functions)
 
     def remember(self, custom: Custom, arguments: str, upstream: str) -> None:
-        """From now on `custom` means a call with these arguments, which `upstream` said."""
+        """From now on `custom` stands for a call with these arguments, which `upstream` sent."""
         key = custom.key
         self._forget(key)
         self._functions[key] = _Function(arguments, upstream, (custom.response, custom.call_id))
@@ -38,12 +38,12 @@ class Functions:
             self._forget(next(iter(self._functions)))
 
     def arguments(self, custom: Custom, upstream: str) -> str | None:
-        """Those of the call, where `upstream` said it as a function's."""
+        """The arguments of the call, if `upstream` sent it as a function call."""
         one = self._functions.get(custom.key)
         return one.arguments if one is not None and one.is_from(upstream) else None
 
     def kept(self, response: str, call_id: str, upstream: str) -> bool:
-        """Whether a call of a response that the server keeps is a function's there."""
+        """Whether the server has the call of a stored response as a function call."""
         one = self._functions.get(self._kept.get((response, call_id), b""))
         return bool(response) and one is not None and one.is_from(upstream)
 
@@ -65,13 +65,13 @@ class Custom(NamedTuple):
 
     @property
     def key(self) -> bytes:
-        """What it is known by."""
+        """The key under which it is remembered."""
         text = f"{len(self.call_id)} {len(self.name)} {self.call_id}{self.name}{self.text}"
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 class _Function(NamedTuple):
-    """What the provider said."""
+    """The function call that the provider sent."""
 
     arguments: str
     upstream: str

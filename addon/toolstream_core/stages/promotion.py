@@ -1,4 +1,4 @@
-"""Calls that are text, never came or got lost, to be made: what each protocol is given for that."""
+"""Calls to write that were text, did not arrive or were lost: the input of each protocol's writer."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ type Payload = dict[str, Any]
 
 
 class Wanted(Protocol):
-    """A call that is to be made."""
+    """A call to write."""
 
     @property
     def name(self) -> str:
-        """Of the tool."""
+        """The name of the tool."""
         ...
 
     @property
@@ -29,25 +29,25 @@ class Wanted(Protocol):
 
 
 class Promotion(NamedTuple):
-    """Calls that are to be made, and where."""
+    """Calls to write, and their place."""
 
     event: Event
-    """The event that says the finish: they come before it. Without one, any event that tells how events look there."""
+    """The event with the finish reason, which follows them; without one, any event as a pattern."""
     calls: Sequence[tuple[str, Wanted]]
     """Each with an id."""
     place: int
     """The next free index of a call, content block or output item."""
     before: int
-    """How many calls came before them: their place where calls are counted apart from content."""
+    """The number of calls before them, for protocols that count calls apart from content."""
     writer: Writer
     choice: int = 0
-    """The choice that they are of."""
+    """The choice that they belong to."""
 
     def finished(self, payload: Payload) -> Frame:
-        """The event that says the finish, as it came where it says `payload`."""
+        """The event with the finish reason, with `payload`; unchanged if it has that already."""
         frame = self.event.frame
         return frame if payload == frame.json else self.writer.rewrite(frame, payload)
 
     def made(self, *payloads: Payload) -> list[Frame]:
-        """New events, each named by its `type`."""
+        """New events, each named after its `type`."""
         return [self.writer.make(payload, self.event.frame.number, payload["type"]) for payload in payloads]

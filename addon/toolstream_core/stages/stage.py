@@ -1,4 +1,4 @@
-"""What every stage that sees a stream's events can be asked, and what only some can."""
+"""The interface of a stage, and the abilities that only some stages have."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ type StageMaker = Callable[[Context], Stage]
 
 
 class Stage(ABC):
-    """Sees each event of one stream once, in order, and says what goes on in its place."""
+    """Gets each event of one stream once, in order, and returns what is forwarded in its place."""
 
     each = False
-    """Whether it wants to see events that say nothing of calls, finish, error or end."""
+    """Whether it needs events without calls, finish, error or end, too."""
 
     def __init__(self, context: Context) -> None:
         """One stream, from its start."""
@@ -31,63 +31,63 @@ class Stage(ABC):
 
     @abstractmethod
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """What goes on for `event`, whose fragments are in their calls: its own frame, others, or none yet."""
+        """The frames that are forwarded for `event`, whose fragments are `resolved`: its own, others, or none yet."""
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
-        """What is still to come at the body's end; `clean` unless the connection broke."""
+        """The frames that are forwarded at the body's end; `clean` unless the connection broke."""
         del clean
         return ()
 
     def release(self) -> Iterable[Frame]:
-        """Whatever is held back, as it came: after a bug of ours nothing may be lost."""
+        """The held frames, unchanged: an internal error loses nothing."""
         return ()
 
 
 class Holds(ABC):
-    """A stage that may hold frames back."""
+    """A stage that may hold frames."""
 
     @property
     @abstractmethod
     def holding(self) -> bool:
-        """Whether frames wait; those that say nothing have to queue behind them then."""
+        """Whether it holds frames. Frames without content then wait after them."""
 
 
 class HoldsBesideText(ABC):
-    """A stage that may hold frames back, and past which text may go meanwhile."""
+    """A stage that may hold frames, and lets text pass meanwhile."""
 
     @property
     @abstractmethod
     def needs_text(self) -> bool:
-        """Whether events of text like the one taken last may matter, while it holds something."""
+        """Whether it needs events of text like the last one while it holds frames."""
 
 
 class Counts(ABC):
-    """A stage that goes by the numbers of events, of those that say nothing too."""
+    """A stage that uses the numbers of all events, those without content included."""
 
     @abstractmethod
     def on_quiet(self, raw: bytes, end: int) -> None:
-        """Events that say nothing went by; the last one ends at `end` of `raw`, which may begin with others."""
+        """Events without content were forwarded; the last one ends at `end` of `raw`, which may begin with others."""
 
 
 class Indifferent(ABC):  # noqa: B024 - a mark
-    """A stage that nothing in the middle of a call concerns."""
+    """A stage that needs no event in the middle of a call."""
 
 
 class Skippable(ABC):
-    """A stage that need not be shown every event in the middle of a call."""
+    """A stage that does not need every event in the middle of a call."""
 
     @abstractmethod
     def needs_every_event(self, call: OpenCall) -> bool:
-        """Whether events like the one taken last may matter, but for plain text in the midst of `call`'s arguments."""
+        """Whether it needs events like the last one, which only add plain text inside the arguments of `call`."""
 
     @abstractmethod
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
-        """Such events went by, and as the one before them did."""
+        """Such events were forwarded in the same way as the one before them."""
 
 
 class SkippableWhole(Skippable):
-    """A stage that need not be shown arguments which follow whole ones, whatever they say."""
+    """A stage that does not need arguments after complete ones, whatever they are."""
 
     @abstractmethod
     def accepts_any(self, call: OpenCall) -> bool:
-        """Whether `on_skipped` does for events like the one taken last, whatever they say of `call`'s arguments."""
+        """Whether `on_skipped` is enough for events like the last one, whatever they add to the arguments of `call`."""

@@ -1,4 +1,4 @@
-"""How a stream is framed and how it stops: what is wrong with either. Knows no protocol."""
+"""Defects in the framing and the end of a stream. Knows no protocol."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ if TYPE_CHECKING:
 # Who has heard everything may hang up: many clients close the connection on `[DONE]`, before the body's end.
 BY_CLIENT: Final = re.compile(r"\bclient\b", re.IGNORECASE)
 _EXPLAINED = frozenset(row.code for row in (LOST_ARGUMENTS, INVALID_ARGUMENTS, MERGED_CALLS, TRAILING_GARBAGE))
-"""Findings of a call that say why its arguments are not whole although it was not cut off."""
+"""Findings of a call that explain why its arguments are incomplete although it was not truncated."""
 _SAY_WHY = _EXPLAINED | {CUT_OFF_CALL.code}
-"""Findings of a call that say already why its arguments are not whole."""
+"""Findings of a call that explain why its arguments are incomplete."""
 _JOINED: Final = "this event holds several JSON texts; a blank line between events is missing"
-_NOT_WHOLE: Final = "not whole"
+_INCOMPLETE: Final = "incomplete"
 _NO_JSON = frozenset({b"[DONE]", b""})
 
 
 class Framing:
-    """Collects what is wrong with the frames themselves, each kind reported once."""
+    """Reports defects of the frames themselves, each kind once."""
 
     def __init__(self, found: Callable[[Finding], None], quiet: Callable[[bytes, int], bool]) -> None:
-        """`found` gets each finding. Frames that are `quiet` are mostly skipped, so nothing is found in them."""
+        """`found` gets each finding. `quiet` frames are mostly skipped, so they have no findings."""
         self._found = found
         self._quiet = quiet
         self._over = False
-        """Whether the stream's end has come: all that follows is looked at."""
+        """Whether the stream's end arrived: every later frame is checked."""
         self._reported: set[str] = set()
 
     def without_data(self, frame: Frame) -> None:
-        """Look at a frame that carries nothing to read."""
+        """Check a frame without data."""
         if frame.oversize:
             self._tell(OVERSIZE_FRAME, frame, "a frame over the size cap went through unread")
 
     def with_data(self, frame: Frame, content: EventContent) -> None:
-        """Look at a frame that was read."""
+        """Check a frame that was read."""
         self._over = self._over or content.end
         data = frame.data or b""
         if not (content.fragments or content.error) or b"NaN" in data or b"Infinity" in data:
@@ -74,23 +74,23 @@ class Framing:
 
 
 def _unreadable(frame: Frame, content: EventContent) -> str:
-    """Why the data is not valid JSON; `""` where it is."""
+    """Why the data is not valid JSON; `""` if it is."""
     data = (frame.data or b"").strip()
     if not (content.fragments or content.error or data in _NO_JSON or data[:1] == b":") and frame.json is ABSENT:
-        return "the data of this event is no JSON"
+        return "the data of this event is not JSON"
     if frame.parsed and (b"NaN" in data or b"Infinity" in data) and non_finite(data.decode("utf-8", "replace")):
         return "the data of this event has a number that is none in JSON"
     return ""
 
 
 def cut_off(calls: Sequence[OpenCall], findings: Sequence[Finding]) -> Sequence[OpenCall]:
-    """Those of the half calls that are cut off, as far as the findings go."""
+    """The incomplete calls that no finding explains: they were truncated."""
     explained = {finding.call for finding in findings if finding.code in _EXPLAINED} if calls else ()
     return [call for call in calls if call.position not in explained]
 
 
 def check(record: Record, unread: str | None, half: Sequence[OpenCall] = ()) -> list[Finding]:
-    """What is wrong with how the answer stopped; `half` are the calls that it cut off, and said to be whole."""
+    """Defects in the end of the response; `half` are the truncated calls that it declares complete."""
     denied = {(call.choice, call.position) for call in half}
     last = max(record.events - 1, 0)
     findings = []
@@ -99,23 +99,23 @@ def check(record: Record, unread: str | None, half: Sequence[OpenCall] = ()) -> 
     whole = any(finding.code == MISSING_FINISH.code for finding in record.findings)
     if not (record.ended or record.error or unread or (whole and not record.broken)):
         how = f"the connection broke ({record.broken})" if record.broken else "the body ended"
-        findings.append(TRUNCATED_STREAM.found(last, f"{how} before the answer was finished"))
+        findings.append(TRUNCATED_STREAM.found(last, f"{how} before the response was complete"))
     elif record.broken and record.ended and not BY_CLIENT.search(record.broken):
-        message = f"everything was said, then the connection broke ({record.broken})"
+        message = f"the connection broke after the last event ({record.broken})"
         findings.append(UNTERMINATED_BODY.found(last, message))
     reported = {finding.call for finding in record.findings if finding.code in _SAY_WHY}
     findings += _too_long(record.calls)
     for position, call in enumerate(record.calls):
         known = call.complete or call.truncated or call.kind is Kind.SERVER
         if not (known or unread or position in reported):
-            row, lack = (CUT_OFF_CALL, _NOT_WHOLE) if (call.choice, call.position) in denied else _lack(call)
+            row, lack = (CUT_OFF_CALL, _INCOMPLETE) if (call.choice, call.position) in denied else _lack(call)
             message = f"the arguments of {call.name or 'a call'} are {lack}"
             findings.append(row.found(max(call.events, default=last), message, position))
     return findings
 
 
 def _too_long(calls: Sequence[Call]) -> list[Finding]:
-    """One finding for all calls whose arguments were too long to keep."""
+    """One finding for all calls whose arguments are too long to keep."""
     long = [position for position, call in enumerate(calls) if call.truncated]
     if not long:
         return []
@@ -128,7 +128,7 @@ def _too_long(calls: Sequence[Call]) -> list[Finding]:
 
 
 def _lack(call: Call) -> tuple[Row, str]:
-    """Arguments whose brackets are all closed were not cut off: nobody can parse them."""
+    """Arguments whose brackets are all closed were not truncated: they are invalid."""
     text = ArgumentText()
     text.add(call.arguments)
-    return (INVALID_ARGUMENTS, "no valid JSON") if text.ended else (CUT_OFF_CALL, _NOT_WHOLE)
+    return (INVALID_ARGUMENTS, "not valid JSON") if text.ended else (CUT_OFF_CALL, _INCOMPLETE)

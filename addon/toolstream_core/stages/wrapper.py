@@ -1,4 +1,4 @@
-"""A stage around another one."""
+"""A stage that wraps another one."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Wrapper[Inner: Stage](Stage, Holds, Skippable):
-    """Holds and skips what the stage in it does; what it takes, each wrapper says itself."""
+    """Holds and skips what the inner stage does; each wrapper defines `take`."""
 
     def __init__(self, context: Context, inner: Inner) -> None:
-        """Around `inner`, for one stream."""
+        """Wraps `inner`, for one stream."""
         super().__init__(context)
         self._inner = inner
         stage: Stage = inner

@@ -10,7 +10,7 @@ import certifi
 
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.proxy.option_table import REPEATS
-from toolstream_core.sources.demo import is_demo
+from toolstream_core.saved.demo import is_demo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

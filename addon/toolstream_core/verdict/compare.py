@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Json
     from toolstream_core.protocols.requests.conversation import EchoedCall
-    from toolstream_core.verdict.outcome import Meant
+    from toolstream_core.verdict.outcome import IntendedCall
 
 
 INVALID: Final = object()
@@ -56,18 +56,18 @@ def leaves(value: Json) -> Iterator[str]:
 
 
 class Pair(NamedTuple):
-    """A call that was sent, by its place, and what was said again for it."""
+    """The place of a sent call, and the call that the client returned for it."""
 
     place: int
     echoed: EchoedCall
 
 
-def paired(meant: Sequence[Meant], echoed: Sequence[EchoedCall]) -> list[Pair]:
-    """Which call was said again by which; the most alike first, then in order."""
+def paired(intended: Sequence[IntendedCall], echoed: Sequence[EchoedCall]) -> list[Pair]:
+    """Which call was returned as which; the most alike first, then in order."""
     values = [value_of(one.arguments) for one in echoed]
     likely = sorted(
         (_unlikeness(call, value, one, values[at]), abs(at - place), place, at)
-        for place, call in enumerate(meant)
+        for place, call in enumerate(intended)
         for value in [value_of(call.arguments)]
         for at, one in enumerate(echoed)
     )
@@ -75,37 +75,37 @@ def paired(meant: Sequence[Meant], echoed: Sequence[EchoedCall]) -> list[Pair]:
     places: set[int] = set()
     taken: set[int] = set()
     for unlike, _, place, at in likely:
-        if unlike < _STRANGERS and place not in places and at not in taken:
+        if unlike < _UNRELATED and place not in places and at not in taken:
             places.add(place)
             taken.add(at)
             pairs.append(Pair(place, echoed[at]))
     return sorted(pairs, key=lambda pair: pair.place)
 
 
-_STRANGERS = 7
+_UNRELATED = 7
 
 
-def _unlikeness(call: Meant, value: Json, one: EchoedCall, other: Json) -> int:
-    """0 for the same call, 7 for one that has nothing of it; `value` and `other` are their arguments."""
+def _unlikeness(call: IntendedCall, value: Json, one: EchoedCall, other: Json) -> int:
+    """0 for the same call, 7 for one that shares nothing with it; `value` and `other` are their arguments."""
     same_id = bool(call.id) and call.id == one.id
     same_arguments = call.arguments == one.arguments or (value is not INVALID and equal(value, other))
-    unlike = _STRANGERS - 4 * same_id - 2 * (call.name == one.name) - same_arguments
-    return min(unlike, _STRANGERS - 1) if _is_repeated(call.name, one.name) else unlike
+    unlike = _UNRELATED - 4 * same_id - 2 * (call.name == one.name) - same_arguments
+    return min(unlike, _UNRELATED - 1) if _is_repeated(call.name, one.name) else unlike
 
 
 def _is_repeated(sent: str, again: str) -> bool:
-    """Whether a name came back several times over."""
+    """Whether a name was returned several times over."""
     times = len(again) // (len(sent) or 1)
     return times > 1 and again == sent * times
 
 
-def is_same(call: Meant, one: EchoedCall) -> bool:
-    """Whether a call came back as it was meant, under whatever id."""
+def is_same(call: IntendedCall, one: EchoedCall) -> bool:
+    """Whether a call was returned as intended, with any id."""
     return call.name == one.name and same(call.arguments, one.arguments)
 
 
-def said_again(calls: Sequence[Meant], echoed: Sequence[EchoedCall]) -> int:
-    """How many calls came back as they were meant, under whatever ids."""
+def count_returned(calls: Sequence[IntendedCall], echoed: Sequence[EchoedCall]) -> int:
+    """How many calls were returned as intended, with any ids."""
     left = list(echoed)
     for call in calls:
         found = next((one for one in left if is_same(call, one)), None)
@@ -114,15 +114,15 @@ def said_again(calls: Sequence[Meant], echoed: Sequence[EchoedCall]) -> int:
     return len(echoed) - len(left)
 
 
-def is_piece(call: Meant, pair: Pair, one: EchoedCall) -> bool:
-    """Whether a second call that came back is a part of one of which the first is not the whole."""
+def is_part(call: IntendedCall, pair: Pair, one: EchoedCall) -> bool:
+    """Whether a further returned call is part of a call that `pair` returned only in part."""
     if is_same(call, pair.echoed) or is_same(call, one):
         return False
-    return _is_part(call, pair.echoed) and _is_part(call, one)
+    return _has_part(call, pair.echoed) and _has_part(call, one)
 
 
-def _is_part(call: Meant, one: EchoedCall) -> bool:
-    """Whether name and arguments, as far as there are any, are those of the call or a part of them."""
+def _has_part(call: IntendedCall, one: EchoedCall) -> bool:
+    """Whether the name and the arguments that are given are those of the call, or parts of them."""
     if one.name and one.name not in call.name:
         return False
     if value_of(one.arguments) == {} or same(call.arguments, one.arguments):
@@ -131,8 +131,8 @@ def _is_part(call: Meant, one: EchoedCall) -> bool:
     return any(text and text in whole for text in _texts(one))
 
 
-def is_merged(call: Meant, other: Meant, one: EchoedCall) -> bool:
-    """Whether what came back holds two calls: both arguments in one text, both names in one, or something of each."""
+def is_merged(call: IntendedCall, other: IntendedCall, one: EchoedCall) -> bool:
+    """Whether a returned call merges two: both arguments in one text, both names in one, or something of each."""
     if one.name in (call.name + other.name, other.name + call.name):
         return True
     if call.name != other.name and not same(call.arguments, other.arguments):
@@ -160,8 +160,8 @@ def _dense(text: str) -> str:
 _ESCAPES: Final = re.compile(r"\\+")
 
 
-def stands_in(call: Meant, text: str) -> bool:
-    """Whether a text names the tool and holds each value of its arguments."""
+def is_in_text(call: IntendedCall, text: str) -> bool:
+    """Whether a text has the name of the tool and each value of its arguments."""
     if not call.name or call.name not in text:
         return False
     value = value_of(call.arguments)
@@ -169,8 +169,8 @@ def stands_in(call: Meant, text: str) -> bool:
     return all(_is_written(leaf, flat) for leaf in leaves({} if value is INVALID else value))
 
 
-def half_stands_in(call: Meant, text: str) -> bool:
-    """Whether a text names the tool and holds the arguments, as far as they came, of a call that never came whole."""
+def is_partly_in_text(call: IntendedCall, text: str) -> bool:
+    """Whether a text has the name of an incomplete call's tool, and the arguments that were sent."""
     if call.complete or not call.arguments or call.name not in text:
         return False
     return _is_written(call.arguments, _flat(text))
@@ -191,5 +191,5 @@ def _ways(value: str) -> Iterator[str]:
 
 
 def _flat(text: str) -> str:
-    """The text without what escapes in escapes add."""
+    """The text without the backslashes that nested escapes add."""
     return _ESCAPES.sub(r"\\", text)

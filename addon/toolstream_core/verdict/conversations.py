@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.defects.table import ROWS
-from toolstream_core.verdict.compare import said_again, stands_in
+from toolstream_core.verdict.compare import count_returned, is_in_text
 from toolstream_core.verdict.judge import judge, to_run, without_request
 from toolstream_core.verdict.outcome import Outcome
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Call, Record
     from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall, ToolResult
-    from toolstream_core.verdict.outcome import Meant, Verdict
+    from toolstream_core.verdict.outcome import IntendedCall, Verdict
 
 
 _CALL = 300
@@ -26,14 +26,14 @@ _LOSSY: Final = frozenset(row.code for row in ROWS if row.lossy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SentAnswer:
-    """The calls of one answer."""
+class SentResponse:
+    """The calls of one response, as its client got them."""
 
     calls: Sequence[Call]
     dropped: frozenset[int] = frozenset()
-    """Places of calls that a correct client does not run, or need not."""
-    response: str = ""
-    """The id by which later requests may name the answer (`previous_response_id`)."""
+    """Places of calls that a correct client need not run."""
+    response_id: str = ""
+    """The id by which later requests may name the response (`previous_response_id`)."""
     ended: float = 0.0
     """When it was over, in seconds since 1970; 0 where that is not known."""
 
@@ -49,7 +49,7 @@ class SentAnswer:
 
 
 def dropped(record: Record) -> frozenset[int]:
-    """Places of the calls of which a lossy defect takes something: of all calls, where it names none."""
+    """Places of the calls that a lossy defect damages: of all calls, if it names none."""
     found = [one for one in record.findings if one.code in _LOSSY]
     everything = any(one.call is None for one in found)
     positions = {one.call for one in found}
@@ -71,7 +71,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """All that an earlier request said of tools, and its texts, as digests."""
+    """The calls, results and texts of an earlier request, as digests."""
 
     calls: tuple[Entry, ...] = ()
     results: tuple[Entry, ...] = ()
@@ -96,10 +96,10 @@ def history_of(said: Conversation) -> History:
 
 
 def added(before: History, after: Conversation, own: Collection[str] = ()) -> Conversation:
-    """What a request says beyond an earlier one of the same conversation.
+    """What a request adds to an earlier one of the same conversation.
 
     Clients shorten and rewrite old calls and results, and some make up their ids anew: one whose id, or all but the
-    id, the earlier request has is no new one, unless its id is one of `own`, those of the answer between the two.
+    id, the earlier request has is no new one, unless its id is one of `own`, those of the response between the two.
     """
     digests = list(map(hash, after.texts))
     calls = [after.calls[place] for place in _beyond(before.calls, [*map(_call, after.calls)], own)]
@@ -171,28 +171,28 @@ _SOON: Final = 3600.0
 
 
 class State(enum.Enum):
-    """How far an answer has come."""
+    """The state of a response."""
 
     OPEN = "open"
     """It is on its way to the client."""
     WAITING = "waiting"
     """It is over, and no request has followed."""
-    TOLD = "told"
-    """As `WAITING`; that nothing came, or that the client left, has been told."""
+    REPORTED = "told"
+    """As `WAITING`; that no request came, or that the client disconnected, was reported."""
     PASSED = "passed"
-    """A request followed without calls or results; only one that has the ids of the answer's calls still counts."""
+    """A request followed without calls or results; only one with the ids of the response's calls still counts."""
 
 
-class Asked(NamedTuple):
-    """A request, as far as it matters to which answer it follows."""
+class NextRequest(NamedTuple):
+    """A request, with what decides which response it follows."""
 
     token: str
-    """Names it, and the answer that it gets."""
+    """Names it, and its response."""
     place: str
     """Protocol, host, model and tools: one conversation rarely changes them."""
-    said: Conversation
+    conversation: Conversation
     history: History
-    """The digests of `said`."""
+    """The digests of `conversation`."""
     ids: frozenset[str]
     """Of all calls and results in it."""
     source: str = ""
@@ -202,106 +202,106 @@ class Asked(NamedTuple):
 
 
 @dataclass(slots=True)
-class Slot[A: SentAnswer]:
-    """One answer, and the request that it answers."""
+class Slot[A: SentResponse]:
+    """One response, and its request."""
 
-    asked: str
-    """The request's token."""
+    token: str
+    """That of the request."""
     place: str
     history: History
     source: str = ""
     count: int = 0
-    """How often the same was asked before."""
+    """How often the request was repeated before."""
     state: State = State.OPEN
-    answer: A | None = None
+    sent: A | None = None
     """What the client got, once it is over."""
-    early: list[Asked] = field(default_factory=list)
-    """A request that came before the answer was over and can only follow it."""
+    early: list[NextRequest] = field(default_factory=list)
+    """A request that came before the end of the response and can only follow it."""
 
     @property
     def size(self) -> int:
         """Bytes that it takes in memory, about."""
-        return self.history.size + (0 if self.answer is None else self.answer.size)
+        return self.history.size + (0 if self.sent is None else self.sent.size)
 
 
 class Fit(NamedTuple):
-    """How well a request fits behind an answer; the greatest is the best."""
+    """How well a request fits as the one after a response; the greatest is the best."""
 
     named: bool
-    """Whether it names the answer (`previous_response_id`)."""
+    """Whether it names the response (`previous_response_id`)."""
     both: bool
-    """Whether it has both the conversation so far and an id of the answer's calls."""
+    """Whether it has both the conversation so far and an id of the response's calls."""
     prefix: int
-    """2 where it begins as the answered request, 1 where it does but for what clients change, else 0."""
+    """2 if it begins as the request before, 1 if it does except for what clients change, else 0."""
     ids: int
-    """How many of the answer's ids are new in it."""
+    """How many of the response's ids are new in it."""
     length: int
     """How long the conversation was by then."""
     same_place: bool
 
 
-def likeness(slot: Slot[Any], answer: SentAnswer, asked: Asked) -> int:
-    """How many of an answer's calls a request says again as they were sent, beyond the conversation so far."""
-    return said_again(to_run(answer.calls), added(slot.history, asked.said, answer.ids).calls)
+def returned_calls(slot: Slot[Any], sent: SentResponse, request: NextRequest) -> int:
+    """How many of a response's calls a request returns as they were sent, beyond the conversation so far."""
+    return count_returned(to_run(sent.calls), added(slot.history, request.conversation, sent.ids).calls)
 
 
-def fit(slot: Slot[Any], answer: SentAnswer, asked: Asked) -> Fit | None:
-    """How well a request fits behind an answer; `None` where it does not follow it."""
-    named = bool(answer.response) and answer.response == asked.said.previous
-    if asked.said.previous and answer.response and not named:
+def fit(slot: Slot[Any], sent: SentResponse, request: NextRequest) -> Fit | None:
+    """How well a request fits as the one after a response; `None` if it does not follow it."""
+    named = bool(sent.response_id) and sent.response_id == request.conversation.previous
+    if request.conversation.previous and sent.response_id and not named:
         return None
-    prefix = _prefix(slot.history, asked.history)
-    ids = _new_ids(slot.history, answer.ids & asked.ids, asked.said)
-    if not (named or ids) and not (prefix and _may_follow(slot, answer, asked)):
+    prefix = _prefix(slot.history, request.history)
+    ids = _new_ids(slot.history, sent.ids & request.ids, request.conversation)
+    if not (named or ids) and not (prefix and _may_follow(slot, sent, request)):
         return None
-    if slot.source != asked.source and not named and not (prefix and ids) and not _soon_after(slot, answer, asked):
+    if slot.source != request.source and not named and not (prefix and ids) and not _soon_after(slot, sent, request):
         return None
-    return Fit(named, bool(prefix and ids), prefix, ids, _size(slot.history), slot.place == asked.place)
+    return Fit(named, bool(prefix and ids), prefix, ids, _size(slot.history), slot.place == request.place)
 
 
-def _soon_after(slot: Slot[Any], answer: SentAnswer, asked: Asked) -> bool:
-    """Whether a request of another file follows an answer whose calls have no ids: captures are one file a response."""
-    soon = 0 < answer.ended <= asked.began <= answer.ended + _SOON
-    return soon and not answer.ids and slot.place == asked.place and goes_on(slot, asked)
+def _soon_after(slot: Slot[Any], sent: SentResponse, request: NextRequest) -> bool:
+    """Whether a request of another file follows a response whose calls have no ids: captures have one file each."""
+    soon = 0 < sent.ended <= request.began <= sent.ended + _SOON
+    return soon and not sent.ids and slot.place == request.place and continues(slot, request)
 
 
-def _may_follow(slot: Slot[Any], answer: SentAnswer, asked: Asked) -> bool:
-    """Whether the conversation so far is enough: another model or other tools may be asked the same beside it."""
-    if slot.state is State.PASSED or 0 < asked.began < answer.ended:
+def _may_follow(slot: Slot[Any], sent: SentResponse, request: NextRequest) -> bool:
+    """Whether the conversation so far suffices: another model or other tools may get the same request too."""
+    if slot.state is State.PASSED or 0 < request.began < sent.ended:
         return False
-    return slot.place == asked.place or goes_on(slot, asked)
+    return slot.place == request.place or continues(slot, request)
 
 
-def goes_on(slot: Slot[Any], asked: Asked) -> bool:
-    """Whether a request has the whole conversation so far, and calls or results more."""
-    if not _prefix(slot.history, asked.history):
+def continues(slot: Slot[Any], request: NextRequest) -> bool:
+    """Whether a request has the complete conversation so far, and more calls or results."""
+    if not _prefix(slot.history, request.history):
         return False
-    new = added(slot.history, asked.said)
+    new = added(slot.history, request.conversation)
     return bool(new.calls or new.results)
 
 
-def ends_alike(slot: Slot[Any], answer: SentAnswer, asked: Asked) -> bool:
-    """Whether a request that begins otherwise ends with just the calls of an answer, under other ids, or none.
+def ends_with_calls(slot: Slot[Any], sent: SentResponse, request: NextRequest) -> bool:
+    """Whether a request that begins otherwise ends with exactly the calls of a response, with other ids or none.
 
-    The conversation so far was made into a summary, or the user's message has got more.
+    The client summarised the conversation so far, or extended the user's message.
     """
-    if slot.state is State.PASSED or 0 < asked.began < answer.ended:
+    if slot.state is State.PASSED or 0 < request.began < sent.ended:
         return False
-    if (slot.place, slot.source) != (asked.place, asked.source) or asked.said.previous:
+    if (slot.place, slot.source) != (request.place, request.source) or request.conversation.previous:
         return False
-    wanted = [call for call in to_run(answer.calls) if call.complete]
-    new = added(slot.history, asked.said)
+    wanted = [call for call in to_run(sent.calls) if call.complete]
+    new = added(slot.history, request.conversation)
     if not wanted:
         return False
     if new.calls and new.results:
-        return said_again(wanted, new.calls[-len(wanted) :]) == len(wanted)
-    return not new.calls and not new.results and _goes_on_in_text(slot.history, wanted, new.texts)
+        return count_returned(wanted, new.calls[-len(wanted) :]) == len(wanted)
+    return not new.calls and not new.results and _continues_in_text(slot.history, wanted, new.texts)
 
 
-def _goes_on_in_text(before: History, wanted: Sequence[Meant], texts: Sequence[str]) -> bool:
-    """Whether a new text begins as the last of the earlier ones, and goes on with the calls."""
+def _continues_in_text(before: History, wanted: Sequence[IntendedCall], texts: Sequence[str]) -> bool:
+    """Whether a new text begins as the last of the earlier ones, and continues with the calls."""
     longer = [one for one in texts if before.last and hash(one[: before.last]) == before.texts[-1]]
-    return any(all(stands_in(call, one[before.last :]) for call in wanted) for one in longer)
+    return any(all(is_in_text(call, one[before.last :]) for call in wanted) for one in longer)
 
 
 def _size(history: History) -> int:
@@ -309,7 +309,7 @@ def _size(history: History) -> int:
 
 
 def _new_ids(before: History, ids: frozenset[str], said: Conversation) -> int:
-    """How many of these ids a request says beyond an earlier one."""
+    """How many of these ids a request adds to an earlier one."""
     if not ids:
         return 0
     new = added(before, said, ids)
@@ -339,143 +339,146 @@ def _prefix(before: History, after: History) -> int:
 
 
 MAX_ANSWERS: Final = 512
-"""Answers that are kept, because a request may follow; the oldest go first."""
+"""Responses that are kept, because a request may follow; the oldest are dropped first."""
 MAX_BYTES: Final = 32 * 1024 * 1024
 """What all of them may take in memory, about."""
 
 
-class Judged[A: SentAnswer](NamedTuple):
-    """The verdict on an answer."""
+class Judged[A: SentResponse](NamedTuple):
+    """The verdict on a response."""
 
     token: str
-    """Names the request that was answered."""
-    answer: A
+    """Names the request of the response."""
+    response: A
     verdict: Verdict
     request: str | None
     """Names the request that followed, if one did."""
 
 
-class Conversations[A: SentAnswer]:
-    """Takes requests and answers as they come, and tells the verdict on each answer that had calls to run.
+class Conversations[A: SentResponse]:
+    """Takes requests and responses as they come, and reports the verdict on each response with calls to run.
 
-    An answer has one verdict; a second one follows where no call or result had come by the first, and a request has
-    them after all.
+    A response has one verdict; a second one follows if a later request has the calls or results that the first lacked.
     """
 
     def __init__(
         self,
-        tell: Callable[[Judged[A]], None],
+        report: Callable[[Judged[A]], None],
         *,
         ids_kept: bool = False,
         max_answers: int = MAX_ANSWERS,
         max_bytes: int = MAX_BYTES,
     ) -> None:
-        """`ids_kept`: as for `judge`; `max_bytes` bounds what is kept of answers that are over."""
-        self._tell = tell
+        """`ids_kept`: as for `judge`; `max_bytes` bounds what is kept of finished responses."""
+        self._report = report
         self._ids_kept = ids_kept
         self._max_answers, self._max_bytes = max_answers, max_bytes
         self._slots: dict[str, Slot[A]] = {}
         self._size = 0
 
     def __len__(self) -> int:
-        """How many answers are kept."""
+        """How many responses are kept."""
         return len(self._slots)
 
-    def asked(self, token: str, place: str, said: Conversation, *, source: str = "", began: float = 0.0) -> None:
-        """A request came; `token` names it and the answer to come, the rest is as in `Asked`."""
-        history = history_of(said)
-        ids = frozenset(filter(None, [*(one.id for one in said.calls), *(one.id for one in said.results)]))
-        asked = Asked(token, place, said, history, ids, source, began)
-        followed = self._followed(asked)
-        count = 0 if followed is None else self._judged(*followed, asked)
+    def request(
+        self, token: str, place: str, conversation: Conversation, *, source: str = "", began: float = 0.0
+    ) -> None:
+        """A request came; `token` names it and its response, the rest is as in `NextRequest`."""
+        history = history_of(conversation)
+        ids = frozenset(
+            filter(None, (*(one.id for one in conversation.calls), *(one.id for one in conversation.results)))
+        )
+        request = NextRequest(token, place, conversation, history, ids, source, began)
+        followed = self._followed(request)
+        count = 0 if followed is None else self._judged(*followed, request)
         if followed is None:
-            self._notice_early(asked)
+            self._notice_early(request)
         self._slots[token] = Slot(token, place, history, source, count)
         self._size += history.size
         self._shrink()
 
-    def answered(self, token: str, answer: A, *, left: bool = False) -> None:
-        """An answer is over; `left`: whether the client disconnected during the response."""
+    def response(self, token: str, sent: A, *, left: bool = False) -> None:
+        """A response is over; `left`: whether the client disconnected during it."""
         slot = self._slots.get(token)
         if slot is None or slot.state is not State.OPEN:
             return
-        slot.answer, slot.state = answer, State.WAITING
-        self._size += answer.size
+        slot.sent, slot.state = sent, State.WAITING
+        self._size += sent.size
         if slot.early:
-            self._judged(slot, answer, slot.early[0])
+            self._judged(slot, sent, slot.early[0])
         elif left:
-            self._tell_missing(slot, answer, Outcome.ABORTED)
+            self._report_missing(slot, sent, Outcome.ABORTED)
         self._shrink()
 
-    def unanswered(self, token: str) -> None:
-        """A request got no answer of an LLM."""
+    def no_response(self, token: str) -> None:
+        """A request got no LLM response."""
         slot = self._slots.get(token)
         if slot is not None and slot.state is State.OPEN:
             self._drop(slot)
 
     def silent(self, token: str) -> None:
-        """No request has followed an answer for a long time."""
+        """No request has followed a response for a long time."""
         slot = self._slots.get(token)
-        if slot is not None and slot.answer is not None and slot.state is State.WAITING:
-            self._tell_missing(slot, slot.answer, Outcome.SILENT)
+        if slot is not None and slot.sent is not None and slot.state is State.WAITING:
+            self._report_missing(slot, slot.sent, Outcome.SILENT)
 
     def missing(self) -> Iterator[Judged[A]]:
-        """The verdicts on answers that no request has followed so far."""
+        """The verdicts on responses that no request has followed so far."""
         for slot in self._slots.values():
-            if slot.answer is not None and slot.state is State.WAITING and to_run(slot.answer.calls):
-                yield _without(slot, slot.answer, Outcome.SILENT)
+            if slot.sent is not None and slot.state is State.WAITING and to_run(slot.sent.calls):
+                yield _without(slot, slot.sent, Outcome.SILENT)
 
     def close(self) -> None:
         """No more requests will come."""
         for slot in list(self._slots.values()):
             self._expire(slot)
 
-    def _followed(self, asked: Asked) -> tuple[Slot[A], A] | None:
-        """The answer that a request follows; of several that fit alike the one whose calls it says, or the last."""
-        over = [(slot, slot.answer) for slot in self._slots.values() if slot.answer is not None]
-        fits = [(found, one) for one in over if (found := fit(*one, asked)) is not None]
+    def _followed(self, request: NextRequest) -> tuple[Slot[A], A] | None:
+        """The response that a request follows; of several equal ones that whose calls it returns, or the last."""
+        over = [(slot, slot.sent) for slot in self._slots.values() if slot.sent is not None]
+        fits = [(found, one) for one in over if (found := fit(*one, request)) is not None]
         if not fits:
-            return next((one for one in reversed(over) if ends_alike(*one, asked)), None)
+            return next((one for one in reversed(over) if ends_with_calls(*one, request)), None)
         best = max(found for found, _ in fits)
         equal = [one for found, one in reversed(fits) if found == best]
-        return equal[0] if len(equal) == 1 else max(equal, key=lambda one: likeness(one[0], one[1], asked))
+        return equal[0] if len(equal) == 1 else max(equal, key=lambda one: returned_calls(one[0], one[1], request))
 
-    def _notice_early(self, asked: Asked) -> None:
-        """Note a request that came before the answer's end was seen."""
+    def _notice_early(self, request: NextRequest) -> None:
+        """Note a request that came before the end of its response."""
         for slot in reversed(self._slots.values()):
-            if slot.state is State.OPEN and not slot.early and goes_on(slot, asked):
-                slot.early.append(asked)
+            if slot.state is State.OPEN and not slot.early and continues(slot, request):
+                slot.early.append(request)
                 return
 
-    def _judged(self, slot: Slot[A], answer: A, asked: Asked) -> int:
-        """Tell the verdict on an answer by the request that follows; how often the same has been asked now."""
-        new = added(slot.history, asked.said, answer.ids)
-        verdict = judge(answer.calls, new, ids_kept=self._ids_kept, dropped=answer.dropped)
+    def _judged(self, slot: Slot[A], sent: A, request: NextRequest) -> int:
+        """Report the verdict on a response by the next request; how often the request has been repeated now."""
+        new = added(slot.history, request.conversation, sent.ids)
+        verdict = judge(sent.calls, new, ids_kept=self._ids_kept, dropped=sent.dropped)
         again = not (new.calls or new.results or new.texts)
         count = slot.count + 1 if again else 0
         if verdict.outcome is Outcome.RETRIED:
             verdict = replace(verdict, count=count or 1)
-        told = slot.state is State.TOLD and again
-        if not told and (to_run(answer.calls) or verdict.problems):
-            self._tell(Judged(slot.asked, answer, verdict, asked.token))
-        if new.calls or new.results or not answer.ids:
+        told = slot.state is State.REPORTED and again
+        if not told and (to_run(sent.calls) or verdict.problems):
+            self._report(Judged(slot.token, sent, verdict, request.token))
+        if new.calls or new.results or not sent.ids:
             self._drop(slot)
         else:
             slot.state = State.PASSED
         return count
 
-    def _tell_missing(self, slot: Slot[A], answer: A, outcome: Outcome) -> None:
-        slot.state = State.TOLD
-        if to_run(answer.calls) or outcome is Outcome.ABORTED:
-            self._tell(_without(slot, answer, outcome))
+    def _report_missing(self, slot: Slot[A], sent: A, outcome: Outcome) -> None:
+        slot.state = State.REPORTED
+        if to_run(sent.calls) or outcome is Outcome.ABORTED:
+            self._report(_without(slot, sent, outcome))
 
     def _expire(self, slot: Slot[A]) -> None:
-        if slot.answer is not None and slot.state is State.WAITING:
-            self._tell_missing(slot, slot.answer, Outcome.SILENT)
+        if slot.sent is not None and slot.state is State.WAITING:
+            self._report_missing(slot, slot.sent, Outcome.SILENT)
         self._drop(slot)
 
     def _drop(self, slot: Slot[A]) -> None:
-        del self._slots[slot.asked]
+        del self._slots[slot.token]
         self._size -= slot.size
 
     def _shrink(self) -> None:
@@ -483,6 +486,6 @@ class Conversations[A: SentAnswer]:
             self._expire(next(iter(self._slots.values())))
 
 
-def _without[A: SentAnswer](slot: Slot[A], answer: A, outcome: Outcome) -> Judged[A]:
-    verdict = without_request(outcome, answer.calls, answer.dropped)
-    return Judged(slot.asked, answer, replace(verdict, count=slot.count), None)
+def _without[A: SentResponse](slot: Slot[A], sent: A, outcome: Outcome) -> Judged[A]:
+    verdict = without_request(outcome, sent.calls, sent.dropped)
+    return Judged(slot.token, sent, replace(verdict, count=slot.count), None)

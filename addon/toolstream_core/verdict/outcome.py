@@ -1,4 +1,4 @@
-"""Verdicts, and why: the nouns of judging what a client made of an answer."""
+"""The nouns of a verdict: its outcome, its problems, the intended call."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 class Outcome(enum.StrEnum):
-    """What became of an answer's calls, each with its meaning; of several, the one that stands first here."""
+    """How a client interpreted the calls of a response, each with its meaning; of several, the first one here."""
 
     meaning: str
-    """In half a sentence."""
+    """As a clause."""
 
     def __new__(cls, word: str, meaning: str = "") -> Self:
-        """Its word, as told everywhere, and what it means."""
+        """Its word, as it is reported, and its meaning."""
         made = str.__new__(cls, word)
         made._value_ = word
         made.meaning = meaning
@@ -66,30 +66,30 @@ RENAMED: Final = {
 
 
 class Problem(NamedTuple):
-    """One way in which the next request is not what the answer meant."""
+    """One deviation of the next request from the intended calls."""
 
     outcome: Outcome
     call: int | None
-    """Place of the call among those of the answer; `None` where it is none of them."""
+    """Place of the call in the response; `None` if the response does not have it."""
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """An answer judged, and why."""
+    """How a client interpreted a response, and why."""
 
     outcome: Outcome
     problems: tuple[Problem, ...] = ()
     sent: tuple[EchoedCall, ...] = ()
-    """The calls that came back."""
+    """The calls that the client returned."""
     results: tuple[ToolResult, ...] = ()
     """The results that came with them."""
     count: int = 0
-    """How often the same was asked again, where it was."""
+    """How often the request was repeated."""
 
     @property
     def understood(self) -> bool:
-        """Whether the client did what the answer meant; a call that must not be run is rightly dropped or rejected."""
+        """Whether the client did what was intended; it may drop or reject a call that must not run."""
         return all(one.outcome is Outcome.CALL_REJECTED for one in self.problems)
 
     @property
@@ -100,8 +100,8 @@ class Verdict:
         return next(iter([*decided, *places]), None)
 
 
-class Meant(Protocol):
-    """A call as a stream meant it."""
+class IntendedCall(Protocol):
+    """A call as its stream intends it."""
 
     @property
     def choice(self) -> int:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.model import Json
-    from toolstream_core.sources.saved import Saved
+    from toolstream_core.saved.exchange import Saved
     from toolstream_core.view.response import ReadResponse
 
 FORM: Final = "toolstream-view"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from toolstream_core.engine.sink import Sink
     from toolstream_core.model import Call, Finding, Json, Record
     from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.sources.saved import Saved
+    from toolstream_core.saved.exchange import Saved
 
 NONE: Final = "none"
 """The verdict on a response without calls."""

@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolstream_core.fixtures import load
+from toolstream_core.saved.read import load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tests.e2e.clients.conversation import Json
-    from toolstream_core.fixtures import Fixture
+    from toolstream_core.saved.flow import Fixture
 
 FLOWS = Path(__file__).resolve().parents[3] / "flows"
 END = b"data: [DONE]\n\n"

@@ -10,13 +10,13 @@ from mitmproxy.io import FlowReader
 
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
 from toolstream_core.engine.session import read_body
-from toolstream_core.fixtures import read_flow
 from toolstream_core.proxy.capture.body import Shared
 from toolstream_core.proxy.capture.draft import Draft, Ending, SlowDiskError, Store
 from toolstream_core.proxy.capture.folder import Folder, QuotaError
 from toolstream_core.proxy.capture.worker import Batch
 from toolstream_core.proxy.flow_facts import exchange_of, request_json
 from toolstream_core.redaction import Redaction
+from toolstream_core.saved.flow import read_flow
 
 if TYPE_CHECKING:
     from pathlib import Path

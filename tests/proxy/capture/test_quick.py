@@ -8,10 +8,10 @@ import random
 import pytest
 
 from tests.conftest import ROOT
-from toolstream_core.fixtures import load
 from toolstream_core.proxy.capture import quick
 from toolstream_core.proxy.capture.quick import QuickRedactor
 from toolstream_core.redaction import Redaction, TextMode, redacted_body
+from toolstream_core.saved.read import load
 
 WORDS = (" the", " stream", "ing", " of", " tokens", ",", "a", '"', "\\", "\n", " key:", "é", "=", "x")
 SECRETS = (

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from mitmproxy import http
 
 from tests.proxy.flows import CHUNK, DONE, llm_flow
-from toolstream_core.fixtures import Chunk
 from toolstream_core.proxy.capture import recording as module
 from toolstream_core.proxy.capture.recording import Recording
 from toolstream_core.proxy.flow_facts import note
+from toolstream_core.saved.flow import Chunk
 
 if TYPE_CHECKING:
     from collections.abc import Callable

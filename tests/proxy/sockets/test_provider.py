@@ -7,15 +7,15 @@ import pytest
 from mitmproxy import http
 from mitmproxy.test import tflow
 
-from tests.fixtures.test_sockets import socket
+from tests.saved.test_sockets import socket
 from tests.sockets import conversation
-from toolstream_core.fixtures import Fixture, read_flow
-from toolstream_core.fixtures.sockets import answer_flow, socket_flows
 from toolstream_core.protocols.registry import SOCKETS
 from toolstream_core.protocols.socket_wire import SocketLane, SocketRequest
 from toolstream_core.proxy.provider import CallProvider, Provider
 from toolstream_core.proxy.replay import REPLAY
 from toolstream_core.proxy.sockets import SocketProvider
+from toolstream_core.saved.flow import Fixture, read_flow
+from toolstream_core.saved.sockets import answer_flow, socket_flows
 
 if TYPE_CHECKING:
     from toolstream_core.proxy.flow_facts import Provided

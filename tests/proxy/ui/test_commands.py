@@ -9,15 +9,15 @@ import pytest
 from mitmproxy import http
 from mitmproxy.exceptions import CommandError
 
-from tests.fixtures.test_sockets import SECRET as SOCKET_SECRET
-from tests.fixtures.test_sockets import socket
 from tests.proxy.flows import CHUNK, DONE, SECRET
 from tests.proxy.ui.shown import FLOWS, Shown, interface
 from tests.proxy.ui.test_bodies import BEGUN, EMPTY_ID, shown_in
 from tests.proxy.ui.test_marks import misread
+from tests.saved.test_sockets import SECRET as SOCKET_SECRET
+from tests.saved.test_sockets import socket
 from tests.sockets import conversation
-from toolstream_core.fixtures import load
 from toolstream_core.report.catalogue import explained
+from toolstream_core.saved.read import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

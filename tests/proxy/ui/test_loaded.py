@@ -10,11 +10,11 @@ from mitmproxy import http
 from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow
 
-from tests.fixtures.test_sockets import socket
 from tests.proxy.flows import DONE, SECRET
 from tests.proxy.ui.shown import FLOWS, Shown, interface
 from tests.proxy.ui.test_marks import HEALTHY
 from tests.proxy.ui.test_views import answered, call
+from tests.saved.test_sockets import socket
 from tests.sockets import conversation
 from toolstream_core.proxy.ui import loaded, written
 

@@ -10,11 +10,11 @@ from mitmproxy import flowfilter, http
 from mitmproxy.test import tflow
 from mitmproxy.tools.web.webaddons import WebAddon
 
-from tests.fixtures.test_sockets import socket
 from tests.proxy.flows import CHUNK, DONE, SECRET
 from tests.proxy.ui.shown import FLOWS, Shown, flows_in, interface
 from tests.proxy.ui.test_bodies import BEGUN, EMPTY_ID, shown_in
 from tests.proxy.ui.test_views import answered, call
+from tests.saved.test_sockets import socket
 from tests.sockets import conversation
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from mitmproxy.test import taddons, tflow
 from mitmproxy.websocket import WebSocketMessage
 from wsproto.frame_protocol import Opcode
 
-from tests.fixtures.test_sockets import socket
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
 from tests.proxy.ui.shown import FLOWS, Shown, flows_in, interface
+from tests.saved.test_sockets import socket
 from tests.sockets import conversation
 from toolstream_core.proxy.addon import ToolstreamAddon
 from toolstream_core.proxy.ui import facts, known
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from mitmproxy import http
 
-    from toolstream_core.sources.saved import Saved
+    from toolstream_core.saved.exchange import Saved
 
 OTHERS = {
     "application/json": b'{"a": 1}',

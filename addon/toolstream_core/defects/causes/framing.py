@@ -8,6 +8,7 @@ from toolstream_core.defects import framing
 from toolstream_core.defects.causes.injection import BLOCKS, ITEMS, Injection, inject
 from toolstream_core.defects.causes.rule import (
     DELTA,
+    END,
     EVERY,
     FINISH,
     FRAGMENTS,
@@ -18,10 +19,12 @@ from toolstream_core.defects.causes.rule import (
     TAIL,
     head,
     it,
+    new,
     on,
     per_call,
     per_stream,
 )
+from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.causes.words import TEXT, acted, changed, cut_data, has, has_calls
 from toolstream_core.defects.row import ANTHROPIC, BEDROCK, COHERE
 from toolstream_core.model import ABSENT
@@ -61,6 +64,7 @@ FRAMING: Final[tuple[Injection, ...]] = (
         per_stream(on(EVERY & (lambda at: at.get("type") == "response.output_item.done"), it, head, once=True)),
         *ITEMS,
     ),
+    inject(framing.DATA_AFTER_END, per_stream(on(END, it, new(What.OTHER, line="content-end"))), COHERE),
     inject(framing.TOOL_CALLS_OBJECT, per_call(on(START, it(entry=changed("entry", lambda entry: [entry])))), COHERE),
     inject(
         framing.MISSING_HEAD,

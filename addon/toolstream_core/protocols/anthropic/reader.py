@@ -128,7 +128,7 @@ def _delta(payload: dict[str, Json]) -> EventContent:
         return NOTHING
     if "partial_json" in delta:
         piece = delta["partial_json"]
-        arguments, well_formed = (piece, True) if isinstance(piece, str) else json_access.argument_piece(piece)
+        arguments, well_formed = (piece, True) if isinstance(piece, str) else json_access.argument_delta(piece)
         well_formed = well_formed and delta.get("type", _ARGUMENTS) == _ARGUMENTS
         index = _index(payload)
         return EventContent((Fragment(index=index, arguments=arguments, phase=Phase.MORE, well_formed=well_formed),))

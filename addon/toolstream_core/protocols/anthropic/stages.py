@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.identity import OFFSET_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
 from toolstream_core.defects.row import ANTHROPIC, WARNING
-from toolstream_core.protocols.anthropic import shape
 from toolstream_core.protocols.anthropic.reader import kind_of
 from toolstream_core.protocols.anthropic.resolver import NOBODYS
 from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.repair.blocks.faults import BlockCodec
 from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexRows
+from toolstream_core.repair.blocks.shapes import shapes
 from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.finish import FinishWords
-from toolstream_core.stages.inject import sse
+from toolstream_core.stages.inject import sse as sse_faults
 from toolstream_core.stages.inject.cause_injector import injectors
 from toolstream_core.stages.repair.identity import STRICT_ID
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
 from toolstream_core.stages.repair.sse import SseRepairer
+from toolstream_core.stages.shape import sse as sse_shapes
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
@@ -50,11 +51,6 @@ def read(frame: Frame) -> BlockEvent | None:
     return BlockEvent(KINDS.get(kind, What.OTHER), kind, body)
 
 
-def rewrite(writer: Writer, frame: Frame, event: BlockEvent, body: Payload, *, line: bool) -> Frame:
-    """A frame with another body."""
-    return writer.rewrite(frame, {**body}, event.kind if line else None)
-
-
 def make(writer: Writer, what: What, body: Payload, number: int, *, line: bool) -> Frame:
     """A new frame."""
     del what, line
@@ -71,8 +67,8 @@ def text_block(index: Json, text: str) -> list[tuple[What, Payload]]:
 
 
 PROTOCOL: Final = BlockProtocol(
+    kinds=KINDS,
     read=read,
-    rewrite=rewrite,
     make=make,
     paths={
         What.HEAD: {"usage": ("message", "usage")},
@@ -128,5 +124,8 @@ PROTOCOL: Final = BlockProtocol(
 )
 REPAIRS: Final[tuple[RepairerMaker, ...]] = (SseRepairer, partial(BlockDifference, protocol=PROTOCOL))
 AT_END: Final = partial(IncompleteCalls, stops=True)
-INJECTORS: Final[dict[str, InjectorMaker]] = {**injectors(ANTHROPIC, lambda: BlockCodec(PROTOCOL)), **sse.INJECTORS}
-SHAPES: Final = shape.SHAPES
+INJECTORS: Final[dict[str, InjectorMaker]] = {
+    **injectors(ANTHROPIC, lambda: BlockCodec(PROTOCOL)),
+    **sse_faults.INJECTORS,
+}
+SHAPES: Final = {**shapes(PROTOCOL), **sse_shapes.SHAPES}

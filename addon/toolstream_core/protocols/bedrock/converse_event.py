@@ -103,14 +103,6 @@ def index_of(body: Payload) -> int | None:
     return index if isinstance(index, int) else None
 
 
-def with_input(payload: Payload, text: Json) -> Payload:
-    """The data of an argument delta, in either form, with other arguments."""
-    inner = payload.get(BLOCK_DELTA)
-    if isinstance(inner, dict):
-        return {**payload, BLOCK_DELTA: with_input(inner, text)}
-    return {**payload, "delta": {**payload["delta"], "toolUse": {**payload["delta"]["toolUse"], "input": text}}}
-
-
 def input_delta(index: Json, text: str) -> Payload:
     """The body of a new argument delta."""
     return {INDEX: index, "delta": {"toolUse": {"input": text}}}

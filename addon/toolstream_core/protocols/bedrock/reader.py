@@ -100,7 +100,7 @@ def _call(tool: Payload, index: int | Absent, phase: Phase) -> Fragment:
 def _delta(event: ConverseEvent) -> EventContent:
     tool = event.tool
     if tool is not None:
-        arguments, well_formed = json_access.argument_piece(tool.get("input", ABSENT))
+        arguments, well_formed = json_access.argument_delta(tool.get("input", ABSENT))
         return EventContent((Fragment(index=_place(event), arguments=arguments, well_formed=well_formed),))
     text = json_access.get(event.body, "delta", "text")
     thought = json_access.get(event.body, "delta", "reasoningContent", "text")

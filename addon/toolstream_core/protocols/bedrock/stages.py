@@ -10,11 +10,11 @@ from toolstream_core.defects.finish import REPEATED_STOP
 from toolstream_core.defects.identity import MISSING_INDEX, ODD_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
 from toolstream_core.defects.row import BEDROCK, WARNING
 from toolstream_core.protocols.bedrock import converse_event as converse
-from toolstream_core.protocols.bedrock import shape
 from toolstream_core.protocols.bedrock.converse_event import BLOCK_DELTA, BLOCK_START, BLOCK_STOP, INDEX
 from toolstream_core.protocols.bedrock.request import BedrockRequests
 from toolstream_core.repair.blocks.faults import BlockCodec
 from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexRows
+from toolstream_core.repair.blocks.shapes import shapes
 from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.finish import FinishWords
 from toolstream_core.stages.inject.cause_injector import injectors
@@ -48,16 +48,15 @@ def read(frame: Frame) -> BlockEvent | None:
     return None if event is None else BlockEvent(KINDS[event.kind], event.kind, event.body)
 
 
-def rewrite(writer: Writer, frame: Frame, event: BlockEvent, body: Payload, *, line: bool) -> Frame:
-    """A frame with another body."""
-    del event, line
-    came = converse.event_of(frame)
-    return frame if came is None else writer.rewrite(frame, came.with_body(body))
-
-
 def make(writer: Writer, what: What, body: Payload, number: int, *, line: bool) -> Frame:
     """A new frame."""
     return converse.made(writer, WORDS[what], body, number, keyed=line)
+
+
+def wrapped(frame: Frame, body: Payload) -> Payload:
+    """The payload of a frame with another body."""
+    event = converse.event_of(frame)
+    return body if event is None else event.with_body(body)
 
 
 def keyed(frame: Frame) -> bool:
@@ -72,10 +71,11 @@ def text_block(index: Json, text: str) -> list[tuple[What, Payload]]:
 
 
 PROTOCOL: Final = BlockProtocol(
+    kinds=KINDS,
     read=read,
-    rewrite=rewrite,
     make=make,
     keyed=keyed,
+    wrapped=wrapped,
     paths={
         What.START: {
             "index": (INDEX,),
@@ -130,4 +130,4 @@ REPAIRS: Final[tuple[RepairerMaker, ...]] = (EarlyFinishRepairer, partial(BlockD
 AT_END: Final = partial(IncompleteCalls, stops=True, is_last=lambda event: False)  # noqa: ARG005
 """Clients read on after `messageStop`: `metadata` follows it."""
 INJECTORS: Final[dict[str, InjectorMaker]] = injectors(BEDROCK, lambda: BlockCodec(PROTOCOL))
-SHAPES: Final = shape.SHAPES
+SHAPES: Final = shapes(PROTOCOL)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final, override
+from typing import ClassVar, Final
 
-from toolstream_core.protocols.api import Api, Specification, functions
-
-if TYPE_CHECKING:
-    from toolstream_core.protocols.api import Question
+from toolstream_core.protocols.api import Api, Specification
 
 
 class ChatApi(Api):
@@ -26,15 +23,6 @@ class ChatApi(Api):
         "OPENAI_BASE_URL",  # openai-python, openai-node, the AI SDK, most agents
         "OPENAI_API_BASE",  # litellm, langchain, aider
     )
-
-    @override
-    def request(self, question: Question) -> dict[str, Any]:
-        return {
-            "model": question.model,
-            "messages": [{"role": "user", "content": question.prompt}],
-            "tools": [{"type": "function", "function": function} for function in functions(question.tools)],
-            "stream": question.streamed,
-        }
 
 
 API: Final = ChatApi()

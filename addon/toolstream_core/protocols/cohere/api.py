@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, override
+from typing import Final
 
-from toolstream_core.protocols.api import Api, ModelList, Specification, functions
-
-if TYPE_CHECKING:
-    from toolstream_core.protocols.api import Question
+from toolstream_core.protocols.api import Api, ModelList, Specification
 
 
 class CohereApi(Api):
@@ -28,15 +25,6 @@ class CohereApi(Api):
         "COHERE_API_BASE",  # litellm
     )
     model_list = ModelList.NAMES
-
-    @override
-    def request(self, question: Question) -> dict[str, Any]:
-        return {
-            "model": question.model,
-            "messages": [{"role": "user", "content": question.prompt}],
-            "tools": [{"type": "function", "function": one} for one in functions(question.tools)],
-            "stream": question.streamed,
-        }
 
 
 API: Final = CohereApi()

@@ -104,7 +104,8 @@ def _fragment(entry: Json, index: int | Absent, phase: Phase) -> Fragment:
     key = argument_key(function)
     arguments, was_text = ABSENT if key is None else function[key], True
     if type(arguments) is not str:
-        arguments, was_text = json_access.argument_piece(arguments)
+        as_text = json_access.argument_delta if phase is Phase.MORE else json_access.argument_piece
+        arguments, was_text = as_text(arguments)
     head = entry if isinstance(entry, dict) else {}
     identity, type_, name = head.get("id", ABSENT), head.get("type", ABSENT), function.get("name", ABSENT)
     return Fragment(

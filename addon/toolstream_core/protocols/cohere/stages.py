@@ -6,25 +6,25 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.arguments import MISNAMED_ARGUMENTS
-from toolstream_core.defects.causes.at import At, Part
-from toolstream_core.defects.causes.rule import END, Emit, it, on, per_stream
 from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.finish import REPEATED_FINISH
 from toolstream_core.defects.framing import DATA_AFTER_END, TOOL_CALLS_OBJECT
 from toolstream_core.defects.identity import CHANGING_INDEX, MISSING_INDEX, ODD_INDEX, OFFSET_INDEX, REUSED_INDEX
 from toolstream_core.defects.row import COHERE
-from toolstream_core.protocols.cohere import shape, wire
+from toolstream_core.protocols.cohere import wire
 from toolstream_core.protocols.cohere.wire import CALL_DELTA, CALL_END, CALL_START, DONE, MESSAGE_END, MESSAGE_START
 from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.repair.blocks.faults import BlockCodec
 from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexRows
+from toolstream_core.repair.blocks.shapes import shapes
 from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.finish import FinishWords
-from toolstream_core.stages.inject import sse
+from toolstream_core.stages.inject import sse as sse_faults
 from toolstream_core.stages.inject.cause_injector import injectors
 from toolstream_core.stages.repair.early_finish import EarlyFinishRepairer
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
 from toolstream_core.stages.repair.sse import SseRepairer
+from toolstream_core.stages.shape import sse as sse_shapes
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -83,11 +83,6 @@ def split(event: BlockEvent) -> tuple[Row | None, list[BlockEvent]]:
     return TOOL_CALLS_OBJECT if listed else MISNAMED_ARGUMENTS if any(odd) else None, parts
 
 
-def rewrite(writer: Writer, frame: Frame, event: BlockEvent, body: Payload, *, line: bool) -> Frame:
-    """A frame with another body."""
-    return writer.rewrite(frame, {**body}, event.kind if line else None)
-
-
 def make(writer: Writer, what: What, body: Payload, number: int, *, line: bool) -> Frame:
     """A new frame."""
     if what is What.END:
@@ -113,8 +108,8 @@ def own_word(reason: str) -> str | None:
 
 
 PROTOCOL: Final = BlockProtocol(
+    kinds=KINDS,
     read=read,
-    rewrite=rewrite,
     make=make,
     split=split,
     paths={
@@ -129,6 +124,7 @@ PROTOCOL: Final = BlockProtocol(
         What.STOP: wire.call_end(0),
         What.FINISH: {"type": MESSAGE_END, "delta": {"finish_reason": "TOOL_CALL", "usage": _USAGE}},
         What.END: {},
+        What.OTHER: _CONTENT_END,
         What.ERROR: {"type": MESSAGE_END, "delta": {"finish_reason": "ERROR", "error": "internal error"}},
     },
     text_block=text_block,
@@ -166,12 +162,6 @@ def _is_done(event: Event) -> bool:
     return (event.frame.data or b"").strip() == DONE
 
 
-def _content_end(at: At) -> list[Part]:
-    """An event that belongs before the end."""
-    del at
-    return [Part(What.OTHER, "", _CONTENT_END, line="content-end")]
-
-
 REPAIRS: Final[tuple[RepairerMaker, ...]] = (
     SseRepairer,
     EarlyFinishRepairer,
@@ -179,9 +169,8 @@ REPAIRS: Final[tuple[RepairerMaker, ...]] = (
 )
 AT_END: Final = partial(IncompleteCalls, stops=True, is_last=_is_done)
 """Clients read on after `message-end`: `[DONE]` follows it."""
-OWN: Final = {DATA_AFTER_END.name: per_stream(on(END, it, Emit(_content_end)))}
 INJECTORS: Final[dict[str, InjectorMaker]] = {
-    **injectors(COHERE, lambda: BlockCodec(PROTOCOL), OWN),
-    **sse.INJECTORS,
+    **injectors(COHERE, lambda: BlockCodec(PROTOCOL)),
+    **sse_faults.INJECTORS,
 }
-SHAPES: Final = shape.SHAPES
+SHAPES: Final = {**shapes(PROTOCOL), **sse_shapes.SHAPES}

@@ -11,10 +11,11 @@ from toolstream_core.defects.table import ROWS
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.gemini.reader import calls, unwrapped
 from toolstream_core.protocols.requests.tools import earlier_ids
-from toolstream_core.repair.complete_faults import injectors
+from toolstream_core.repair.complete_faults import CompleteCodec
 from toolstream_core.repair.complete_form import CompleteCallForm, Entry
 from toolstream_core.repair.complete_stage import CompleteCallStage, incomplete_calls
 from toolstream_core.stages.inject import sse as sse_faults
+from toolstream_core.stages.inject.cause_injector import injectors
 from toolstream_core.stages.inject.injector import Injector
 from toolstream_core.stages.repair.sse import SseRepairer
 from toolstream_core.stages.shape import sse as sse_shapes
@@ -192,7 +193,7 @@ AT_END: Final = partial(incomplete_calls, FORM)
 INJECTORS: Final[dict[str, InjectorMaker]] = {
     "placeholder-arguments": PlaceholderArguments,
     "doubled-call": DoubledCall,
-    **injectors(FORM),
+    **injectors(GEMINI, lambda: CompleteCodec(FORM)),
     **sse_faults.INJECTORS,
 }
 SHAPES: Final = {

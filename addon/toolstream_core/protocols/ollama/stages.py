@@ -11,9 +11,10 @@ from toolstream_core.model import ABSENT
 from toolstream_core.protocols.ollama.reader import calls
 from toolstream_core.protocols.ollama.responses import line
 from toolstream_core.protocols.requests.tools import earlier_ids
-from toolstream_core.repair.complete_faults import injectors
+from toolstream_core.repair.complete_faults import CompleteCodec
 from toolstream_core.repair.complete_form import CompleteCallForm
 from toolstream_core.repair.complete_stage import CompleteCallStage, incomplete_calls
+from toolstream_core.stages.inject.cause_injector import injectors
 from toolstream_core.stages.inject.injector import Injector
 from toolstream_core.stages.inject.sse import UnterminatedEvent
 from toolstream_core.stages.stage import Stage
@@ -101,7 +102,7 @@ def _with_calls(payload: Json, entries: list[Json]) -> Json:
 REPAIRS: Final = (partial(CompleteCallStage, FORM),)
 AT_END: Final = partial(incomplete_calls, FORM)
 INJECTORS: Final[dict[str, InjectorMaker]] = {
-    **injectors(FORM),
+    **injectors(OLLAMA, lambda: CompleteCodec(FORM)),
     "calls-in-done": CallsInDone,
     "unterminated-event": UnterminatedEvent,
 }

@@ -35,7 +35,6 @@ REALTIME: Final = WireProtocol(
     requests=RealtimeRequests(),
     form=Form.LINES,
     over_http=False,
-    repeats_ids=True,
     call_keys=("item_id", "output_index"),
     id_key="call_id",
 )

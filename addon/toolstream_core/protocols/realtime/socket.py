@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.answers import dictionary
@@ -16,7 +15,7 @@ from toolstream_core.protocols.openai_errors import realtime_error
 from toolstream_core.protocols.realtime.reader import DONE
 from toolstream_core.protocols.realtime.request import model_of
 from toolstream_core.protocols.realtime.row import REALTIME
-from toolstream_core.protocols.socket_wire import SocketEvent, SocketRequest, SocketWire, Start
+from toolstream_core.protocols.socket_wire import SocketEvent, SocketRequest, SocketWire, Start, on_demand
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from toolstream_core.model import Json
-    from toolstream_core.protocols.socket_wire import SocketHost
 
 MAX_ITEMS: Final = 256
 """Items of a conversation that are kept until a response answers them, and responses that wait to be created."""
@@ -177,12 +175,6 @@ def is_sound(message: bytes) -> bool:
     return _SOUND.search(message, 0, _HEAD) is not None
 
 
-def _host(path: str) -> SocketHost:
-    """See `SocketWire.host`; a program that only reads does not load what serves."""
-    host: SocketHost = import_module("toolstream_core.protocols.realtime.host").RealtimeHost(path)
-    return host
-
-
 REALTIME_SOCKET: Final = SocketWire(
     dialect=REALTIME.name,
     claims=REALTIME.claims,
@@ -193,5 +185,5 @@ REALTIME_SOCKET: Final = SocketWire(
     error=realtime_error,
     stray_error=stray_error,
     is_media=is_sound,
-    host=_host,
+    host=on_demand("toolstream_core.protocols.realtime.host", "RealtimeHost"),
 )

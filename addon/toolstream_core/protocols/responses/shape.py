@@ -64,9 +64,9 @@ class WholeCalls(MergedFragments):
     known = _KNOWN
 
     @override
-    def delta(self, payload: dict[str, Json], text: str, call: OpenCall) -> dict[str, Json]:
+    def delta(self, frame: Frame, text: str, call: OpenCall) -> dict[str, Json]:
         del call
-        return {key: value for key, value in payload.items() if key != "obfuscation"} | {"delta": text}
+        return _with_delta(frame, text)
 
     @override
     def status(self, payload: Json) -> str:
@@ -93,6 +93,13 @@ class WholeCalls(MergedFragments):
         return is_whole(call, self._context, over=over and not self.is_left_out(call))
 
 
+def _with_delta(frame: Frame, text: str) -> dict[str, Json]:
+    """An argument delta with another text, and without padding."""
+    payload = frame.json
+    assert isinstance(payload, dict)  # as its fragment was read from it
+    return {key: value for key, value in payload.items() if key != "obfuscation"} | {"delta": text}
+
+
 def _is_call(item: Json) -> bool:
     """Whether an item of the output is a call."""
     kind = json_access.get(item, "type")
@@ -108,8 +115,8 @@ class SelfContainedDeltas(WholeCalls):
     """Each call's arguments come in one delta, which also carries the call's id and name."""
 
     @override
-    def delta(self, payload: dict[str, Json], text: str, call: OpenCall) -> dict[str, Json]:
-        return super().delta(payload, text, call) | {"call_id": call.id, "name": call.name}
+    def delta(self, frame: Frame, text: str, call: OpenCall) -> dict[str, Json]:
+        return super().delta(frame, text, call) | {"call_id": call.id, "name": call.name}
 
 
 class BareDeltas(Stage):
@@ -144,10 +151,10 @@ class TinyFragments(SplitFragments, Holds):
         return self._counting
 
     @override
-    def delta(self, payload: dict[str, Json], text: str) -> dict[str, Json]:
+    def delta(self, frame: Frame, text: str) -> dict[str, Json]:
+        payload = _with_delta(frame, text)
         self._counting = self._counting or "sequence_number" in payload
-        bare = {key: value for key, value in payload.items() if key != "obfuscation"}
-        return self._numbers.of({**bare, "delta": text})
+        return self._numbers.of(payload)
 
     @override
     def other(self, frame: Frame) -> Frame:

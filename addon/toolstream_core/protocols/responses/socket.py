@@ -7,21 +7,17 @@ https://docs.x.ai/developers/advanced-api-usage/websocket-mode
 from __future__ import annotations
 
 import re
-from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.in_band_errors import stray_error
 from toolstream_core.protocols.openai_errors import socket_error
 from toolstream_core.protocols.responses.row import RESPONSES
-from toolstream_core.protocols.socket_wire import SocketEvent, SocketRequest, SocketWire
+from toolstream_core.protocols.socket_wire import SocketEvent, SocketRequest, SocketWire, on_demand
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from toolstream_core.model import Json
-    from toolstream_core.protocols.socket_wire import SocketHost
 
 _CREATE: Final = "response.create"
 _OF_TRANSPORT: Final = frozenset({"type", "stream_id"})
@@ -79,19 +75,6 @@ def lane_of(message: Json) -> str:
     return lane if isinstance(lane, str) else ""
 
 
-def _warmed_up(request: Json, token: str) -> Sequence[bytes]:
-    """See `SocketWire.warm_up`; a program that only reads does not load what writes answers."""
-    module = import_module("toolstream_core.protocols.responses.warm_up")
-    events: Sequence[bytes] = module.warmed_up(request, token)
-    return events
-
-
-def _host(path: str) -> SocketHost:
-    """See `SocketWire.host`."""
-    host: SocketHost = import_module("toolstream_core.protocols.responses.host").ResponsesHost(path)
-    return host
-
-
 RESPONSES_SOCKET: Final = SocketWire(
     dialect=RESPONSES.name,
     claims=RESPONSES.claims,
@@ -101,6 +84,6 @@ RESPONSES_SOCKET: Final = SocketWire(
     lane_key="stream_id",
     error=socket_error,
     stray_error=stray_error,
-    warm_up=_warmed_up,
-    host=_host,
+    warm_up=on_demand("toolstream_core.protocols.responses.warm_up", "warmed_up"),
+    host=on_demand("toolstream_core.protocols.responses.host", "ResponsesHost"),
 )

@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Any
 from mitmproxy import flow as flows
 from mitmproxy import http
 
-from toolstream_core.fixtures import content_of, redacted_state
-from toolstream_core.fixtures.chunks import LINE_ENDS
-from toolstream_core.fixtures.sockets import SOCKET
 from toolstream_core.model import Runs
 from toolstream_core.protocols.requests import asked
 from toolstream_core.proxy.capture.body import KeptBody, Shared
@@ -21,6 +18,9 @@ from toolstream_core.proxy.capture.packing import numbers, pack
 from toolstream_core.proxy.capture.snapshot import Snapshot
 from toolstream_core.redaction import known_secrets, redacted_body, redacted_text
 from toolstream_core.report.jsonform import record_object
+from toolstream_core.saved.flow import LINE_ENDS, content_of
+from toolstream_core.saved.redact import redacted_state
+from toolstream_core.saved.sockets import SOCKET
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ class Draft:
         return noted
 
     def _socket(self, noted: dict[str, Any]) -> dict[str, Any]:
-        """What `fixtures.sockets.note_of` says of the socket, redacted as a body is."""
+        """What `saved.sockets.note_of` says of the socket, redacted as a body is."""
         told = {name: noted[name] for name in ("stream_id", "sent") if name in noted}
         clean: dict[str, Any] = json.loads(
             redacted_body(json.dumps(told, ensure_ascii=False).encode(), self._store.bodies.redaction, self._known)

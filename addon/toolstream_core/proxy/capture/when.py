@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from mitmproxy import http
 
-from toolstream_core.fixtures import content_of
 from toolstream_core.model import Severity
 from toolstream_core.protocols.requests import asked
+from toolstream_core.saved.flow import content_of
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:

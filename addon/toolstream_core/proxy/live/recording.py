@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from toolstream_core.proxy.flow_facts import exchange_of, secrets_of
-from toolstream_core.sources.saved import Saved
+from toolstream_core.saved.exchange import Saved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

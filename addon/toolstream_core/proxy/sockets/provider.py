@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Final
 from mitmproxy import http
 from wsproto.utilities import generate_accept_token
 
-from toolstream_core.fixtures import Chunk, content_of
-from toolstream_core.fixtures.matching import Answer
-from toolstream_core.fixtures.read import BAD_STATUS
-from toolstream_core.fixtures.socket_lines import socket_lines
 from toolstream_core.protocols.provider_error import kind_of
 from toolstream_core.protocols.registry import SOCKETS, claiming
 from toolstream_core.proxy.flow_facts import Provided, opens_socket, provided, request_json
 from toolstream_core.proxy.replay import REPLAY
+from toolstream_core.saved.flow import BAD_STATUS, Chunk, content_of
+from toolstream_core.saved.matching import Answer
+from toolstream_core.saved.sockets import socket_lines
 from toolstream_core.wire import json_access
 from toolstream_core.wire.form import CONTENT_TYPES, Form
 from toolstream_core.wire.frame import parse

@@ -12,8 +12,6 @@ from mitmproxy import ctx, http
 from mitmproxy.hooks import Hook
 
 from toolstream_core.delivery.schedule import Schedule, drawn
-from toolstream_core.fixtures.chunks import LINE_ENDS
-from toolstream_core.fixtures.sockets import SOCKET, answer_flow, note_of
 from toolstream_core.model import Exchange
 from toolstream_core.protocols.provider_error import kind_of
 from toolstream_core.protocols.registry import SOCKETS, claiming
@@ -23,6 +21,8 @@ from toolstream_core.proxy.flow_facts import note_fault, opens_socket
 from toolstream_core.proxy.own_ids import restore, upstream, with_own_ids
 from toolstream_core.proxy.sockets.answer import SocketAnswer
 from toolstream_core.proxy.sockets.relay import SocketRelay
+from toolstream_core.saved.flow import LINE_ENDS
+from toolstream_core.saved.sockets import SOCKET, answer_flow, note_of
 from toolstream_core.settings import NOTHING
 from toolstream_core.sockets.saved import FIRST, how_closed
 from toolstream_core.transit import BreakKind

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from mitmproxy import ctx, http
 
-from toolstream_core.fixtures import Chunk, table_of
-from toolstream_core.fixtures.sockets import SOCKET
 from toolstream_core.proxy.flowfile import Cut
 from toolstream_core.proxy.live.recording import LiveRecording
+from toolstream_core.saved.flow import Chunk, table_of
+from toolstream_core.saved.sockets import SOCKET
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Json
     from toolstream_core.proxy.live_response import KeptWatch
-    from toolstream_core.sources.saved import Saved
+    from toolstream_core.saved.exchange import Saved
 
 
 class KeptResponse(http.Response):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import Kind
+from toolstream_core.printable import printable, quoted_whole, word
 from toolstream_core.proxy.ui.layout import numbers
-from toolstream_core.report.layout import printable, quoted_whole, word
 from toolstream_core.report.text import finding_line, help_with, notes, overview
 from toolstream_core.report.verdict import headline, option_values, without_verdict
 from toolstream_core.verdict.compare import paired, same

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import ABSENT
-from toolstream_core.report.layout import printable, quoted, seen
+from toolstream_core.printable import printable, quoted
+from toolstream_core.report.layout import seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

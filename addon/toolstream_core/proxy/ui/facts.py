@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Event, EventContent, Record
-    from toolstream_core.sources.saved import Saved
+    from toolstream_core.saved.exchange import Saved
     from toolstream_core.wire.frame import Frame
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.live.recording import LiveRecording
     from toolstream_core.proxy.live_response import KeptWatch
     from toolstream_core.proxy.verdicts import ToldVerdict
-    from toolstream_core.sources.saved import Saved
+    from toolstream_core.saved.exchange import Saved
 
 logger = logging.getLogger(__name__)
 

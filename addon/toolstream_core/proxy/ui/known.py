@@ -8,13 +8,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.fixtures.sockets import socket_flows
 from toolstream_core.protocols.registry import claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm
 from toolstream_core.proxy.flow_facts import is_stream, request_json
 from toolstream_core.proxy.flowfile import saved_response
 from toolstream_core.proxy.ui.facts import facts_of
 from toolstream_core.redact import raised_at
+from toolstream_core.saved.sockets import socket_flows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Record
     from toolstream_core.proxy.ui.facts import Facts, TimedEvent
     from toolstream_core.report.judging import SavedVerdict
-    from toolstream_core.sources.saved import Saved
+    from toolstream_core.saved.exchange import Saved
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mitmproxy.command import CommandManager
 
     from toolstream_core.model import Record
-    from toolstream_core.sources.saved import Saved
+    from toolstream_core.saved.exchange import Saved
 
 logger = logging.getLogger(__name__)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.fixtures import read_flow, redact
-from toolstream_core.fixtures.answers import Answered
-from toolstream_core.fixtures.expectation import dumps, expectation_of
-from toolstream_core.fixtures.extraction import Found, conversations, stem_of
-from toolstream_core.fixtures.extraction.files import flow_files, write_all
-from toolstream_core.fixtures.sockets import socket_flows, unfolded
 from toolstream_core.proxy.flowfile import saved_response
 from toolstream_core.proxy.reported import reported_answer
 from toolstream_core.report.markdown import bug_report
+from toolstream_core.saved.expectation import dumps, expectation_of
+from toolstream_core.saved.extract import conversations, flow_files, stem_of, write_all
+from toolstream_core.saved.flow import read_flow
+from toolstream_core.saved.read import Answered, Found
+from toolstream_core.saved.redact import redact
+from toolstream_core.saved.sockets import socket_flows, unfolded
 from toolstream_core.version import __version__
 from toolstream_core.view.assemble import page
 from toolstream_core.view.clean import without_secrets
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.ui.bodies import Bodies
     from toolstream_core.proxy.ui.known import Known
     from toolstream_core.report.judging import SavedVerdict
-    from toolstream_core.sources.saved import Saved
+    from toolstream_core.saved.exchange import Saved
 
 __all__ = [
     "answered",

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
 from mitmproxy import ctx
 
 from toolstream_core.engine.sink import Sink
-from toolstream_core.fixtures import content_of
-from toolstream_core.fixtures.sockets import SOCKET
 from toolstream_core.protocols.registry import SOCKETS, claiming
 from toolstream_core.proxy.deliveries import RESENT
 from toolstream_core.proxy.flow_facts import opens_socket, secrets_of
@@ -23,6 +21,8 @@ from toolstream_core.report.jsonform import record_object
 from toolstream_core.report.layout import Label, plain
 from toolstream_core.report.text import EndLines
 from toolstream_core.report.verdict import advice_text, as_marker
+from toolstream_core.saved.flow import content_of
+from toolstream_core.saved.sockets import SOCKET
 from toolstream_core.wire.aws_event_stream import EventStreamFramer
 from toolstream_core.wire.body import BodyDecoder, BodyFraming
 

@@ -18,7 +18,7 @@ from toolstream_core.defects.arguments import (
 )
 from toolstream_core.repair.reading import LONGEST_PLACEHOLDER, Reading
 from toolstream_core.stages.repair.escapes import Escapes
-from toolstream_core.wire.write import encoded
+from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
@@ -65,7 +65,8 @@ def says_none(call: OpenCall) -> bool:
 
 def text_of(came: Json) -> str:
     """What a fragment says of the arguments."""
-    return came if isinstance(came, str) else encoded(came).decode() if isinstance(came, dict) else ""
+    said = came if isinstance(came, str) else json_access.argument_delta(came)[0]
+    return said if isinstance(said, str) else ""
 
 
 def row_of(block: Block, call: OpenCall, came: Json) -> tuple[Row, str]:

@@ -63,7 +63,8 @@ class BlockEvents:
             return
         amid = isinstance(came, dict) and block.text.size > 0 and not call.arguments.whole
         block.text.free = block.text.free or amid
-        if amid or not isinstance(came, str | dict | None):
+        value = isinstance(came, int | float) and block.text.size > 0
+        if amid or not (value or isinstance(came, str | dict | None)):
             self._stream.report(
                 OBJECT_ARGUMENTS, self._stream.number, f"arguments are no text, but {type(came).__name__}", call
             )

@@ -92,7 +92,7 @@ class BlockCodec(EventCodec):
             if part.line is not None or isinstance(part.body, bytes):
                 return writer.rewrite(frame, part.body, part.line)
             event = BlockEvent(came.what, came.kind, came.body)
-            return protocol.rewrite(writer, frame, event, part.body, line=False)
+            return protocol.rewrite(writer, frame, event, part.body)
         line = bool(part.line) or protocol.keyed(frame)
         return protocol.make(writer, part.what, part.body, frame.number, line=line)
 

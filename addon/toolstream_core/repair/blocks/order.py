@@ -16,6 +16,7 @@ from toolstream_core.defects.identity import (
     LATE_ID,
     LATE_NAME,
     MISSING_ID,
+    UNKNOWN_BLOCK,
 )
 from toolstream_core.model import ABSENT
 from toolstream_core.repair.blocks.message import Block, Sent, Waiting
@@ -163,10 +164,16 @@ class BlockOrder:
         for one in events:
             last = block.waiting[-1].parsed if block.waiting else None
             behind_stop = last is not None and last.what is What.STOP
-            owed = behind_stop and one.parsed.what is What.DELTA and self.message.turn + 1 < len(self.message.blocks)
-            owed = owed and self._report_overlap(self.message.blocks[self.message.turn + 1])
+            owed = behind_stop and one.parsed.what is What.DELTA and self._report_late(block)
             block.waiting.insert(len(block.waiting) - int(owed), one)
         self.message.waiting += len(events)
+
+    def _report_late(self, block: Block) -> bool:
+        """Report that a delta follows the stop of its block; whether that is repaired."""
+        message = self.message
+        if message.turn + 1 < len(message.blocks):
+            return self._report_overlap(message.blocks[message.turn + 1])
+        return self._stream.report(UNKNOWN_BLOCK, self._stream.number, "the block of a delta has stopped", block.call)
 
     def _in_turn(self) -> Block | None:
         """The block that the client gets now."""

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from toolstream_core.defects.causes.what import What
 from toolstream_core.model import ABSENT
-from toolstream_core.repair.fields import always, laid_over
+from toolstream_core.repair.fields import TOP, always, laid_over
 from toolstream_core.stages.repair.identity import USUAL_ID
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Json, Severity
-    from toolstream_core.repair.fields import Path, Payload
+    from toolstream_core.repair.fields import Fields, Path, Payload
     from toolstream_core.repair.finish import FinishWords
     from toolstream_core.wire.frame import Frame
     from toolstream_core.wire.write import Writer
@@ -49,13 +49,6 @@ ENTRY: Final = "entry"
 """The object of the call in an event."""
 
 
-class Rewrite(Protocol):
-    """Writes the frame of an event with another body; `line`: adds its event line."""
-
-    def __call__(self, writer: Writer, frame: Frame, event: BlockEvent, body: Payload, *, line: bool) -> Frame:
-        """The new frame."""
-
-
 class Make(Protocol):
     """Writes a new event as part of the event `number`; `line`: in the form of the stream's first event (`keyed`)."""
 
@@ -79,9 +72,12 @@ class IndexRows:
 class BlockProtocol:
     """The events of one protocol, and the paths of their fields; the stage has the rules for their values."""
 
+    kinds: Mapping[str, What]
+    """The types of events."""
     read: Callable[[Frame], BlockEvent | None]
-    rewrite: Rewrite
     make: Make
+    wrapped: Callable[[Frame, Payload], Payload] = lambda frame, body: body  # noqa: ARG005
+    """The payload of a frame with another body."""
     keyed: Callable[[Frame], bool] = lambda frame: bool(frame.name)
     """Whether an event has an event line, or a key with its type."""
     paths: Mapping[What, Mapping[str, Path]]
@@ -134,9 +130,30 @@ class BlockProtocol:
         """Whether events of this kind can have the field."""
         return name in self.paths.get(event.what, {})
 
+    def laid(self, event: BlockEvent, fields: Fields) -> Payload:
+        """The body of an event with other fields; the same object if it has them."""
+        return laid_over(event.body, fields, always, self.paths.get(event.what, TOP))
+
+    def rewrite(self, writer: Writer, frame: Frame, event: BlockEvent, body: Payload, *, line: bool = False) -> Frame:
+        """The frame with another body; `line`: adds the event line."""
+        return writer.rewrite(frame, {**self.wrapped(frame, body)}, event.kind if line else None)
+
+    @property
+    def delta_keys(self) -> frozenset[str]:
+        """The keys of a delta with arguments, at any depth."""
+        return frozenset({*_keys(self.new[What.DELTA]), *self.bare, *self.kinds})
+
     def filled(self, what: What, **fields: Json) -> Payload:
         """The body of a new event."""
         return laid_over(self.new[what], fields, always, self.paths[what])
+
+
+def _keys(body: Payload) -> Iterator[str]:
+    """The keys of an object at any depth."""
+    for key, value in body.items():
+        yield key
+        if isinstance(value, dict):
+            yield from _keys(value)
 
 
 def number_of(index: Json) -> int | None:

@@ -31,7 +31,6 @@ from toolstream_core.repair.blocks.protocol import (
 )
 from toolstream_core.repair.blocks.starts import BlockStarts
 from toolstream_core.repair.blocks.stream import BlockStream
-from toolstream_core.repair.fields import always, laid_over
 from toolstream_core.repair.in_step import is_withheld, judge_unseen, skip
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.stages.repair.second_message import EarlierPlaces
@@ -259,8 +258,4 @@ class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
         if parsed is None or place is None:
             self._stream.out.append(frame)
         else:
-            self._stream.out.append(
-                self._stream.rewritten(
-                    frame, parsed, laid_over(parsed.body, {INDEX: place}, always, self.protocol.paths[parsed.what])
-                )
-            )
+            self._stream.out.append(self._stream.rewritten(frame, parsed, self.protocol.laid(parsed, {INDEX: place})))

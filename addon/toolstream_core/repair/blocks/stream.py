@@ -8,7 +8,6 @@ from toolstream_core.defects.framing import (
     MISSING_EVENT_NAME,
 )
 from toolstream_core.repair.blocks.message import Message
-from toolstream_core.repair.fields import TOP, always, laid_over
 
 if TYPE_CHECKING:
     from toolstream_core.defects.causes.what import What
@@ -44,7 +43,7 @@ class BlockStream:
         """Send an event with these fields; the same frame where it has them."""
         protocol, body = self.protocol, parsed.body
         if wanted:
-            body = laid_over(body, wanted, always, protocol.paths.get(parsed.what, TOP))
+            body = protocol.laid(parsed, wanted)
         if not first:
             self.make(parsed.what, {"type": parsed.kind, **body})
             return

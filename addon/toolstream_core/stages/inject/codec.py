@@ -26,7 +26,7 @@ type Replaced = tuple[Part, Sequence[Part]]
 class EventCodec(ABC):
     """The events of one stream."""
 
-    complete: str
+    complete = ""
     """The finish reason of a response without calls."""
     renumbers = False
     """Whether later events have to be rewritten too."""

@@ -1,4 +1,4 @@
-"""A call that was found in text, and the JSON that says one."""
+"""A call that was found in text, and the JSON of one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ type Found = tuple[str, dict[str, Json]]
 
 
 def json_object(text: str) -> dict[str, Json] | None:
-    """The JSON object that a text is; `None` where it is anything else."""
+    """A text as a JSON object; `None` if it is anything else."""
     try:
         value = numbers.loads(text)
     except (ValueError, RecursionError):

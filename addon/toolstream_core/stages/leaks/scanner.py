@@ -1,4 +1,4 @@
-"""Finds calls in text as it comes. Knows the syntaxes, and no protocol."""
+"""Finds calls in text as it arrives. Knows the syntaxes, and no protocol."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # stands in a code fence or in backticks is quoted, not leaked. Where tools are offered, only they can be called.
 
 MAX_OPEN = 256 * 1024
-"""Characters of a markup that stays open, above which it is text."""
+"""Characters of an open markup, above which it is text."""
 _BEGINS = re.compile(
     r"<(?:tool_call|function[=_]|(?:antml:)?invoke|antml:|minimax:|[|｜‖])|\[TOOL_CALLS\]|c?o?m?mentary to=",
     re.IGNORECASE,
@@ -38,10 +38,10 @@ _HEADS: Final = (
     "[tool_calls]",
     "commentary to=",
 )
-"""How these begin; a piece of text may end within one."""
+"""The beginnings of these; a fragment of text may end inside one."""
 _MAY_BEGIN = re.compile(r"(?:<|\[|commentary)[^<\[]*\Z|com?m?e?n?t?a?r?y?\Z", re.IGNORECASE)
 _TAIL = 40
-"""Characters that are kept of what was seen, for a markup's beginning that is cut in two."""
+"""The last characters that are kept, for a markup's beginning that is split."""
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "integer": (int,),
     "number": (int, float),
@@ -76,26 +76,26 @@ def may_leak(raw: bytes) -> bool:
 
 
 class Scanner:
-    """The text of one channel of one answer."""
+    """The text of one channel of one response."""
 
     def __init__(self, schemas: Mapping[str, Json]) -> None:
         """`schemas`: the tools offered, each with the schema of its parameters; empty where they are not known."""
         self._schemas = schemas
         self._open = ""
-        """Text from the first possible markup on that is not decided on."""
+        """Undecided text, from the first possible markup on."""
         self._whole: list[str] | None = []
         """All text so far, while the whole of it may be a call."""
         self._size = 0
         self._ticks = 0
         self._tail = ""
         self._begun = False
-        """Whether what was seen ends within what may begin a markup."""
+        """Whether the text ends inside a possible beginning of a markup."""
         self._heads = (*_HEADS, *(f"<{name}>".lower() for name in schemas))
         self._ad_hoc, self._element = _elements(schemas)
 
     @property
     def open(self) -> bool:
-        """Whether the next text has to be seen, whatever it is."""
+        """Whether the next text is needed, whatever it is."""
         return self.pending or self._whole is not None
 
     @property
@@ -135,7 +135,7 @@ class Scanner:
         return self._element.search(text) if self._element else None
 
     def end(self) -> list[Leaked]:
-        """The calls that the whole text is; what follows is text behind a finish that came too early."""
+        """The calls if the entire text is calls. Later text follows an early finish."""
         found = self._closed() if self._open else []
         whole, self._whole, self._open = self._whole, None, ""
         if whole is None or found or not self._schemas:
@@ -143,7 +143,7 @@ class Scanner:
         return [self._leaked(row, *call) for row, call in whole_text("".join(whole), self._schemas)]
 
     def _keep(self, text: str) -> None:
-        """Remember the whole text as long as it may be one call."""
+        """Remember the entire text while it may be one call."""
         if self._whole is None:
             return
         self._whole.append(text)
@@ -217,7 +217,7 @@ def _body(text: str) -> dict[str, Json]:
 
 
 def _typed(value: Json, wanted: Json) -> Json:
-    """Text as the type that the tool's schema wants, where it can be read as that."""
+    """Text as the type in the tool's schema, if it can be read as that."""
     if not isinstance(value, str) or not isinstance(wanted, str) or wanted == "string":
         return value
     try:

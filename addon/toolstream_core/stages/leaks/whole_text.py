@@ -1,4 +1,4 @@
-"""Calls that a whole message is: bare JSON, or code that calls tools."""
+"""Messages that are only calls: bare JSON, or code that calls tools."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_CODE: Final = 16 * 1024
 
 
 def whole_text(text: str, offered: Mapping[str, Json]) -> Iterator[tuple[Row, Found]]:
-    """Calls that a whole message is: bare JSON, or code; only of tools that are offered."""
+    """The calls of a message that is only calls: bare JSON, or code; only of offered tools."""
     bare = text.strip().removeprefix("<|python_tag|>").strip()
     if bare[:1] in {"{", "["}:
         values = _values(bare)
@@ -40,7 +40,7 @@ def whole_text(text: str, offered: Mapping[str, Json]) -> Iterator[tuple[Row, Fo
 
 
 def _values(text: str) -> list[Json]:
-    """The JSON values that the text is, one after the other; none where anything else is in it."""
+    """The JSON values of a text that has nothing else; none if it has."""
     values: list[Json] = []
     at = 0
     try:

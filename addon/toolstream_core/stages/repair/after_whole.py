@@ -89,9 +89,9 @@ class Behind:
         self._at += len(squeezed)
         whole = not alike or self._at == len(self._squeezed)
         if whole and not (self._is_same("".join(self._seen)) or self._is_same(piece)):
-            judge(MERGED_CALLS, "arguments of another call follow whole ones")
+            judge(MERGED_CALLS, "arguments of another call follow complete ones")
             return self._let_go(piece)
-        gone = judge(REPLAYED_ARGUMENTS, "the whole arguments came again")
+        gone = judge(REPLAYED_ARGUMENTS, "the complete arguments came again")
         if gone:
             self._kept.append(piece)
         if whole:

@@ -144,7 +144,7 @@ class ArgumentRepair(ArgumentState):
     def _after_placeholder(self, piece: str, waiting: Emitted, judge: Judge, *, may_wait: bool) -> Emitted:
         """What follows a first `{}`: the same again, the real arguments, or garbage."""
         if piece.strip(WHITE) == self._head.strip(WHITE):
-            return Emitted("" if judge(REPLAYED_ARGUMENTS, "the whole arguments came again") else piece)
+            return Emitted("" if judge(REPLAYED_ARGUMENTS, "the complete arguments came again") else piece)
         self._waiting = None
         if not begins_object(piece):
             emitted = Emitted(self._finished(self._next(piece, Emitted(""), judge, may_wait=False), judge))

@@ -45,7 +45,7 @@ class Escapes:
             self._slash = False
             odd = _ODD.match(f"\\{text[at : at + _ESCAPE]}")
             if odd is not None and not _may_go_on(text, at):
-                judge(INVALID_ARGUMENTS, f"\\{character} is no escape of JSON")
+                judge(INVALID_ARGUMENTS, f"\\{character} is not a JSON escape")
                 out.append("\\")
         elif character == '"':
             self._inside = not self._inside
@@ -53,7 +53,7 @@ class Escapes:
             odd = _ODD.match(text, at)
             following = text[at + 1 : at + 2]
             if odd is not None and following and not _may_go_on(text, at + 1):
-                judge(INVALID_ARGUMENTS, f"\\{following} is no escape of JSON")
+                judge(INVALID_ARGUMENTS, f"\\{following} is not a JSON escape")
                 out.append("\\\\")
                 return 1
             self._slash = not following

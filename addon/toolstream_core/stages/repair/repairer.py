@@ -1,4 +1,4 @@
-"""The common part of repairs: report what is wrong, and change it where asked to."""
+"""The common part of repairs: reports defects, and repairs those that are selected."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ type RepairerMaker = Callable[[Context], Repairer]
 
 
 class Repairer(Stage):
-    """Tells what is wrong with a stream, and mends what it was asked to mend.
+    """Reports the defects of a stream, and repairs those that are selected.
 
     Its parts are handed the `reporter`, not the repairer. A frame that needs nothing goes on as the same object.
     """
@@ -30,12 +30,12 @@ class Repairer(Stage):
         self.repairs_row, self.because, self.on = reporter.repairs_row, reporter.because, reporter.on
         self._before: list[Frame] = []
         self._after: list[Frame] = []
-        """Events since one that may still change, and what has gone on for them."""
+        """Events since one that may still change, and the frames that were forwarded for them."""
         self.torn = False
-        """Whether an event could not be read: a call may lack a part, so nothing is put that says it is over."""
+        """Whether an event could not be read: a call may lack a part, so no end of a call is added."""
 
     def went(self, frame: Frame | None, out: list[Frame], *, waits: bool = False) -> None:
-        """Audit what went on for an event, or for the body's end; one that `waits` for the next is not changed yet."""
+        """Audit the frames for an event, or for the body's end. One that `waits` for the next is not changed yet."""
         if not (waits or self._before) and len(out) == 1 and out[0] is frame:
             return
         if frame is not None:

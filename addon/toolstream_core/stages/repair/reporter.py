@@ -1,4 +1,4 @@
-"""Reports the defects of one stream, and says which of them are to be repaired."""
+"""Reports the defects of one stream, and returns which of them to repair."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Reporter:
         self._reported: set[tuple[str, int | None]] = set()
         self._why: list[str] = []
         self._reasons: tuple[str, ...] = ()
-        """Why an event was last rewritten: those after it may have to follow suit."""
+        """Why an event was last rewritten: later events may have to follow."""
         self.mended: set[str] = set()
         """Names of all defects for which events were rewritten."""
 
     @property
     def has_reason(self) -> bool:
-        """Whether a defect was named for which an event is rewritten, or was."""
+        """Whether a defect was named for which an event is or was rewritten."""
         return bool(self._why or self._reasons)
 
     def report(
@@ -48,7 +48,7 @@ class Reporter:
         *,
         severity: Severity | None = None,
     ) -> bool:
-        """Report a defect, once for each call; whether it is to be repaired here, each time it shows."""
+        """Report a defect, once for each call. Returns whether to repair it here, at each occurrence."""
         key = (row.code, id(call) if call is not None else None)
         if key not in self._reported:
             self._reported.add(key)
@@ -60,7 +60,7 @@ class Reporter:
         return True
 
     def repairs_row(self, row: Row) -> bool:
-        """Whether a row's repair is on, where the defect itself is reported when the answer is over."""
+        """Whether a defect's repair is on, if the defect is reported when the response is over."""
         if row.code not in self._repairs:
             return False
         if row.name not in self._why:
@@ -68,16 +68,16 @@ class Reporter:
         return True
 
     def because(self, row: Row) -> None:
-        """Name the defect that demands a change, where another one's repair makes it."""
+        """Name the defect that demands a change that another defect's repair makes."""
         if row.name not in self._why:
             self._why.append(row.name)
 
     def on(self, row: Row) -> bool:
-        """Whether a row's repair is switched on."""
+        """Whether a defect's repair is on."""
         return row.code in self._repairs
 
     def audit(self, event: int, before: Sequence[Frame], after: Sequence[Frame]) -> None:
-        """Keep what the rewriting of an event was for; called once for each rewritten event."""
+        """Report a rewritten event as a change, with the defects that demanded it; called once for each."""
         names = self._reasons = tuple(self._why) or self._reasons
         self._why.clear()
         self.mended.update(names)

@@ -46,14 +46,13 @@ class SplitFragments(Stage):
             return [self.other(event.frame)]
         name, number, writer = event.frame.name, event.frame.number, self._context.writer
         first, *rest = tiny(text)
-        bare = known_only(payload, self.known)
         return [
-            writer.rewrite(event.frame, self.delta(payload, first)),
-            *(writer.make(self.delta(bare, piece), number, name) for piece in rest),
+            writer.rewrite(event.frame, self.delta(event.frame, first)),
+            *(writer.make(known_only(self.delta(event.frame, piece), self.known), number, name) for piece in rest),
         ]
 
-    def delta(self, payload: dict[str, Json], text: str) -> dict[str, Json]:
-        """A delta like `payload` with a piece of its arguments."""
+    def delta(self, frame: Frame, text: str) -> dict[str, Json]:
+        """The payload of a delta with a part of its arguments."""
         raise NotImplementedError
 
     def other(self, frame: Frame) -> Frame:

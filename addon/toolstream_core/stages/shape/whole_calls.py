@@ -95,14 +95,20 @@ class MergedFragments(Stage, Holds):
         waiting, self._waiting, self._held = self._waiting, [], 0
         return [one.event.frame for one in waiting]
 
-    def delta(self, payload: dict[str, Json], text: str, call: OpenCall) -> dict[str, Json]:
-        """A delta like `payload` with all arguments."""
+    def delta(self, frame: Frame, text: str, call: OpenCall) -> dict[str, Json]:
+        """The payload of a delta with other arguments."""
         raise NotImplementedError
 
-    def place_of(self, payload: Json) -> int | None:
-        """The place of the item or block that an event is of; `None` where it is of none that is counted with calls."""
-        place = json_access.integer(json_access.get(payload, self.place))
+    def place_of(self, frame: Frame) -> int | None:
+        """The index of the event's item or block; `None` if it has none that is counted with calls."""
+        place = json_access.integer(json_access.get(frame.json, self.place))
         return place if isinstance(place, int) else None
+
+    def placed(self, frame: Frame, place: int) -> Frame:
+        """The event with another index."""
+        payload = frame.json
+        assert isinstance(payload, dict)  # as its place was read from it
+        return self._context.writer.rewrite(frame, {**payload, self.place: place})
 
     def status(self, payload: Json) -> str:
         """What an event that closes a call says of it: `completed`, `incomplete`, or nothing."""
@@ -145,7 +151,7 @@ class MergedFragments(Stage, Holds):
 
     def _moves_on(self, event: Event) -> bool:
         """Whether the answer goes on with another item or block."""
-        return self.place_of(event.frame.json) is not None
+        return self.place_of(event.frame) is not None
 
     def _decide(self, *, over: bool) -> None:
         """The turn ends: what is not whole now never will be."""
@@ -195,22 +201,19 @@ class MergedFragments(Stage, Holds):
         events = [one.event for one in self._take_out(call, deltas=True)]
         texts = [fragment.arguments for event in events for fragment in event.content.fragments]
         first, *later = events
-        payload = first.frame.json
-        if not isinstance(payload, dict):
+        if not isinstance(first.frame.json, dict):
             yield from (self._moved(event.frame) for event in events)
             return
-        payload = self.delta(payload, "", call)
+        payload = self.delta(first.frame, "".join(text for text in texts if isinstance(text, str)), call)
         apart: list[Frame] = []
         for event in later:
-            assert isinstance(event.frame.json, dict)  # as its fragment was read from it
-            other = self.delta(event.frame.json, "", call)
+            other = self.delta(event.frame, "", call)
             both = merged(payload, other, self.known)
             if both is None:
                 apart.append(self._context.writer.rewrite(event.frame, other))
             else:
                 payload = both
-        text = "".join(text for text in texts if isinstance(text, str))
-        yield self._moved(self._context.writer.rewrite(first.frame, self.delta(payload, text, call)))
+        yield self._moved(self._context.writer.rewrite(first.frame, payload))
         yield from map(self._moved, apart)
 
     def _terminal(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterator[Frame]:
@@ -223,9 +226,6 @@ class MergedFragments(Stage, Holds):
         """The event in the place that it has for the client."""
         if not self._gaps or frame.data is None:
             return frame
-        payload = frame.json
-        at = self.place_of(payload)
-        if not isinstance(payload, dict) or at is None:
-            return frame
-        gaps = sum(gap < at for gap in self._gaps)
-        return self._context.writer.rewrite(frame, {**payload, self.place: at - gaps}) if gaps else frame
+        at = self.place_of(frame)
+        gaps = 0 if at is None else sum(gap < at for gap in self._gaps)
+        return self.placed(frame, at - gaps) if at is not None and gaps else frame

@@ -596,3 +596,17 @@ def test_a_start_that_goes_on_again_has_the_id_that_the_client_knows() -> None:
         if name.endswith("block_start")
     ]
     assert began[1] == began[2] != began[0]
+
+
+def test_a_delta_after_the_stop_of_an_incomplete_call_goes_before_it() -> None:
+    """Clients take no delta of a block that has stopped."""
+    body = HEAD + start(0) + more(0, '{"a":') + stop(0) + more(0, "1}") + DELTA + STOP
+    went = changed(body, HERE)
+    assert went.out == HEAD + start(0) + more(0, '{"a":') + more(0, "1}") + stop(0) + DELTA + STOP
+    assert went.told == ["unknown-block"]
+
+
+def test_a_delta_after_the_stop_of_a_complete_call_stays() -> None:
+    """It adds to arguments that are complete."""
+    body = HEAD + start(0) + more(0, '{"a":1}') + stop(0) + more(0, "x") + DELTA + STOP
+    assert changed(body, HERE).out == body

@@ -1,0 +1,28 @@
+"""Foreign text as it may be shown on a terminal."""
+
+from __future__ import annotations
+
+import json
+
+from toolstream_core.wire.json_strings import encode_basestring, encode_basestring_ascii
+
+
+def quoted_whole(text: str) -> str:
+    """`text` as one line of JSON string, with nothing in it that steers a terminal."""
+    return encode_basestring(text) if text.isprintable() else encode_basestring_ascii(text)
+
+
+def quoted(text: str, limit: int) -> str:
+    """As `quoted_whole`, cut at `limit` characters."""
+    shown = quoted_whole(text[:limit])
+    return shown if len(text) <= limit else f"{shown}… (+{len(text) - limit} characters)"
+
+
+def printable(text: str) -> str:
+    """`text` with nothing in it that steers a terminal."""
+    return text if text.isprintable() else json.dumps(text)[1:-1]
+
+
+def word(text: str) -> str:
+    """Foreign text that stands bare in a line: a host, a model, a reason."""
+    return text if text.isprintable() and " " not in text else quoted(text, 200)

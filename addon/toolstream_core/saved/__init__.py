@@ -1,0 +1,1 @@
+"""Saved responses of every form: read, redacted, matched to requests, and written."""

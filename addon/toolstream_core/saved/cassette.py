@@ -1,0 +1,222 @@
+"""VCR cassettes in YAML or JSON: vcrpy's `interactions` and Ruby's `http_interactions` are read, vcrpy's are written.
+
+https://vcrpy.readthedocs.io/en/latest/usage.html
+https://benoittgt.github.io/vcr/#/cassettes/cassette_format
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import gzip
+import io
+import re
+import sys
+import warnings
+import zlib
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.constructor import SafeConstructor
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.nodes import MappingNode, ScalarNode
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
+
+from toolstream_core.model import ABSENT
+from toolstream_core.saved.exchange import Interaction, UnreadableError
+from toolstream_core.wire import json_access
+from toolstream_core.wire.coding import CodingError, Decoder
+from toolstream_core.wire.frame import parse
+from toolstream_core.wire.write import encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ruamel.yaml.nodes import Node
+
+    from toolstream_core.model import Json
+    from toolstream_core.saved.exchange import Headers
+
+
+# The first line of a block says how far it is indented, and a tool may strip spaces at the ends of lines.
+_BLOCK = re.compile(r"(?!\s)(?:[\x20-\x7e]*(?<! )\n)+(?:[\x20-\x7e]*(?<! ))?\Z")
+_NO_BODY = "its body is not in the cassette"
+_RIGHT = 'is not a VCR cassette: expected YAML or JSON with "interactions"'
+
+
+def interactions(data: bytes, source: str) -> Iterator[Interaction]:
+    """Each interaction, named by its place in the file. Raises `UnreadableError`."""
+    document = _document(data)
+    entries = json_access.get(document, "interactions")
+    if entries is ABSENT:
+        entries = json_access.get(document, "http_interactions")
+    if not isinstance(entries, list):
+        raise UnreadableError(_RIGHT)
+    for number, entry in enumerate(entries):
+        request, response = json_access.get(entry, "request"), json_access.get(entry, "response")
+        if isinstance(request, dict) and isinstance(response, dict):
+            yield _interaction(request, response, f"{source}#{number}", _time(json_access.get(entry, "recorded_at")))
+
+
+class _Constructor(SafeConstructor):
+    """Builds plain data of everything: recorders have tags of their own, and none of them is run."""
+
+    def plain(self, node: Node) -> Json:
+        """The text, the list or the object that a node of an unknown tag holds."""
+        if isinstance(node, ScalarNode):
+            return node.value
+        if isinstance(node, MappingNode):
+            return self.construct_mapping(node, deep=True)
+        return self.construct_sequence(node, deep=True)
+
+
+_Constructor.add_constructor("!binary", SafeConstructor.construct_yaml_binary)
+_Constructor.add_constructor(None, _Constructor.plain)
+
+
+def _document(data: bytes) -> Json:
+    if data.lstrip()[:1] == b"{":
+        return parse(data)
+    yaml = YAML(typ="safe")
+    yaml.Constructor = _Constructor
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of anchors said twice
+            return yaml.load(data.decode())
+    except (YAMLError, ValueError, RecursionError) as error:
+        why = " ".join(str(getattr(error, "problem", None) or type(error).__name__).split())
+        raise UnreadableError(f"{_RIGHT} ({why})") from error
+
+
+def _interaction(request: Json, response: Json, source: str, recorded: float | None) -> Interaction:
+    headers = _headers(response.get("headers"))
+    body, missing = _decoded(_body(response), headers)
+    status = response.get("status")
+    code = json_access.integer(json_access.get(status, "code") if isinstance(status, dict) else status)
+    sent = {name.lower(): value for name, value in _headers(request.get("headers"))}
+    return Interaction(
+        source=source,
+        method=str(request.get("method") or "POST").upper(),
+        url=str(request.get("uri") or request.get("url") or ""),
+        request_headers=_headers(request.get("headers")),
+        request_body=_decoded(_body(request), tuple(sent.items()))[0],
+        status=code if isinstance(code, int) else 200,
+        reason=str(json_access.get(status, "message") or "") if isinstance(status, dict) else "",
+        response_headers=headers,
+        body=body,
+        started=recorded,
+        missing=missing or (None if body else _NO_BODY),
+    )
+
+
+def _headers(said: Json) -> Headers:
+    """A value each, or a list of them."""
+    found: list[tuple[str, str]] = []
+    for name, values in said.items() if isinstance(said, dict) else ():
+        listed = values if isinstance(values, list) else [values]
+        found += [(str(name), _text(value)) for value in listed if value is not None]
+    return tuple(found)
+
+
+def _text(value: Json) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
+
+
+def _body(message: Json) -> bytes:
+    """The body, or the JSON that pydantic-ai's recorder has in its place."""
+    parsed = message.get("parsed_body")
+    return _bytes(message.get("body")) if parsed is None or message.get("body") else _bytes(parsed)
+
+
+def _bytes(said: Json) -> bytes:
+    """A text, bytes, or an object that holds them: `string`, `base64_string`, or parsed JSON."""
+    if isinstance(said, bytes):
+        return said
+    if isinstance(said, str):
+        return said.encode("utf-8", "surrogateescape")
+    if not isinstance(said, dict):
+        return b""
+    coded = said.get("base64_string", said.get("string") if said.get("encoding") == "base64" else None)
+    if isinstance(coded, str | bytes):
+        try:
+            return base64.b64decode(coded)
+        except (binascii.Error, ValueError):
+            return b""
+    if "string" in said or "encoding" in said:
+        return _bytes(said.get("string"))
+    if isinstance(said.get("state"), list):  # a file of Python's, as vcrpy keeps what httpx streams
+        return _bytes(json_access.get(said, "state", 0))
+    try:
+        return encoded(said)
+    except (TypeError, ValueError, RecursionError):  # YAML has more than JSON: dates, sets, circles
+        return b""
+
+
+def _decoded(body: bytes, headers: Headers) -> tuple[bytes, str | None]:
+    """The body without its coding. Recorders undo it, and leave the header, as they like."""
+    coding = next((value for name, value in headers if name.lower() == "content-encoding"), "")
+    if not body or not coding:
+        return (_unzipped(body) if body.startswith(b"\x1f\x8b") else body), None
+    try:
+        decoder = Decoder(coding)
+        return decoder.decode(body), None
+    except CodingError:
+        return body, None
+
+
+def _unzipped(body: bytes) -> bytes:
+    try:
+        return gzip.decompress(body)
+    except (OSError, EOFError, zlib.error):
+        return body
+
+
+def _time(said: Json) -> float | None:
+    try:
+        return parsedate_to_datetime(said).timestamp() if isinstance(said, str) else None
+    except ValueError:
+        return None
+
+
+def cassette(interactions: Iterable[Interaction]) -> bytes:
+    """The bytes of a `.yaml` file, as vcrpy reads it. Texts are quoted, so that YAML 1.1 and 1.2 read them alike."""
+    yaml = YAML()
+    yaml.width = sys.maxsize
+    out = io.BytesIO()
+    yaml.dump({"interactions": [_entry(one) for one in interactions], "version": 1}, out)
+    return out.getvalue()
+
+
+def _entry(one: Interaction) -> dict[str, Any]:
+    return {
+        "request": {
+            "body": _written(one.request_body),
+            "headers": _listed(one.request_headers),
+            "method": DoubleQuotedScalarString(one.method),
+            "uri": DoubleQuotedScalarString(one.url),
+        },
+        "response": {
+            "body": {"string": _written(one.body)},
+            "headers": _listed(one.response_headers),
+            "status": {"code": one.status, "message": DoubleQuotedScalarString(one.reason)},
+        },
+    }
+
+
+def _listed(headers: Headers) -> dict[str, list[str]]:
+    values: dict[str, list[str]] = {}
+    for name, value in headers:
+        if name.lower() != "content-encoding":
+            values.setdefault(DoubleQuotedScalarString(name), []).append(DoubleQuotedScalarString(value))
+    return values
+
+
+def _written(body: bytes) -> str | bytes:
+    """Lines of plain text as a block, other text quoted; bytes that are not UTF-8 as `!!binary`."""
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        return body
+    scalar: str = LiteralScalarString(text) if _BLOCK.match(text) else DoubleQuotedScalarString(text)
+    return scalar

@@ -1,0 +1,168 @@
+"""A saved response with its request, and why there may be none. Knows no file format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from toolstream_core.model import ABSENT, Exchange
+from toolstream_core.protocols.registry import claiming
+from toolstream_core.protocols.requests.asked import looks_like_llm
+from toolstream_core.redact import request_secrets
+from toolstream_core.wire.frame import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from toolstream_core.model import Finding, Injected, Json, Note
+    from toolstream_core.protocols.socket_wire import SocketLane
+
+
+class UnreadableError(Exception):
+    """What was to be read cannot be; the message says what would be right."""
+
+
+class RefusedError(UnreadableError):
+    """A file of a known kind that cannot hold a response; the message says how to bring the response in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved:
+    """One saved answer, whoever gave it."""
+
+    exchange: Exchange
+    chunks: Iterable[bytes] = ()
+    """The body as it came, still encoded as `exchange` says. Take it before asking for the next answer."""
+    times: Sequence[int] = ()
+    """Milliseconds at which each chunk came, or nothing where nobody noted them."""
+    broken: str | None = None
+    """How the connection broke, where it did."""
+    secrets: tuple[str, ...] = ()
+    """What the request carried and nobody should see."""
+    sent: bytes | None = None
+    """The body as the client got it, where that is another one."""
+    faults: Sequence[Injected] = ()
+    """The faults that stood in the answer's way to the client."""
+    began: float = 0.0
+    """When the request came, in seconds since 1970; 0 where nobody noted it."""
+    ended: float = 0.0
+    """When the answer was over; 0 where nobody noted it."""
+    response: str = ""
+    """The id by which later requests may name the answer (`previous_response_id`)."""
+    socket: SocketLane | None = None
+    """Where on a WebSocket it came, where it did: each chunk is a message, as a line."""
+    missing: str | None = None
+    """Why the body of an LLM's answer is not there, where it is not."""
+    unwrapped: Sequence[Note] = ()
+    """What stood around the body and was removed; complete once the chunks were taken."""
+    findings: Sequence[Finding] = ()
+    """What was wrong with the body's framing and was put right in the chunks."""
+    lost: frozenset[str] = frozenset()
+    """Codes of findings that show only what the form of the file leaves out."""
+
+    def all_findings(self, found: Iterable[Finding]) -> list[Finding]:
+        """Those of the framing, and those that were found in the chunks."""
+        return [*self.findings, *filter(self.shows, found)]
+
+    def shows(self, finding: Finding) -> bool:
+        """Whether a finding in the chunks is one of the response, and not of the file's form."""
+        return finding.code not in self.lost
+
+
+def was_llm(exchange: Exchange, method: str) -> bool:
+    """Whether an answer without its body was an LLM's, as far as everything around the body tells."""
+    if method != "POST" or not 200 <= exchange.status < 300:  # noqa: PLR2004 - the statuses of success
+        return False
+    return claiming(exchange.path) is not None or looks_like_llm(exchange.path, exchange.request)
+
+
+type Headers = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interaction:
+    """A request and its answer; both bodies with their content coding undone."""
+
+    source: str
+    method: str = "POST"
+    url: str
+    request_headers: Headers = ()
+    request_body: bytes = b""
+    status: int = 200
+    reason: str = ""
+    response_headers: Headers = ()
+    body: bytes = b""
+    started: float | None = None
+    """Seconds since the epoch at which the request began."""
+    chunks: tuple[tuple[int, int], ...] = ()
+    """Milliseconds since the first byte and bytes of each chunk of `body`, if known."""
+    line_ends: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """Where messages of a WebSocket have line ends that the lines of `body` have not: `LineEnds.places`."""
+    broken: str | None = None
+    """How the connection broke, if it did."""
+    missing: str | None = None
+    """Why there is no body, if that was not saved."""
+    ended: float = 0.0
+    """Seconds since the epoch at which the response ended; 0 if not known."""
+    socket: SocketLane | None = None
+    """Where on a WebSocket the response came, if it did: each chunk is a message, as a line."""
+
+    @property
+    def host(self) -> str:
+        """The host that was asked."""
+        return _split(self.url)[0]
+
+    @property
+    def path(self) -> str:
+        """Path and query."""
+        return _split(self.url)[1]
+
+    def response_header(self, name: str) -> str:
+        """The first header of that name (in lower case) of the answer, or nothing."""
+        return next((value for key, value in self.response_headers if key.lower() == name), "")
+
+
+def saved_of(one: Interaction) -> Saved:
+    """The response as `toolstream inspect` reads it."""
+    request: Json = parse(one.request_body) if one.request_body else ABSENT
+    exchange = Exchange(
+        source=one.source,
+        host=one.host,
+        path=one.path,
+        content_type=one.response_header("content-type"),
+        status=one.status,
+        request=request,
+    )
+    chunks, times = _cut(one)
+    return Saved(
+        exchange=exchange,
+        chunks=chunks,
+        times=times,
+        broken=one.broken,
+        secrets=request_secrets(one.request_headers, one.path),
+        began=one.started or 0.0,
+        ended=one.ended,
+        socket=one.socket,
+        missing=one.missing if not one.body and was_llm(exchange, one.method.upper()) else None,
+    )
+
+
+def _cut(one: Interaction) -> tuple[list[bytes], list[int]]:
+    """The body in its chunks and their times; in one piece if its chunks are not known."""
+    if sum(size for _, size in one.chunks) != len(one.body) or not one.chunks:
+        return [one.body], []
+    ends = [*accumulate(size for _, size in one.chunks)]
+    return [one.body[end - size : end] for end, (_, size) in zip(ends, one.chunks, strict=True)], [
+        when for when, _ in one.chunks
+    ]
+
+
+def _split(url: str) -> tuple[str, str]:
+    try:
+        split = urlsplit(url)
+        host = split.hostname or ""
+    except ValueError:
+        return "", ""
+    return host, f"{split.path}?{split.query}" if split.query else split.path

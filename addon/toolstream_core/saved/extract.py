@@ -1,0 +1,167 @@
+"""What `extract` writes: which flows make a conversation, and the names and contents of its files."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mitmproxy.io import FlowWriter
+
+from toolstream_core.saved import layout
+from toolstream_core.saved.atomic import write_atomic
+from toolstream_core.saved.cassette import cassette
+from toolstream_core.saved.expectation import expect_path
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from mitmproxy import http
+
+    from toolstream_core.model import Json
+    from toolstream_core.saved.exchange import Interaction
+    from toolstream_core.saved.read import Found
+
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_MODEL = 40
+"""Characters of a model's name that are kept."""
+
+
+def stem_of(dialect: str, model: str | None, started: float | None, number: int) -> str:
+    """`20261122-061500-openai-chat-gpt-4.1-mini-0001`; without the time where that is not known.
+
+    Nothing but letters, digits, `.`, `_` and `-` of a foreign name is left.
+    """
+    when = [_time(started)] if started else []
+    name = _UNSAFE.sub("-", model or "").strip("-._")[:_MODEL].strip("-._")
+    return "-".join([*when, dialect, *([name] if name else []), f"{number:04}"])
+
+
+def _time(started: float) -> str:
+    try:
+        return datetime.fromtimestamp(started, UTC).strftime("%Y%m%d-%H%M%S")
+    except (OverflowError, OSError, ValueError):
+        return "unknown-time"
+
+
+# What clients move from turn to turn though the text stays the same.
+_MOVING = frozenset({"cache_control", "status", "id", "index"})
+
+
+def conversations(found: Iterable[Found]) -> list[list[Found]]:
+    """The flows by conversation, in the order of their first flows; a retry belongs to what it repeats."""
+    groups: list[list[Found]] = []
+    by_prefix: dict[bytes, _Group] = {}
+    by_answer: dict[str, _Group] = {}
+    for at, one in enumerate(found):
+        digests = list(_digests(one))
+        before = json_access.get(one.fixture.request, "previous_response_id")
+        group = by_answer.get(before) if isinstance(before, str) else None
+        if group is None:
+            # Where two runs say the same, the one that is going on.
+            begun = (by_prefix[digest] for digest in digests if digest in by_prefix)
+            group = max(begun, key=lambda one: one.touched, default=None)
+        if group is None or group.begins_again(digests):
+            group = _Group()
+            groups.append(group.flows)
+        group.flows.append(one)
+        group.touched = at
+        group.last = digests[-1:]
+        by_prefix |= dict.fromkeys(digests[-1:], group)
+        by_answer |= dict.fromkeys(_answer_ids(one), group)
+    return groups
+
+
+@dataclass
+class _Group:
+    """A conversation so far."""
+
+    flows: list[Found] = field(default_factory=list)
+    last: list[bytes] = field(default_factory=list)
+    """The digest of its last request's messages."""
+    touched: int = 0
+    """Which flow of all was its last."""
+    _seen: set[bytes] = field(default_factory=set)
+
+    def begins_again(self, digests: list[bytes]) -> bool:
+        """Whether a request is one from before the last: not a retry of it, but another run of the same."""
+        self._seen.update(self.last)
+        return digests[-1:] != self.last and bool(self._seen.intersection(digests[-1:]))
+
+
+def _digests(one: Found) -> Iterator[bytes]:
+    """One for each beginning of the messages, the whole last; hosts and protocols do not mix."""
+    said = hashlib.sha256(f"{one.fixture.host} {one.fixture.asked.dialect}".encode())
+    for entry in _entries(one.fixture.request):
+        said.update(json.dumps(_still(entry), sort_keys=True).encode())
+        yield said.digest()
+
+
+def _entries(request: Json) -> list[Json]:
+    for key in ("messages", "input", "contents"):
+        value = json_access.get(request, key)
+        if isinstance(value, str) and value:
+            return [{"role": "user", "content": value}]
+        if isinstance(value, list):
+            return value
+    return []
+
+
+def _still(value: Json) -> Json:
+    """A message without what moves; a text alone is the same as a list of that text."""
+    if isinstance(value, dict):
+        kept = {key: _still(inner) for key, inner in value.items() if key not in _MOVING and inner is not None}
+        if kept.get("type") in ("text", "input_text") and isinstance(kept.get("text"), str):
+            return kept["text"]
+        return kept
+    if isinstance(value, list):
+        inner = [_still(one) for one in value]
+        return inner[0] if len(inner) == 1 else inner
+    return value
+
+
+def _answer_ids(one: Found) -> Iterator[str]:
+    """The ids by which a later request may name this answer."""
+    for payload in one.fixture.payloads:
+        name = json_access.get(payload, "response", "id") or json_access.get(payload, "id")
+        if isinstance(name, str) and name.startswith("resp"):
+            yield name
+
+
+def flow_files(stem: str, flows: Sequence[http.HTTPFlow], expectation: str) -> dict[str, bytes]:
+    """A flow file, and beside it what it has to be read as."""
+    out = io.BytesIO()
+    writer = FlowWriter(out)
+    for flow in flows:
+        writer.add(flow)
+    name = f"{stem}.flow"
+    return {name: out.getvalue(), expect_path(Path(name)).name: expectation.encode()}
+
+
+def bare_files(stem: str, interactions: Sequence[Interaction]) -> dict[str, bytes]:
+    """A folder of the bare layout, with one for each turn if there are several."""
+    several = len(interactions) > 1
+    return {
+        f"{stem}/turn-{turn}/{name}" if several else f"{stem}/{name}": data
+        for turn, one in enumerate(interactions, 1)
+        for name, data in layout.files_of(one).items()
+    }
+
+
+def cassette_files(stem: str, interactions: Sequence[Interaction]) -> dict[str, bytes]:
+    """A cassette."""
+    return {f"{stem}.yaml": cassette(interactions)}
+
+
+def write_all(folder: Path, files: Mapping[str, bytes], *, replace: bool) -> None:
+    """Write files below `folder` with `write_atomic`. Raises `OSError`."""
+    for name, data in files.items():
+        (folder / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_atomic(folder / name, data, replace=replace)

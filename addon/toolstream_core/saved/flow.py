@@ -1,0 +1,436 @@
+"""mitmproxy's flows: the chunks of a response, its faults, and what a flow is as a saved response."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from mitmproxy import connection, http
+from mitmproxy.flow import Error
+
+from toolstream_core.engine.session import read_body
+from toolstream_core.engine.sink import Sink
+from toolstream_core.model import Exchange, Injected, Record
+from toolstream_core.printable import quoted
+from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.protocols.requests import asked
+from toolstream_core.redact import redacted
+from toolstream_core.redaction import TextMode
+from toolstream_core.saved.exchange import Interaction
+from toolstream_core.sockets.lines import LineEnds
+from toolstream_core.wire import json_access
+from toolstream_core.wire.coding import CodingError, Decoder
+from toolstream_core.wire.form import Form
+from toolstream_core.wire.frame import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from mitmproxy.flow import Flow
+
+    from toolstream_core.calls import ResolvedFragment
+    from toolstream_core.model import Event, EventContent, Json
+    from toolstream_core.saved.exchange import Headers
+
+
+def not_whole(flows: int, error: Exception) -> str:
+    """What is told of a flow file of which so many flows could be read, before mitmproxy raised `error`."""
+    where = f"after flow {flows - 1}" if flows else "from the beginning"
+    said = quoted(redacted(str(error)), 200)
+    return f"is a damaged or truncated mitmproxy flow file: unreadable {where} (mitmproxy: {said})"
+
+
+CHUNKS_VERSION = 1
+"""Of `flow.metadata["toolstream"]`."""
+
+
+LINE_ENDS: Final = "line_ends"
+"""The key there under which is what `LineEnds.places` says of a body whose lines were messages of a WebSocket."""
+
+
+class Chunk(NamedTuple):
+    """A piece of a body as it arrived, its content coding undone."""
+
+    after: int
+    """Milliseconds since the first byte."""
+    data: bytes
+
+
+def chunks_of(flow: http.HTTPFlow) -> list[Chunk]:
+    """The response's body as it arrived, its coding undone; none where it is lost or cannot be decoded."""
+    body = flow.response.raw_content if flow.response else None
+    if not body or flow.response is None:
+        return []
+    chunks: list[Chunk] = []
+    at = 0
+    try:
+        decoder = Decoder(flow.response.headers.get("content-encoding", ""))
+        for after, size in _sizes(flow.metadata, len(body)):
+            data = decoder.decode(body[at : at + size])
+            at += size
+            if data:
+                chunks.append(Chunk(after, data))
+    except CodingError:
+        return []
+    return chunks
+
+
+def _sizes(metadata: Json, length: int) -> list[tuple[int, int]]:
+    """The cut as `table_of` says it; one chunk where none was, or where it is of another body."""
+    pairs = [
+        (json_access.integer(json_access.get(pair, 0)), json_access.integer(json_access.get(pair, 1)))
+        for pair in json_access.items(json_access.get(metadata, "toolstream", "chunks"))
+    ]
+    sizes = [(after, size) for after, size in pairs if isinstance(after, int) and isinstance(size, int) and size > 0]
+    return sizes if sum(size for _, size in sizes) == length else [(0, length)]
+
+
+def table_of(chunks: Iterable[Chunk]) -> dict[str, Json]:
+    """What `flow.metadata["toolstream"]` says of a body: `[[ms since the first byte, bytes], …]`."""
+    return {"version": CHUNKS_VERSION, "chunks": [[chunk.after, len(chunk.data)] for chunk in chunks]}
+
+
+def line_ends_of(flow: http.HTTPFlow) -> LineEnds:
+    """Where the messages of a WebSocket had line ends that the body's lines have not."""
+    noted = json_access.get(flow.metadata, "toolstream", LINE_ENDS)
+    places = {key: json_access.items(json_access.get(noted, key)) for key in noted} if isinstance(noted, dict) else {}
+    return LineEnds({key: [one for one in found if isinstance(one, int)] for key, found in places.items()})
+
+
+def content_of(message: http.Message) -> bytes:
+    """The body, its coding undone; empty where it cannot be decoded."""
+    try:
+        return message.get_content(strict=True) or b""
+    except ValueError:
+        return b""
+
+
+_CODED = ("content-encoding", "transfer-encoding")
+
+
+class Caused(NamedTuple):
+    """What a capture says of the faults that were aimed at its answer."""
+
+    faults: tuple[Injected, ...] = ()
+    findings: tuple[str, ...] = ()
+    """Names of the defects of the answer that they left, before any repair."""
+
+    @property
+    def specs(self) -> tuple[str, ...]:
+        """The faults that changed something."""
+        return tuple(one.spec for one in self.faults if one.changes)
+
+
+UNCAUSED: Final = Caused()
+
+
+def caused_in(flow: Flow) -> Caused:
+    """What `flow.metadata["toolstream"]["record"]` says."""
+    record = json_access.get(flow.metadata, "toolstream", "record")
+    names = (json_access.get(one, "name") for one in json_access.items(json_access.get(record, "findings")))
+    faults = (_fault(one) for one in json_access.items(json_access.get(record, "faults")))
+    return Caused(
+        tuple(one for one in faults if one is not None),
+        tuple(dict.fromkeys(name for name in names if isinstance(name, str))),
+    )
+
+
+def sent_in(flow: Flow) -> bytes | None:
+    """What the client of a captured answer got, where that is not what the provider said."""
+    sent = json_access.get(flow.metadata, "toolstream", "sent", "body")
+    return sent if isinstance(sent, bytes) else None
+
+
+def as_sent(flow: http.HTTPFlow) -> http.HTTPFlow:
+    """A copy of a captured flow whose answer is what its client got, where that is another one."""
+    body = sent_in(flow)
+    new = http.HTTPFlow.from_state(flow.get_state())
+    assert isinstance(new, http.HTTPFlow)
+    if body is None or new.response is None:
+        return new
+    for name in _CODED:
+        new.response.headers.pop(name, None)
+    new.response.content = body
+    chunks = json_access.get(flow.metadata, "toolstream", "sent", "chunks")
+    kept = {name: value for name, value in flow.metadata["toolstream"].items() if name not in {"sent", LINE_ENDS}}
+    new.metadata = {"toolstream": {**kept, "chunks": chunks}}
+    return new
+
+
+def _fault(told: object) -> Injected | None:
+    spec = json_access.get(told, "spec")
+    drawn, changes = (json_access.integer(json_access.get(told, name)) for name in ("drawn", "changes"))
+    if not isinstance(spec, str) or not isinstance(drawn, int) or not isinstance(changes, int):
+        return None
+    return Injected(spec, drawn, changes)
+
+
+_PORTS = {"http": 80, "https": 443}
+
+
+def flow_of(one: Interaction) -> http.HTTPFlow:
+    """The flow of an interaction, with its times and cuts where they are known."""
+    started = one.started or 0.0
+    scheme, host, port = _address(one.url)
+    client = connection.Client(peername=("127.0.0.1", 0), sockname=("127.0.0.1", 0), timestamp_start=started)
+    server = connection.Server(address=(host, port), timestamp_start=started)
+    flow = http.HTTPFlow(client, server)
+    # The same each time for the same interaction.
+    flow.id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{one.source} {one.url}"))
+    flow.timestamp_created = started
+    flow.request = http.Request(
+        host,
+        port,
+        one.method.encode(errors="replace"),
+        scheme.encode(),
+        b"",
+        (one.path or "/").encode(errors="replace"),
+        b"HTTP/1.1",
+        _fields(one.request_headers, one.request_body),
+        one.request_body,
+        None,
+        started,
+        started,
+    )
+    flow.response = http.Response(
+        b"HTTP/1.1",
+        one.status,
+        one.reason.encode("latin-1", "replace"),
+        _fields(one.response_headers, one.body),
+        one.body,
+        None,
+        started,
+        started + (one.chunks[-1][0] / 1000 if one.chunks else 0),
+    )
+    _note(flow, one)
+    return flow
+
+
+def _note(flow: http.HTTPFlow, one: Interaction) -> None:
+    """The table of chunks, and the break."""
+    chunks: list[Chunk] = []
+    at = 0
+    for after, size in one.chunks:
+        chunks.append(Chunk(after, one.body[at : at + size]))
+        at += size
+    if at != len(one.body):
+        chunks = [Chunk(0, one.body)] if one.body else []
+    if one.chunks or one.broken is not None:
+        flow.metadata["toolstream"] = table_of(chunks)
+    if ends := LineEnds(one.line_ends):
+        flow.metadata["toolstream"][LINE_ENDS] = ends.places
+    if one.broken is not None:
+        flow.error = Error(one.broken, timestamp=one.started or 0.0)
+        flow.metadata["toolstream"]["broken"] = one.broken
+
+
+def interaction_of(flow: http.HTTPFlow, source: str, *, broke: bool = True) -> Interaction:
+    """The interaction that a flow with an answer is; `broke`: its error is of the answer, not of a client that left."""
+    assert flow.response is not None
+    chunks = chunks_of(flow)
+    noted = json_access.get(flow.metadata, "toolstream", "broken")
+    broken = noted if isinstance(noted, str) and noted else flow.error.msg if flow.error else None
+    return Interaction(
+        source=source,
+        method=flow.request.method,
+        url=f"{flow.request.scheme}://{flow.request.pretty_host}{_port(flow.request)}{flow.request.path}",
+        request_headers=_pairs(flow.request.headers),
+        request_body=content_of(flow.request),
+        status=flow.response.status_code,
+        reason=flow.response.reason,
+        response_headers=_pairs(flow.response.headers),
+        body=b"".join(chunk.data for chunk in chunks),
+        started=flow.request.timestamp_start or None,
+        chunks=tuple((chunk.after, len(chunk.data)) for chunk in chunks) if "toolstream" in flow.metadata else (),
+        line_ends=line_ends_of(flow).places,
+        broken=broken if broke else None,
+    )
+
+
+def _address(url: str) -> tuple[str, str, int]:
+    try:
+        split = urlsplit(url)
+        scheme = split.scheme if split.scheme in _PORTS else "https"
+        return scheme, split.hostname or "unknown.invalid", split.port or _PORTS[scheme]
+    except ValueError:
+        return "https", "unknown.invalid", _PORTS["https"]
+
+
+def _port(request: http.Request) -> str:
+    return "" if request.port == _PORTS.get(request.scheme) else f":{request.port}"
+
+
+def _fields(headers: Headers, body: bytes) -> http.Headers:
+    """The headers of a body whose coding is undone."""
+    fields: list[tuple[bytes, bytes]] = []
+    for name, value in headers:
+        if name.startswith(":") or name.lower() == "content-encoding":
+            continue
+        said = str(len(body)) if name.lower() == "content-length" else value
+        fields.append((name.encode("utf-8", "surrogateescape"), said.encode("utf-8", "surrogateescape")))
+    return http.Headers(fields)
+
+
+def _pairs(headers: http.Headers) -> Headers:
+    return tuple(
+        (name.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape"))
+        for name, value in headers.fields
+        if name.lower() != b"content-encoding"
+    )
+
+
+BAD_STATUS = 400
+"""From this status on an answer is an error."""
+
+
+def _never(raw: bytes, frames: int) -> bool:
+    del raw, frames
+    return False
+
+
+_LOUD = tuple(replace(dialect, quiet=_never) for dialect in PROTOCOLS)
+"""The protocols, with no frame left unread."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixture:
+    """A saved answer of an LLM, and what it was the answer to."""
+
+    source: str
+    """`PATH#N`, N counting the file's flows from 0; `PATH#N.M` is the answer M, from 1 on, of a socket."""
+    method: str
+    host: str
+    path: str
+    request: Json
+    request_body: bytes
+    """The request as it was sent, its content coding undone."""
+    asked: asked.Asked
+    status: int
+    """Also of an HTTP error, from 400 on."""
+    headers: tuple[tuple[bytes, bytes], ...]
+    """As recorded, those of the coding too."""
+    chunks: tuple[Chunk, ...]
+    payloads: tuple[Json, ...]
+    """The JSON of each event, in order."""
+    record: Record
+    broken: str | None = None
+    """How the connection broke behind the last chunk, if it did."""
+    line_ends: LineEnds = field(default_factory=LineEnds)
+    """Those within messages of a WebSocket, whose lines the chunks are."""
+    caused: Caused = UNCAUSED
+    """What faults did to it on its way to the client; the rest is what the provider said."""
+    text: str = TextMode.KEEP
+    """What became of chat text when the flow was saved: `keep`, `mask` or `shape`."""
+
+    @property
+    def body(self) -> bytes:
+        """All of it, its content coding undone."""
+        return b"".join(chunk.data for chunk in self.chunks)
+
+
+def read_flow(flow: http.HTTPFlow, source: str) -> Fixture | None:
+    """The fixture that a flow is; `None` where it is no answer of an LLM, or its body was not saved.
+
+    HTTP errors and answers that broke off are fixtures too.
+    """
+    if flow.response is None:
+        return None
+    body = content_of(flow.request)
+    request = parse(body)
+    what = asked.read(flow.request.path, request)
+    chunks = chunks_of(flow)
+    broken = _broken(flow)
+    if what is None or not (chunks or _came_empty(flow, broken)):
+        return None
+    payloads = _Payloads()
+    record = read_body(
+        (chunk.data for chunk in chunks),
+        _exchange(flow, source, request),
+        broken=broken,
+        sinks=[payloads],
+        dialects=_LOUD,
+    )
+    if record is None and (broken or flow.response.status_code >= BAD_STATUS):
+        record = _unread(flow, source, what, broken)
+    if record is None:
+        return None
+    return Fixture(
+        source=source,
+        method=flow.request.method,
+        host=flow.request.pretty_host,
+        path=flow.request.path,
+        request=request,
+        request_body=body,
+        # The answer knows better than the path which protocol it speaks.
+        asked=replace(what, dialect=record.dialect),
+        status=flow.response.status_code,
+        headers=flow.response.headers.fields,
+        chunks=tuple(chunks),
+        payloads=tuple(payloads.seen),
+        record=record,
+        broken=record.broken,  # not where the client left when all was said
+        line_ends=line_ends_of(flow),
+        caused=caused_in(flow),
+        text=_text(flow),
+    )
+
+
+def _text(flow: http.HTTPFlow) -> str:
+    noted = json_access.get(flow.metadata, "toolstream", "text")
+    return noted if noted in set(TextMode) else TextMode.KEEP
+
+
+def _exchange(flow: http.HTTPFlow, source: str, request: Json) -> Exchange:
+    assert flow.response is not None
+    return Exchange(
+        source=source,
+        host=flow.request.pretty_host,
+        path=flow.request.path,
+        content_type=flow.response.headers.get("content-type", ""),
+        status=flow.response.status_code,
+        request=request,
+    )
+
+
+def _broken(flow: http.HTTPFlow) -> str | None:
+    noted = json_access.get(flow.metadata, "toolstream", "broken")
+    if noted and isinstance(noted, str):
+        return noted
+    return flow.error.msg if flow.error is not None else None
+
+
+def _came_empty(flow: http.HTTPFlow, broken: str | None) -> bool:
+    """Whether no byte of a body is all that came, rather than all that was saved."""
+    assert flow.response is not None
+    if flow.response.raw_content:
+        return False
+    if broken is not None:
+        return bool(json_access.get(flow.metadata, "toolstream", "chunks") == [])
+    return flow.response.status_code >= BAD_STATUS and flow.response.raw_content is not None
+
+
+def _unread(flow: http.HTTPFlow, source: str, what: asked.Asked, broken: str | None) -> Record:
+    """The record of an error or a break that says nothing in the protocol."""
+    return Record(
+        source,
+        what.dialect,
+        flow.request.pretty_host,
+        what.model,
+        streamed=what.form is not Form.WHOLE and broken is not None,
+        ended=broken is None,
+        broken=broken,
+    )
+
+
+class _Payloads(Sink):
+    """Keeps the JSON of every event."""
+
+    live = True
+
+    def __init__(self) -> None:
+        self.seen: list[Json] = []
+
+    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
+        self.seen.append(event.frame.json)

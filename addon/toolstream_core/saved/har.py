@@ -1,0 +1,221 @@
+"""Responses in HAR files (HTTP Archive), as browsers and proxies export them, WebSocket messages included.
+
+https://w3c.github.io/web-performance/specs/HAR/Overview.html
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import codecs
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from toolstream_core.saved.exchange import Interaction, Saved, UnreadableError, saved_of
+from toolstream_core.sockets.saved import STILL_OPEN, SavedMessage, is_of_upgrade, taken_apart, wire_of
+from toolstream_core.wire import json_access
+from toolstream_core.wire.coding import CodingError, Decoder
+from toolstream_core.wire.form import CONTENT_TYPES, Form
+from toolstream_core.wire.frame import parse
+from toolstream_core.wire.write import encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from toolstream_core.model import Json
+    from toolstream_core.sockets.saved import SavedAnswer
+
+
+MESSAGES: Final = "_webSocketMessages"
+_BINARY: Final = 2
+
+
+def socket_interactions(entry: Json, socket: Interaction) -> list[Interaction] | None:
+    """The responses in an entry, each as the request over HTTP that it would be; `None` if no LLM's socket.
+
+    They are named by their number on the socket.
+    """
+    found = _taken_apart(entry, socket.path)
+    return None if found is None else [_socket_interaction(socket, number, one) for number, one in enumerate(found, 1)]
+
+
+def put_messages(entry: dict[str, Any], socket: Interaction, change: Callable[[Saved], Sequence[bytes]]) -> bool:
+    """Give a socket the messages that its responses became; whether it is the socket of an LLM."""
+    found = _taken_apart(entry, socket.path)
+    if found is None:
+        return False
+    became: dict[int, list[bytes]] = {}
+    for number, one in enumerate(found, 1):
+        pieces = change(saved_of(_socket_interaction(socket, number, one)))
+        became.update(zip((message.place for message in one.messages), one.become(pieces), strict=True))
+    entry[MESSAGES] = [
+        changed for place, message in enumerate(entry[MESSAGES]) for changed in _put_message(message, became.get(place))
+    ]
+    return True
+
+
+def _put_message(message: Json, became: list[bytes] | None) -> list[Json]:
+    if became is None or became == [_data(message)]:
+        return [message]
+    binary = json_access.get(message, "opcode") == _BINARY
+    texts = [base64.b64encode(data).decode() if binary else data.decode("utf-8", "replace") for data in became]
+    return [{**message, "data": text} for text in texts]
+
+
+def _taken_apart(entry: Json, path: str) -> list[SavedAnswer] | None:
+    listed = json_access.get(entry, MESSAGES)
+    if not isinstance(listed, list):
+        return None
+    messages = [_message(place, one) for place, one in enumerate(listed)]
+    wire = wire_of(path, messages)
+    return None if wire is None else taken_apart(wire, path, messages, STILL_OPEN)
+
+
+def _message(place: int, said: Json) -> SavedMessage:
+    at = json_access.get(said, "time")
+    when = float(at) if isinstance(at, int | float) and not isinstance(at, bool) else 0.0
+    return SavedMessage(json_access.get(said, "type") == "send", when, _data(said), place)
+
+
+def _data(said: Json) -> bytes:
+    text = json_access.get(said, "data")
+    if not isinstance(text, str):
+        return b""
+    if json_access.get(said, "opcode") != _BINARY:
+        return text.encode(errors="replace")
+    try:
+        return base64.b64decode(text)
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _socket_interaction(socket: Interaction, number: int, answer: SavedAnswer) -> Interaction:
+    headers = [(name, value) for name, value in socket.request_headers if not is_of_upgrade(name)]
+    return replace(
+        socket,
+        source=f"{socket.source}.{number}",
+        method="POST",
+        url=f"http{socket.url.removeprefix('ws')}" if socket.url.startswith("ws") else socket.url,
+        request_headers=(*headers, ("content-type", CONTENT_TYPES[Form.WHOLE])),
+        request_body=encoded(answer.request.body),
+        status=200,
+        reason="OK",
+        response_headers=(("content-type", CONTENT_TYPES[Form.LINES]),),
+        body=b"".join(line for _, line in answer.lines),
+        started=answer.asked.at,
+        chunks=tuple((when, len(line)) for when, line in answer.lines),
+        line_ends=answer.line_ends.places,
+        broken=answer.broken,
+        missing=None,
+        ended=answer.messages[-1].at if answer.messages else 0.0,
+        socket=answer.lane,
+    )
+
+
+_BOM = b"\xef\xbb\xbf"
+_GZIP = b"\x1f\x8b"
+_LEAD = 64
+_NO_BODY = "its body is not in the HAR file; browsers call it “Save all as HAR with content”"
+
+
+def interactions(data: bytes, source: str) -> Iterator[Interaction]:
+    """Each entry, named by its place in the file; `#2.1` is the first that came over the socket `#2`.
+
+    Raises `UnreadableError`.
+    """
+    for number, entry in enumerate(entries(parse(data.removeprefix(_BOM)))):
+        if has_response(entry):
+            one = interaction(entry, f"{source}#{number}")
+            over_socket = socket_interactions(entry, one) if MESSAGES in entry else None
+            yield from [one] if over_socket is None else over_socket
+
+
+def entries(document: Json) -> list[Json]:
+    """The entries of a HAR file. Raises `UnreadableError`."""
+    found = json_access.get(document, "log", "entries")
+    if not isinstance(found, list):
+        raise UnreadableError('is not a HAR file: expected JSON with "log" and, in it, "entries"')
+    return found
+
+
+def has_response(entry: Json) -> bool:
+    """Whether an entry says what was answered."""
+    return isinstance(entry, dict) and isinstance(entry.get("response"), dict)
+
+
+def interaction(entry: Json, source: str) -> Interaction:
+    """One entry, which has a response. Its text has no coding: `content-encoding` is of the wire."""
+    request, response = entry.get("request"), entry["response"]
+    text, error = json_access.get(request, "postData", "text"), json_access.get(response, "_error")
+    headers = _headers(json_access.get(response, "headers"))
+    named = {name.lower(): value for name, value in reversed(headers)}
+    mime = json_access.get(response, "content", "mimeType")
+    if "content-type" not in named and isinstance(mime, str) and mime:
+        headers.append(("content-type", mime))
+    body = _body(json_access.get(response, "content"), named.get("content-encoding", ""))
+    status = json_access.integer(json_access.get(response, "status"))
+    return Interaction(
+        source=source,
+        method=str(json_access.get(request, "method") or "POST").upper(),
+        url=str(json_access.get(request, "url") or ""),
+        request_headers=tuple(_headers(json_access.get(request, "headers"))),
+        request_body=text.encode(errors="replace") if isinstance(text, str) else b"",
+        status=status if isinstance(status, int) else 0,
+        reason=str(json_access.get(response, "statusText") or ""),
+        response_headers=tuple(headers),
+        body=body,
+        started=_time(entry.get("startedDateTime")),
+        broken=error if error and isinstance(error, str) else None,
+        missing=None if body else _NO_BODY,
+    )
+
+
+def _time(said: Json) -> float | None:
+    try:
+        return datetime.fromisoformat(said).timestamp() if isinstance(said, str) else None
+    except ValueError:
+        return None
+
+
+def _headers(said: Json) -> list[tuple[str, str]]:
+    """Name and value of each header; Slack's exports say them as pairs."""
+    found = []
+    for header in json_access.items(said):
+        name = json_access.get(header, 0 if isinstance(header, list) else "name")
+        value = json_access.get(header, 1 if isinstance(header, list) else "value")
+        if isinstance(name, str) and isinstance(value, str):
+            found.append((name, value))
+    return found
+
+
+def _body(content: Json, coding: str) -> bytes:
+    """The body, as text; what other tools saved still compressed is undone, as its header says or its first bytes."""
+    body = _encoded(content)
+    if body.startswith(_GZIP):
+        coding = "gzip"
+    elif not coding or _is_text(body):
+        return body
+    try:
+        return Decoder(coding).decode(body)
+    except CodingError:
+        return body
+
+
+def _is_text(body: bytes) -> bool:
+    try:
+        return codecs.getincrementaldecoder("utf-8")().decode(body[:_LEAD]).isprintable() or b"\n" in body[:_LEAD]
+    except UnicodeDecodeError:
+        return False
+
+
+def _encoded(content: Json) -> bytes:
+    text = json_access.get(content, "text")
+    if not isinstance(text, str):
+        return b""
+    if json_access.get(content, "encoding") != "base64":
+        return text.encode(errors="replace")
+    try:
+        return base64.b64decode(text)
+    except (binascii.Error, ValueError):
+        return b""

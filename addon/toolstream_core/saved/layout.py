@@ -1,0 +1,126 @@
+"""The bare layout that others use: a folder with `request.json` and the answer as it came, `response.sse`.
+
+Beside them may be `request-headers.json`, `response-headers.json` and `manifest.json`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolstream_core.model import ABSENT
+from toolstream_core.saved.exchange import Interaction
+from toolstream_core.wire import json_access
+from toolstream_core.wire.frame import parse
+from toolstream_core.wire.write import encoded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from toolstream_core.model import Json
+    from toolstream_core.saved.exchange import Headers
+
+
+REQUEST = "request.json"
+MANIFEST = "manifest.json"
+RESPONSES = {
+    "response.sse": "text/event-stream",
+    "response.ndjson": "application/x-ndjson",
+    "response.json": "application/json",
+}
+"""The files that an answer may be in, and their content types."""
+VERSION = 1
+"""Of `manifest.json`."""
+EXPECTATION = ".expect.json"
+"""Ends the name of the file that says what a flow file is to be read as."""
+
+_REQUEST_HEADERS = "request-headers.json"
+_RESPONSE_HEADERS = "response-headers.json"
+_BESIDE = (REQUEST, MANIFEST, _REQUEST_HEADERS, _RESPONSE_HEADERS)
+
+
+def response_in(folder: Path) -> Path | None:
+    """The answer's file where a folder is of this layout."""
+    if not (folder / REQUEST).is_file():
+        return None
+    return next((folder / name for name in RESPONSES if (folder / name).is_file()), None)
+
+
+def belongs(path: Path) -> bool:
+    """Whether a file only describes a response in the file beside it."""
+    if path.name.endswith(EXPECTATION):
+        return path.with_name(path.name.removesuffix(EXPECTATION) + ".flow").is_file()
+    return path.name in _BESIDE and response_in(path.parent) is not None
+
+
+def is_answer(path: Path) -> bool:
+    """Whether a file is the answer of a folder of this layout."""
+    return path.name in RESPONSES and response_in(path.parent) == path
+
+
+def read(response: Path, source: str) -> Interaction:
+    """The interaction in the folder of `response`. Raises `OSError`."""
+    folder = response.parent
+    manifest = _json(folder / MANIFEST)
+    headers = _headers(_json(folder / _RESPONSE_HEADERS))
+    if not any(name.lower() == "content-type" for name, _ in headers):
+        headers = (("content-type", RESPONSES[response.name]), *headers)
+    chunks = [
+        (json_access.integer(json_access.get(pair, 0)), json_access.integer(json_access.get(pair, 1)))
+        for pair in json_access.items(json_access.get(manifest, "chunks"))
+    ]
+    status = json_access.integer(json_access.get(manifest, "status"))
+    started, broken = json_access.get(manifest, "started"), json_access.text(json_access.get(manifest, "broken"))
+    return Interaction(
+        source=source,
+        method=str(json_access.get(manifest, "method") or "POST"),
+        url=str(json_access.get(manifest, "url") or ""),
+        request_headers=_headers(_json(folder / _REQUEST_HEADERS)),
+        request_body=(folder / REQUEST).read_bytes(),
+        status=status if isinstance(status, int) else 200,
+        reason=str(json_access.get(manifest, "reason") or ""),
+        response_headers=headers,
+        body=response.read_bytes(),
+        started=float(started) if isinstance(started, int | float) else None,
+        chunks=tuple((at, size) for at, size in chunks if isinstance(at, int) and isinstance(size, int)),
+        broken=broken if isinstance(broken, str) else None,
+    )
+
+
+def files_of(one: Interaction) -> dict[str, bytes]:
+    """The files of the folder that keeps an interaction, by name."""
+    kind = one.response_header("content-type").partition(";")[0].strip().lower()
+    name = next((name for name, said in RESPONSES.items() if said == kind), None)
+    manifest: dict[str, Json] = {"version": VERSION, "method": one.method, "url": one.url, "status": one.status}
+    manifest |= {"reason": one.reason} if one.reason else {}
+    manifest |= {"started": one.started} if one.started is not None else {}
+    manifest |= {"broken": one.broken} if one.broken is not None else {}
+    manifest |= {"chunks": [list(pair) for pair in one.chunks]} if one.chunks else {}
+    return {
+        REQUEST: one.request_body,
+        name or ("response.ndjson" if "ndjson" in kind or "jsonl" in kind else "response.json"): one.body,
+        _REQUEST_HEADERS: _written(one.request_headers),
+        _RESPONSE_HEADERS: _written(one.response_headers),
+        MANIFEST: encoded(manifest) + b"\n",
+    }
+
+
+def _json(path: Path) -> Json:
+    return parse(path.read_bytes()) if path.is_file() else ABSENT
+
+
+def _headers(said: Json) -> Headers:
+    """`{"name": "value"}` or `{"name": ["value", …]}`."""
+    found: list[tuple[str, str]] = []
+    for name, values in said.items() if isinstance(said, dict) else ():
+        found += [
+            (name, value) for value in (values if isinstance(values, list) else [values]) if isinstance(value, str)
+        ]
+    return tuple(found)
+
+
+def _written(headers: Headers) -> bytes:
+    values: dict[str, list[str]] = {}
+    for name, value in headers:
+        if name.lower() != "content-encoding":
+            values.setdefault(name, []).append(value)
+    return encoded({name: listed[0] if len(listed) == 1 else listed for name, listed in values.items()}) + b"\n"

@@ -1,0 +1,363 @@
+"""Selects the recorded response to a request."""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import json
+from collections import defaultdict
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolstream_core.model import ABSENT
+from toolstream_core.protocols.requests import asked as asked_read
+from toolstream_core.redaction import TextMode
+from toolstream_core.saved.distance import VARYING, Parting, can_say, distance, earlier_calls, names_of, parting, shared
+from toolstream_core.verdict import to_run
+from toolstream_core.verdict.compare import same
+from toolstream_core.verdict.evidence import Sign, evidence
+from toolstream_core.wire import json_access
+from toolstream_core.wire.frame import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from toolstream_core.model import Call, Json
+    from toolstream_core.protocols.requests.asked import Asked
+    from toolstream_core.protocols.requests.conversation import Conversation, ToolResult
+    from toolstream_core.saved.flow import Fixture
+    from toolstream_core.wire.form import Form
+
+    type Redact = Callable[[bytes, str], bytes]
+    """Gives a request's body as it is saved; the text is what becomes of chat text: `Fixture.text`."""
+    type Key = tuple[str, Form, str | None, bytes]
+    """Protocol, form, model and digest of the body."""
+
+
+class Ran(NamedTuple):
+    """A tool result with the call that it answers."""
+
+    id: str
+    name: str
+    arguments: str | None
+    """`None` where neither the request nor a saved response has the call."""
+    result: ToolResult
+
+
+def is_finished(calls: Sequence[Call], now: Conversation, recorded: Conversation, saved: Mapping[str, Call]) -> bool:
+    """Whether `now` holds an accepted result of each of these calls that the `recorded` request did not hold.
+
+    A call is known by its id, or by its name and arguments: a model that is asked again makes it under another id.
+    `saved` are the calls of all saved responses by id, for requests that hold results only.
+    """
+    wanted = [call for call in to_run(calls) if call.complete]
+    return bool(wanted) and all(_has_result(call, now, recorded, saved) for call in wanted)
+
+
+def _has_result(call: Call, now: Conversation, recorded: Conversation, saved: Mapping[str, Call]) -> bool:
+    new, old = ([*_accepted(call, said, saved)] for said in (now, recorded))
+    if now.continues:  # each request holds the latest results only
+        return bool({one.result.text for one in new} - {one.result.text for one in old})
+    own = call.id in {one.id for one in new} - {one.id for one in old} - {""}
+    return own or len(new) > len(old)  # a model may poll: the recorded request held such results too
+
+
+def _accepted(call: Call, said: Conversation, saved: Mapping[str, Call]) -> Iterator[Ran]:
+    for one in _ran(said, saved):
+        alike = one.arguments is None or same(one.arguments, call.arguments)
+        if one.name == call.name and alike and evidence(one.result).sign is not Sign.REJECTED:
+            yield one
+
+
+def _ran(said: Conversation, saved: Mapping[str, Call]) -> Iterator[Ran]:
+    left = list(said.results)
+    for call in said.calls:
+        result = next((one for one in left if _answers(one, call.id or "", call.name)), None)
+        if result is not None:
+            left.remove(result)
+            yield Ran(result.id, call.name, call.arguments, result)
+    for result in left if said.continues else ():
+        if known := saved.get(result.id):
+            yield Ran(result.id, known.name, known.arguments, result)
+        elif not result.id:
+            yield Ran("", result.name, None, result)
+
+
+def _answers(result: ToolResult, identity: str, name: str) -> bool:
+    return result.id == identity if result.id and identity else result.name in ("", name)
+
+
+NEAR = 3
+"""Flows that are named where none answers."""
+
+
+class Answer(enum.StrEnum):
+    """How a request was answered."""
+
+    EXACT = "exact"
+    """With what was recorded as the answer to an equal request."""
+    DIVERGED = "diverged"
+    """With what fits best."""
+    FINISHED = "finished"
+    """With a final text, since the request holds the results of the calls that fit best."""
+    REFUSED = "refused"
+    """With an error, since no flow answers it."""
+
+
+class Near(NamedTuple):
+    """A flow that does not answer a request, and why."""
+
+    source: str
+    why: str
+
+
+class Match(NamedTuple):
+    """What came of a request."""
+
+    answer: Answer
+    wanted: Asked
+    fixture: Fixture | None = None
+    parting: Parting | None = None
+    near: tuple[Near, ...] = ()
+
+
+def _unchanged(body: bytes, text: str) -> bytes:
+    del text
+    return body
+
+
+_MOST_TALKS = 1024
+"""Conversations that are counted; then the one that was not met for longest is forgotten."""
+
+
+class _Talk(NamedTuple):
+    """What all requests of a conversation have: requests for a title offer no tools."""
+
+    dialect: str
+    tools: frozenset[str]
+    opening: str
+
+    @classmethod
+    def of(cls, wanted: Asked) -> _Talk:
+        """The conversation of a request."""
+        return cls(wanted.dialect, wanted.tools, wanted.opening)
+
+
+class _Given(NamedTuple):
+    """How often a response was given in a conversation."""
+
+    times: int = 0
+    results: int = 0
+    """The tool results that the last of these requests held."""
+
+
+class Matcher:
+    """The saved answers of one run, and which of them were given."""
+
+    def __init__(self, fixtures: Sequence[Fixture], *, strict: bool = False, repeats: int = 0) -> None:
+        """The earlier of two that fit alike is given. `strict`: what was not recorded is refused.
+
+        `repeats` limits how many equal requests one response answers; 0 is no limit.
+        """
+        self.fixtures = tuple(fixtures)
+        self.strict = strict
+        self.repeats = repeats
+        self._given: dict[_Talk, dict[Key, _Given]] = {}
+        """By the conversation and the recorded request: a loop makes the conversation longer. The newest ones only."""
+        self._calls: dict[int, frozenset[str]] = {}
+        """The calls of each fixture's conversation that were asked for, by the fixture's identity."""
+
+    def match(self, path: str, body: bytes, redact: Redact = _unchanged) -> Match | None:
+        """What answers a POST of `body` to `path` (with query); `None` where that asks for no completion.
+
+        Two recorded answers to equal requests are given one after the other, and then the last one again, up to
+        `repeats` times. `redact` does to a request what was done to the recorded ones.
+        """
+        wanted = asked_read.read(path, parse(body))
+        if wanted is None:
+            return None
+        self._forget_ended(wanted)
+        request = _Request(wanted, path, body, redact)
+        key = self._recorded(wanted, body, redact)
+        found = self._nearest(request) if key is None else self._given_next(Match(Answer.EXACT, wanted), key)
+        if found.answer is Answer.FINISHED:
+            self._forget_left(request)
+        elif found.fixture is not None:
+            self._forget_left(request, self._keys[id(found.fixture)])
+        return found
+
+    def has(self, path: str, body: bytes, redact: Redact = _unchanged) -> bool:
+        """Whether such a request was recorded."""
+        wanted = asked_read.read(path, parse(body))
+        return wanted is not None and self._recorded(wanted, body, redact) is not None
+
+    def best(self, wanted: Asked, request: Json = ABSENT, path: str = "") -> Fixture | None:
+        """The fixture that fits best, whether it was given or not."""
+        can = (one for one in self.fixtures if can_say(one, wanted) and _warms_up(one.request) is _warms_up(request))
+        calls = earlier_calls(path, request)
+        fitting = [(distance(one, wanted, self._shared_calls(one, calls)), one) for one in can]
+        nearest = min((far for far, _ in fitting), default=None)
+        alike = (one for far, one in fitting if far == nearest)
+        return max(alike, key=lambda one: shared(one.request, request), default=None)
+
+    def _shared_calls(self, fixture: Fixture, calls: frozenset[str]) -> int:
+        if not calls:
+            return 0
+        if id(fixture) not in self._calls:
+            self._calls[id(fixture)] = earlier_calls(fixture.path, fixture.request)
+        return len(calls & self._calls[id(fixture)])
+
+    def _recorded(self, wanted: Asked, body: bytes, redact: Redact) -> Key | None:
+        """The key of the recorded requests that are equal to one."""
+        if (key := _key(wanted, parse(body))) in self._groups:
+            return key
+        keys = (_key(wanted, parse(redact(body, text))) for text in self._texts)
+        return next((key for key in keys if key in self._groups), None)
+
+    def _nearest(self, request: _Request) -> Match:
+        best = self.best(request.wanted, parse(request.body), request.path)
+        where = None if best is None else request.parting(best)
+        if best is None or (self.strict and where is not None):
+            return Match(Answer.REFUSED, request.wanted, near=self._near(request))
+        if where is not None and self._is_finished(request, best):
+            return Match(Answer.FINISHED, request.wanted, best, where)
+        answer = Answer.EXACT if where is None else Answer.DIVERGED
+        return self._given_next(Match(answer, request.wanted, parting=where), self._keys[id(best)])
+
+    def _given_next(self, match: Match, key: Key) -> Match:
+        """The match with the next of the answers to equal requests; refused where the last one is used up."""
+        group = self._groups[key]
+        counted = self._counted(match.wanted)
+        given = counted.get(key, _Given())
+        again = given.times - (len(group) - 1)
+        if self.repeats and again >= self.repeats:
+            why = f"reached the limit of {self.repeats} equal requests (toolstream_provider_repeats)"
+            return Match(Answer.REFUSED, match.wanted, near=(Near(group[-1].source, why),))
+        counted[key] = _Given(given.times + 1, match.wanted.results)
+        return match._replace(fixture=group[min(again, 0) - 1])
+
+    def _counted(self, wanted: Asked) -> dict[Key, _Given]:
+        """The counts of a conversation, which is the newest one now."""
+        talk = _Talk.of(wanted)
+        counted = self._given[talk] = self._given.pop(talk, {})
+        if len(self._given) > _MOST_TALKS:
+            del self._given[next(iter(self._given))]
+        return counted
+
+    def _forget_ended(self, wanted: Asked) -> None:
+        """Count afresh where a client runs again: a request with fewer results, or the first one of a conversation."""
+        talk = _Talk.of(wanted)
+        given = self._given.get(talk, {})
+        for key in [key for key, one in given.items() if wanted.results < one.results]:
+            del given[key]
+        if wanted.opening and not wanted.results:
+            self._given.pop(talk._replace(opening=""), None)
+
+    def _forget_left(self, request: _Request, answered: Key | None = None) -> None:
+        """Count afresh the responses that a conversation has left: a request with more results got another one.
+
+        A request that holds results only belongs to the conversation with their calls.
+        """
+        wanted = request.wanted
+        if wanted.opening:
+            given = self._given.get(_Talk.of(wanted), {})
+            left = [(given, key) for key, one in given.items() if wanted.results > one.results]
+        else:
+            ids = request.result_ids
+            called = {key for key, group in self._groups.items() if any(ids & _call_ids(one) for one in group)}
+            left = [(given, key) for given in self._given.values() for key in called & given.keys()]
+        for given, key in left:
+            if key != answered:
+                del given[key]
+
+    def _is_finished(self, request: _Request, best: Fixture) -> bool:
+        """Whether a request holds the results of the calls that the best fixture would make again."""
+        now = asked_read.reader_of(request.path, body := parse(request.body)).conversation(body)
+        recorded = asked_read.reader_of(best.path, best.request).conversation(best.request)
+        return is_finished(best.record.calls, now, recorded, self._saved_calls)
+
+    @cached_property
+    def _saved_calls(self) -> dict[str, Call]:
+        return {call.id: call for one in self.fixtures for call in one.record.calls if call.id}
+
+    def _near(self, request: _Request) -> tuple[Near, ...]:
+        wanted = request.wanted
+        calls = earlier_calls(request.path, parse(request.body))
+
+        def rank(one: Fixture) -> tuple[int | bool, ...]:
+            far = distance(one, wanted, self._shared_calls(one, calls))
+            return not can_say(one, wanted), one.asked.dialect != wanted.dialect, *far
+
+        return tuple(Near(one.source, request.why_not(one)) for one in sorted(self.fixtures, key=rank)[:NEAR])
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        return sorted({one.text for one in self.fixtures})
+
+    @cached_property
+    def _keys(self) -> dict[int, Key]:
+        """The key of each fixture's request, by the fixture's identity."""
+        keys = {}
+        for one in self.fixtures:
+            wanted = asked_read.read(one.path, one.request) or one.asked
+            keys[id(one)] = _key(wanted, one.request)
+        return keys
+
+    @cached_property
+    def _groups(self) -> dict[Key, list[Fixture]]:
+        """The answers to equal requests, in their order."""
+        groups: defaultdict[Key, list[Fixture]] = defaultdict(list)
+        for one in self.fixtures:
+            groups[self._keys[id(one)]].append(one)
+        return dict(groups)
+
+
+def _call_ids(fixture: Fixture) -> set[str]:
+    return {call.id for call in fixture.record.calls if call.id}
+
+
+def _warms_up(request: Json) -> bool:
+    """Whether nothing is to be generated, as a request over a WebSocket may say: its answer is no other's."""
+    return json_access.get(request, "generate") is False
+
+
+def _key(wanted: Asked, request: Json) -> Key:
+    """Equal for requests that are equal as values; the base URL, the query and `VARYING` keys do not count."""
+    said = {key: value for key, value in request.items() if key not in VARYING} if isinstance(request, dict) else None
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"))
+    return wanted.dialect, wanted.form, wanted.model, hashlib.sha256(text.encode()).digest()
+
+
+class _Request(NamedTuple):
+    """A request that was not recorded."""
+
+    wanted: Asked
+    path: str
+    body: bytes
+    redact: Redact
+
+    @property
+    def result_ids(self) -> frozenset[str]:
+        """The calls whose results it holds."""
+        said = asked_read.reader_of(self.path, body := parse(self.body)).conversation(body)
+        return frozenset(one.id for one in said.results if one.id)
+
+    def parting(self, fixture: Fixture) -> Parting | None:
+        """Where it parts from a recorded one; nothing secret is in it."""
+        # Filler of filler would be other filler.
+        recorded = parse(self.redact(fixture.request_body, TextMode.KEEP))
+        asked = parse(self.redact(self.body, fixture.text))
+        where = parting(recorded, asked, parse(self.body))
+        if where is None and fixture.asked.form is not self.wanted.form:
+            return Parting("form", fixture.asked.form, self.wanted.form)
+        if where is None and fixture.asked.model != self.wanted.model:
+            return parting({"model": fixture.asked.model}, {"model": self.wanted.model})
+        return where
+
+    def why_not(self, fixture: Fixture) -> str:
+        """Why a fixture does not answer it."""
+        if fixture.asked.dialect != self.wanted.dialect:
+            return f"uses another protocol, {fixture.asked.dialect} ({', '.join(names_of(fixture)[:1])})"
+        if not can_say(fixture, self.wanted):
+            return f"was not streamed; the request asks for {self.wanted.form}"
+        return f"differs at {self.parting(fixture)}"

@@ -1,0 +1,126 @@
+"""A response body in a file of its own: bare, as `curl --no-buffer` prints it, or inside other text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.defects.finish import MISSING_DONE
+from toolstream_core.defects.framing import JOINED_EVENTS
+from toolstream_core.model import ABSENT, Exchange, Note
+from toolstream_core.redact import request_secrets
+from toolstream_core.saved.exchange import RefusedError, Saved
+from toolstream_core.saved.unwrap.lines import Lines, decoded
+from toolstream_core.saved.unwrap.reading import is_bare, is_settled, refusal, unwrapped
+from toolstream_core.wire.aws_event_stream import MESSAGES
+from toolstream_core.wire.coding import CodingError, Decoder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from toolstream_core.model import Json
+    from toolstream_core.saved.pieces import Pieces
+    from toolstream_core.saved.unwrap.reading import Unwrapped
+
+
+_OF_OBJECTS: Final = frozenset({MISSING_DONE.code})
+"""Objects without their framing have no [DONE]."""
+_NOTHING: Final[frozenset[str]] = frozenset()
+_OPENING: Final = (b"{", b"[")
+# Only what the name says for sure: a `.txt` may be anything, and the first bytes tell.
+_TYPES = {
+    ".sse": "text/event-stream",
+    ".ndjson": "application/x-ndjson",
+    ".jsonl": "application/x-ndjson",
+    ".eventstream": MESSAGES,
+    ".json": "application/json",
+}
+
+
+def answer(chunks: Iterable[bytes], source: str, *, coding: str = "", request: Json = ABSENT) -> Saved:
+    """The one answer that a bare body is."""
+    return Saved(
+        exchange=Exchange(
+            source=source,
+            content_type=_TYPES.get(suffix(source), ""),
+            content_encoding=coding,
+            request=request,
+        ),
+        chunks=chunks,
+    )
+
+
+def answers(
+    pieces: Pieces, source: str, *, coding: str = "", request: Json = ABSENT, removed: Sequence[Note] = ()
+) -> Iterator[Saved]:
+    """The responses in a file that is no container: the one that it is, or those inside its text.
+
+    `removed` is what was undone before. Raises `UnreadableError`.
+    """
+
+    def bare() -> Saved:
+        whole = answer(pieces, source, coding=coding, request=request)
+        return replace(whole, unwrapped=list(removed), lost=_OF_OBJECTS if lead.lstrip()[:1] in _OPENING else _NOTHING)
+
+    lead = next(_plain(pieces, coding), b"")
+    if why := refusal(lead, ()):
+        raise RefusedError(why)
+    if b"\0" in lead or is_bare(Lines(decoded(_plain(pieces.look(), coding)), is_settled if pieces.live else None)):
+        yield bare()
+        return
+    pieces.keep()
+    lines = Lines(decoded(_plain(pieces, coding)))
+    number = 0
+    for number, one in enumerate(unwrapped(lines), 1):
+        if one.bare:
+            yield bare()
+            return
+        yield _saved(one, f"{source}#{number}" if number > 1 else source, request, removed)
+    if not number:
+        if why := refusal(lead, lines.head):
+            raise RefusedError(why)
+        yield bare()
+
+
+def _saved(one: Unwrapped, source: str, request: Json, removed: Sequence[Note]) -> Saved:
+    message = one.message
+    one.removed[:0] = removed
+    exchange = Exchange(
+        source=source,
+        host=message.host,
+        path=message.path,
+        content_type=message.headers.get("content-type") or one.content_type,
+        status=message.status or 200,
+        request=request if request is not ABSENT else one.request,
+    )
+    why = "the blank line before an event is missing, or two events share a data line"
+    return Saved(
+        exchange=exchange,
+        chunks=one.chunks,
+        secrets=request_secrets(message.asked.items(), message.path),
+        unwrapped=one.removed,
+        lost=_OF_OBJECTS if one.objects else _NOTHING,
+        findings=() if one.joined is None else (JOINED_EVENTS.found(one.joined, why),),
+    )
+
+
+def body_of(saved: Saved) -> bytes:
+    """The whole body, its content coding undone."""
+    return b"".join(_plain(saved.chunks, saved.exchange.content_encoding))
+
+
+def _plain(pieces: Iterable[bytes], coding: str) -> Iterator[bytes]:
+    """The bytes without their content coding, as far as it can be undone."""
+    decoder = Decoder(coding)
+    for piece in pieces:
+        try:
+            yield decoder.decode(piece)
+        except CodingError:
+            return
+
+
+def suffix(path: str) -> str:
+    """The ending of a file's name that tells what is in it, that of `.gz` aside."""
+    name = PurePath(path)
+    return (name.with_suffix("") if name.suffix.lower() == ".gz" else name).suffix.lower()

@@ -1,0 +1,211 @@
+"""Flows without secrets, and flow files of them. Knows mitmproxy's flow files."""
+
+from __future__ import annotations
+
+import io
+import json
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+from mitmproxy import http
+from mitmproxy.io import FlowWriter
+from mitmproxy.websocket import WebSocketData
+
+from toolstream_core.redaction import (
+    Redaction,
+    TextMode,
+    known_secrets,
+    redacted_body,
+    redacted_fields,
+    redacted_path,
+    redacted_text,
+)
+from toolstream_core.saved.atomic import write_atomic
+from toolstream_core.saved.flow import chunks_of, content_of, table_of
+from toolstream_core.saved.sockets import socket_flows
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from mitmproxy.websocket import WebSocketMessage
+
+    from toolstream_core.model import Json
+    from toolstream_core.saved.flow import Chunk
+    from toolstream_core.sockets.saved import SavedAnswer
+
+
+def redacted_messages(flow: http.HTTPFlow, redaction: Redaction, known: Sequence[str]) -> WebSocketData | None:
+    """What is fit to be saved of a flow's messages; `None` where it is no socket of an LLM.
+
+    The messages of one answer are looked through as one, since a secret may be cut into deltas.
+    """
+    answers = socket_flows(flow)
+    if answers is None or flow.websocket is None:
+        return None
+    clean = WebSocketData(
+        [_with(one, redacted_body(one.content, redaction, known)) for one in flow.websocket.messages],
+        closed_by_client=flow.websocket.closed_by_client,
+        close_code=flow.websocket.close_code,
+        close_reason=redacted_text(flow.websocket.close_reason or "", redaction, known) or None,
+        timestamp_end=flow.websocket.timestamp_end,
+    )
+    for answer, _ in answers:
+        for place, content in _clean(answer, redaction, known):
+            clean.messages[place] = _with(clean.messages[place], content)
+    return clean
+
+
+def _clean(answer: SavedAnswer, redaction: Redaction, known: Sequence[str]) -> Iterator[tuple[int, bytes]]:
+    """The answer's messages that had to change, each with its place."""
+    lines = [line for _, line in answer.lines]
+    body = redacted_body(b"".join(lines), redaction, known)
+    at = 0
+    for message, line in zip(answer.messages, lines, strict=True):
+        clean, at = body[at : at + len(line)], at + len(line)
+        if clean != line:
+            yield message.place, clean.removesuffix(b"\n")
+
+
+def _with(message: WebSocketMessage, content: bytes) -> WebSocketMessage:
+    if content == message.content:
+        return message
+    clean = copy(message)
+    clean.content = content
+    return clean
+
+
+_SECRETS = Redaction()
+_METADATA = "toolstream"
+_CODING = b"content-encoding"
+
+
+def save(flows: Iterable[http.HTTPFlow], path: Path, redaction: Redaction = _SECRETS) -> None:
+    """Write flows, redacted, to a file of mode 0600, instead of an existing one."""
+    written = io.BytesIO()
+    writer = FlowWriter(written)
+    for flow in flows:
+        writer.add(redact(flow, redaction))
+    write_atomic(path, written.getvalue(), replace=True)
+
+
+def redact(flow: http.HTTPFlow, redaction: Redaction = _SECRETS) -> http.HTTPFlow:
+    """A copy without secrets, fit to be saved: same id, same sizes and times of chunks.
+
+    What was edited away in mitmproxy, the messages of a WebSocket that is no LLM's and what other addons noted
+    (`proxyauth` holds a password) is left out. A body that cannot be decoded cannot be looked through, and is emptied.
+    """
+    messages = redacted_messages(flow, redaction, tuple(_carried(flow.get_state())))
+    state = {**flow.get_state(), "backup": None, "websocket": None}
+    clean = http.HTTPFlow.from_state(_redacted(state, redaction, chunks_of(flow)))
+    assert isinstance(clean, http.HTTPFlow)
+    clean.websocket = messages
+    return clean
+
+
+def redacted_state(state: Mapping[str, Any], redaction: Redaction = _SECRETS) -> dict[str, Any]:
+    """A flow's state without secrets; it has no metadata, no backup, no WebSocket messages and no answer's body.
+
+    No objects are made of it, which would cost more than to look through it.
+    """
+    return _redacted(state, redaction, [])
+
+
+def _redacted(state: Mapping[str, Any], redaction: Redaction, chunks: list[Chunk]) -> dict[str, Any]:
+    """The state of a flow whose answer's body came in these chunks; without a backup and WebSocket messages."""
+    work = _Redactor(redaction, tuple(_carried(state)))
+    noted = state["metadata"].get(_METADATA)
+    clean = {
+        **state,
+        "metadata": {} if noted is None else {_METADATA: work.metadata(noted)},
+        "comment": work.text(state["comment"]),
+        "error": state["error"] and {**state["error"], "msg": work.text(state["error"]["msg"])},
+    }
+    request = work.body(http.Request, state["request"], _plain(state["request"]))
+    path = redacted_path(_native(request["path"]), redaction, work.known)
+    clean["request"] = work.fields({**request, "path": _raw(path)})
+    if state["response"] is not None:
+        response = work.body(http.Response, state["response"], b"".join(chunk.data for chunk in chunks))
+        if noted is not None and response is not state["response"]:
+            clean["metadata"][_METADATA] |= _cut_as(chunks)
+        reason = work.text(response["reason"].decode("latin-1")).encode("latin-1")
+        clean["response"] = work.fields({**response, "reason": reason})
+    return clean
+
+
+def _carried(state: Mapping[str, Any]) -> Iterator[str]:
+    """What this flow says is secret, by the names of headers and parameters."""
+    headers = [(_native(name), _native(value)) for name, value in state["request"]["headers"]]
+    if state["response"] is not None:
+        answered = ((_native(name), _native(value)) for name, value in state["response"]["headers"])
+        headers += [(name, value) for name, value in answered if name.lower() == "set-cookie"]
+    yield from known_secrets(headers, _native(state["request"]["path"]))
+
+
+def _native(data: bytes) -> str:
+    """As mitmproxy's messages say it."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _raw(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _plain(request: Mapping[str, Any]) -> bytes:
+    """A request's body, its coding undone."""
+    if any(name.lower() == _CODING for name, _ in request["headers"]):
+        return content_of(http.Request.from_state(request))
+    body: bytes | None = request["content"]
+    return body or b""
+
+
+def _cut_as(chunks: list[Chunk]) -> dict[str, Json]:
+    return {"chunks": table_of(chunks)["chunks"]}
+
+
+class _Redactor:
+    """One flow's parts, redacted alike."""
+
+    def __init__(self, redaction: Redaction, known: tuple[str, ...]) -> None:
+        self.known = known
+        self._redaction = redaction
+
+    def text(self, text: str) -> str:
+        return redacted_text(text, self._redaction, self.known)
+
+    def metadata(self, noted: Json) -> Json:
+        """What toolstream itself noted: what was sent in place of the answer, and the record."""
+        if not isinstance(noted, dict):
+            return None
+        clean = dict(noted)
+        sent = json_access.get(noted, "sent", "body")
+        if isinstance(sent, bytes):
+            clean["sent"] = {**noted["sent"], "body": redacted_body(sent, self._redaction, self.known)}
+        for name in ("record", "broken", "socket"):
+            if name in noted:
+                plain = json.dumps(noted[name]).encode()
+                clean[name] = json.loads(redacted_body(plain, self._redaction, self.known))
+        if self._redaction.text is not TextMode.KEEP:
+            clean["text"] = str(self._redaction.text)
+        return clean
+
+    def fields(self, message: dict[str, Any]) -> dict[str, Any]:
+        for part in ("headers", "trailers"):
+            if message[part] is not None:
+                message[part] = redacted_fields(message[part], self._redaction, self.known)
+        return message
+
+    def body(self, kind: type[http.Message], message: dict[str, Any], plain: bytes) -> dict[str, Any]:
+        """A message with a clean body, whose coding `plain` is without; the same object where nothing had to change."""
+        if not message["content"]:
+            return message
+        clean = redacted_body(plain, self._redaction, self.known)
+        if plain and clean == plain:
+            return message
+        changed = kind.from_state(message)
+        # No coding any more, so that sizes can be told.
+        changed.headers.pop("content-encoding", None)
+        changed.content = clean
+        state: dict[str, Any] = changed.get_state()
+        return state

@@ -1,0 +1,355 @@
+"""Finds the events of a stream in lines of text: after prefixes, in records, printed as objects, on one line.
+
+An event is what a protocol recognises. So no log format has to be known, and prose or source code give none.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolstream_core.model import ABSENT, EventContent
+from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.saved.unwrap.literals import ElidedError, OpenValue, literal, string
+from toolstream_core.wire import numbers
+from toolstream_core.wire.frame import Frame, parse
+from toolstream_core.wire.write import encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from toolstream_core.model import Json
+    from toolstream_core.protocols.protocol import WireProtocol
+
+
+_START: Final = re.compile(
+    r"""(?P<data>(?<![\w$])(?:data:[ \t]?)+)
+      | (?P<event>(?<![\w$])event:[ \t]?(?P<name>[\w.\-]+)(?=[ \t]*$|,))
+      | (?P<string>(?:(?<![\w\\])[bu])?(?:"(?=\s*(?:data:|event:|\\n|\{))|'(?=\s*(?:data:|event:|\\n|\{))))
+      | (?P<object>\{)
+      | (?P<named>(?<![\w"'])[A-Z]\w*[ ]?[({](?!\s*[)}]))
+    """,
+    re.VERBOSE,
+)
+_STRING: Final = re.compile(r"""[bu]?(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
+_DIGITS: Final = re.compile(r"[0-9a-fA-F]*\d[0-9a-fA-F]*")
+_MAY_HOLD: Final = re.compile(r"""data:|event:|\{\s*["']|[A-Z]\w+\(""")
+FENCE: Final = re.compile(r"[\s>]*(?:```|~~~)")
+_DONE: Final = "[DONE]"
+_MAX_TRIES: Final = 24
+_MAX_NESTING: Final = 3
+_MAX_DEPTH: Final = 12
+_PREFIX: Final = 80
+_WHOLE_STREAM: Final = 3
+"""Events from which on a string that ends a stream counts as a stream of its own."""
+
+
+class Group(NamedTuple):
+    """Where events stand: behind which prefix, how they are written, and where in a record."""
+
+    prefix: str
+    """The text before it on its line, digits made alike."""
+    notation: str
+    """`data`, `json`, `repr`, or `string` for events inside a string."""
+    path: str = ""
+
+
+@dataclass(slots=True)
+class Found:
+    """One event, and where it stood."""
+
+    group: Group
+    name: str
+    """The event's name, `""` where it has none."""
+    data: str
+    payload: Json = ABSENT
+    dialect: WireProtocol | None = None
+    content: EventContent | None = None
+    whole: bool = False
+    """A whole response that was not streamed."""
+    block: int = 0
+    """The number of Markdown fences before it."""
+    stream: int = 0
+    """Events of the same number are one stream; 0 is that of the text's own lines."""
+    request: Json = ABSENT
+    before: str = ""
+    """The text before it on its line."""
+
+    @property
+    def ends(self) -> bool:
+        """Whether it says that a stream is over, or why."""
+        content = self.content
+        return content is not None and bool(content.end or any(one.reason for one in content.finishes))
+
+
+@dataclass(slots=True)
+class _Line:
+    """A line, as far as it was read."""
+
+    text: str
+    before: str | None
+    """The text before its first event, once that was found."""
+    at: int = 0
+    tries: int = 0
+    """Values that gave nothing since the last event."""
+    named: bool = False
+    """Whether it names an event."""
+    opened: tuple[int, str] | None = None
+    """Where a value begins that lacks its end, and how it is written."""
+    found: bool = False
+    """Whether it has given an event."""
+
+
+class Scanner:
+    """Reads lines one after the other."""
+
+    def __init__(self, nesting: int = 0) -> None:
+        """`nesting` counts the strings in which the lines stand."""
+        self.others = 0
+        """Lines that were not blank and gave nothing."""
+        self.elided = False
+        """Whether an object was printed with parts left out."""
+        self.streams = 0
+        self._fences = 0
+        self._nesting = nesting
+        self._open: OpenValue | None = None
+        self._prefix = ""
+        """The text before the value that is open."""
+        self._names: dict[str, str] = {}
+        """The event name that the next data behind a prefix gets."""
+        self._prefixes = {""}
+        """What stood before events so far: a line that is no more than that is blank."""
+
+    def scan(self, lines: Iterable[str]) -> Iterator[Found]:
+        """The events, in order."""
+        for line in lines:
+            self._fences += bool(FENCE.match(line))
+            for one in self.line(line):
+                one.block = self._fences
+                yield one
+        if self._open is not None:
+            yield from self._cut_off()
+
+    def line(self, line: str) -> Iterable[Found]:
+        """The events that a line completes."""
+        if self._open is None:
+            return self._read(line)
+        data = self._data_again(line)
+        if data is None:
+            found = list(self._fresh(line))
+            if found:
+                self._open = None
+                return found
+            data = line
+        text = self._open.add(data)
+        if text is None:
+            return ()
+        prefix, self._open = self._prefix, None
+        return self._read(text, prefix, continued=True)
+
+    def _fresh(self, line: str) -> Iterable[Found]:
+        """Events that a line has by itself, where a value is open."""
+        if "{" not in line or not line.rstrip().endswith(("}", "]", ")", "'", '"', ",")):
+            return ()
+        fresh = Scanner(self._nesting)
+        return [one for one in fresh.line(line) if one.dialect is not None and not one.whole]
+
+    def _data_again(self, line: str) -> str | None:
+        """The rest of a line that goes on with the data of an event."""
+        at = line.find("data:")
+        if at < 0 or self._open is None or self._open.notation != "data" or _alike(line[:at]) != _alike(self._prefix):
+            return None
+        rest = line[at + 5 :].removeprefix(" ")
+        return None if rest.startswith('{"') else rest
+
+    def _cut_off(self) -> Iterable[Found]:
+        """The text ended in a value. Of an event's data it is shown as it came."""
+        opened, self._open = self._open, None
+        if opened is not None and opened.notation == "data":
+            yield self._event(_alike(self._prefix), "data", opened.text.removeprefix("data:").strip(), ABSENT)
+
+    def _read(self, text: str, before: str | None = None, *, continued: bool = False) -> Iterator[Found]:
+        """The events in a line, or in a value that went over several; `before` is what stood before that."""
+        reading = _Line(text, before)
+        while reading.tries < _MAX_TRIES and (start := _START.search(text, reading.at)):
+            yield from self._take(reading, start)
+        if reading.found:
+            self._prefixes.add(_alike(reading.before or ""))
+        elif reading.opened is not None and not continued:
+            at, notation = reading.opened
+            self._prefix = text[:at]
+            self._open = OpenValue(notation, text[at:])
+        elif not reading.named and _alike(text) not in self._prefixes:
+            self.others += 1
+
+    def _take(self, line: _Line, start: re.Match[str]) -> list[Found]:
+        """Read what begins at `start`."""
+        line.tries += 1
+        before = line.text[: start.start()] if line.before is None else line.before
+        value = None
+        if start["event"] is not None:
+            self._names[_alike(before)] = start["name"]
+            line.named = True
+        else:
+            value = self._value(line.text, start, before)
+            if value is None and line.opened is None and OpenValue("", line.text[start.start() :]).open:
+                line.opened = start.start(), "data" if start["data"] else start.lastgroup or ""
+        found, line.at = value or ([], start.end())
+        if found:
+            line.found = True
+            line.tries = 0
+        if line.found or line.named:
+            line.before = before
+        return found
+
+    def _value(self, text: str, start: re.Match[str], before: str) -> tuple[list[Found], int] | None:
+        """What begins at `start`, and where it ends; `None` where nothing can be read."""
+        prefix = _alike(before)
+        if start["data"]:
+            return self._data(text, start, prefix, before)
+        if start["string"] is not None:
+            return self._string(text, start.start(), prefix, before)
+        json = start["object"] and _json(text, start.start())
+        if json:
+            payload, end = json
+            return self._object(prefix, "json", text[start.start() : end], payload, before), end
+        try:
+            payload, end = literal(text, start.start())
+        except ElidedError:
+            self.elided = True
+            return None
+        except (ValueError, RecursionError, OverflowError):
+            return None
+        if not isinstance(payload, dict) or not payload:
+            return [], start.end()
+        return self._object(prefix, "repr", encoded(payload).decode("utf-8", "replace"), payload, before), end
+
+    def _data(self, text: str, start: re.Match[str], prefix: str, before: str) -> tuple[list[Found], int] | None:
+        at = start.end()
+        while text[at : at + 1].isspace():
+            at += 1
+        if text.startswith(_DONE, at):
+            return [self._event(prefix, "data", _DONE, ABSENT, before)], at + len(_DONE)
+        if text.startswith(("{", "["), at):
+            json = _json(text, at)
+            if json:
+                return [self._event(prefix, "data", text[at : json[1]], json[0], before)], json[1]
+            if text.startswith('{\\"', at) and (json := _json(text[at:].replace('\\"', '"').replace("\\\\", "\\"), 0)):
+                return [self._event(prefix, "data", encoded(json[0]).decode(), json[0], before)], len(text)
+            try:
+                payload, end = literal(text, at)
+            except (ValueError, RecursionError, OverflowError):
+                return None
+            return [self._event(prefix, "data", encoded(payload).decode("utf-8", "replace"), payload, before)], end
+        if start.start() != len(before):
+            return None
+        return [self._event(prefix, "data", text[at:].strip(), ABSENT, before)], len(text)
+
+    def _string(self, text: str, at: int, prefix: str, before: str) -> tuple[list[Found], int] | None:
+        token = _STRING.match(text, at)
+        if token is None or self._nesting >= _MAX_NESTING:
+            return None
+        try:
+            value = string(token[0])
+        except ValueError:
+            return None
+        return self._inside(value, Group(prefix, "string"), before), token.end()
+
+    def _inside(self, text: str, group: Group, before: str, request: Json = ABSENT) -> list[Found]:
+        """The events in a string; with an end of their own they are a stream of their own."""
+        inner = Scanner(self._nesting + 1)
+        found = list(inner.scan(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")))
+        self.elided = self.elided or inner.elided
+        if not any(one.dialect or one.data == _DONE for one in found):
+            return []
+        alone = len(found) >= _WHOLE_STREAM and any(one.ends for one in found)
+        self.streams += alone
+        for one in found:
+            one.group = group._replace(notation=f"string of {one.group.notation}")
+            one.before = before
+            one.stream = self.streams if alone else 0
+            one.request = request
+        return found
+
+    def _object(self, prefix: str, notation: str, text: str, payload: Json, before: str) -> list[Found]:
+        event = self._event(prefix, notation, text, payload, before)
+        if event.dialect is not None:
+            return [event]
+        inner = list(self._walk(payload, Group(prefix, notation), before, ABSENT))
+        if not inner and isinstance(payload, dict) and payload.get("error"):
+            return [event]
+        return inner
+
+    def _walk(self, value: Json, group: Group, before: str, request: Json, depth: int = 0) -> Iterator[Found]:
+        """The events inside a record."""
+        if depth > _MAX_DEPTH:
+            return
+        if isinstance(value, str):
+            if self._nesting < _MAX_NESTING and _MAY_HOLD.search(value):
+                yield from self._inside(value, group, before, request)
+        elif isinstance(value, list):
+            for item in value:
+                yield from self._within(item, group._replace(path=f"{group.path}[]"), before, request, depth)
+        elif isinstance(value, dict):
+            request = _request(value, request)
+            said = value.get("event")
+            for key, item in value.items():
+                path = f"{group.path}.{key}" if group.path else key
+                found = self._within(item, group._replace(path=path), before, request, depth)
+                for one in found:
+                    if key == "data" and isinstance(said, str) and not one.name:
+                        one.name = said
+                    yield one
+
+    def _within(self, value: Json, group: Group, before: str, request: Json, depth: int) -> Iterator[Found]:
+        if isinstance(value, dict):
+            event = _recognised(Found(group, "", "", value, before=before, request=request))
+            if event.dialect is not None:
+                event.data = encoded(value).decode("utf-8", "replace")
+                yield event
+                return
+        yield from self._walk(value, group, before, request, depth + 1)
+
+    def _event(self, prefix: str, notation: str, data: str, payload: Json, before: str = "") -> Found:
+        return _recognised(Found(Group(prefix, notation), self._names.pop(prefix, ""), data, payload, before=before))
+
+
+def _alike(prefix: str) -> str:
+    """What prefixes of one log have in common."""
+    return _DIGITS.sub("0", prefix[-_PREFIX:]).strip(" \t,[(")
+
+
+def _json(text: str, at: int) -> tuple[Json, int] | None:
+    try:
+        return numbers.first(text, at)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _recognised(one: Found) -> Found:
+    """With its protocol and what it says there."""
+    payload = one.payload
+    data = encoded(payload) if payload is not ABSENT and not one.data else one.data.encode("utf-8", "replace")
+    frame = Frame(b"", 0, data, one.name)
+    if isinstance(payload, dict):
+        one.dialect = next((each for each in PROTOCOLS if each.recognise(one.name, payload)), None)
+    if one.dialect is not None:
+        frame.json = payload
+        one.content = one.dialect.read(frame)
+        answer = one.dialect.answer(payload)
+        one.whole = bool(answer.fragments or answer.text) and not (one.content.fragments or one.content.text)
+    elif one.data == _DONE:
+        one.content = EventContent(end=True)
+    return one
+
+
+def _request(record: dict[str, Json], outer: Json) -> Json:
+    """The request that a record says beside its response."""
+    said = record.get("request")
+    body = said.get("body", said.get("postData")) if isinstance(said, dict) else None
+    if isinstance(body, dict) and isinstance(body.get("text"), str):
+        body = body["text"]
+    if isinstance(body, str):
+        body = parse(body.encode("utf-8", "replace"))
+    return body if isinstance(body, dict) else outer

@@ -1,0 +1,446 @@
+"""The table of unwrappers for forms that change the text itself: each knows its form by the first lines.
+
+An unwrapper gets the first 64 KB as lines and gives a `Step` where it knows them. They are tried in order, and again
+after each step, because people paste one form inside another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import html
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise, takewhile
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolstream_core.saved.unwrap.events import Scanner
+from toolstream_core.saved.unwrap.lines import decoded, split
+from toolstream_core.saved.unwrap.literals import printed_fields, string
+from toolstream_core.wire.frame import parse
+from toolstream_core.wire.write import encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from toolstream_core.model import Json
+
+
+class Step(NamedTuple):
+    """One layer to take off."""
+
+    name: str
+    message: str
+    """What was removed, for people."""
+    apply: Callable[[Iterable[str]], Iterator[str]]
+
+
+type Unwrapper = Callable[[Sequence[str]], Step | None]
+
+_MOST: Final = 0.6
+_FEW: Final = 3
+
+# -- Terminals and browsers -----------------------------------------------------------------------------------------
+
+_ESCAPES: Final = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-_()][0-9A-B]?|[\x08\x0e\x0f\u200b\ufeff]"
+)
+
+
+def _escapes(head: Sequence[str]) -> Step | None:
+    if not any("\x1b" in line or "\ufeff" in line[:1] for line in head):
+        return None
+    return Step(
+        "terminal-escapes",
+        "terminal colours and control sequences",
+        lambda lines: (_ESCAPES.sub("", line) for line in lines),
+    )
+
+
+def _entities(head: Sequence[str]) -> Step | None:
+    if not any("{&quot;" in line or "{&#34;" in line for line in head):
+        return None
+    return Step("html-entities", "HTML entities", lambda lines: map(html.unescape, lines))
+
+
+_TYPOGRAPHIC: Final = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "\u00a0": " "})
+
+
+def _typographic(head: Sequence[str]) -> Step | None:
+    if not any(re.search(r"\{\s*[“”„]|data:\u00a0|^\u00a0+[\"{]", line) for line in head):
+        return None
+    return Step(
+        "typographic-quotes",
+        "typographic quotes and spaces",
+        lambda lines: (line.translate(_TYPOGRAPHIC) for line in lines),
+    )
+
+
+# -- Dumps of bytes -------------------------------------------------------------------------------------------------
+
+_DUMPED: Final = re.compile(r"(?P<indent>\s*)(?:0x)?[0-9a-fA-F]{4,8}(?P<colon>:?)[ \t]+(?=[0-9a-fA-F]{2})")
+_TOKEN: Final = re.compile(r"( {0,4}|-)((?:[0-9a-fA-F]{2}){1,8})(?=[ \t-]|$)")
+_BARE_HEX: Final = re.compile(r"(\s*)((?:[0-9a-fA-F]{2}){2,})\s*")
+_C_BYTES: Final = re.compile(r"\s*(?:0x[0-9a-fA-F]{2}\s*,?\s*)+(?:/\*.*)?(?:\};?)?\s*")
+_ROW: Final = 16
+
+
+def _bytes_of(line: str) -> tuple[str, bytes] | None:
+    """The bytes on a line of a dump, and its indentation, by which directions differ."""
+    start = _DUMPED.match(line)
+    if start is None:
+        if bare := _BARE_HEX.fullmatch(line):
+            return bare[1], bytes.fromhex(bare[2])
+        if "0x" in line and _C_BYTES.fullmatch(line):
+            return "", bytes.fromhex("".join(re.findall(r"0x([0-9a-fA-F]{2})", line)))
+        return None
+    found, at = bytearray(), start.end()
+    gap = 2 if start["colon"] else 3
+    while len(found) < _ROW and (token := _TOKEN.match(line, at)):
+        if found and len(token[1]) >= gap:
+            break
+        found += bytes.fromhex(token[2])
+        at = token.end()
+    return (start["indent"], bytes(found)) if found else None
+
+
+def _hex_dump(head: Sequence[str]) -> Step | None:
+    lines = [line for line in head if line.strip()]
+    dumped = [line for line in lines if _bytes_of(line)]
+    if len(dumped) < 2 or len(dumped) < _MOST * len(lines):  # noqa: PLR2004 - a dump has more than one row
+        return None
+    return Step("hex-dump", "a dump of bytes in hexadecimal", lambda lines: decoded(_dumped(lines)))
+
+
+def _dumped(lines: Iterable[str]) -> Iterator[bytes]:
+    indent: str | None = None
+    last = b""
+    for line in lines:
+        found = _bytes_of(line)
+        if found is None:
+            continue
+        if indent is not None and found[0] != indent and not last.endswith(b"\n"):
+            yield b"\n"
+        indent, last = found
+        yield last
+
+
+_TRACED: Final = re.compile(r"(?:=> Send|<= Recv) (?:SSL )?(?:header|data), (\d+) bytes \(0x[0-9a-f]+\)|== Info: .*")
+_TRACE_ROW: Final = re.compile(r"([0-9a-f]{4,}): ?(.*)")
+
+
+def _trace_ascii(head: Sequence[str]) -> Step | None:
+    if not any(line.startswith("<= Recv ") and _TRACED.fullmatch(line) for line in head):
+        return None
+    return Step("curl-trace", "the rows of curl --trace-ascii", lambda lines: split(_traced(lines)))
+
+
+def _traced(lines: Iterable[str]) -> Iterator[str]:
+    """What was received. A row ends after 64 characters or at CRLF, which is not shown; LF and others are dots."""
+    size = end = 0
+    received = False
+    for line in lines:
+        if section := _TRACED.fullmatch(line):
+            yield "\n" * ((size - end) // 2 if received else 0)
+            received = line.startswith("<= Recv ") and "SSL" not in line
+            size, end = int(section[1] or 0), 0
+        elif received and (row := _TRACE_ROW.fullmatch(line)):
+            yield "\n" * ((int(row[1], 16) - end) // 2)
+            yield row[2]
+            end = int(row[1], 16) + len(row[2])
+
+
+# -- Tables and printed fields ----------------------------------------------------------------------------------------
+
+_DELIMITERS: Final = (",", ";", "\t")
+
+
+def _table(head: Sequence[str]) -> Step | None:
+    """A table of separated values, in which a field holds an event with its quotes doubled."""
+    if not any('{""' in line for line in head):
+        return None
+    for delimiter in _DELIMITERS:
+        rows = list(_rows(head, delimiter))
+        for column in range(max(map(len, rows), default=0)):
+            texts = [row[column] for row in rows if len(row) > column]
+            if _gains(head, [f"{text}\n" for text in texts]):
+                return Step(
+                    "table", f"column {column + 1} of a table of separated values", _Column(delimiter, column).texts
+                )
+    return None
+
+
+def _rows(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
+    with contextlib.suppress(csv.Error):
+        yield from csv.reader((f"{line}\n" for line in lines), delimiter=delimiter)
+
+
+class _Column(NamedTuple):
+    """Takes a column out of each row."""
+
+    delimiter: str
+    place: int
+
+    def texts(self, lines: Iterable[str]) -> Iterator[str]:
+        """The lines of what the column holds."""
+        rows = _rows(lines, self.delimiter)
+        return split(f"{row[self.place]}\n" for row in rows if len(row) > self.place)
+
+
+_PRINTED: Final = re.compile(r"[a-z_]\w*=\S.* [a-z_]\w*=")
+
+
+def _printed_fields(head: Sequence[str]) -> Step | None:
+    """Objects as pydantic's `str` prints them: fields without a name around them."""
+    lines = [line for line in head if _PRINTED.match(line)]
+    objects = [found for line in lines if (found := _as_json(line)) != line]
+    if not objects or not _gains(lines, objects):
+        return None
+    return Step("printed-fields", "the notation of printed objects", lambda lines: map(_as_json, lines))
+
+
+def _as_json(line: str) -> str:
+    """The object on a line as JSON, else the line."""
+    if not _PRINTED.match(line):
+        return line
+    try:
+        return encoded(printed_fields(line)).decode("utf-8", "replace")
+    except (ValueError, RecursionError, OverflowError):
+        return line
+
+
+# -- Sized segments: chunked transfer coding, tshark's follow ---------------------------------------------------------
+
+_CHUNK: Final = re.compile(r"[0-9a-fA-F]{1,8}(?:\s*;.*)?\s*")
+_COUNT: Final = re.compile(r"\t?\d{1,9}")
+_FOLLOWED: Final = re.compile(r"=+|(?:Follow|Filter|Node \d+): .*")
+
+
+def _size(line: str, base: int) -> int | None:
+    """The size that a line announces."""
+    form = _CHUNK if base == _ROW else _COUNT
+    return int(line.partition(";")[0].strip(), base) if form.fullmatch(line) else None
+
+
+def segments(lines: Iterable[str], base: int) -> Iterator[str]:
+    """Text whose pieces stand behind lines with their sizes, put together again, as lines."""
+    return split(_segments(lines, base))
+
+
+def _segments(lines: Iterable[str], base: int) -> Iterator[str]:
+    size = taken = count = 0
+    for line in lines:
+        announced = _size(line, base)
+        # Line ends may have been CRLF, which a copied text does not say.
+        if announced is not None and (not size or taken + 2 * count >= size):
+            size, taken, count = announced, 0, 0
+            continue
+        if not size:
+            if line.strip():
+                yield f"{line}\n"
+            continue
+        length = len(line.encode("utf-8", "surrogateescape"))
+        if count:
+            yield "\n"
+        elif taken >= size:
+            continue
+        yield line
+        taken += length + 1
+        count += 1
+
+
+def _followed(head: Sequence[str]) -> Step | None:
+    if not any(line.startswith("Follow: ") for line in head):
+        return None
+    sized = any(_COUNT.fullmatch(line) for line in head)
+
+    def apply(lines: Iterable[str]) -> Iterator[str]:
+        kept = (line for line in lines if not _FOLLOWED.fullmatch(line))
+        return segments(kept, 10) if sized else iter(kept)
+
+    return Step("tshark-follow", "the frame of tshark's follow-stream output", apply)
+
+
+def is_chunked(head: Sequence[str]) -> bool:
+    """Whether the text begins with the sizes of chunked transfer coding."""
+    places = [place for place, line in enumerate(head) if _CHUNK.fullmatch(line)]
+    for place, after in pairwise(places):
+        size = _size(head[place], 16) or 0
+        between = head[place + 1 : after]
+        length = sum(len(line.encode("utf-8", "surrogateescape")) + 1 for line in between) - 1
+        if between and length - len(between) <= size <= length + len(between) and size > 1:
+            return True
+    return False
+
+
+def _chunked(head: Sequence[str]) -> Step | None:
+    if not is_chunked(head) or any(line.startswith("HTTP/") for line in head):
+        return None
+    return Step("chunked", "chunked transfer coding", lambda lines: segments(lines, 16))
+
+
+# -- Marks in front of lines ------------------------------------------------------------------------------------------
+
+_CURL: Final = re.compile(r"(?:[*=]{1,2}(?: |$)|[{}] \[\d+ bytes data\])")
+
+
+def _curl(head: Sequence[str]) -> Step | None:
+    if not any(re.match(r"< HTTP/\d", line) for line in head):
+        return None
+
+    def apply(lines: Iterable[str]) -> Iterator[str]:
+        for line in lines:
+            if line[:2] in {"< ", "> "} or line in {"<", ">"}:
+                yield line[2:]
+            elif not _CURL.match(line):
+                yield line
+
+    return Step("curl-verbose", "the marks and messages of curl -v", apply)
+
+
+_EVENT_BEGINS: Final = re.compile(r"""data:|event:|[{\[]|"|'|[bu]["']|[A-Z]\w*\(|HTTP/|(?:POST|GET|PUT) /""")
+_NUMBER: Final = re.compile(r"[ \t]*[0-9a-fA-F]*\d[0-9a-fA-F]*")
+_ANY_NUMBER: Final = "\0"
+
+
+def _prefix(head: Sequence[str]) -> Step | None:
+    """What most lines begin with, but for numbers: quotes, line numbers, time stamps, names of containers."""
+    lines = [line for line in head if line.strip()]
+    common = _common(lines) if len(lines) >= _FEW else ""
+    if not common:
+        return None
+    text = common.rstrip()
+    spaces = rf"[ \t]{{0,{len(common) - len(text)}}}"
+    form = re.compile(re.escape(text).replace(re.escape(_ANY_NUMBER), _NUMBER.pattern) + spaces)
+    sample = next((found[0].strip() for line in lines if (found := form.match(line))), "")
+
+    def apply(lines: Iterable[str]) -> Iterator[str]:
+        for line in lines:
+            found = form.match(line)
+            yield line[found.end() :] if found else line
+
+    if not sample:
+        return Step("indentation", "indentation", apply)
+    return Step("line-prefix", f"the prefix of each line, such as “{sample}”", apply)
+
+
+def _common(lines: Sequence[str]) -> str:
+    """What most lines begin with, numbers made alike; nothing where that is no prefix."""
+    begins = [_NUMBER.sub(_ANY_NUMBER, _before_event(line)) for line in lines]
+    most = Counter(begin[:1] for begin in begins).most_common(1)[0][0]
+    alike = [begin for begin in begins if begin[:1] == most]
+    full = [begin for begin in alike if len(begin.strip()) > 1 or not begin.strip()] or alike
+    first, last = min(full), max(full)
+    common = first[: sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False)))]
+    if any(begin != common for begin in full):
+        common = re.sub(r"[^\W\d_]+$", "", common)
+    if not common.strip(" \t"):
+        return common if len(alike) == len(lines) else ""
+    marked = re.search(r"[^\w\s]", common) or common.startswith(_ANY_NUMBER)
+    return common if marked and len(alike) >= _MOST * len(lines) else ""
+
+
+def _before_event(line: str) -> str:
+    found = _EVENT_BEGINS.search(line)
+    return line[: found.start()] if found else line
+
+
+# -- Strings that are cut anywhere ------------------------------------------------------------------------------------
+
+_LITERAL: Final = re.compile(r"""(?<![\w"'\\])[bu]?(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
+_BEHIND_LITERAL: Final = re.compile(r"[\s,\])}]*")
+
+
+def _strings(head: Sequence[str]) -> Step | None:
+    """Lines that each hold pieces of the stream as strings, wherever the network cut them."""
+    lines = [line for line in head if line.strip()]
+    texts = [text for line in lines if (text := _literals(line))]
+    if not texts or len(texts) < _MOST * len(lines) or not _gains(lines, texts):
+        return None
+
+    def apply(lines: Iterable[str]) -> Iterator[str]:
+        return split(map(_literals, lines))
+
+    return Step("strings", "strings that hold pieces of the stream", apply)
+
+
+def _literals(line: str) -> str:
+    """What the strings on a line say: those of bytes, or all of a list, or the last one."""
+    tokens = list(_LITERAL.finditer(line))
+    if not tokens or not _BEHIND_LITERAL.fullmatch(line, tokens[-1].end()):
+        return ""
+    chosen = [token[0] for token in tokens if token[0].startswith("b")]
+    if not chosen:
+        listed = line.lstrip().startswith(("[", '"', "'"))
+        chosen = [token[0] for token in (tokens if listed else tokens[-1:])]
+    try:
+        return "".join(map(string, chosen))
+    except ValueError:
+        return ""
+
+
+def _records(head: Sequence[str]) -> Step | None:
+    """JSON records that each hold a piece of the stream as a string."""
+    lines = [line for line in head if line.strip()]
+    records = [record for line in lines if isinstance(record := parse(line.encode("utf-8", "replace")), dict)]
+    if len(records) < _FEW or len(records) < _MOST * len(lines):
+        return None
+    paths = dict.fromkeys(path for record in records for path in _paths(record))
+    for path in paths:
+        texts = [text for record in records if isinstance(text := _at(record, path), str)]
+        if any(mark in text for text in texts for mark in ("data:", "event:")) and _gains(lines, texts):
+            return Step("records", f"records that hold the stream in `{'.'.join(path)}`", _Records(path).texts)
+    return None
+
+
+class _Records(NamedTuple):
+    """Takes the string at a path out of each record."""
+
+    path: tuple[str, ...]
+
+    def texts(self, lines: Iterable[str]) -> Iterator[str]:
+        """The lines of what the records hold."""
+        values = (_at(parse(line.encode("utf-8", "replace")), self.path) for line in lines)
+        return split(value for value in values if isinstance(value, str))
+
+
+def _paths(record: Json, at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    if isinstance(record, str):
+        yield at
+    elif isinstance(record, dict) and len(at) < _FEW:
+        for key, value in record.items():
+            yield from _paths(value, (*at, key))
+
+
+def _at(record: Json, path: Sequence[str]) -> Json:
+    for key in path:
+        record = record.get(key) if isinstance(record, dict) else None
+    return record
+
+
+def _gains(lines: Sequence[str], texts: Sequence[str]) -> bool:
+    """Whether texts put together hold more events than the lines by themselves."""
+    return _events(split(texts)) > _events(lines)
+
+
+def _events(lines: Iterable[str]) -> int:
+    return sum(1 for one in Scanner().scan(lines) if one.dialect is not None)
+
+
+FORMS: Final[tuple[Unwrapper, ...]] = (
+    _escapes,
+    _entities,
+    _typographic,
+    _followed,
+    _hex_dump,
+    _trace_ascii,
+    _table,
+    _printed_fields,
+    _curl,
+    _prefix,
+    _records,
+    _strings,
+    _chunked,
+)
+"""In the order in which they are tried."""

@@ -1,0 +1,109 @@
+"""HTTP messages as text: what `curl -i` prints, and both directions of a followed connection."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.model import ABSENT
+from toolstream_core.saved.unwrap.forms import is_chunked, segments
+from toolstream_core.saved.unwrap.lines import Lines, encoded
+from toolstream_core.wire.frame import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from toolstream_core.model import Json
+
+
+_RESPONSE: Final = re.compile(r"HTTP/[\d.]+ (\d{3})\b")
+_REQUEST: Final = re.compile(r"(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS|CONNECT) (\S+) HTTP/[\d.]+$")
+_BEHIND: Final = re.compile(r"(?<=[}\]>\n])(?=HTTP/[\d.]+ \d{3}\b|(?:GET|POST) \S+ HTTP/[\d.]+$)")
+_HEADER: Final = re.compile(r"([\w\-]+):[ \t]*(.*)")
+_MAX_REQUEST: Final = 64 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class Message:
+    """A response, as far as its head says, and the request before it."""
+
+    status: int = 0
+    """0 where the text has no head."""
+    headers: dict[str, str] = field(default_factory=dict)
+    path: str = ""
+    host: str = ""
+    request: Json = ABSENT
+    asked: dict[str, str] = field(default_factory=dict)
+    """The headers of the request."""
+
+
+def has_head(head: Sequence[str]) -> bool:
+    """Whether the text has the head of an HTTP response."""
+    return any(_RESPONSE.match(line) or ("HTTP/" in line and _BEHIND.search(line)) for line in head)
+
+
+def messages(lines: Lines) -> Iterator[tuple[Message, Lines]]:
+    """Each response with the lines of its body. Take these before asking for the next one."""
+    reader = _Reader(chain.from_iterable(_BEHIND.split(line) if "HTTP/" in line else (line,) for line in lines))
+    message = Message()
+    while not reader.over:
+        body = Lines(reader.body())
+        chunked = message.headers.get("transfer-encoding") == "chunked" and is_chunked(body.head)
+        yield message, Lines(segments(body, 16)) if chunked or is_chunked(body.head) else body
+        for _ in body:
+            """Go past what was not taken."""
+        message = reader.head()
+
+
+class _Reader:
+    """Goes from head to head."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines = lines
+        self._next: str | None = None
+        self._asked = Message()
+        self.over = False
+
+    def body(self) -> Iterator[str]:
+        """The lines up to the next head."""
+        for line in self._lines:
+            if _RESPONSE.match(line) or _REQUEST.match(line):
+                self._next = line
+                return
+            yield line
+        self.over = True
+
+    def head(self) -> Message:
+        """The head of a response at hand; requests before it are part of what it says."""
+        while self._next is not None:
+            line, self._next = self._next, None
+            headers = self._headers()
+            response = _RESPONSE.match(line)
+            if response:
+                asked = self._asked
+                return Message(int(response[1]), headers, asked.path, asked.host, asked.request, asked.asked)
+            request = _REQUEST.match(line)
+            path = request[1] if request else ""
+            self._asked = Message(0, {}, path, headers.get("host", ""), asked=headers)
+            text = self._sized(self.body())
+            self._asked.request = parse(encoded(text)) if text.lstrip().startswith("{") else ABSENT
+        return Message()
+
+    def _headers(self) -> dict[str, str]:
+        headers: dict[str, str] = {}
+        for line in self._lines:
+            header = _HEADER.match(line)
+            if header is None:
+                break
+            headers[header[1].lower()] = header[2].strip()
+        return headers
+
+    def _sized(self, lines: Iterator[str]) -> str:
+        kept, size = [], 0
+        for line in lines:
+            if size <= _MAX_REQUEST:
+                kept.append(line)
+                size += len(line)
+        return "\n".join(kept)

@@ -1,0 +1,79 @@
+"""Text as lines, from bytes of any size, without a second copy of it."""
+
+from __future__ import annotations
+
+import codecs
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+
+HEAD: Final = 64 * 1024
+"""Characters by which a form is recognised."""
+_MAX_HEAD_LINES: Final = 4096
+
+
+class Lines:
+    """Lines without their ends, of which the first can be looked at."""
+
+    def __init__(self, lines: Iterable[str], enough: Callable[[Sequence[str]], bool] | None = None) -> None:
+        """`lines` are taken once; `enough` says early that the first ones tell all."""
+        self._enough = enough
+        self._rest = iter(lines)
+        self._head: list[str] | None = None
+        self.whole = False
+        """Whether the head is all of it."""
+
+    @property
+    def head(self) -> list[str]:
+        """The first lines, as far as they have 64 KB; the last of them may be longer."""
+        if self._head is None:
+            self._head, size = [], 0
+            self.whole = True
+            for line in self._rest:
+                self._head.append(line)
+                size += len(line) + 1
+                if size >= HEAD or len(self._head) >= _MAX_HEAD_LINES or (self._enough and self._enough(self._head)):
+                    self.whole = False
+                    break
+        return self._head
+
+    def __iter__(self) -> Iterator[str]:
+        """All of them."""
+        return chain(self._head or [], self._rest)
+
+
+def decoded(pieces: Iterable[bytes]) -> Iterator[str]:
+    """The lines of UTF-8 text; bytes that are none survive as surrogates."""
+    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+    return split(decoder.decode(piece) for piece in pieces)
+
+
+def encoded(text: str) -> bytes:
+    """What `decoded` had; a surrogate that stands for no byte becomes a question mark."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace")
+
+
+def split(texts: Iterable[str]) -> Iterator[str]:
+    """Lines of a text in pieces, each character looked at once. LF, CRLF and CR end a line."""
+    begun: list[str] = []
+    cr = False
+    for text in texts:
+        if cr and text.startswith("\n"):
+            text = text[1:]  # noqa: PLW2901
+        cr = text.endswith("\r")
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").replace("\r", "\n")  # noqa: PLW2901
+        first, *others = text.split("\n")
+        begun.append(first)
+        if others:
+            yield "".join(begun)
+            yield from others[:-1]
+            begun = [others[-1]]
+    if rest := "".join(begun):
+        yield rest

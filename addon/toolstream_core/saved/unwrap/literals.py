@@ -1,0 +1,274 @@
+"""Objects as programs print them: Python and JavaScript literals, reprs of SDK objects, Rust's `Debug`.
+
+Reads what such texts share: `Name(key=value)`, `Name {key: value}`, `{'key': value}`, lists and strings. Whatever a
+printed object cannot say (the names of Python's classes, fields that are `None`) is left out.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from toolstream_core.model import Json
+
+
+_GAP: Final = re.compile(r"\s*")
+_NAME: Final = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::)[A-Za-z_$][\w$]*)*")
+_NUMBER: Final = re.compile(r"-?(?:\d[\d_]*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_STRING: Final = re.compile(r"""(?:[bBuU]?"(?:[^"\\]|\\.)*"|[bBuU]?'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`)""", re.DOTALL)
+_ENUM: Final = re.compile(r"<[\w.]+:\s*")
+_JS_ESCAPE: Final = re.compile(r"\\u\{([0-9a-fA-F]{1,6})\}")
+_WORDS: Final[dict[str, Json]] = {
+    "None": None, "null": None, "Null": None, "undefined": None, "nil": None,
+    "True": True, "true": True, "False": False, "false": False,
+}  # fmt: skip
+_MAX_DEPTH: Final = 64
+_CLOSING: Final = {"{": "}", "[": "]", "(": ")"}
+
+
+class ElidedError(ValueError):
+    """The text leaves parts out: `[Object]`, as Node prints what is nested."""
+
+
+def literal(text: str, at: int) -> tuple[Json, int]:
+    """The value printed at `at`, and where it ends. Raises `ValueError`."""
+    reader = _Reader(text, at)
+    return reader.value(), reader.at
+
+
+def printed_fields(text: str) -> dict[str, Json]:
+    """The fields of an object that was printed without its name: `key=value key=value`. Raises `ValueError`."""
+    reader = _Reader(text, 0)
+    fields: dict[str, Json] = {}
+    while reader.at < len(text.rstrip()):
+        name = _NAME.match(text, reader.at)
+        if name is None or not text.startswith("=", name.end()):
+            raise ValueError("no field")
+        reader.at = name.end() + 1
+        value = reader.value()
+        if value is not None:
+            fields[name[0]] = value
+        while text.startswith(" ", reader.at):
+            reader.at += 1
+    return fields
+
+
+def string(token: str) -> str:
+    """The text that a string literal stands for; of a bytes literal its UTF-8. Raises `ValueError`."""
+    if token.startswith("`"):
+        return token[1:-1]
+    token = _JS_ESCAPE.sub(lambda found: chr(int(found[1], 16)), token).replace("\n", "\\n").replace("\\/", "/")
+    try:
+        value = ast.literal_eval(token)
+    except (SyntaxError, MemoryError) as error:
+        raise ValueError("no string literal") from error
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    return _paired(value) if isinstance(value, str) else ""
+
+
+def _paired(value: str) -> str:
+    """JavaScript and JSON escape what lies above U+FFFF as two surrogates."""
+    try:
+        return value.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        return value
+
+
+class _Reader:
+    """One value in a text, read from left to right."""
+
+    def __init__(self, text: str, at: int) -> None:
+        self.text = text
+        self.at = at
+        self._depth = 0
+
+    def value(self) -> Json:
+        self._skip()
+        first = self.text[self.at : self.at + 1]
+        found = _STRING.match(self.text, self.at)
+        if found:
+            return self._strings(found)
+        if first in _CLOSING:
+            return self._nested(first)
+        if first == "<" and (found := _ENUM.match(self.text, self.at)):
+            self.at = found.end()
+            value = self.value()
+            self._expect(">")
+            return value
+        found = _NUMBER.match(self.text, self.at)
+        if found:
+            self.at = found.end()
+            token = found[0].replace("_", "")
+            return int(token) if token.lstrip("-").isdigit() else float(token)
+        return self._named()
+
+    def _strings(self, found: re.Match[str]) -> str:
+        """A string, and those that Python would join to it."""
+        joined = ""
+        next_one: re.Match[str] | None = found
+        while next_one:
+            joined += string(next_one[0])
+            self.at = next_one.end()
+            self._skip()
+            next_one = _STRING.match(self.text, self.at)
+        return joined
+
+    def _nested(self, opening: str) -> Json:
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise ValueError("nested too deeply")
+        self.at += 1
+        closing = _CLOSING[opening]
+        value: Json = self._pairs(closing) if opening == "{" else self._items(closing)
+        self._depth -= 1
+        if opening == "(" and isinstance(value, list) and len(value) == 1:
+            return value[0]
+        return value
+
+    def _named(self) -> Json:
+        found = _NAME.match(self.text, self.at)
+        if not found:
+            raise ValueError("no value")
+        self.at = found.end()
+        word = found[0]
+        if word in _WORDS:
+            return _WORDS[word]
+        self._skip()
+        first = self.text[self.at : self.at + 1]
+        if first == "(":
+            return self._called(word)
+        if first in {"{", "["}:
+            return self._nested(first)
+        if word in {"Object", "Array"}:
+            raise ElidedError("a part is left out")
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", word.rpartition(":")[2]).lower()
+
+    def _called(self, word: str) -> Json:
+        """`Name(key=value, …)` is an object without what is `None`; `Some(value)` is the value."""
+        self.at += 1
+        fields: dict[str, Json] = {}
+        items: list[Json] = []
+        for _ in self._until(")"):
+            name = _NAME.match(self.text, self.at)
+            if name and self.text.startswith("=", name.end()):
+                self.at = name.end() + 1
+                value = self.value()
+                if value is not None:
+                    fields[name[0]] = value
+            else:
+                items.append(self.value())
+        if fields:
+            return fields
+        return items[0] if len(items) == 1 else items or {}
+
+    def _pairs(self, closing: str) -> dict[str, Json]:
+        fields: dict[str, Json] = {}
+        for _ in self._until(closing):
+            found = _STRING.match(self.text, self.at) or _NAME.match(self.text, self.at)
+            found = found or _NUMBER.match(self.text, self.at)
+            if not found:
+                raise ValueError("no key")
+            self.at = found.end()
+            self._expect(":", "=>")
+            fields[string(found[0]) if found[0][-1] in "\"'" else found[0]] = self.value()
+        return fields
+
+    def _items(self, closing: str) -> list[Json]:
+        return [self.value() for _ in self._until(closing)]
+
+    def _until(self, closing: str) -> Iterator[None]:
+        """Stand at each item up to the closing bracket, and behind the bracket in the end."""
+        self._skip()
+        while not self.text.startswith(closing, self.at):
+            yield
+            self._skip()
+            if self.text.startswith(",", self.at):
+                self.at += 1
+                self._skip()
+            elif not self.text.startswith(closing, self.at):
+                raise ValueError("no comma")
+        self.at += 1
+
+    def _skip(self) -> None:
+        found = _GAP.match(self.text, self.at)
+        self.at = found.end() if found else self.at
+
+    def _expect(self, *marks: str) -> None:
+        self._skip()
+        for mark in marks:
+            if self.text.startswith(mark, self.at):
+                self.at += len(mark)
+                return
+        raise ValueError(f"no {marks[0]}")
+
+
+_JSON_TOKENS: Final = re.compile(r'"(?:[^"\\]+|\\.)*+(?P<closed>")?|[\[\](){}]')
+_TOKENS: Final = re.compile(r"""(?:"(?:[^"\\]+|\\.)*+(?P<closed>")?|'(?:[^'\\]+|\\.)*+(?P<closed1>')?)|[\[\](){}]""")
+_REST: Final = {
+    '"': re.compile(r'(?:[^"\\]+|\\.)*+(?P<closed>")?'),
+    "'": re.compile(r"(?:[^'\\]+|\\.)*+(?P<closed>')?"),
+}
+_BEGIN: Final = re.compile(r"(?:data:\s*)?[{\[]\s*(.?)")
+_MAX: Final = 16 * 1024 * 1024
+_OPENING: Final = "[({"
+_JSON_BEGINS: Final = frozenset('"[{}]')
+
+
+class OpenValue:
+    """Counts brackets as lines come, each character once."""
+
+    def __init__(self, notation: str, text: str) -> None:
+        """`text` is the value's part on its first line."""
+        self.notation = notation
+        self._parts: list[str] = []
+        self._size = 0
+        self._depth = 0
+        self._quote = ""
+        self._tokens: re.Pattern[str] | None = None
+        """What to look for: only double quotes in JSON, single ones too elsewhere; unknown after a bare `{`."""
+        begin = _BEGIN.match(text)
+        if begin is None or begin[1]:
+            self._choose(begin[1] if begin else "")
+        self._count(text)
+
+    @property
+    def text(self) -> str:
+        """All of it so far."""
+        return "".join(self._parts)
+
+    @property
+    def open(self) -> bool:
+        """Whether more has to come."""
+        return self._depth > 0
+
+    def add(self, line: str) -> str | None:
+        """All lines so far, once the value is complete or cannot become so."""
+        if self._tokens is None and line.strip():
+            self._choose(line.lstrip()[0])
+        self._count(line)
+        return None if self.open and self._size < _MAX else self.text
+
+    def _choose(self, first: str) -> None:
+        self._tokens = _JSON_TOKENS if first in _JSON_BEGINS else _TOKENS
+
+    def _count(self, line: str) -> None:
+        self._parts.append(line)
+        self._size += len(line)
+        at = 0
+        if self._quote and (rest := _REST[self._quote].match(line)):
+            if rest["closed"] is None:
+                return
+            at, self._quote = rest.end(), ""
+        for token in (self._tokens or _JSON_TOKENS).finditer(line, at):
+            first = token[0][0]
+            if first in _REST:
+                self._quote = "" if token.lastgroup else first
+            else:
+                self._depth += 1 if first in _OPENING else -1
+                if self._depth <= 0:
+                    return

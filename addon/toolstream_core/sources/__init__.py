@@ -1,1 +1,0 @@
-"""Saved answers, wherever they were saved: files, folders, standard input."""

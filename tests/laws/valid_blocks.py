@@ -1,0 +1,259 @@
+"""Valid streams of Anthropic Messages, Cohere and Amazon Bedrock.
+
+https://docs.claude.com/en/docs/build-with-claude/streaming
+https://docs.cohere.com/v2/docs/streaming
+https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+type Payload = dict[str, Any]
+type Events = list[Payload]
+
+# Anthropic
+
+
+def _message(*blocks: tuple[Payload, Events], stop: str = "tool_use", **delta: Any) -> Events:
+    """Each block as it starts, and its deltas."""
+    head: Payload = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": []}
+    usage = {"input_tokens": 1, "cache_read_input_tokens": 0, "output_tokens": 1, "service_tier": "standard"}
+    events: Events = [
+        {"type": "message_start", "message": {**head, "stop_reason": None, "stop_sequence": None, "usage": usage}},
+        {"type": "ping"},
+    ]
+    for at, (block, deltas) in enumerate(blocks):
+        events.append({"type": "content_block_start", "index": at, "content_block": block})
+        events += [{"type": "content_block_delta", "index": at, "delta": one} for one in deltas]
+        events.append({"type": "content_block_stop", "index": at})
+        events.append({"type": "ping"})
+    ending = {"stop_reason": stop, "stop_sequence": None, **delta}
+    tokens = {"output_tokens": 9, "server_tool_use": {"web_search_requests": 1}}
+    return [*events, {"type": "message_delta", "delta": ending, "usage": tokens}, {"type": "message_stop"}]
+
+
+def _spoken(*parts: str) -> tuple[Payload, Events]:
+    return {"type": "text", "text": ""}, [{"type": "text_delta", "text": part} for part in parts]
+
+
+def _use(
+    name: str, *parts: str, kind: str = "tool_use", identity: str = "toolu_1", **more: Any
+) -> tuple[Payload, Events]:
+    deltas = [{"type": "input_json_delta", "partial_json": part} for part in parts]
+    return {"type": kind, "id": identity, "name": name, "input": {}, **more}, deltas
+
+
+def _result(kind: str, content: Any, identity: str = "srvtoolu_1") -> tuple[Payload, Events]:
+    return {"type": kind, "tool_use_id": identity, "content": content}, []
+
+
+_THINKING: Final = (
+    {"type": "thinking", "thinking": "", "signature": ""},
+    [
+        {"type": "thinking_delta", "thinking": "Hm"},
+        {"type": "thinking_delta", "thinking": " é😀"},
+        {"type": "signature_delta", "signature": "c2ln"},
+    ],
+)
+_CITED: Final = {
+    "type": "web_search_result_location",
+    "url": "u",
+    "title": "t",
+    "encrypted_index": "e",
+    "cited_text": "c",
+}
+ANTHROPIC: Final[dict[str, Events]] = {
+    "thinking, then parallel calls": _message(
+        _THINKING,
+        ({"type": "redacted_thinking", "data": "ZW5j"}, []),
+        _spoken("Let", " me look."),
+        _use("get_weather", "", '{"city":', ' "Oslo"}'),
+        _use("get_time", "", '{"zone": "UTC"}', identity="toolu_2"),
+    ),
+    "a call without parameters": _message(_use("ping")),
+    "a call without parameters, with an empty delta": _message(_use("ping", "")),
+    "a call whose input is said to be empty": _message(_use("ping", "", "{}")),
+    "one delta for each parameter": _message(
+        _use("get_weather", "", '{"city": "Oslo"', "}", caller={"type": "direct"})
+    ),
+    "a web search with citations": _message(
+        _spoken("I will search."),
+        _use("web_search", "", '{"query"', ': "q"}', kind="server_tool_use", identity="srvtoolu_1"),
+        _result("web_search_tool_result", [{"type": "web_search_result", "url": "u", "encrypted_content": "e"}]),
+        (
+            {"type": "text", "text": "", "citations": []},
+            [{"type": "citations_delta", "citation": _CITED}, {"type": "text_delta", "text": "It is so."}],
+        ),
+        stop="end_turn",
+    ),
+    "a turn that pauses": _message(
+        _use("web_search", "", '{"query": "q"}', kind="server_tool_use", identity="srvtoolu_1"), stop="pause_turn"
+    ),
+    "a server's tool that fails": _message(
+        _use("web_fetch", "", '{"url": "u"}', kind="server_tool_use", identity="srvtoolu_1"),
+        _result("web_fetch_tool_result", {"type": "web_fetch_tool_result_error", "error_code": "url_not_accessible"}),
+        _spoken("No."),
+        stop="end_turn",
+    ),
+    "code execution in a container": _message(
+        _use("bash_code_execution", "", '{"command": "ls"}', kind="server_tool_use", identity="srvtoolu_1"),
+        _result(
+            "bash_code_execution_tool_result",
+            {"type": "bash_code_execution_result", "stdout": "", "stderr": "", "return_code": 0, "content": []},
+        ),
+        _spoken("Done."),
+        stop="end_turn",
+        container={"id": "container_1", "expires_at": "2026-01-01T00:00:00Z"},
+    ),
+    "an MCP server": _message(
+        _use("echo", "", '{"a": 1}', kind="mcp_tool_use", identity="mcptoolu_1", server_name="s"),
+        ({"type": "mcp_tool_result", "tool_use_id": "mcptoolu_1", "is_error": False, "content": []}, []),
+        _spoken("1"),
+        stop="end_turn",
+    ),
+    "a call made by code": _message(
+        _use("code_execution", "", '{"code": "f()"}', kind="server_tool_use", identity="srvtoolu_1"),
+        _use("get_time", "", '{"zone": "UTC"}', caller={"type": "code_execution_20250825", "tool_id": "srvtoolu_1"}),
+        container={"id": "container_1", "expires_at": "2026-01-01T00:00:00Z"},
+    ),
+    "compaction": _message(
+        ({"type": "compaction", "content": ""}, [{"type": "compaction_delta", "content": "So far."}]),
+        _spoken("Yes."),
+        stop="end_turn",
+    ),
+    "a fallback to another model, which cancels a call": _message(
+        _use("get_time", "", '{"zo'),
+        ({"type": "fallback", "from": {"model": "m"}, "to": {"model": "n"}}, []),
+        _use("get_time", "", '{"zone": "UTC"}', identity="toolu_2"),
+    ),
+    "pings everywhere, and the usage twice": [
+        event
+        for one in _message(_use("get_time", "", '{"zone": "UTC"}'))
+        for event in (one, *([one, {"type": "ping"}] if one["type"] in {"message_delta", "ping"} else []))
+    ],
+    "a stop sequence": _message(_spoken("1, 2"), stop="stop_sequence", stop_sequence="3"),
+    "a refusal": _message(_spoken("I"), stop="refusal"),
+    "text that is cut off": _message(_spoken("Once"), stop="max_tokens"),
+    "nothing": _message(stop="end_turn"),
+}
+
+
+# Cohere
+
+
+def _at(kind: str, index: int | None = None, message: Payload | None = None, **more: Any) -> Payload:
+    place = {} if index is None else {"index": index}
+    return {"type": kind, **place, **({} if message is None else {"delta": {"message": message}}), **more}
+
+
+def _planned(index: int, name: str, *parts: str) -> Events:
+    entry = {"id": f"{name}_{index}", "type": "function", "function": {"name": name, "arguments": ""}}
+    return [
+        _at("tool-call-start", index, {"tool_calls": entry}),
+        *(_at("tool-call-delta", index, {"tool_calls": {"function": {"arguments": part}}}) for part in parts),
+        _at("tool-call-end", index),
+    ]
+
+
+def _answered(index: int, *parts: str, kind: str = "text") -> Events:
+    return [
+        _at("content-start", index, {"content": {"type": kind, kind: ""}}),
+        *(_at("content-delta", index, {"content": {kind: part}}) for part in parts),
+        _at("content-end", index),
+    ]
+
+
+def _cohere(*events: Payload, finish: str = "TOOL_CALL") -> Events:
+    message = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
+    count = {"input_tokens": 1, "output_tokens": 2}
+    usage = {"billed_units": count, "tokens": count}
+    return [
+        {"id": "m1", "type": "message-start", "delta": {"message": message}},
+        *events,
+        {"type": "message-end", "delta": {"finish_reason": finish, "usage": usage}},
+    ]
+
+
+_PLAN: Final = [_at("tool-plan-delta", None, {"tool_plan": part}) for part in ("I will", " look é😀.")]
+_CITATION: Final = {"start": 0, "end": 2, "text": "It", "sources": [{"type": "tool", "id": "t:0", "tool_output": {}}]}
+COHERE: Final[dict[str, Events]] = {
+    "a plan, then parallel calls": _cohere(
+        *_PLAN, *_planned(0, "get_weather", '{"city":', '"Oslo"}'), *_planned(1, "get_time", '{"zone":"UTC"}')
+    ),
+    "a call without parameters": _cohere(*_PLAN, *_planned(0, "ping", "{}")),
+    "thinking, then text with citations": _cohere(
+        *_answered(0, "Hm", kind="thinking"),
+        *_answered(1, "It", " is")[:2],
+        _at("citation-start", 0, {"citations": _CITATION}),
+        _at("citation-end", 0),
+        *_answered(1, "It", " is")[2:],
+        finish="COMPLETE",
+    ),
+    "text that is cut off": _cohere(*_answered(0, "Once"), finish="MAX_TOKENS"),
+    "a stop sequence": _cohere(*_answered(0, "Once"), finish="STOP_SEQUENCE"),
+}
+
+
+# Bedrock
+
+
+def _block(index: int, start: Payload | None, *deltas: Payload) -> Events:
+    place = {"contentBlockIndex": index}
+    return [
+        *([] if start is None else [{"contentBlockStart": {**place, "start": start}}]),
+        *({"contentBlockDelta": {**place, "delta": one}} for one in deltas),
+        {"contentBlockStop": place},
+    ]
+
+
+def _tool(index: int, name: str, *parts: str, **more: Any) -> Events:
+    start = {"toolUse": {"toolUseId": f"tooluse_{name}_{index}", "name": name, **more}}
+    return _block(index, start, *({"toolUse": {"input": part}} for part in parts))
+
+
+def _converse(*events: Payload, stop: str = "tool_use", **more: Any) -> Events:
+    count = {"inputTokens": 1, "outputTokens": 2, "totalTokens": 3, "cacheReadInputTokens": 0}
+    ending = {"messageStop": {"stopReason": stop, **more}}
+    return [
+        {"messageStart": {"role": "assistant"}},
+        *events,
+        ending,
+        {"metadata": {"usage": count, "metrics": {"latencyMs": 9}}},
+    ]
+
+
+BEDROCK: Final[dict[str, Events]] = {
+    "reasoning, then parallel calls": _converse(
+        *_block(0, None, {"reasoningContent": {"text": "Hm"}}, {"reasoningContent": {"signature": "c2ln"}}),
+        *_block(1, None, {"text": "Let me"}, {"text": " look é😀."}),
+        *_tool(2, "get_weather", '{"city":', '"Oslo"}'),
+        *_tool(3, "get_time", "", '{"zone":"UTC"}'),
+    ),
+    "redacted reasoning": _converse(
+        *_block(0, None, {"reasoningContent": {"redactedContent": "ZW5j"}}),
+        *_tool(1, "ping", ""),
+    ),
+    "a call without parameters": _converse(*_tool(0, "ping")),
+    "citations": _converse(
+        *_block(0, None, {"text": "So"}, {"citation": {"title": "t", "sourceContent": [{"text": "c"}]}}),
+        stop="end_turn",
+    ),
+    "a server's tool": _converse(
+        *_tool(0, "nova_grounding", '{"q":"x"}', type="server_tool_use"),
+        *_block(
+            1,
+            {"toolResult": {"toolUseId": "t1", "type": "nova_grounding_result", "status": "success"}},
+            {"toolResult": [{"json": {}}]},
+        ),
+        *_block(2, None, {"text": "So."}),
+        stop="end_turn",
+    ),
+    "an image": _converse(
+        *_block(0, {"image": {"format": "png"}}, {"image": {"source": {"bytes": "aGk="}}}), stop="end_turn"
+    ),
+    "a guardrail": _converse(
+        *_block(0, None, {"text": "No."}), stop="guardrail_intervened", additionalModelResponseFields={"a": 1}
+    ),
+    "text that is cut off": _converse(*_block(0, None, {"text": "Once"}), stop="max_tokens"),
+}

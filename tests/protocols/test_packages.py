@@ -1,0 +1,242 @@
+"""Every protocol package: what it exports, which rows of the table it implements, and when it is loaded."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from tests.conftest import ROOT
+from toolstream_core.defects import arguments, finish, framing, identity, leak
+from toolstream_core.defects.row import Row
+from toolstream_core.defects.table import ROWS
+from toolstream_core.protocols.api import Api
+from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.protocols.protocol import WireProtocol, _home
+from toolstream_core.protocols.provider_error import ErrorKind
+from toolstream_core.protocols.registry import PROTOCOLS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ADDON: Final = ROOT / "addon"
+STAGES: Final = ("REPAIRS", "AT_END", "INJECTORS", "SHAPES")
+"""What `WireProtocol` takes from a package's `stages`."""
+FUNCTIONS: Final = {
+    "promoted": ["promotion"],
+    "streamed": ["answer", "request"],
+    "assembled": ["payloads", "calls"],
+    "healthy_stream": ["answer"],
+    "healthy_whole": ["answer"],
+    "error_body": ["kind", "status"],
+    "error_event": ["kind", "number"],
+    "not_saved": ["message"],
+}
+"""The functions that `WireProtocol` calls in a package's `responses`, and their arguments."""
+ANNOUNCED: Final = {"said": ["promotion"]}
+"""The same in packages of protocols whose calls do not come complete."""
+EVERYWHERE: Final = ("stages/stream_checks.py", "stages/repair/leaked_calls.py", "engine/*.py")
+"""Files that judge the streams of every protocol."""
+BORROWED: Final = {"realtime": ("responses", {"custom-as-function", "missing-head", "sequence-numbers"})}
+"""Packages whose streams another one's repairs judge, and the rows that cannot occur on their own wire."""
+LAZY: Final = (
+    "repair",
+    "inject",
+    "shape",
+    "promote",
+    "whole_answer",
+    "healthy",
+    "errors",
+    "stages",
+    "responses",
+    "api",
+)
+"""The modules of a package that reading a stream does not need."""
+CONSTANTS: Final = {
+    name: row
+    for family in (arguments, finish, framing, identity, leak)
+    for name, row in vars(family).items()
+    if isinstance(row, Row)
+}
+
+KERNELS: Final = ("toolstream_core.repair.complete_stage", "toolstream_core.repair.blocks.stage")
+"""The stages that repair several protocols: these know defects that not all of them have."""
+SHARED: Final = ("toolstream_core.stages.", "toolstream_core.repair.")
+each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=[one.name for one in PROTOCOLS])
+
+
+@each_protocol
+def test_a_package_exports_stages(protocol: WireProtocol) -> None:
+    """Repairs, injectors and shapes are classes, or make stages, of the types that the rest of the code asks for."""
+    assert bool(protocol.repairs) is not protocol.read_only
+    assert all(callable(one) for one in (*protocol.repairs, protocol.at_end))
+    assert all(callable(one) for one in (*protocol.shapes.values(), *protocol.injectors.values()))
+    assert isinstance(protocol.api, Api)
+
+
+@each_protocol
+@pytest.mark.parametrize("function", FUNCTIONS | ANNOUNCED)
+def test_a_package_exports_functions(protocol: WireProtocol, function: str) -> None:
+    """Each takes, by position, what `WireProtocol` gives it."""
+    module, name = _home(protocol.package, "responses", function)
+    package = import_module(f"{protocol.package}.{module}")
+    if function in ANNOUNCED and protocol.call_form is CallForm.WHOLE:
+        assert not hasattr(package, name)
+        return
+    inspect.signature(getattr(package, name)).bind(*(FUNCTIONS | ANNOUNCED)[function])
+
+
+def test_these_are_the_names_that_the_protocol_asks_for() -> None:
+    """`_stages("NAME")` and `_responses("name")` in protocol.py, and no other."""
+    tree = ast.parse(Path(inspect.getfile(WireProtocol)).read_text())
+    asked = {
+        (node.func.attr, ast.literal_eval(node.args[0]))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in {"_stages", "_responses"}
+    }
+    functions = FUNCTIONS | ANNOUNCED
+    assert asked == {("_stages", name) for name in STAGES} | {("_responses", name) for name in functions}
+
+
+@each_protocol
+@pytest.mark.parametrize("kind", ErrorKind, ids=lambda kind: kind.name.lower())
+def test_a_package_writes_every_error(protocol: WireProtocol, kind: ErrorKind) -> None:
+    """As the body of a response, and as bytes within a stream."""
+    assert kind.message in json.dumps(protocol.error_body(kind, kind.status))
+    assert kind.message.encode() in protocol.error_event(kind)
+    assert "nothing fits" in json.dumps(protocol.not_saved("nothing fits"))
+
+
+@each_protocol
+def test_another_body_is_not_streamed(protocol: WireProtocol) -> None:
+    """A body of another kind has no events."""
+    assert protocol.streamed({"hello": 1}, {}) == []
+
+
+@each_protocol
+def test_the_table_names_the_protocol_where_the_package_judges(protocol: WireProtocol) -> None:
+    """No row names a protocol that never reports it, and no protocol reports a row that does not name it."""
+    named = {row.name for row in ROWS if protocol.name in row.dialects}
+    own = rows_of_package(protocol.package) | borrowed_rows(protocol.package)
+    files = [path for pattern in EVERYWHERE for path in (ADDON / "toolstream_core").glob(pattern)]
+    everywhere = {row for path in files for row in rows_of_module(_dotted(path))}
+    assert named - own - everywhere == set(), "the table names the protocol, and nothing reports these"
+    kernels = {kernel for kernel in KERNELS if kernel in modules_of_package(protocol.package)}
+    shared = {row for kernel in kernels for row in rows_of_module(kernel)}
+    assert own - shared - named == set(), "the protocol reports these, and the table does not name it"
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_table_names_each_defect_of_a_kernel(kernel: str) -> None:
+    """For at least one of the protocols that it repairs."""
+    names = {one.name for one in PROTOCOLS if kernel in modules_of_package(one.package)}
+    assert rows_of_module(kernel) <= {row.name for row in ROWS if names.intersection(row.dialects)}
+
+
+@each_protocol
+def test_injectors_are_named_as_rows_of_the_protocol(protocol: WireProtocol) -> None:
+    """So that `toolstream_fault=NAME` and the table say the same."""
+    assert protocol.injectors.keys() <= {row.name for row in ROWS if protocol.name in row.dialects}
+
+
+def test_rows_of_a_package_are_found_also_in_the_stages_that_it_uses() -> None:
+    """The tests above rest on this."""
+    chat = rows_of_package("toolstream_core.protocols.chat")
+    assert {"empty-id", "cumulative-arguments", "comment-as-data"} <= chat
+    assert "foreign-delta" not in chat
+    assert "cumulative-arguments" not in rows_of_package("toolstream_core.protocols.gemini")
+
+
+def modules_of_package(package: str) -> frozenset[str]:
+    """The modules that a package imports."""
+    files = _path(package).parent.rglob("*.py")
+    return frozenset(target for path in files for _, target in _imports(_dotted(path)))
+
+
+def borrowed_rows(package: str) -> frozenset[str]:
+    """The rows that a package's streams are judged by in another one's modules; its framing is its own."""
+    parent, _, name = package.rpartition(".")
+    if name not in BORROWED:
+        return frozenset()
+    lender, left_out = BORROWED[name]
+    repairer = f"{parent}.{lender}.repair.repairer"
+    assert repairer in {target for _, target in _imports(f"{package}.repair")}
+    rows = rows_of_module(repairer, f"{parent}.{lender}.")
+    assert left_out <= rows
+    return rows - left_out
+
+
+@cache
+def rows_of_package(package: str) -> frozenset[str]:
+    """The names of the rows that a package's repairs use, and the shared stages that these import."""
+    repairs = [path for path in sorted(_path(package).parent.rglob("*.py")) if _lies_in_repair(path, package)]
+    return frozenset(row for path in repairs for row in rows_of_module(_dotted(path), f"{package}."))
+
+
+def _lies_in_repair(path: Path, package: str) -> bool:
+    return path.relative_to(_path(package).parent).parts[0].removesuffix(".py") in {"repair", "stages"}
+
+
+def rows_of_module(module: str, *own: str) -> frozenset[str]:
+    """The names of the rows that a module imports, or a shared stage or a module of `own` that it runs."""
+    waiting, seen, found = [module], {module}, set[str]()
+    while waiting:
+        for name, target in _imports(waiting.pop()):
+            if target.startswith("toolstream_core.defects."):
+                found |= {CONSTANTS[name].name} if name in CONSTANTS else set()
+            elif target not in seen and target.startswith((*SHARED, *own)):
+                seen.add(target)
+                waiting.append(target)
+    return frozenset(found)
+
+
+@cache
+def _imports(module: str) -> tuple[tuple[str, str], ...]:
+    """What a module of ours imports at run time: each name, and the module that it is or lies in."""
+    return tuple(_named_imports(ast.parse(_path(module).read_text()).body))
+
+
+def _named_imports(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
+    for node in body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("toolstream_core"):
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield alias.name, inner if _path(inner).exists() else node.module or ""
+
+
+def _path(module: str) -> Path:
+    """The file of a module or package."""
+    path = ADDON.joinpath(*module.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def _dotted(path: Path) -> str:
+    return ".".join(path.relative_to(ADDON).with_suffix("").parts).removesuffix(".__init__")
+
+
+def test_inspect_loads_the_stages_of_the_protocol_that_it_reads(tmp_path: Path) -> None:
+    """A chat stream needs the repairs of chat, and nothing of the others but what recognises and reads them."""
+    (tmp_path / "chat.txt").write_text('data: {"choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\ndata: [DONE]\n\n')
+    code = (
+        "import json, sys; from toolstream_core.cli.main import main; "
+        "main(['inspect', sys.argv[1]]); "
+        "print(json.dumps([name for name in sys.modules if name.startswith('toolstream_core.protocols.')]))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ADDON)}
+    command = [sys.executable, "-c", code, str(tmp_path / "chat.txt")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    loaded = json.loads(done.stdout.splitlines()[-1])
+    lazy = {tuple(name.split(".")[2:4]) for name in loaded if name.split(".")[3:4] and name.split(".")[3] in LAZY}
+    names = {protocol.package.rpartition(".")[2] for protocol in PROTOCOLS}
+    assert {pair for pair in lazy if pair[0] in names} == {("chat", "repair")}

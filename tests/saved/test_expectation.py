@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolstream_core.errors import ToolstreamError
+from toolstream_core.saved.expectation import (
+    Expectation,
+    ExpectedAnswer,
+    ExpectedCall,
+    ExpectedFinding,
+    differences,
+    dumps,
+    expect_path,
+    expectation_of,
+    loads,
+    read_expectation,
+)
+from toolstream_core.saved.read import load
+
+FLOWS = Path(__file__).resolve().parents[2] / "flows"
+CALL = ExpectedCall(choice=0, position=0, kind="function", id="c1", name="get_time", arguments='{"zone":"Oslo"}')
+FINDING = ExpectedFinding(code="TS102", name="empty-id", event=3, call=0)
+ANSWER = ExpectedAnswer(
+    dialect="openai-chat", model="m", events=4, finish=("tool_calls",), calls=(CALL,), findings=(FINDING,)
+)
+ONE = Expectation(answers=(ANSWER,))
+WRITTEN = (
+    '{"choice": 0, "position": 0, "kind": "function", "id": "c1", "name": "get_time", '
+    '"arguments": "{\\"zone\\":\\"Oslo\\"}"}'
+)
+LINES = dumps(ONE).splitlines()
+
+
+def said(**changes: Any) -> Expectation:
+    """The same answer but for these fields."""
+    return Expectation(answers=(replace(ANSWER, **changes),))
+
+
+def document() -> dict[str, Any]:
+    """As it is written."""
+    read: dict[str, Any] = json.loads(dumps(ONE))
+    return read
+
+
+def test_an_expectation_stands_beside_its_flow() -> None:
+    """Under the same name."""
+    assert expect_path(Path("a/x.flow")) == Path("a/x.expect.json")
+    assert expect_path(Path("a/gpt-4.1.flow")) == Path("a/gpt-4.1.expect.json")
+
+
+def test_a_call_and_a_finding_are_one_line_each() -> None:
+    """So that a changed one is a changed line."""
+    assert [line.strip() for line in LINES if "get_time" in line] == [WRITTEN]
+    other = dumps(said(calls=(replace(CALL, id="c2"),), findings=(FINDING, replace(FINDING, event=5)))).splitlines()
+    assert [line.strip() for line in other if line not in LINES] == [
+        WRITTEN.replace("c1", "c2"),
+        '{"code": "TS102", "name": "empty-id", "event": 3, "call": 0},',
+        '{"code": "TS102", "name": "empty-id", "event": 5, "call": 0}',
+    ]
+
+
+def test_what_is_as_usual_is_not_written() -> None:
+    """Only what is not: a status, a break, half a call."""
+    assert list(document()["answers"][0]) == ["dialect", "model", "events", "finish", "calls", "findings"]
+    odd = said(
+        status=429, streamed=False, ended=False, broken="reset", error="e", calls=(replace(CALL, complete=False),)
+    )
+    assert [line.strip() for line in dumps(odd).splitlines() if line not in LINES] == [
+        '"status": 429,',
+        '"streamed": false,',
+        '"ended": false,',
+        '"broken": "reset",',
+        '"error": "e",',
+        WRITTEN.replace('}"}', '}", "complete": false}'),
+    ]
+    assert loads(dumps(odd)) == odd
+
+
+@given(st.text(), st.text(), st.booleans(), st.integers(0, 9))
+def test_what_is_written_is_read_again(name: str, arguments: str, whole: bool, event: int) -> None:
+    """Whatever the wire said, and as UTF-8."""
+    call = replace(CALL, name=name, arguments=arguments, complete=whole, id="\ud800")
+    expected = said(model=None, finish=(name, "stop"), calls=(call, CALL), findings=(replace(FINDING, event=event),))
+    assert loads(dumps(expected).encode().decode()) == expected
+    assert loads(dumps(Expectation(answers=()))) == Expectation(answers=())
+
+
+def test_nothing_is_written_that_a_reviewer_cannot_see() -> None:
+    """Characters that hide or turn text are escaped."""
+    text = dumps(said(calls=(replace(CALL, arguments="a\u202eb\u200bc\ufeffd\u2028"),)))
+    assert "a\\u202eb\\u200bc\\ufeffd\\u2028" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"version": 2}, r"x: version 2|x has version 2, .* up to 1; install a newer toolstream"),
+        ({"version": None}, r'x lacks "version": 1; update it with'),
+        ({"version": True}, r'x lacks "version": 1'),
+        ({"more": 1}, r"x has the unknown field 'more'; known are version, answers\. If a newer"),
+        ({"answers": None}, r"x lacks the list 'answers'"),
+        ({"answers": [1]}, r"x: answers\[0\] must be an object"),
+    ],
+)
+def test_another_document_is_refused(change: dict[str, Any], complaint: str) -> None:
+    """With what is wrong, and what to do."""
+    with pytest.raises(ToolstreamError, match=complaint):
+        loads(json.dumps({**document(), **change}), "x")
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"colour": 1}, r"answers\[0\] has the unknown field 'colour'; known are dialect, model,"),
+        ({"events": "4"}, r"answers\[0\]\.events must be a number"),
+        ({"events": True}, r"answers\[0\]\.events must be a number"),
+        ({"model": 1}, r"answers\[0\]\.model must be a string or null"),
+        ({"finish": [1]}, r"answers\[0\]\.finish must be a list of strings"),
+        ({"calls": {}}, r"answers\[0\]\.calls must be a list"),
+        ({"calls": [{}]}, r"answers\[0\]\.calls\[0\] lacks 'choice'"),
+        ({"calls": [{**document()["answers"][0]["calls"][0], "kind": "f"}]}, r"calls\[0\]\.kind is 'f'; expected one"),
+        ({"calls": [{**document()["answers"][0]["calls"][0], "events": []}]}, r"calls\[0\] has the unknown field"),
+        ({"findings": [{"code": "TS102", "name": "n", "event": 1}]}, r"findings\[0\] lacks 'call'"),
+        ({"ended": 0}, r"answers\[0\]\.ended must be true or false"),
+    ],
+)
+def test_another_answer_is_refused(change: dict[str, Any], complaint: str) -> None:
+    """With its place."""
+    read = document()
+    read["answers"][0] |= change
+    with pytest.raises(ToolstreamError, match=complaint):
+        loads(json.dumps(read))
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("{", "x is not valid JSON: "),
+        ("[" * 100_000, "x is not valid JSON: "),
+        ("[]", "x has a format older than version 1; update it with: pytest --toolstream-update=fix"),
+        ("1", 'x is not an expectation. Expected an object with "version" and "answers"'),
+    ],
+)
+def test_what_is_no_expectation_is_refused(text: str, complaint: str) -> None:
+    """Also the form before the first version."""
+    with pytest.raises(ToolstreamError, match=complaint):
+        loads(text, "x")
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    """With how it is made; so is one that is no text."""
+    path = tmp_path / "x.expect.json"
+    with pytest.raises(
+        ToolstreamError, match=rf"no such file: {path}; create it with: pytest --toolstream-update=create"
+    ):
+        read_expectation(path)
+    path.write_bytes(b"\xff")
+    with pytest.raises(ToolstreamError, match=rf"{path} cannot be read: "):
+        read_expectation(path)
+    path.write_text(dumps(ONE))
+    assert read_expectation(path) == ONE
+
+
+OSLO = '"{\\"zone\\":\\"Oslo\\"}"'
+A = "a" * 12
+BEGIN = '"{\\"text\\":\\"' + "a" * 41 + '"…'
+LONG = '{"text":"' + "a" * 60 + 'b"}'
+
+
+@pytest.mark.parametrize(
+    ("changes", "lines"),
+    [
+        ({}, []),
+        ({"events": 5}, ["response 0: events: expected 4, found 5"]),
+        ({"model": None}, ['response 0: model: expected "m", found null']),
+        ({"ended": False}, ["response 0: ended: expected true, found false"]),
+        ({"finish": ("stop",)}, ['response 0: finish: expected ["tool_calls"], found ["stop"]']),
+        ({"calls": (replace(CALL, name="f"),)}, ['response 0: call 0 name: expected "get_time", found "f"']),
+        (
+            {"calls": (replace(CALL, arguments=LONG), replace(CALL, position=1))},
+            [
+                "response 0: expected 1 call, found 2",
+                f"response 0: call 0 arguments: differs at character 2: expected {OSLO}, found {BEGIN}",
+                'response 0: call 1: not expected, found "get_time" "{\\"zone\\":\\"Oslo\\"}"',
+            ],
+        ),
+        (
+            {"calls": ()},
+            [
+                "response 0: expected 1 call, found 0",
+                'response 0: call 0: expected "get_time" "{\\"zone\\":\\"Oslo\\"}", not found',
+            ],
+        ),
+        (
+            {"findings": (replace(FINDING, event=4, call=None),)},
+            [
+                "response 0: expected TS102 empty-id at event 3 call 0, not found",
+                "response 0: not expected, found TS102 empty-id at event 4",
+            ],
+        ),
+    ],
+)
+def test_a_difference_is_a_line(changes: dict[str, Any], lines: list[str]) -> None:
+    """What was expected, what was found, from the first place where they differ."""
+    assert differences(ONE, said(**changes)) == lines
+
+
+def test_an_answer_too_many_is_told() -> None:
+    """Beside what differs in the others."""
+    two = Expectation(answers=(ANSWER, ANSWER))
+    assert differences(two, ONE) == ["expected 2 responses, found 1"]
+
+
+def test_long_texts_are_shown_from_where_they_differ() -> None:
+    """Not from their beginning, and nothing of them steers a terminal."""
+    one, other = (
+        said(calls=(replace(CALL, arguments=LONG),)),
+        said(calls=(replace(CALL, arguments=LONG.replace("b", "\x1b")),)),
+    )
+    assert differences(one, other) == [
+        f'response 0: call 0 arguments: differs at character 69: expected …"{A}b\\"}}", found …"{A}\\u001b\\"}}"'
+    ]
+
+
+def test_two_findings_of_the_same_are_two() -> None:
+    """Counted, not only looked for; their order counts too."""
+    again = replace(FINDING, event=9)
+    assert differences(said(findings=(FINDING, again)), said(findings=(again, FINDING))) == [
+        "response 0: the findings are in another order"
+    ]
+    assert differences(said(findings=(FINDING, FINDING)), ONE) == [
+        "response 0: expected TS102 empty-id at event 3 call 0, not found"
+    ]
+
+
+def test_fixtures_are_read_as_they_were_expected() -> None:
+    """What is made of a flow file is what stands beside it."""
+    path = FLOWS / "deepseek-empty-id.flow"
+    assert dumps(expectation_of(load(path))) == expect_path(path).read_text()

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Any
+
+from tests.sockets import conversation
+from toolstream_core.saved import har
+from toolstream_core.saved.exchange import saved_of
+from toolstream_core.saved.flow import flow_of, read_flow
+from toolstream_core.saved.rewrite import NewBody, rewritten
+from toolstream_core.sockets.lines import line_of
+from toolstream_core.sockets.saved import STILL_OPEN
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from toolstream_core.sockets.saved import SavedMessage
+
+
+def entry(messages: list[SavedMessage], *, binary: bool = False) -> dict[str, Any]:
+    """A socket as Chrome exports it."""
+    said = [
+        {
+            "type": "send" if one.from_client else "receive",
+            "time": one.at,
+            "opcode": 2 if binary else 1,
+            "data": base64.b64encode(one.data).decode() if binary else one.data.decode(),
+        }
+        for one in messages
+    ]
+    headers = [{"name": "Sec-WebSocket-Key", "value": "x"}, {"name": "Authorization", "value": "Bearer hidden-value"}]
+    request = {"method": "GET", "url": "wss://api.openai.com/v1/responses", "headers": headers}
+    return {"request": request, "response": {"status": 101, "headers": []}, "_webSocketMessages": said}
+
+
+def document(*entries: dict[str, Any]) -> bytes:
+    """A HAR file."""
+    return json.dumps({"log": {"entries": entries}}).encode()
+
+
+def test_each_answer_of_a_socket_is_one() -> None:
+    """With its request, messages and times, whatever they were sent as."""
+    for binary in (False, True):
+        data = document({"request": {}, "response": {}}, entry(conversation.two_answers(), binary=binary))
+        _, one, other = map(saved_of, har.interactions(data, "a.har"))
+        assert [one.exchange.source, other.exchange.source] == ["a.har#1.1", "a.har#1.2"]
+        assert (one.exchange.host, one.exchange.path) == ("api.openai.com", "/v1/responses")
+        assert one.secrets == ("Bearer hidden-value", "hidden-value")
+        first = conversation.two_answers()[1]
+        assert (next(iter(one.chunks)), list(one.times)[:2]) == (line_of(first.data), [0, 10])
+        assert (one.broken, one.began) == (None, conversation.BEGUN)
+
+
+def test_as_interactions_they_are_posts() -> None:
+    """So that they can be made flows and replayed."""
+    _, one = har.interactions(document(entry(conversation.two_answers()[:-1])), "a.har")
+    assert (one.method, one.url, one.status) == ("POST", "https://api.openai.com/v1/responses", 200)
+    assert json.loads(one.request_body)["stream"] is True
+    assert one.broken == STILL_OPEN
+    assert sum(size for _, size in one.chunks) == len(one.body)
+    assert [name for name, _ in one.request_headers] == ["Authorization", "content-type"]
+
+
+def test_a_socket_of_no_llm_is_an_entry_like_any() -> None:
+    """Also one whose messages are of no known form."""
+    other = entry([]) | {"_webSocketMessages": [{"type": "send", "data": 1}, None]}
+    other["request"]["url"] = "wss://example.com/chat"
+    [one] = map(saved_of, har.interactions(document(other), "a.har"))
+    assert one.exchange.source == "a.har#0"
+    [one] = map(saved_of, har.interactions(document(other | {"_webSocketMessages": 1}), "a.har"))
+    assert one.exchange.source == "a.har#0"
+    broken = entry([]) | {"_webSocketMessages": [{"type": "receive", "opcode": 2, "data": "=", "time": None}]}
+    assert list(map(saved_of, har.interactions(document(broken), "a.har"))) == []
+
+
+def test_a_rewritten_socket_has_its_new_messages_in_the_place_of_the_old(tmp_path: Path) -> None:
+    """The others stay as they are."""
+    path, new = tmp_path / "a.har", b'{"x":1}\n'
+    for binary in (False, True):
+        before = entry(conversation.two_answers(), binary=binary)
+        path.write_bytes(document(before))
+        same = rewritten(str(path), lambda saved: NewBody([*saved.chunks, b""]), lambda *_: b"")
+        assert json.loads(same) == json.loads(document(before))
+        changed = rewritten(str(path), lambda saved: NewBody([b"", *list(saved.chunks)[1:], new]), lambda *_: b"")
+        after = json.loads(changed)["log"]["entries"][0][har.MESSAGES]
+        kept = [one for at, one in enumerate(before[har.MESSAGES]) if at != 1]
+        assert after[:10] == kept[:10]
+        assert (base64.b64decode(after[-1]["data"]) if binary else after[-1]["data"].encode()) == b'{"x":1}'
+
+
+def test_messages_of_several_lines_are_extracted_as_they_were() -> None:
+    """Their line ends are kept beside the lines."""
+    data = document(entry(conversation.pretty(conversation.two_answers())))
+    found = [read_flow(flow_of(one), one.source) for one in har.interactions(data, "a.har")]
+    messages = {
+        message
+        for one in found
+        if one is not None
+        for message in one.line_ends.messages(chunk.data for chunk in one.chunks).values()
+    }
+    pretty = [one.data for one in conversation.pretty(conversation.two_answers()) if b"\n" in one.data]
+    assert messages == set(pretty)
+    assert len(pretty) > 5

@@ -1,0 +1,293 @@
+from __future__ import annotations
+
+import errno
+import gzip
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mitmproxy import http
+from mitmproxy.flow import Error
+from mitmproxy.io import FlowWriter
+from mitmproxy.test import tflow
+
+from toolstream_core.cli.main import main
+from toolstream_core.errors import ToolstreamError
+from toolstream_core.saved import files
+from toolstream_core.saved.flow import chunks_of, read_flow
+from toolstream_core.saved.read import load
+
+FLOWS = Path(__file__).resolve().parents[2] / "flows"
+EVENTS = [b'data: {"choices":[{"delta":{"content":"a"}}]}\n\n', b"data: [DONE]\n\n"]
+
+
+def flow_of(body: bytes | None, *, path: str = "/v1/chat/completions", coding: str | None = None) -> http.HTTPFlow:
+    """A flow that asks for a chat completion and is answered with `body`."""
+    flow = tflow.tflow(resp=True)
+    assert flow.response
+    flow.request = http.Request.make(
+        "POST", f"https://llm.example.com{path}", json.dumps({"model": "m", "messages": [], "stream": True})
+    )
+    flow.response.headers = http.Headers(content_type="text/event-stream")
+    if coding:
+        flow.response.headers["content-encoding"] = coding
+    flow.response.raw_content = body
+    return flow
+
+
+def noted(chunks: list[list[int]]) -> dict[str, Any]:
+    """Metadata with a table of chunks."""
+    return {"toolstream": {"version": 1, "chunks": chunks}}
+
+
+def test_a_file_gives_its_answers_in_order() -> None:
+    """Each with what was asked and what it says."""
+    first, second = load(FLOWS / "glm-5.flow")
+    assert first.source == f"{FLOWS / 'glm-5.flow'}#0"
+    assert (first.method, first.host, first.path) == ("POST", "openrouter.ai", "/api/v1/chat/completions")
+    assert (first.asked.dialect, first.asked.model, first.record.model) == (
+        "openai-chat",
+        "z-ai/glm-5",
+        "z-ai/glm-5-20260211",
+    )
+    assert [one.asked.results for one in (first, second)] == [0, 1]
+    assert first.request["messages"][0]["role"] == "user"
+    assert first.status == 200
+    assert len(first.chunks) == first.record.events == len(first.payloads)
+    assert first.chunks[1].after == 31
+    assert first.body.startswith(b'data: {"choices"')
+
+
+def test_a_folder_gives_all_files_below_it(tmp_path: Path) -> None:
+    """Sorted, of any form; files without an LLM response are skipped."""
+    (tmp_path / "below").mkdir()
+    for name in ("z.flow", "a.flow", "below/b.mitm"):
+        shutil.copy(FLOWS / "ollama-single.flow", tmp_path / name)
+    (tmp_path / "README.md").write_text("no flow")
+    sources = [Path(one.source).relative_to(tmp_path).as_posix() for one in load(tmp_path)]
+    assert sources == [f"{name}#{number}" for name in ("a.flow", "below/b.mitm", "z.flow") for number in (0, 1)]
+
+
+def test_paths_that_give_nothing_are_named(tmp_path: Path) -> None:
+    """With what is wrong with each."""
+    with pytest.raises(ToolstreamError, match=r"no such file or directory: .*missing\.flow"):
+        load(tmp_path / "missing.flow")
+    with pytest.raises(ToolstreamError, match=rf"{tmp_path} contains no LLM response"):
+        load(tmp_path)
+    bad = tmp_path / "bad.flow"
+    bad.write_text("nonsense")
+    with pytest.raises(ToolstreamError, match=r"bad\.flow is not a mitmproxy flow file"):
+        load(bad)
+    with bad.open("wb") as file:
+        FlowWriter(file).add(tflow.tflow(resp=True))
+    with pytest.raises(ToolstreamError, match=r"bad\.flow contains no LLM response .*store_streamed_bodies"):
+        load(bad)
+
+
+def test_a_file_that_may_not_be_read_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the system's reason."""
+
+    def refuse(path: str, mode: str) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    monkeypatch.setattr(files, "open", refuse, raising=False)
+    with pytest.raises(ToolstreamError, match=r"glm-5\.flow cannot be read: Permission denied"):
+        load(FLOWS / "glm-5.flow")
+
+
+@pytest.mark.parametrize("form", ["flow", "flow.gz", "har", "har-bom", "vcr", "bare", "body", "stdin"])
+def test_every_form_that_inspect_reads_is_a_fixture(form: str, tmp_path: Path) -> None:
+    """With the same calls in each; standard input belongs to the client and is refused."""
+    if form == "stdin":
+        with pytest.raises(ToolstreamError, match="standard input cannot be served"):
+            load(Path("-"))
+        return
+    path = _saved_as(form, tmp_path)
+    wanted = [call.arguments for call in load(FLOWS / "glm-5.flow")[0].record.calls]
+    assert wanted
+    for named in (path, path.parent):
+        assert [call.arguments for call in load(named)[0].record.calls] == wanted
+
+
+def _saved_as(form: str, folder: Path) -> Path:
+    """The first response of glm-5.flow, saved in another form, alone in its folder."""
+    extracted, kept = folder / "x", folder / "kept"
+    kept.mkdir()
+    names = {"flow": "kept.flow", "vcr": "kept.yaml", "bare": "kept/turn-1/response.sse"}
+    if form in names:
+        words = ["extract", str(FLOWS / "glm-5.flow"), "-o", str(extracted), "--format", form, "--name", "kept"]
+        assert main(words) == 0
+        return extracted / names[form]
+    fixture = load(FLOWS / "glm-5.flow")[0]
+    if form == "flow.gz":
+        (kept / "a.flow.gz").write_bytes(gzip.compress((FLOWS / "glm-5.flow").read_bytes()))
+    elif form == "body":
+        (kept / "a.sse").write_bytes(fixture.body)
+    else:
+        # Without version, creator and headers, which mitmproxy's own reader of HAR files demands.
+        entry = {
+            "request": {
+                "method": "POST",
+                "url": f"https://{fixture.host}{fixture.path}",
+                "postData": {"text": fixture.request_body.decode()},
+            },
+            "response": {"status": 200, "content": {"mimeType": "text/event-stream", "text": fixture.body.decode()}},
+        }
+        text = json.dumps({"log": {"entries": [entry]}})
+        (kept / "a.har").write_text(text, encoding="utf-8-sig" if form == "har-bom" else "utf-8")
+    return next(kept.iterdir())
+
+
+def test_har_files_are_read_too(tmp_path: Path) -> None:
+    """As mitmproxy reads them: one chunk."""
+    answer = EVENTS[0].decode() + EVENTS[1].decode()
+    asked = json.dumps({"model": "m", "messages": [], "stream": True})
+    entry = {
+        "startedDateTime": "2026-01-01T00:00:00Z",
+        "time": 1,
+        "request": {
+            "method": "POST",
+            "url": "https://llm.example.com/v1/chat/completions",
+            "httpVersion": "HTTP/1.1",
+            "headers": [{"name": "content-type", "value": "application/json"}],
+            "postData": {"text": asked},
+        },
+        "response": {
+            "status": 200,
+            "statusText": "OK",
+            "httpVersion": "HTTP/1.1",
+            "headers": [{"name": "content-type", "value": "text/event-stream"}],
+            "content": {"text": answer},
+        },
+    }
+    path = tmp_path / "x.har"
+    path.write_text(json.dumps({"log": {"entries": [entry]}}))
+    [fixture] = load(path)
+    assert fixture.body.decode() == answer
+    assert len(fixture.chunks) == 1
+
+
+def test_recorded_chunks_come_back() -> None:
+    """With their times."""
+    flow = flow_of(b"".join(EVENTS))
+    flow.metadata = noted([[0, len(EVENTS[0])], [25, len(EVENTS[1])]])
+    assert [tuple(chunk) for chunk in chunks_of(flow)] == [(0, EVENTS[0]), (25, EVENTS[1])]
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {},
+        {"toolstream": None},
+        {"toolstream": {"chunks": "no"}},
+        noted([]),
+        noted([[0, 3], [1, 4]]),
+        noted([[0], [1, 2, 3]]),
+        noted([[0, -1], [1, 60]]),
+    ],
+)
+def test_a_table_that_is_not_of_this_body_is_not_used(metadata: dict[str, Any]) -> None:
+    """Somebody edited the body in mitmproxy: it comes as one chunk."""
+    flow = flow_of(b"".join(EVENTS))
+    flow.metadata = metadata
+    assert [tuple(chunk) for chunk in chunks_of(flow)] == [(0, b"".join(EVENTS))]
+
+
+def test_a_coded_body_is_decoded_chunk_by_chunk() -> None:
+    """The table counts coded bytes; what comes out of a chunk keeps its time."""
+    coded = gzip.compress(b"".join(EVENTS))
+    flow = flow_of(coded, coding="gzip")
+    flow.metadata = noted([[0, 4], [10, 30], [20, len(coded) - 34]])
+    chunks = chunks_of(flow)
+    assert b"".join(chunk.data for chunk in chunks) == b"".join(EVENTS)
+    assert {chunk.after for chunk in chunks} <= {10, 20}
+    fixture = read_flow(flow, "x#0")
+    assert fixture
+    assert fixture.record.events == 2
+
+
+@pytest.mark.parametrize(
+    "flow",
+    [
+        pytest.param(flow_of(None), id="body not kept"),
+        pytest.param(flow_of(b""), id="no body"),
+        pytest.param(flow_of(b"nonsense", coding="gzip"), id="coding broken"),
+        pytest.param(flow_of(b"x", coding="rot13"), id="coding unknown"),
+        pytest.param(flow_of(b"<html>", path="/"), id="no LLM's answer"),
+        pytest.param(tflow.tflow(), id="no answer"),
+        pytest.param(tflow.tflow(resp=True), id="another request"),
+    ],
+)
+def test_flows_that_answer_nothing(flow: http.HTTPFlow) -> None:
+    """They are passed over, not errors."""
+    assert read_flow(flow, "x#0") is None
+
+
+def test_an_http_error_is_a_fixture() -> None:
+    """With its body, whatever that is, or with none."""
+    for body in (b'{"error":{"message":"slow down"}}', b"<html>bad gateway</html>", b""):
+        flow = flow_of(body)
+        assert flow.response
+        flow.response.status_code = 429
+        fixture = read_flow(flow, "x#0")
+        assert fixture
+        assert (fixture.status, fixture.body, fixture.broken) == (429, body, None)
+        assert fixture.record.calls == []
+
+
+def test_an_answer_that_broke_off_is_a_fixture() -> None:
+    """With the bytes that came, and how it broke."""
+    broken = tflow.tflow(resp=True, err=True)
+    broken.request, broken.response = flow_of(b"").request, flow_of(EVENTS[0]).response
+    fixture = read_flow(broken, "x#0")
+    assert fixture
+    assert (fixture.body, fixture.broken) == (EVENTS[0], "error")
+    assert (fixture.record.broken, fixture.record.ended) == ("error", False)
+    broken.metadata = {"toolstream": {"version": 1, "chunks": [[0, len(EVENTS[0])]], "broken": "reset by upstream"}}
+    again = read_flow(broken, "x#0")
+    assert again
+    assert again.broken == "reset by upstream"
+
+
+def test_a_break_before_the_first_byte_is_told_from_a_body_that_was_not_saved() -> None:
+    """The table of chunks says that none came; without it nobody knows."""
+    broken = tflow.tflow(resp=True, err=True)
+    broken.request, broken.response = flow_of(b"").request, flow_of(b"").response
+    assert read_flow(broken, "x#0") is None
+    broken.metadata = noted([])
+    fixture = read_flow(broken, "x#0")
+    assert fixture
+    assert (fixture.chunks, fixture.broken, fixture.record.streamed) == ((), "error", True)
+
+
+def test_a_client_that_left_when_all_was_said_broke_nothing() -> None:
+    """Many close the connection on `[DONE]`; who is answered from the flow gets the whole answer."""
+    flow = flow_of(b"".join(EVENTS).replace(b'"a"}', b'"a"},"finish_reason":"stop"'))
+    for said, broken in (("Client disconnected.", None), ("server closed connection", "server closed connection")):
+        flow.error = Error(said)
+        fixture = read_flow(flow, "x#0")
+        assert fixture
+        assert (fixture.broken, fixture.record.broken) == (broken, broken)
+
+
+def test_the_request_is_there_as_it_was_sent() -> None:
+    """Its bytes, and what they say."""
+    flow = flow_of(b"".join(EVENTS))
+    flow.request.content = b'{ "model": "m", "messages": [], "stream": true }'
+    fixture = read_flow(flow, "x#0")
+    assert fixture
+    assert fixture.request_body == flow.request.content
+    assert fixture.request["model"] == "m"
+
+
+def test_the_answer_says_which_protocol_it_is() -> None:
+    """A gateway's path and body may be taken for another's."""
+    body = (
+        b'event: message_start\ndata: {"type":"message_start","message":{"model":"c"}}\n\n'
+        b'event: message_stop\ndata: {"type":"message_stop"}\n\n'
+    )
+    fixture = read_flow(flow_of(body, path="/gateway"), "x#0")
+    assert fixture
+    assert (fixture.asked.dialect, fixture.asked.model, fixture.record.model) == ("anthropic", "m", "c")

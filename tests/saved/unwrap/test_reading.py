@@ -1,0 +1,80 @@
+"""Each form in which people paste streams is read as the bare stream is."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.saved.unwrap import wrappers
+from toolstream_core.engine.session import read_body
+from toolstream_core.model import Exchange
+from toolstream_core.proxy import flowfile
+from toolstream_core.saved.files import answers
+from toolstream_core.saved.raw import body_of
+
+if TYPE_CHECKING:
+    from toolstream_core.model import Record
+
+FLOWS = Path(__file__).resolve().parents[3] / "flows"
+NAMES = (
+    "openai-chat-parallel",
+    "openai-chat-text-then-call",
+    "deepseek-empty-id",
+    "glm-5",
+    "anthropic-text-then-call",
+    "anthropic-parallel",
+    "openai-responses-parallel",
+    "gemini-parallel",
+    "cohere-v2-single",
+    "ollama-parallel",
+)
+EVENTS = tuple(name for name in NAMES if not name.startswith("ollama"))
+ALL = {**wrappers.BOTH, **wrappers.DATA, **wrappers.OBJECTS}
+
+
+@cache
+def bare(name: str) -> bytes:
+    """The body of a saved stream."""
+    with (FLOWS / f"{name}.flow").open("rb") as stream:
+        return body_of(next(flowfile.answers(stream, name)))
+
+
+def read(path: Path) -> list[Record]:
+    """What the file is read as."""
+    records = [read_body(one.chunks, one.exchange) for one in answers(str(path), flowfile.answers)]
+    return [one for one in records if one is not None]
+
+
+def said(record: Record | None) -> object:
+    """What a reader gets."""
+    assert record is not None
+    return (
+        record.dialect,
+        record.finish,
+        [(call.name, call.id, json.loads(call.arguments), call.complete) for call in record.calls],
+    )
+
+
+@cache
+def expected(name: str) -> object:
+    """What the bare stream says."""
+    return said(read_body([bare(name)], Exchange()))
+
+
+CASES = [
+    *((form, name) for form in wrappers.BOTH for name in NAMES),
+    *((form, name) for form in wrappers.DATA for name in EVENTS),
+    *((form, name) for form in wrappers.OBJECTS for name in NAMES),
+]
+
+
+@pytest.mark.parametrize(("form", "name"), CASES)
+def test_a_pasted_stream_is_read_as_the_bare_one(form: str, name: str, tmp_path: Path) -> None:
+    """The same protocol, finish reasons and calls, in one response."""
+    path = tmp_path / "pasted"
+    path.write_bytes(ALL[form](bare(name)))
+    assert [said(one) for one in read(path)] == [expected(name)]
