@@ -25,7 +25,7 @@ from tests.e2e.clients.reports import REPORTS  # noqa: E402
 from tests.e2e.clients.streams import saved  # noqa: E402
 from toolstream_core.clients.received import Answer, Received  # noqa: E402
 from toolstream_core.clients.stepping import reads  # noqa: E402
-from toolstream_core.model import Exchange  # noqa: E402
+from toolstream_core.model import StreamFacts  # noqa: E402
 from toolstream_core.report.judging import Explaining  # noqa: E402
 from toolstream_core.report.verdict import as_flags  # noqa: E402
 
@@ -98,7 +98,7 @@ def _why(report: Reported, raw: Talk) -> Iterator[str]:
         yield "The client sent no further request. The stream itself is malformed, and the finding names the repair.\n"
         return
     first = saved(report.flow)[0]
-    answer = Answer(Exchange(path=first.path, content_type="text/event-stream", request=first.request), first.body)
+    answer = Answer(StreamFacts(path=first.path, content_type="text/event-stream", request=first.request), first.body)
     got = Received(answer)
     assert got.protocol is not None
     read = reads(report.model, got.protocol.call_form, got.entries)

@@ -28,7 +28,7 @@ from generated import write_or_check  # noqa: E402
 from tests.calls.patterns import patterns  # noqa: E402
 from toolstream_core.defects.table import ROWS  # noqa: E402
 from toolstream_core.engine.session import Session  # noqa: E402
-from toolstream_core.model import Exchange  # noqa: E402
+from toolstream_core.model import StreamFacts  # noqa: E402
 from toolstream_core.saved.expectation import dumps, expectation_of  # noqa: E402
 from toolstream_core.saved.read import load  # noqa: E402
 from toolstream_core.settings import Words, injectable_names, settings  # noqa: E402
@@ -103,7 +103,7 @@ def _injected(name: str) -> Sample:
         if fixture.record.findings or fixture.asked.dialect not in row.dialects:
             continue
         kind = dict(fixture.headers).get(b"content-type", b"text/event-stream").decode()
-        exchange = Exchange(path=fixture.path, content_type=kind, request=fixture.request)
+        exchange = StreamFacts(path=fixture.path, content_type=kind, request=fixture.request)
         line = Session(exchange, settings(Words(fault=[name])))
         body = b"".join([*line.feed(fixture.body), *line.end()])
         if body != fixture.body:

@@ -19,7 +19,7 @@ GUIDES = sorted((ROOT / "docs").glob("adding-*.md"))
 DEFECT = (ROOT / "docs" / "adding-a-defect.md").read_text(encoding="utf-8")
 
 
-SAMPLES = {"Example", "read_fileread_file"}
+SAMPLES = {"Example", "RAW", "read_fileread_file"}
 """Words that are no names."""
 
 
@@ -47,7 +47,8 @@ def test_every_name_is_there(guide: Path) -> None:
     """Each class, function and constant in prose and in code is a word of the source."""
     page = guide.read_text(encoding="utf-8")
     spans = [span for span in re.findall(r"`([^`\n]+)`", page) if not re.search(r"/|\.\w+$", span)]
-    known = set(words(path.read_text(encoding="utf-8") for path in (ROOT / "addon").rglob("*.py")))
+    sources = [*(ROOT / "addon").rglob("*.py"), *(ROOT / "tests" / "laws").glob("*.py")]
+    known = set(words(path.read_text(encoding="utf-8") for path in sources))
     named = set(words([*spans, *blocks(page, "python")]))
     assert sorted(named - known - SAMPLES) == []
 

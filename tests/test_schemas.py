@@ -14,7 +14,7 @@ from toolstream_core.checking.cases import Kind as CaseKind
 from toolstream_core.checking.grading import Grade, Reason, Skip
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import Exchange, Kind, Phase, Severity
+from toolstream_core.model import Kind, Phase, Severity, StreamFacts
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.report import jsonform
 from toolstream_core.report.jsonform import JsonLines
@@ -50,7 +50,7 @@ def validated(body: bytes, path: str) -> tuple[dict[str, Any], list[dict[str, An
     """The document and the lines of one body, each as its schema says."""
     lines: list[str] = []
     kind = "application/x-ndjson" if body.endswith(b"}\n") else ""
-    exchange = Exchange(source="s", path=path, content_type=kind)
+    exchange = StreamFacts(source="s", path=path, content_type=kind)
     sink = JsonLines(lines.append, HEAD, elapsed=lambda: 5)
     record = read_body([body], exchange, sinks=[sink])
     assert record is not None

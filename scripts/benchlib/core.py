@@ -14,7 +14,7 @@ from benchlib.protocols import PROTOCOLS
 from benchlib.streams import HEALTHY, Load
 from benchlib.told import WrongCallsError
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,7 +65,7 @@ def _timed(read: Read, chunks: Sequence[bytes], load: Load) -> float:
 
 
 def _read(protocol: Protocol, chunks: Sequence[bytes]) -> sdk.Assembled:
-    exchange = Exchange(path=protocol.path, content_type="text/event-stream; charset=utf-8")
+    exchange = StreamFacts(path=protocol.path, content_type="text/event-stream; charset=utf-8")
     record = read_body(chunks, exchange)
     if record is None or len(record.calls) != 1 or record.findings:
         raise WrongCallsError(f"{protocol.name}: {record}"[:1000])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from benchlib.told import WrongCallsError
 from toolstream_core.engine.session import Session
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.settings import SAFE, Settings
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _measured(name: str, make: Callable[[int], Iterator[bytes]], size: int, roun
 
 def _timed(body: bytes, settings: Settings) -> float:
     gc.collect()
-    line = Session(Exchange(content_type="text/event-stream"), settings)
+    line = Session(StreamFacts(content_type="text/event-stream"), settings)
     start = time.process_time()
     for at in range(0, len(body), _READ):
         line.feed(body[at : at + _READ])

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from benchlib.streams import Kind, Load
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.proxy.ui.call_text import response_lines
 from toolstream_core.proxy.ui.event_text import event_lines
 from toolstream_core.proxy.ui.facts import facts_of
@@ -71,7 +71,7 @@ def _blocks(events: int) -> Sequence[bytes]:
 
 def _document(chunks: Sequence[bytes]) -> None:
     builder = ViewBuilder()
-    exchange = Exchange(source="bench", path="/v1/chat/completions", content_type="text/event-stream")
+    exchange = StreamFacts(source="bench", path="/v1/chat/completions", content_type="text/event-stream")
     builder.take(Saved(exchange=exchange, chunks=chunks))
     page(builder.document(["bench"]))
 
@@ -106,7 +106,7 @@ def _in_browser(folder: Path, out: Path, events: int, rounds: int) -> list[Viewe
 def _content_views(events: int, rounds: int) -> list[Viewed]:
     """The views of a response in mitmweb, and reading it, which is done once for both."""
     chunks = _blocks(events)
-    exchange = Exchange(source="bench", path="/v1/chat/completions", content_type="text/event-stream")
+    exchange = StreamFacts(source="bench", path="/v1/chat/completions", content_type="text/event-stream")
     saved = Saved(exchange=exchange, chunks=chunks, times=range(len(chunks)))
     facts = facts_of(saved)
     assert facts is not None

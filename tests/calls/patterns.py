@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.wire.aws_event_stream import CHUNK, MESSAGES, chunk, fresh
 
 FOLDER = Path(__file__).parents[1] / "streams"
@@ -47,13 +47,13 @@ class Pattern:
     """What is told of it: name, severity and event number; nothing where it is lawful."""
 
     @property
-    def exchange(self) -> Exchange:
+    def exchange(self) -> StreamFacts:
         """What is known beside the body."""
         path = PATHS.get(self.protocol, "/v1/chat/completions")
         request: dict[str, object] = {"tools": [*map(_tool, self.tools.items())]}
         if self.protocol == "bedrock":
             request = {"toolConfig": {"tools": [*map(_tool_spec, self.tools.items())]}}
-        return Exchange(path=path, content_type=self.content_type, request=request)
+        return StreamFacts(path=path, content_type=self.content_type, request=request)
 
     def take(self, word: str, rest: str) -> None:
         """A line of the sample: the words are those of `catalogue/*.txt`."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.calls import rendering
 from tests.calls.rendering import SCALARS, Intended, intended
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import Call, Exchange
+from toolstream_core.model import Call, StreamFacts
 
 if TYPE_CHECKING:
     from tests.calls.rendering import Render
@@ -68,7 +68,7 @@ def test_read_as_intended(way: str, data: st.DataObject) -> None:
     render, content_type, calls = WAYS[way]
     wanted = data.draw(calls)
     payloads = render(data.draw, wanted)
-    record = read_body([body(payloads, content_type)], Exchange(content_type=content_type))
+    record = read_body([body(payloads, content_type)], StreamFacts(content_type=content_type))
     assert record is not None
     for choice in (0, 1):
         read = [meant(call) for call in record.calls if call.choice == choice]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from toolstream_core.cli.inspect import CLEAN, FOUND, UNREADABLE, Inspection, TextPrinter
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.saved.exchange import Saved, UnreadableError
 from toolstream_core.saved.files import READABLE
@@ -63,7 +63,7 @@ def inspected(
 
 def answer(*chunks: bytes, source: str = "x#0", **more: object) -> Saved:
     """A saved answer."""
-    return Saved(exchange=Exchange(source=source), chunks=chunks, **more)  # type: ignore[arg-type]
+    return Saved(exchange=StreamFacts(source=source), chunks=chunks, **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_no_more_is_taken_of_a_file_than_it_takes_to_know_that_it_is_none() -> N
         yield b"\x7fELF"
         raise AssertionError
 
-    inspection, _ = inspected(Saved(exchange=Exchange(source="x"), chunks=endless()))
+    inspection, _ = inspected(Saved(exchange=StreamFacts(source="x"), chunks=endless()))
     assert inspection.close(exit_zero=False) == UNREADABLE
 
 
@@ -212,7 +212,7 @@ def test_bodies_of_earlier_responses_are_not_kept_beyond_a_bound() -> None:
 
     def many() -> Iterator[Saved]:
         for number in range(24):
-            exchange = Exchange(source=f"x#{number}", path="/v1/chat/completions", request=request(number))
+            exchange = StreamFacts(source=f"x#{number}", path="/v1/chat/completions", request=request(number))
             yield Saved(exchange=exchange, chunks=(CALL, *[b":" + b" " * 65_533 + b"\n\n"] * (size >> 16)))
 
     tracemalloc.start()

@@ -6,7 +6,7 @@ import pytest
 
 from toolstream_core.cli.inspect import JsonPrinter, TextPrinter
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.report.layout import colour
 
 CALL = (
@@ -21,7 +21,7 @@ def printed(count: int, *, chunks: bool | None = None, body: bytes = CALL + END)
     lines: list[str] = []
     printer = TextPrinter(lines.append, chunks=chunks)
     for number in range(count):
-        exchange = Exchange(source=f"s{number}")
+        exchange = StreamFacts(source=f"s{number}")
         record = read_body([body], exchange, sinks=printer.sinks(exchange, str, None))
         assert record is not None
         printer.add(record, str)
@@ -63,7 +63,7 @@ def test_an_answer_that_is_no_stream_leaves_no_line_behind() -> None:
     lines: list[str] = []
     printer = TextPrinter(lines.append)
     for body, source in ((b"data: {}\n\n", "no"), (CALL + END, "yes"), (b"data: {}\n\n", "no")):
-        exchange = Exchange(source=source)
+        exchange = StreamFacts(source=source)
         record = read_body([body], exchange, sinks=printer.sinks(exchange, str, None))
         if record is not None:
             printer.add(record, str)
@@ -82,7 +82,7 @@ def test_lines_begin_with_source_and_host_on_one_line() -> None:
     """Foreign names cannot steer a terminal, nor look like two words."""
     lines: list[str] = []
     printer = TextPrinter(lines.append, chunks=True)
-    exchange = Exchange(source="my \x1b[31mfile", host="api.example.com")
+    exchange = StreamFacts(source="my \x1b[31mfile", host="api.example.com")
     read_body([END], exchange, sinks=printer.sinks(exchange, str, None))
     assert lines[0] == '#1 "my \\u001b[31mfile" api.example.com openai-chat'
 
@@ -91,7 +91,7 @@ def test_whole_lines_are_hidden_and_painted() -> None:
     """A secret in a place that no report redacts by itself."""
     lines: list[str] = []
     printer = TextPrinter(lines.append, chunks=True, paint=colour)
-    exchange = Exchange(source="s")
+    exchange = StreamFacts(source="s")
     body = CALL.replace(b'"c"', b'"secret-id"')
 
     def hide(text: str) -> str:
@@ -108,7 +108,7 @@ def test_the_document_has_all_streams_in_one_line() -> None:
     lines: list[str] = []
     printer = JsonPrinter(lines.append)
     printer.close()
-    exchange = Exchange(source="s")
+    exchange = StreamFacts(source="s")
     assert printer.sinks(exchange, str, None) == ()
     record = read_body([CALL + END], exchange)
     assert record is not None

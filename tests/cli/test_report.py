@@ -18,7 +18,7 @@ from mitmproxy.io import FlowWriter
 from tests.saved.unwrap import wrappers
 from tests.saved.unwrap.test_reading import bare
 from toolstream_core.cli.main import main
-from toolstream_core.saved.exchange import Interaction
+from toolstream_core.saved.exchange import Exchange
 from toolstream_core.saved.flow import flow_of
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
@@ -125,7 +125,7 @@ def test_nothing_secret_is_in_a_report_or_what_it_is_made_of(
     events = [json.dumps({"object": "chat.completion.chunk", "choices": [one]}) for one in choices]
     request = {"model": "m", "stream": True, "messages": [{"role": "user", "content": f"my key is {key}"}]}
     flow = flow_of(
-        Interaction(
+        Exchange(
             source="x",
             url=f"https://api.example.com/v1/chat/completions?api_key={token}",
             request_headers=(("authorization", f"Bearer {key}"), ("cookie", f"session={token}")),

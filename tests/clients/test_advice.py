@@ -19,7 +19,7 @@ from toolstream_core.clients.model import STANDARD, Adding, Arguments, Id, Inval
 from toolstream_core.clients.received import Received, rewritten
 from toolstream_core.clients.stepping import reads
 from toolstream_core.faults.presets import PRESETS
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.requests.conversation import EchoedCall
 from toolstream_core.report.judging import Explaining
@@ -29,8 +29,8 @@ TOOLS = [
     {"type": "function", "name": name, "function": {"name": name, "parameters": {"required": ["x"]}}}
     for name in ("f", "g")
 ]
-EXCHANGE = Exchange(path="/v1/chat/completions", content_type="text/event-stream", request={"tools": TOOLS})
-RESPONSES = Exchange(path="/v1/responses", content_type="text/event-stream", request={"tools": TOOLS})
+EXCHANGE = StreamFacts(path="/v1/chat/completions", content_type="text/event-stream", request={"tools": TOOLS})
+RESPONSES = StreamFacts(path="/v1/responses", content_type="text/event-stream", request={"tools": TOOLS})
 HEADER = {"tool_calls": [entry(id="call_a", type="function", name="f", arguments="")]}
 
 
@@ -124,7 +124,7 @@ def test_a_long_answer_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_no_answer_of_an_llm_gets_no_advice() -> None:
     """Nothing is known of its protocol."""
-    assert options(STANDARD, Answer(Exchange(content_type="text/event-stream"), b"data: {}\n\n")) == []
+    assert options(STANDARD, Answer(StreamFacts(content_type="text/event-stream"), b"data: {}\n\n")) == []
 
 
 @pytest.mark.parametrize(

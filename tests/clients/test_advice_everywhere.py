@@ -17,7 +17,7 @@ from toolstream_core.clients.received import Received, rewritten
 from toolstream_core.clients.stepping import reads
 from toolstream_core.defects.table import ROWS
 from toolstream_core.faults.presets import PRESETS
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.requests.conversation import EchoedCall
 from toolstream_core.saved.read import load
 from toolstream_core.settings import Words, settings
@@ -41,7 +41,7 @@ PARTS = 8
 def saved(path: Path) -> list[Answer]:
     """The responses of a saved conversation."""
     return [
-        Answer(Exchange(path=one.path, content_type=content_type(one), request=one.request), one.body)
+        Answer(StreamFacts(path=one.path, content_type=content_type(one), request=one.request), one.body)
         for one in load(path)
     ]
 

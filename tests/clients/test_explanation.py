@@ -20,7 +20,7 @@ from toolstream_core.clients.explanation import Explainer, Explanation, explain
 from toolstream_core.clients.model import STANDARD, Adding, Arguments, Invalid, Key
 from toolstream_core.clients.received import Answer, Received, rewritten
 from toolstream_core.clients.stepping import reads
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests.conversation import EchoedCall, conversation
 from toolstream_core.settings import Words, settings
@@ -195,7 +195,7 @@ def test_responses_deltas_that_each_replace_their_call() -> None:
 
 def test_bytes_that_are_no_answer_of_an_llm_are_not_explained() -> None:
     """Nothing is known of their protocol."""
-    assert Explainer().explain_answer(Answer(Exchange(content_type="text/html"), b"<p>"), []) is None
+    assert Explainer().explain_answer(Answer(StreamFacts(content_type="text/html"), b"<p>"), []) is None
 
 
 PATHS = {"openai-chat": "/v1/chat/completions", "openai-responses": "/v1/responses", "anthropic": "/v1/messages"}
@@ -209,7 +209,7 @@ def conversations(folder: Path) -> Iterator[tuple[dict[str, Any], Answer, list[E
     """The recorded conversations: each response, and the calls that came back."""
     for line in (folder / "cells.jsonl").read_text().splitlines():
         cell = json.loads(line)
-        exchange = Exchange(path=PATHS[cell["dialect"]], content_type="text/event-stream", request={"tools": TOOLS})
+        exchange = StreamFacts(path=PATHS[cell["dialect"]], content_type="text/event-stream", request={"tools": TOOLS})
         key = "input" if cell["dialect"] == "openai-responses" else "messages"
         asked, said = (conversation({key: cell[part] or []}).calls for part in ("asked", "next"))
         answer = Answer(exchange, (folder / "streams" / cell["stream"]).read_bytes())

@@ -15,7 +15,7 @@ from toolstream_core.clients.explanation import Explainer
 from toolstream_core.clients.model import STANDARD
 from toolstream_core.clients.received import Answer, Received, rewritten
 from toolstream_core.clients.stepping import reads
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import claiming
 from toolstream_core.report.judging import Explaining
 from toolstream_core.report.text import help_with
@@ -30,7 +30,7 @@ READ = [report for report in REPORTS if report.model is not None]
 def answer(report: Reported) -> Answer:
     """The stream, as it was saved."""
     first = saved(report.flow)[0]
-    return Answer(Exchange(path=first.path, content_type="text/event-stream", request=first.request), first.body)
+    return Answer(StreamFacts(path=first.path, content_type="text/event-stream", request=first.request), first.body)
 
 
 def runs(report: Reported, body: bytes) -> bool:
@@ -58,7 +58,7 @@ def helped(report: Reported) -> Answer:
         first, whole = saved(report.flow)[:2]
         protocol = claiming(first.path)
         assert protocol is not None
-        return Answer(Exchange(), b"".join(protocol.streamed(json.loads(whole.body), first.request)))
+        return Answer(StreamFacts(), b"".join(protocol.streamed(json.loads(whole.body), first.request)))
     words = Words(repair=[value]) if name == "repair" else Words(shape=[value])
     made = rewritten(answer(report), settings(words))
     assert made is not None

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from toolstream_core.clients.entries import Entry
     from toolstream_core.clients.grouping import Group
     from toolstream_core.clients.model import ClientModel, Deviation
-    from toolstream_core.model import Event, Exchange, Record, Seen
+    from toolstream_core.model import Event, Record, Seen, StreamFacts
 
 type Values = list[str]
 """Id, name and arguments of a call."""
@@ -281,7 +281,7 @@ class Read(Sink):
 
     live = True
 
-    def __init__(self, exchange: Exchange, body: bytes) -> None:
+    def __init__(self, exchange: StreamFacts, body: bytes) -> None:
         self.events: list[ResolvedEvent] = []
         self.form = CallForm.DELTAS
         session = Session(exchange, sinks=lambda protocol: self.begin(protocol.call_form), fast=False)

@@ -11,7 +11,7 @@ from tests.laws.healthy import everywhere
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.engine.session import read_body
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.provider_error import ERRORS, kind_of
 from toolstream_core.protocols.registry import named
 from toolstream_core.settings import Words, settings
@@ -129,7 +129,7 @@ def test_endings() -> None:
 def test_what_is_no_stream_passes() -> None:
     """Whatever it is, and however it ends."""
     asked = settings(Words(fault=["cut", "drip"]))
-    exchange = Exchange(path="/", content_type="text/html")
+    exchange = StreamFacts(path="/", content_type="text/html")
     schedule = Schedule(exchange, drawn(asked, exchange, 1))
     assert bytes_of([*schedule.feed(b"<html>"), *schedule.feed(b"</html>"), *schedule.feed(b"")]) == b"<html></html>"
 
@@ -176,6 +176,6 @@ def test_points_read_as_they_are_written() -> None:
 
 def test_a_body_that_never_shows_its_framing_goes_once() -> None:
     """Its bytes are in no frame when it is over."""
-    schedule = Schedule(Exchange(content_type=""), [])
+    schedule = Schedule(StreamFacts(content_type=""), [])
     actions = [action for chunk in (b" ", b"\n", b"") for action in schedule.feed(chunk)]
     assert bytes_of(actions) == b" \n"

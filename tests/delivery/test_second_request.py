@@ -13,7 +13,7 @@ from toolstream_core.delivery.schedule import Schedule
 from toolstream_core.delivery.second_request import NothingRecoveredError, recovered
 from toolstream_core.engine.session import Session, read_body
 from toolstream_core.faults.spec import Budget, Fault
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests.requests import Requests
 from toolstream_core.settings import Settings
@@ -23,7 +23,7 @@ from toolstream_core.wire.frame import joined
 
 CHAT = "openai-chat"
 FINISH = b'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}\n\n'
-EXCHANGE = Exchange(path="/v1/chat/completions", content_type="text/event-stream", request={"messages": []})
+EXCHANGE = StreamFacts(path="/v1/chat/completions", content_type="text/event-stream", request={"messages": []})
 CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'}}
 WHOLE = {"object": "chat.completion", "choices": [{"index": 0, "message": {"tool_calls": [CALL]}}], "usage": {"n": 3}}
 
@@ -43,7 +43,7 @@ def test_the_request_is_the_same_but_for_its_stream() -> None:
 
 def test_the_calls_come_before_the_finish() -> None:
     """Which stays as it came; the usage is told."""
-    got = recovered(asked(), Exchange(path=EXCHANGE.path), named(CHAT), json.dumps(WHOLE).encode(), AnswerIds())
+    got = recovered(asked(), StreamFacts(path=EXCHANGE.path), named(CHAT), json.dumps(WHOLE).encode(), AnswerIds())
     assert joined(got.frames).endswith(FINISH)
     assert got.usage == {"n": 3}
     assert [(call.name, list(call.events)) for call in got.calls] == [("f", [0])]
@@ -65,7 +65,7 @@ def test_calls_come_in_every_framing_behind_what_was_said(dialect: str) -> None:
     assert ask.comments == (dialect == "cohere-v2")
     path = healthy.exchange.path.replace("-stream", "")
     sample = MAKERS[dialect]("call_1", "Bern")
-    got = recovered(ask, Exchange(path=path), named(dialect), sample.whole_body, AnswerIds())
+    got = recovered(ask, StreamFacts(path=path), named(dialect), sample.whole_body, AnswerIds())
     whole = b"".join(joined(got.frames) if action is ask else action.raw for action in actions)  # type: ignore[union-attr]
     assert strict.calls(dialect, whole, healthy.exchange) == [("get_weather", {"city": "Bern"})]
     record = read_body([whole], healthy.exchange)
@@ -83,7 +83,9 @@ def test_calls_are_told_apart() -> None:
     whole = {**WHOLE, "choices": [{"index": 0, "message": {"tool_calls": said}}]}
     answers = []
     for seed in "ab":
-        got = recovered(asked(), Exchange(path=EXCHANGE.path), named(CHAT), json.dumps(whole).encode(), AnswerIds(seed))
+        got = recovered(
+            asked(), StreamFacts(path=EXCHANGE.path), named(CHAT), json.dumps(whole).encode(), AnswerIds(seed)
+        )
         record = read_body([joined(got.frames)], EXCHANGE)
         assert record is not None
         answers.append([call.id for call in record.calls])
@@ -107,7 +109,7 @@ def test_nothing_is_made_up(answer: bytes, status: int, why: str) -> None:
     """An answer without calls is none, and it is said why."""
     path = "/" if answer == b"[1]" else EXCHANGE.path
     with pytest.raises(NothingRecoveredError, match=why):
-        recovered(asked(), Exchange(path=path, status=status), named(CHAT), answer, AnswerIds())
+        recovered(asked(), StreamFacts(path=path, status=status), named(CHAT), answer, AnswerIds())
 
 
 def test_healthy_streams_are_never_asked_for_again() -> None:

@@ -11,9 +11,9 @@ import pytest
 from tests.laws.healthy import Healthy, everywhere
 from toolstream_core.delivery.sent_bytes import SentBytes, response_id
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 
-EVENTS = Exchange(path="/v1/responses", content_type="text/event-stream")
+EVENTS = StreamFacts(path="/v1/responses", content_type="text/event-stream")
 
 
 @pytest.mark.parametrize("healthy", everywhere(), ids=str)
@@ -47,18 +47,18 @@ CREATED = event("response.created", response={"id": "resp_1", "object": "respons
         (b": hi\n\n" + CREATED, EVENTS, "resp_1"),
         pytest.param(
             gzip.compress(CREATED),
-            Exchange(content_type="text/event-stream", content_encoding="gzip"),
+            StreamFacts(content_type="text/event-stream", content_encoding="gzip"),
             "resp_1",
             id="gzip",
         ),
-        (b'{"object":"response","id":"resp_2"}', Exchange(content_type="application/json"), "resp_2"),
-        (b'{"object":"chat.completion","id":"chatcmpl"}', Exchange(content_type="application/json"), ""),
+        (b'{"object":"response","id":"resp_2"}', StreamFacts(content_type="application/json"), "resp_2"),
+        (b'{"object":"chat.completion","id":"chatcmpl"}', StreamFacts(content_type="application/json"), ""),
         (event("response.output_text.delta", delta="x"), EVENTS, ""),
-        (b"<html>", Exchange(content_type="text/html"), ""),
+        (b"<html>", StreamFacts(content_type="text/html"), ""),
         (b"", EVENTS, ""),
     ],
 )
-def test_the_id_of_a_response(body: bytes, exchange: Exchange, found: str) -> None:
+def test_the_id_of_a_response(body: bytes, exchange: StreamFacts, found: str) -> None:
     """However the bytes are cut."""
     assert response_id([body], exchange) == found
     assert response_id([body[at : at + 1] for at in range(len(body))], exchange) == found

@@ -9,7 +9,7 @@ import pytest
 
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.responses.socket import RESPONSES_SOCKET
 from toolstream_core.protocols.socket_wire import SocketLane
 from toolstream_core.settings import Words, settings
@@ -19,7 +19,7 @@ from toolstream_core.transit.rows import Moment
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-EXCHANGE = Exchange(path="/v1/responses", content_type="application/x-ndjson", request={"model": "m"})
+EXCHANGE = StreamFacts(path="/v1/responses", content_type="application/x-ndjson", request={"model": "m"})
 _PLACE = {"item_id": "fc_1", "output_index": 0}
 EVENTS: list[dict[str, object]] = [
     {"type": "response.created", "response": {"id": "resp_1", "object": "response", "output": []}},

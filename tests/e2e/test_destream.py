@@ -13,7 +13,7 @@ from tests.e2e.harness.proxies import client, way
 from tests.e2e.harness.samples import JSON, MAKERS, bedrock, openai_chat
 from tests.e2e.harness.script import Answer, Gate, Send, Wait
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 
 if TYPE_CHECKING:
     from tests.e2e.harness.mitmdump import Mitmdump
@@ -41,7 +41,7 @@ def test_the_client_gets_a_stream(proxy: Mitmdump, secure: Upstream, version: st
         reply = connection.request(sample.path, sample.body, plan.headers | {"authorization": "Bearer sk-1"})
         assert (reply.status, reply.headers["content-type"]) == (200, sample.content_type)
         body = reply.rest()
-    record = read_body([body], Exchange(path=sample.path, content_type=sample.content_type))
+    record = read_body([body], StreamFacts(path=sample.path, content_type=sample.content_type))
     assert record is not None
     assert record.streamed
     assert record.ended
@@ -82,7 +82,7 @@ def test_the_client_is_kept_waiting_with_comments(proxy: Mitmdump, secure: Upstr
             came += reply.piece()
         slow.open()
         assert b'"error"' in came + reply.rest()
-        record = read_body([other.rest()], Exchange(path=binary.path, content_type=binary.content_type))
+        record = read_body([other.rest()], StreamFacts(path=binary.path, content_type=binary.content_type))
         assert record is not None
         assert record.findings == []
         assert [call.name for call in record.calls] == ["get_weather"]

@@ -17,7 +17,7 @@ from tests.e2e.harness.socket_server import PATIENCE, Planned, SocketServer
 from tests.e2e.harness.trust import server_context, socket_trust
 from tests.e2e.test_sockets import TWO, messages_of
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.packaged import addon_script
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def test_a_response_with_an_odd_status_becomes_a_stream(destreaming: Mitmdump, s
     odd = json.dumps({**json.loads(sample.whole_body), "status": []}).encode()
     body = got(destreaming, secure, version, sample, Answer((Send(odd),), content_type=JSON))
     assert body is not None
-    record = read_body([body], Exchange(path=sample.path, content_type=sample.content_type))
+    record = read_body([body], StreamFacts(path=sample.path, content_type=sample.content_type))
     assert record is not None
     assert [call.name for call in record.calls] == ["get_weather"]
 

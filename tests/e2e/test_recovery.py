@@ -13,7 +13,7 @@ from tests.e2e.harness.proxies import client, way
 from tests.e2e.harness.samples import JSON, SSE, anthropic, bedrock, cohere, openai_chat
 from tests.e2e.harness.script import Answer, Break, Gate, Send, Wait, answer
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +81,7 @@ def test_the_calls_come_before_the_finish(mending: Mitmdump, secure: Upstream, v
     sample, empty = SAMPLES[dialect]
     plan = planned(secure, empty, whole(sample), sample.content_type)
     came = fetch(mending, secure, version, sample, plan)
-    record = read_body([came], Exchange(path=sample.path, content_type=sample.content_type))
+    record = read_body([came], StreamFacts(path=sample.path, content_type=sample.content_type))
     assert record is not None
     assert [(call.name, json.loads(call.arguments)) for call in record.calls] == [("get_weather", {"city": "Bern"})]
     assert record.findings == []
@@ -146,6 +146,6 @@ def test_the_client_is_kept_waiting_with_comments(proxies: Proxies, secure: Upst
         assert 4 < time.monotonic() - start < 15
         slow.open()
         came += reply.rest()
-    record = read_body([came], Exchange(path=CHAT.path, content_type="text/event-stream"))
+    record = read_body([came], StreamFacts(path=CHAT.path, content_type="text/event-stream"))
     assert record is not None
     assert [call.complete for call in record.calls] == [True]

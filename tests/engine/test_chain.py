@@ -13,7 +13,7 @@ from tests.tables import INJECTORS
 from toolstream_core.calls import OpenCall
 from toolstream_core.engine.chain import Chain, OwnResolver
 from toolstream_core.engine.session import Session
-from toolstream_core.model import NOTHING, Event, EventContent, Exchange, Fragment, SkippedRun
+from toolstream_core.model import NOTHING, Event, EventContent, Fragment, SkippedRun, StreamFacts
 from toolstream_core.protocols.chat.resolver import ChatCalls
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.stages.context import Context
@@ -32,7 +32,7 @@ class Keeps(Stage, Holds):
 
     def __init__(self, fails_at: bytes = b"") -> None:
         """No stream is known."""
-        super().__init__(Context(Exchange(), {}))
+        super().__init__(Context(StreamFacts(), {}))
         self.held: list[Frame] = []
         self._fails_at = fails_at
 
@@ -94,7 +94,7 @@ class PassesWhole(Passes, SkippableWhole):
 
     def __init__(self) -> None:
         """Nothing has to be shown."""
-        super().__init__(Context(Exchange(), {}))
+        super().__init__(Context(StreamFacts(), {}))
         self.skipped: list[int] = []
 
     def needs_every_event(self, call: OpenCall) -> bool:
@@ -136,7 +136,7 @@ def test_order() -> None:
 def test_one_stage_that_has_to_see_every_event_is_enough() -> None:
     """A stage that says nothing of it has to see each; one that nothing concerns is not asked."""
     call = OpenCall(Fragment(), 0)
-    whole, unseen, seen = PassesWhole(), PassesUnseen(Context(Exchange(), {})), Passes(Context(Exchange(), {}))
+    whole, unseen, seen = PassesWhole(), PassesUnseen(Context(StreamFacts(), {})), Passes(Context(StreamFacts(), {}))
     asked, with_another = through(whole, unseen)[1], through(whole, seen)[1]
     assert asked.needs_every_event(call)
     assert not asked.accepts_any(call)
@@ -152,7 +152,7 @@ def test_one_stage_that_has_to_see_every_event_is_enough() -> None:
 def test_a_chain_holds_what_any_stage_holds() -> None:
     """Stages that cannot hold anything are not asked."""
     keeps = Keeps()
-    chain = through(Passes(Context(Exchange(), {})), keeps)[1]
+    chain = through(Passes(Context(StreamFacts(), {})), keeps)[1]
     assert list(map(id, chain.holders)) == [id(keeps)]
     chain.take(Event(Frame(b"6", 0, b"6"), silent))
     assert chain.holding
@@ -195,7 +195,7 @@ def numbered(body: bytes) -> list[bytes]:
 
 
 def numbers(
-    monkeypatch: pytest.MonkeyPatch, events: list[bytes], exchange: Exchange, fails: int
+    monkeypatch: pytest.MonkeyPatch, events: list[bytes], exchange: StreamFacts, fails: int
 ) -> tuple[list[int], bool]:
     """The events of a stream that go on, by their numbers, where the mender fails at its nth change; if it does."""
     left = [fails]

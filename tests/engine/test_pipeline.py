@@ -15,7 +15,7 @@ from toolstream_core.engine.dispatcher import MAX_UNRECOGNISED
 from toolstream_core.engine.fast_path.path import MANY
 from toolstream_core.engine.session import Pipeline
 from toolstream_core.engine.stage_set import StageSet
-from toolstream_core.model import Event, Exchange
+from toolstream_core.model import Event, StreamFacts
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.wire.whole import WholeFramer
 
@@ -79,7 +79,7 @@ class Begun:
 
 def pipeline(begun: Begun, **exchange: str) -> Pipeline:
     """A pipeline over all protocols."""
-    return Pipeline(PROTOCOLS, Exchange(**{"content_type": "text/event-stream", **exchange}), begun)  # type: ignore[arg-type]
+    return Pipeline(PROTOCOLS, StreamFacts(**{"content_type": "text/event-stream", **exchange}), begun)  # type: ignore[arg-type]
 
 
 def test_the_same_objects_go_on() -> None:

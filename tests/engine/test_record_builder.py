@@ -9,7 +9,7 @@ import pytest
 
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
-from toolstream_core.model import Call, Event, EventContent, Exchange, Kind, Record
+from toolstream_core.model import Call, Event, EventContent, Kind, Record, StreamFacts
 from toolstream_core.model.record import runs_on_client
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import ResolvedFragment
 
 HEAD = b'data: {"object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":'
-SSE = Exchange(source="here", host="h", content_type="text/event-stream")
+SSE = StreamFacts(source="here", host="h", content_type="text/event-stream")
 
 
 def chunk(delta: bytes, finish: bytes = b"null") -> bytes:
@@ -45,7 +45,7 @@ def test_a_stream() -> None:
 
 def test_the_model_of_the_answer_beats_the_one_asked_for() -> None:
     """Where the answer does not say it, what the request asked for is told."""
-    asked = Exchange(content_type="text/event-stream", request={"model": "asked", "messages": []})
+    asked = StreamFacts(content_type="text/event-stream", request={"model": "asked", "messages": []})
     record = read_body([TEXT.replace(b'"model":"m",', b"") + DONE], asked)
     assert record is not None
     assert record.model == "asked"
@@ -57,7 +57,7 @@ def test_the_model_of_the_answer_beats_the_one_asked_for() -> None:
 def test_a_whole_answer() -> None:
     """Not streamed: one event, its calls, its end."""
     body = b'{"object":"chat.completion","choices":[{"message":{"function_call":{"name":"f"}},"finish_reason":"stop"}]}'
-    record = read_body([body], Exchange(content_type="application/json"))
+    record = read_body([body], StreamFacts(content_type="application/json"))
     assert record is not None
     assert (record.streamed, record.events, record.ended, record.finish) == (False, 1, True, ["stop"])
     assert [call.name for call in record.calls] == ["f"]
@@ -109,7 +109,7 @@ def test_what_an_error_says_is_told(said: bytes, told: str) -> None:
 @pytest.mark.parametrize(("status", "names"), [(200, ["body-not-stream"]), (400, []), (503, [])])
 def test_a_whole_body_where_a_stream_was_asked_for(status: int, names: list[str]) -> None:
     """An error is whole by right."""
-    asked = Exchange(
+    asked = StreamFacts(
         path="/v1/chat/completions", content_type="application/json", request={"stream": True}, status=status
     )
     record = read_body([b'{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}'], asked)
@@ -121,7 +121,7 @@ def test_what_is_no_answer_has_no_record() -> None:
     """Other people's streams, and nothing at all."""
     assert read_body([b'data: {"price":1}\n\n'], SSE) is None
     assert read_body([], SSE) is None
-    assert read_body([b"<html>"], Exchange(content_type="text/html")) is None
+    assert read_body([b"<html>"], StreamFacts(content_type="text/html")) is None
 
 
 class Ear(Sink):

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tests.fuzz.messages import MESSAGES
-from toolstream_core.model import ABSENT, Exchange
+from toolstream_core.model import ABSENT, StreamFacts
 from toolstream_core.settings import Settings, Words, settings
 
 if TYPE_CHECKING:
@@ -49,9 +49,9 @@ class Case:
     """
 
     @property
-    def exchange(self) -> Exchange:
+    def exchange(self) -> StreamFacts:
         """What is known beside the body."""
-        return Exchange(path=self.path, content_type=self.content_type, request=self.request)
+        return StreamFacts(path=self.path, content_type=self.content_type, request=self.request)
 
     @cached_property
     def settings(self) -> Settings:

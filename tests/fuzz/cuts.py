@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise, product
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.engine.session import Session
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.report.jsonform import JsonLines, record_object
@@ -77,10 +77,10 @@ class Stream(NamedTuple):
         return " ".join([self.protocol.name, self.form.name.lower(), *map(str, self[2:])])
 
     @property
-    def exchange(self) -> Exchange:
+    def exchange(self) -> StreamFacts:
         """What is known beside its bytes."""
         path = self.protocol.api.public_url("m", streamed=True, array=False).removeprefix(self.protocol.api.server)
-        return Exchange(path=path, content_type=CONTENT_TYPES[self.form])
+        return StreamFacts(path=path, content_type=CONTENT_TYPES[self.form])
 
     @property
     def answer(self) -> HealthyAnswer:
@@ -222,7 +222,7 @@ class Outcome(NamedTuple):
     error: Exception | None
 
 
-def run(exchange: Exchange, chunks: Sequence[bytes], way: Way) -> Outcome:
+def run(exchange: StreamFacts, chunks: Sequence[bytes], way: Way) -> Outcome:
     """Chunks through one session."""
     lines: list[str] = []
     make = _SINKS.get(way.log)

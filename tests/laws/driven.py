@@ -13,7 +13,7 @@ from toolstream_core.settings import NOTHING, SAFE, Settings
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
-    from toolstream_core.model import Exchange, Record
+    from toolstream_core.model import Record, StreamFacts
 
 type Payload = dict[str, Any]
 
@@ -35,7 +35,7 @@ class Went(NamedTuple):
         return [(call.name, json.loads(call.arguments)) for call in self.record.calls]
 
 
-def run(body: bytes, exchange: Exchange, wanted: Settings, broken: str | None = None) -> Went:
+def run(body: bytes, exchange: StreamFacts, wanted: Settings, broken: str | None = None) -> Went:
     """A whole body, in one piece."""
     line = Session(exchange, wanted)
     out = b"".join([*line.feed(body), *line.end(broken=broken)])
@@ -45,27 +45,27 @@ def run(body: bytes, exchange: Exchange, wanted: Settings, broken: str | None = 
     return Went(out, record)
 
 
-def seen(body: bytes, exchange: Exchange) -> Went:
+def seen(body: bytes, exchange: StreamFacts) -> Went:
     """Judged only."""
     return run(body, exchange, NOTHING)
 
 
-def changed(body: bytes, exchange: Exchange, *names: str, broken: str | None = None) -> Went:
+def changed(body: bytes, exchange: StreamFacts, *names: str, broken: str | None = None) -> Went:
     """With all safe repairs, or with those named."""
     return run(body, exchange, Settings(named(names) if names else SAFE), broken)
 
 
-def shaped(body: bytes, exchange: Exchange, *names: str) -> bytes:
+def shaped(body: bytes, exchange: StreamFacts, *names: str) -> bytes:
     """In other shapes."""
     return run(body, exchange, Settings(shapes=names)).out
 
 
-def injected(body: bytes, exchange: Exchange, *names: str) -> Went:
+def injected(body: bytes, exchange: StreamFacts, *names: str) -> Went:
     """With faults; the record is that of the broken stream."""
     return run(body, exchange, Settings(faults=tuple((Fault(name=name), Budget(None)) for name in names)))
 
 
-def exchange(dialect: str) -> Exchange:
+def exchange(dialect: str) -> StreamFacts:
     """What is known beside a stream of `dialect`: the tools on offer among it."""
     return Healthy(dialect, "", b"").exchange
 

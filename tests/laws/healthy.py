@@ -7,7 +7,7 @@ import itertools
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import SOCKETS
 from toolstream_core.wire.aws_event_stream import MESSAGES, EventStreamFramer, fresh
 from toolstream_core.wire.sse import SseFramer
@@ -78,9 +78,9 @@ class Healthy(NamedTuple):
         return LINES if self.over_socket else CONTENT_TYPES.get(self.dialect, SSE)
 
     @property
-    def exchange(self) -> Exchange:
+    def exchange(self) -> StreamFacts:
         """What is known beside the body."""
-        return Exchange(path=PATHS[self.dialect], content_type=self.content_type, request=request(self.dialect))
+        return StreamFacts(path=PATHS[self.dialect], content_type=self.content_type, request=request(self.dialect))
 
     @property
     def frames(self) -> list[bytes]:

@@ -12,7 +12,7 @@ from toolstream_core.engine.session import read_body
 from toolstream_core.wire.sse import SseFramer
 
 if TYPE_CHECKING:
-    from toolstream_core.model import Exchange
+    from toolstream_core.model import StreamFacts
 
 type Calls = list[tuple[str, Any]]
 
@@ -26,7 +26,7 @@ def _need(truth: object, complaint: str) -> None:
         raise StrictError(complaint)
 
 
-def calls(dialect: str, body: bytes, exchange: Exchange) -> Calls:
+def calls(dialect: str, body: bytes, exchange: StreamFacts) -> Calls:
     """Names and arguments, in order. Raises `StrictError`."""
     if dialect == "openai-chat":
         return _chat(_payloads(body))

@@ -10,7 +10,7 @@ import pytest
 
 from tests.counted import functions_called
 from toolstream_core.engine.session import Session
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.settings import SAFE, Settings
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def fed(line: Session, body: bytes) -> None:
 
 def steps(head: bytes, make: Make, many: int, settings: Settings) -> list[float]:
     """Functions called for an event, in each quarter of the stream; for a call, or fragment, where it is over."""
-    line = Session(Exchange(content_type="text/event-stream"), settings)
+    line = Session(StreamFacts(content_type="text/event-stream"), settings)
     line.feed(head + make(0))
     taken = []
     for quarter in range(QUARTERS):

@@ -23,7 +23,7 @@ from toolstream_core.wire.sse import SseFramer
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from toolstream_core.model import Exchange, Record
+    from toolstream_core.model import Record, StreamFacts
     from toolstream_core.transit import Action
 
 HEALTHY = next(one for one in streams() if str(one) == "anthropic, fragments of two")
@@ -64,7 +64,7 @@ def as_json(event: bytes) -> Any:
         return event
 
 
-def run(body: bytes, exchange: Exchange, wanted: Settings, size: int = 0) -> tuple[bytes, Record]:
+def run(body: bytes, exchange: StreamFacts, wanted: Settings, size: int = 0) -> tuple[bytes, Record]:
     """What goes on of `body`, cut in pieces of `size` bytes, and the record of it."""
     line = Session(exchange, wanted)
     size = size or len(body)

@@ -1,4 +1,4 @@
-"""The laws that every defect, repair and shape keeps, over all rows, protocols, healthy streams and cuts."""
+"""The invariants of every defect, repair and shape, over all protocols, healthy streams and chunk boundaries."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HEALTHY = everywhere()
 BY_NAME = {row.name: row for row in ROWS}
 REPAIRED = Settings(SAFE)
 
-# A healthy stream on which a plant has other effects than its row's: why, by row and stream.
+# Healthy streams on which an injected defect has other effects than its definition names: why, by defect and stream.
 CANNOT = {
     ("missing-index", "interleaved"): "without index and id nothing tells whose an interleaved fragment is",
     ("reused-index", "interleaved"): "with one index and no id nothing tells whose an interleaved fragment is",
@@ -58,16 +58,16 @@ CANNOT = {
 }
 CHANGES_CALLS = {
     "legacy-function-call": "function_call can say one call only",
-    "invalid-arguments": "the plant puts a line feed into a value",
+    "invalid-arguments": "the fault puts a line feed into a value",
     "lost-arguments": "the arguments are gone",
 }
 
 
-MENDED_ONLY = frozenset({"decorated-name", "trailing-garbage", "split-surrogate"})
-"""What is read of the broken stream is what it says; only the repair makes of it what was meant."""
+REPAIRED_ONLY = frozenset({"decorated-name", "trailing-garbage", "split-surrogate"})
+"""The broken stream is read as it is; only the repair restores the intended calls."""
 
 
-class Planted(NamedTuple):
+class Injected(NamedTuple):
     """A stream after faults."""
 
     body: bytes
@@ -87,16 +87,16 @@ def run(body: bytes, healthy: Healthy, wanted: Settings, size: int = 0, *, fast:
 
 
 @functools.cache
-def injector(healthy: Healthy, *names: str) -> Planted:
+def injector(healthy: Healthy, *names: str) -> Injected:
     """The stream with these defects in it."""
     faults = tuple((Fault(name=name), Budget(None)) for name in names)
     body, record = run(healthy.body, healthy, Settings(faults=faults))
-    return Planted(body, min(fault.changes for fault in record.faults))
+    return Injected(body, min(fault.changes for fault in record.faults))
 
 
 @functools.cache
 def changed(healthy: Healthy, name: str) -> tuple[bytes, Record]:
-    """The stream with this defect in it after all safe repairs, and what is told of it."""
+    """The stream with this defect in it after all safe repairs, and its findings."""
     return run(injector(healthy, name).body, healthy, REPAIRED)
 
 
@@ -106,7 +106,7 @@ def meant(healthy: Healthy) -> list[tuple[str, object]]:
     return strict.calls(healthy.dialect, healthy.body, healthy.exchange)
 
 
-def told(record: Record) -> set[str]:
+def reported(record: Record) -> set[str]:
     """The names of what is wrong."""
     return {finding.name for finding in record.findings}
 
@@ -116,15 +116,15 @@ def calls(record: Record) -> list[tuple[str, object]]:
     return [(call.name, json.loads(call.arguments)) for call in record.calls]
 
 
-def plants(healthy: Healthy) -> list[str]:
-    """The defects that can be planted in a stream; messages have nothing around them that could be broken."""
+def injectable(healthy: Healthy) -> list[str]:
+    """The defects that can be injected into a stream; messages have no framing that could be broken."""
     return [name for name in INJECTORS.get(healthy.dialect, {}) if not (healthy.over_socket and name in sse.INJECTORS)]
 
 
 def cases(*, repaired: bool) -> Iterator[Case]:
-    """Each plant on each healthy stream of its protocol; those of one plant in one protocol are one test."""
+    """Each defect in each healthy stream of its protocol; those of one defect in one protocol are one test."""
     for healthy in HEALTHY:
-        for name in plants(healthy):
+        for name in injectable(healthy):
             row = BY_NAME[name]
             if (name, healthy.name) in CANNOT or (repaired and (row.repair is not Safety.SAFE or row.code in LIVE)):
                 continue
@@ -144,10 +144,10 @@ def test_law_2_nothing_switched_on_the_same_objects_go_on(healthy: Healthy) -> N
 @pytest.mark.parametrize("size", [0, 1, 7, 100])
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)
 def test_law_3_healthy_streams_pass_repairs_byte_identical(healthy: Healthy, size: int) -> None:
-    """And nothing is told of them."""
+    """And have no findings."""
     out, record = run(healthy.body, healthy, REPAIRED, size)
     assert out == healthy.body
-    assert told(record) == set()
+    assert reported(record) == set()
     assert record.changed == 0
 
 
@@ -168,8 +168,8 @@ def test_healthy_streams_are_understood_by_the_strictest(healthy: Healthy) -> No
 
 
 @grouped(cases(repaired=False))
-def test_law_4_what_is_planted_is_told(healthy: Healthy, name: str) -> None:
-    """And nothing but what its row says it also causes. Where the plant found nothing to act on, it changed nothing."""
+def test_law_4_an_injected_defect_is_reported(healthy: Healthy, name: str) -> None:
+    """And only it and the defects that its definition lists in `also`. A fault without a target changes nothing."""
     broken = injector(healthy, name)
     if not broken.changes:
         assert broken.body == healthy.body
@@ -178,30 +178,30 @@ def test_law_4_what_is_planted_is_told(healthy: Healthy, name: str) -> None:
         return
     assert broken.body != healthy.body
     _, record = run(broken.body, healthy, NOTHING)
-    assert name in told(record)
-    assert told(record) <= {name, *BY_NAME[name].also}
+    assert name in reported(record)
+    assert reported(record) <= {name, *BY_NAME[name].also}
 
 
 @grouped(cases(repaired=True))
-def test_law_5_what_is_planted_is_mended(healthy: Healthy, name: str) -> None:
-    """By all safe repairs: nothing is told of the result, and the strictest client reads the healthy calls."""
+def test_law_5_an_injected_defect_is_repaired(healthy: Healthy, name: str) -> None:
+    """By all safe repairs: the result has no findings, and the strictest client reads the intended calls."""
     fixed, record = changed(healthy, name)
-    assert told(run(fixed, healthy, NOTHING)[1]) == set()
+    assert reported(run(fixed, healthy, NOTHING)[1]) == set()
     found = strict.calls(healthy.dialect, fixed, healthy.exchange)
     if name in CHANGES_CALLS:
         assert [one for one, _ in found] == [one for one, _ in meant(healthy)[: len(found)]] != []
     else:
         assert found == meant(healthy)
-        if name not in MENDED_ONLY:
+        if name not in REPAIRED_ONLY:
             assert calls(record) == meant(healthy)
 
 
 @grouped(cases(repaired=True))
-def test_law_5_each_repair_alone_mends_its_own(healthy: Healthy, name: str) -> None:
-    """Nothing else has to be on for a defect to go."""
+def test_law_5_each_repair_works_alone(healthy: Healthy, name: str) -> None:
+    """A defect needs no other repair."""
     broken = injector(healthy, name)
     fixed, _ = run(broken.body, healthy, Settings(frozenset({BY_NAME[name].code})))
-    assert name not in told(run(fixed, healthy, NOTHING)[1])
+    assert name not in reported(run(fixed, healthy, NOTHING)[1])
 
 
 @grouped(cases(repaired=True))
@@ -230,12 +230,12 @@ def test_the_fast_path_changes_nothing(healthy: Healthy, name: str) -> None:
     for healthy in HEALTHY
     for shape in SHAPES.get(healthy.dialect, {})
 )
-def test_law_6_shapes_are_lawful(healthy: Healthy, shape: str) -> None:
-    """Nothing is told of them, and the calls are the same to the strictest client."""
+def test_law_6_shapes_are_valid(healthy: Healthy, shape: str) -> None:
+    """They have no findings, and the strictest client reads the same calls."""
     shaped, _ = run(healthy.body, healthy, Settings(shapes=(shape,)))
     assert run(healthy.body, healthy, Settings(shapes=(shape,)), fast=False)[0] == shaped
     _, record = run(shaped, healthy, NOTHING)
-    assert told(record) == set()
+    assert reported(record) == set()
     assert strict.calls(healthy.dialect, shaped, healthy.exchange) == meant(healthy) == calls(record)
 
 
@@ -248,7 +248,7 @@ def test_law_7_a_stage_that_raises_loses_no_byte(healthy: Healthy, at: int, monk
     line = Session(healthy.exchange, REPAIRED)
     stages = _stages(line, healthy)
     if not stages:
-        pytest.skip("this protocol has no mender")
+        pytest.skip("this protocol has no repairs")
     take = stages[-1].take
     count = iter(range(10_000))
 
@@ -290,8 +290,8 @@ def test_law_8_arbitrary_bytes(chunks: list[bytes], dialect: str) -> None:
 
 
 @pytest.mark.parametrize("chunk", [b"data\n\n", b"data:\r\n\r\n", b"data: : ping\n\n"])
-def test_law_8_what_needs_no_protocol_is_told(chunk: bytes) -> None:
-    """An empty event, and a comment sent as one, are mended before anything tells the protocol."""
+def test_law_8_framing_defects_need_no_protocol(chunk: bytes) -> None:
+    """An empty event, and a comment sent as one, are repaired before the protocol is known."""
     line = Session(HEALTHY[0].exchange, REPAIRED)
     out = b"".join([*line.feed(chunk), *line.end()])
     record = line.record()
@@ -326,10 +326,10 @@ def test_law_8_shuffled_events(dialect: str, data: st.DataObject) -> None:
 
 
 PAIRED = ("fragments of two", "whole, two", "two", "fragments")
-# Pairs of plants that together say something that nothing can be told from, and why.
+# Pairs of faults after which nothing identifies the calls, and why.
 _LIKE_A_NEW_CALL = "what comes then is how the next call of that index looks"
 _NO_KEY = "nothing is left by which a moved index could be known for the same call"
-_TEXT = "the second plant works on text that the first has made something else of"
+_TEXT = "the second fault changes text that the first has changed"
 NOT_TOGETHER = {
     ("changing-index", "trailing-garbage"): "what follows whole arguments at an index of its own is nobody's",
     ("missing-id", "doubled-call"): "two equal calls without ids are two calls",
@@ -405,11 +405,11 @@ SAME_TEXT = frozenset(
         "prefilled-arguments",
     }
 )
-"""Plants that change how the argument text is said: of two of them the second finds text that is none."""
+"""Faults that change the argument text: the second of two finds text that is not JSON."""
 
 
 BY_ITEM = SAME_TEXT | {"missing-id", "duplicate-id", "rotating-item-id", "doubled-call", "missing-start"}
-"""Plants that leave nothing by which items of one call could be known for it."""
+"""Faults after which nothing identifies the items of one call."""
 
 
 def together(one: str, other: str) -> bool:
@@ -420,13 +420,13 @@ def together(one: str, other: str) -> bool:
 
 
 PARTNERS = 4
-"""How many others each plant is paired with, at the least."""
+"""How many others each fault is paired with, at least."""
 ALL_PAIRS = bool(os.environ.get("TOOLSTREAM_ALL_PAIRS"))
-"""Whether each plant is paired with every other one: five times as many."""
+"""Whether each fault is paired with every other one: five times as many."""
 
 
 def chosen(names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The pairs of these plants to try, in one order: always the same few of each plant, or all there are."""
+    """The pairs of these faults to try, in one order: always the same few of each fault, or all."""
     possible = [pair for pair in combinations(names, 2) if together(*pair)]
     if ALL_PAIRS:
         yield from possible
@@ -441,13 +441,13 @@ def chosen(names: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def pairs() -> Iterator[Case]:
-    """Pairs of plants that can be mended, in both orders, on a stream of each protocol."""
+    """Pairs of faults that can be repaired, in both orders, in a stream of each protocol."""
     for healthy in HEALTHY:
         if healthy.name != PAIRED[0] and not (healthy.dialect in {"gemini", "ollama"} and healthy.name == "two"):
             continue
         names = [
             name
-            for name in sorted(plants(healthy))
+            for name in sorted(injectable(healthy))
             if BY_NAME[name].repair is Safety.SAFE and BY_NAME[name].code not in LIVE and name not in CHANGES_CALLS
         ]
         for one, other in chosen(names):
@@ -456,7 +456,7 @@ def pairs() -> Iterator[Case]:
 
 
 def test_law_9_has_enough_pairs() -> None:
-    """Of each plant, where there are so many that it goes together with."""
+    """Of each fault that has so many partners."""
     names = list(INJECTORS["anthropic"])
     tried, possible = list(chosen(names)), [pair for pair in combinations(names, 2) if together(*pair)]
     for name in names:
@@ -465,7 +465,7 @@ def test_law_9_has_enough_pairs() -> None:
 
 
 @grouped(pairs())
-def test_law_9_pairs_of_plants_are_mended(healthy: Healthy, pair: Sequence[str]) -> None:
+def test_law_9_pairs_of_faults_are_repaired(healthy: Healthy, pair: Sequence[str]) -> None:
     """Repairs compose."""
     broken = injector(healthy, *pair)
     fixed, _ = run(broken.body, healthy, REPAIRED)

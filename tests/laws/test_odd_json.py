@@ -24,7 +24,7 @@ from toolstream_core.settings import NOTHING, SAFE, Settings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from toolstream_core.model import Exchange
+    from toolstream_core.model import StreamFacts
 
 HEALTHY = everywhere()
 ODD: list[Any] = [
@@ -85,7 +85,7 @@ def reframed(draw: st.DrawFn, frame: bytes) -> bytes:
 
 
 @st.composite
-def oddities(draw: st.DrawFn, healthy: Healthy) -> tuple[bytes, Exchange]:
+def oddities(draw: st.DrawFn, healthy: Healthy) -> tuple[bytes, StreamFacts]:
     """A stream with odd events, and a request that may be odd."""
     frames = list(healthy.frames)
     for at in draw(st.sets(st.integers(0, len(frames) - 1), min_size=1, max_size=3)):
@@ -107,7 +107,7 @@ def wishes(draw: st.DrawFn, dialect: str) -> Settings:
     return Settings(repairs, shapes=tuple(shapes), faults=tuple((Fault(name=name), Budget(None)) for name in names))
 
 
-def passed(body: bytes, exchange: Exchange, wanted: Settings, size: int) -> bytes:
+def passed(body: bytes, exchange: StreamFacts, wanted: Settings, size: int) -> bytes:
     """What goes on, every line of both reports told; an exception of ours fails the test."""
     told: list[str] = []
     line = Session(exchange, wanted, lambda _: [Lines(told.append, Label("#1")), JsonLines(told.append, {"flow": "x"})])

@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import needs_shared, shared_dir
 from toolstream_core.engine.session import Session, read_body
-from toolstream_core.model import Exchange, Kind
+from toolstream_core.model import Kind, StreamFacts
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.report.jsonform import record_object
 from toolstream_core.settings import NOTHING, SAFE, Settings
@@ -75,9 +75,9 @@ def _value(text: str) -> object:
         return text
 
 
-def exchange(recording: Recording) -> Exchange:
+def exchange(recording: Recording) -> StreamFacts:
     """Only the content type is known."""
-    return Exchange(content_type=TYPES.get(recording.path.suffix, ""))
+    return StreamFacts(content_type=TYPES.get(recording.path.suffix, ""))
 
 
 def read(recording: Recording, pieces: Iterable[bytes]) -> Record | None:

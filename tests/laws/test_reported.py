@@ -16,7 +16,7 @@ from tests.tables import INJECTORS
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.faults.spec import Budget, Fault
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.settings import NOTHING, SAFE, Settings
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def cuts(body: bytes) -> Iterator[list[int]]:
 
 
 def went(
-    body: bytes, known: Exchange, wanted: Settings, places: Sequence[int], who: Sequence[type[Sink]]
+    body: bytes, known: StreamFacts, wanted: Settings, places: Sequence[int], who: Sequence[type[Sink]]
 ) -> tuple[Told, bytes]:
     """What is told, and what goes on."""
     line = Session(known, wanted, lambda _: [one() for one in who])
@@ -90,7 +90,7 @@ def went(
     return told(record), b"".join(out)
 
 
-def assert_same(body: bytes, known: Exchange) -> None:
+def assert_same(body: bytes, known: StreamFacts) -> None:
     """For every cut with every listener, by turns with repairs and without; what is told is the same with both."""
     first, bare = went(body, known, NOTHING, [], [])
     told_then, changed = went(body, known, REPAIRED, [], [])
@@ -186,7 +186,7 @@ def said(text: str) -> str:
 )
 def test_text_that_is_not_only_text(body: bytes, name: str) -> None:
     """It is seen among many chunks of text that are not looked at one by one."""
-    known = Exchange(content_type="text/event-stream")
+    known = StreamFacts(content_type="text/event-stream")
     assert_same(body, known)
     assert name in {one[0] for one in went(body, known, NOTHING, [], [])[0].findings}
 
@@ -230,7 +230,7 @@ def streams_at_hand() -> list[Path]:
 @pytest.mark.parametrize("path", streams_at_hand(), ids=lambda path: path.name)
 def test_recorded(path: Path) -> None:
     """Broken ones and healthy ones, with nothing known of the request."""
-    body, known = path.read_bytes(), Exchange(content_type=TYPES[path.suffix])
+    body, known = path.read_bytes(), StreamFacts(content_type=TYPES[path.suffix])
     line = Session(known)
     line.feed(body)
     line.end()

@@ -8,7 +8,7 @@ from tests.laws.driven import run
 from tests.laws.grouped import Case, grouped
 from tests.laws.healthy import CONTENT_TYPES, PATHS, SSE, request
 from tests.laws.valid import AN_ARRAY, ASKED, VALID, framings
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.settings import NOTHING, SAFE, Settings
 
 SHORT: Final = {("openai-chat", "a named tool, finished with stop"): "wrong-finish"}
@@ -23,7 +23,7 @@ def test_valid_streams_pass_unchanged(dialect: str, name: str) -> None:
     for framing, body in framings(dialect, VALID[dialect][name]):
         content_type = "application/json" if framing == AN_ARRAY else CONTENT_TYPES.get(dialect, SSE)
         asked = request(dialect) | ASKED.get(name, {})
-        exchange = Exchange(path=PATHS[dialect], content_type=content_type, request=asked)
+        exchange = StreamFacts(path=PATHS[dialect], content_type=content_type, request=asked)
         for wanted in (Settings(SAFE), NOTHING):
             went = run(body, exchange, wanted)
             assert (went.told, went.record.dialect) == ([], dialect), framing

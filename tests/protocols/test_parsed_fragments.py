@@ -11,7 +11,7 @@ import pytest
 from tests.laws.driven import changed, seen
 from tests.laws.healthy import CONTENT_TYPES, SSE
 from tests.laws.planted import frames_of
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
 from toolstream_core.protocols.registry import named
 
@@ -51,7 +51,7 @@ def test_no_fragment_is_lost(name: str, arguments: dict[str, Any]) -> None:
     healthy, parsed = stream(named(name), arguments)
     assert parsed != healthy
     content_type = CONTENT_TYPES.get(name, SSE)
-    exchange = Exchange(path=PROTOCOLS[name], content_type=content_type, request={"stream": True})
+    exchange = StreamFacts(path=PROTOCOLS[name], content_type=content_type, request={"stream": True})
     went = seen(parsed, exchange)
     assert went.calls == [("read", arguments)]
     assert set(went.told) == {"object-arguments"}
@@ -65,5 +65,5 @@ def test_a_list_says_nothing() -> None:
     body, _ = stream(named("openai-chat"), {"a": 1})
     nothing = body.replace(b'"arguments":"{\\""', b'"arguments":[]', 1)
     assert nothing != body
-    exchange = Exchange(path="/v1/chat/completions", content_type="text/event-stream", request={"stream": True})
+    exchange = StreamFacts(path="/v1/chat/completions", content_type="text/event-stream", request={"stream": True})
     assert [call.complete for call in seen(nothing, exchange).record.calls] == [False]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.e2e.harness.samples import MAKERS
 from toolstream_core.engine.session import Session, read_body
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
 from toolstream_core.protocols.registry import PROTOCOLS, named
 from toolstream_core.wire import json_access
@@ -30,7 +30,7 @@ def test_the_stream_says_what_the_answer_says(dialect: str) -> None:
     """The calls, ended in order, with nothing wrong."""
     sample = MAKERS[dialect]("call_1", "Genève")
     events = named(dialect).streamed(sample.whole, sample.request)
-    exchange = Exchange(path=sample.path, content_type=sample.content_type, request=sample.request)
+    exchange = StreamFacts(path=sample.path, content_type=sample.content_type, request=sample.request)
     record = read_body(events, exchange)
     usual = read_body(sample.pieces, exchange)
     assert record is not None
@@ -111,7 +111,7 @@ def test_a_response_with_values_of_any_type_raises_nothing(protocol: WireProtoco
     for answer in healthy(protocol):
         for whole in variants(protocol.healthy_whole(answer)):
             assert all(isinstance(event, bytes) for event in protocol.streamed(whole, answer.request))
-            session = Session(Exchange(content_type="application/json"))
+            session = Session(StreamFacts(content_type="application/json"))
             session.feed(json.dumps(whole).encode())
             session.end()
             session.record()
@@ -123,7 +123,7 @@ def test_a_stream_with_values_of_any_type_becomes_a_response(protocol: WireProto
     """JSON, whatever the stream holds."""
     for answer in healthy(protocol):
         body = b"".join(protocol.healthy_stream(answer))
-        record = read_body([body], Exchange(content_type=protocol.content_type))
+        record = read_body([body], StreamFacts(content_type=protocol.content_type))
         framer = choose(protocol.content_type, body, ended=True)
         assert record is not None
         assert isinstance(framer, Cutter)

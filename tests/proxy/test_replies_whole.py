@@ -9,7 +9,7 @@ from mitmproxy import http
 from mitmproxy.test import tflow
 
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import Call, Exchange
+from toolstream_core.model import Call, StreamFacts
 from toolstream_core.proxy.provider import assembled
 from toolstream_core.saved.distance import form_of
 from toolstream_core.saved.flow import Fixture, read_flow
@@ -51,7 +51,7 @@ def from_events(*payloads: Any, path: str = "/v1/chat/completions", request: Any
 def test_the_whole_answer_says_the_same_as_the_stream(fixture: Fixture) -> None:
     """Read by our reader: model, calls, finish."""
     whole = json.dumps(assembled(fixture)).encode()
-    exchange = Exchange(path=fixture.path, content_type="application/json", request=fixture.request)
+    exchange = StreamFacts(path=fixture.path, content_type="application/json", request=fixture.request)
     record = read_body([whole], exchange)
     assert record
     assert not record.streamed

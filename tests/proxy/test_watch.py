@@ -10,8 +10,8 @@ from mitmproxy import http
 from tests.laws.healthy import Healthy, streams
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
 from toolstream_core.engine.sink import Sink
-from toolstream_core.model import ABSENT, Exchange, Record
-from toolstream_core.proxy.flow_facts import exchange_of, request_json
+from toolstream_core.model import ABSENT, Record, StreamFacts
+from toolstream_core.proxy.flow_facts import facts_of, request_json
 from toolstream_core.proxy.live_response import Watch
 from toolstream_core.settings import NOTHING, SAFE, Settings
 
@@ -144,7 +144,7 @@ def test_exchange() -> None:
     flow = llm_flow()
     assert flow.response is not None
     flow.response.headers["content-encoding"] = "br"
-    assert exchange_of(flow, ABSENT) == Exchange(
+    assert facts_of(flow, ABSENT) == StreamFacts(
         source=flow.id,
         host=flow.request.pretty_host,
         path=flow.request.path,

@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import needs_shared
 from tests.laws.test_real_streams import READ, TYPES, recordings
 from tests.redaction.test_texts import MODES, assert_same
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,5 +33,5 @@ def sample() -> list[Path]:
 def test_the_law_over_recorded_streams(path: Path) -> None:
     """Bytes' number, calls, findings, ending: as they were."""
     number = sample().index(path)
-    exchange = Exchange(content_type=TYPES[path.suffix])
+    exchange = StreamFacts(content_type=TYPES[path.suffix])
     assert_same(path.read_bytes(), exchange, (MODES[number % 2],))

@@ -14,7 +14,7 @@ from tests.laws.healthy import streams
 from tests.laws.test_laws import injector
 from tests.tables import INJECTORS
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.redaction import BodyRedactor, Redaction, TextMode, redacted_body
 from toolstream_core.saved.read import load
 
@@ -44,7 +44,7 @@ def arguments(text: str) -> Any:
         return len(text)
 
 
-def read(body: bytes, exchange: Exchange) -> Any:
+def read(body: bytes, exchange: StreamFacts) -> Any:
     """What stays of a stream in every text mode: its calls' structure, its findings, its ending."""
     record: Record | None = read_body([body], exchange)
     if record is None:
@@ -59,7 +59,7 @@ def read(body: bytes, exchange: Exchange) -> Any:
     )
 
 
-def assert_same(body: bytes, exchange: Exchange, modes: tuple[TextMode, ...] = MODES) -> None:
+def assert_same(body: bytes, exchange: StreamFacts, modes: tuple[TextMode, ...] = MODES) -> None:
     """Bytes' number, calls, findings; and what is redacted once stays as it is."""
     before = read(body, exchange)
     for mode in modes:
@@ -91,7 +91,7 @@ def test_the_law_over_every_plant(dialect: str) -> None:
 def test_the_law_over_the_saved_flows(path: Path) -> None:
     """As a folder of fixtures is redacted."""
     for fixture in load(path):
-        host = Exchange(source="", host=fixture.host, path=fixture.path, content_type="", request=fixture.request)
+        host = StreamFacts(source="", host=fixture.host, path=fixture.path, content_type="", request=fixture.request)
         assert_same(fixture.body, host)
 
 

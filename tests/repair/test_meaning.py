@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from toolstream_core.engine.session import Session
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.settings import SAFE, Settings
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def block(event: Any) -> bytes:
 def sent(protocol: Protocol, pieces: list[str]) -> tuple[list[str], list[str]]:
     """What the client gets of the arguments, and the findings."""
     path, events = protocol(pieces)
-    session = Session(Exchange(path=path, content_type="text/event-stream"), Settings(SAFE))
+    session = Session(StreamFacts(path=path, content_type="text/event-stream"), Settings(SAFE))
     out = b"".join([piece for one in events for piece in session.feed(block(one))] + [*session.end()])
     record = session.record()
     assert record is not None

@@ -7,7 +7,7 @@ from typing import Any
 
 from toolstream_core.cli.inspect import JsonPrinter, TextPrinter
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import Exchange, Record
+from toolstream_core.model import Record, StreamFacts
 from toolstream_core.report.judging import Judging, SavedVerdict
 from toolstream_core.saved.exchange import Saved
 
@@ -31,7 +31,7 @@ def back(id_: str = "c1", arguments: str = ARGUMENTS) -> list[dict[str, Any]]:
 def saved(source: str, *messages: Any, user: str = "go", **more: Any) -> Saved:
     """An exchange of a file."""
     request = {"model": "m", "messages": [{"role": "user", "content": user}, *messages]}
-    exchange = Exchange(source=source, host="h", path="/v1/chat/completions", request=request)
+    exchange = StreamFacts(source=source, host="h", path="/v1/chat/completions", request=request)
     return Saved(exchange=exchange, chunks=[body()], **more)
 
 
@@ -74,7 +74,7 @@ def without_ids(source: str, *arguments: str, user: str = "go", **more: Any) -> 
     part = {"functionCall": {"name": "ls", "args": json.loads(ARGUMENTS)}}
     said = {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}]}
     path = "/v1beta/models/m:streamGenerateContent"
-    exchange = Exchange(source=source, host="h", path=path, request={"contents": contents})
+    exchange = StreamFacts(source=source, host="h", path=path, request={"contents": contents})
     return Saved(exchange=exchange, chunks=[f"data: {json.dumps(said)}\n\n".encode()], **more)
 
 
@@ -121,7 +121,7 @@ def test_a_client_that_left() -> None:
 
 def test_what_is_no_request_to_an_llm() -> None:
     """Is passed over."""
-    other = Saved(exchange=Exchange(source="a.flow#1", path="/health"), chunks=[])
+    other = Saved(exchange=StreamFacts(source="a.flow#1", path="/health"), chunks=[])
     told: list[SavedVerdict] = []
     judging = Judging(told.append)
     one = saved("a.flow#0")

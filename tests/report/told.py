@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +28,6 @@ BODY = (
 
 def report(sinks: Sequence[Sink], body: Sequence[bytes] = BODY) -> Record:
     """Read the stream into `sinks`."""
-    record = read_body(body, Exchange(source="s", host="h", content_type="text/event-stream"), sinks=sinks)
+    record = read_body(body, StreamFacts(source="s", host="h", content_type="text/event-stream"), sinks=sinks)
     assert record is not None
     return record

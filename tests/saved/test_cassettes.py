@@ -11,8 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from toolstream_core.saved.cassette import cassette, interactions
-from toolstream_core.saved.exchange import Interaction, UnreadableError
+from toolstream_core.saved.cassette import cassette, exchanges
+from toolstream_core.saved.exchange import Exchange, UnreadableError
 from toolstream_core.saved.files import answers
 
 if TYPE_CHECKING:
@@ -83,13 +83,13 @@ def no_flows(stream: BinaryIO, source: str) -> Iterator[Saved]:
     raise AssertionError(source)
 
 
-def only(text: str | bytes) -> Interaction:
-    """The one interaction of a cassette."""
-    [one] = interactions(text.encode() if isinstance(text, str) else text, "x.yaml")
+def only(text: str | bytes) -> Exchange:
+    """The one exchange of a cassette."""
+    [one] = exchanges(text.encode() if isinstance(text, str) else text, "x.yaml")
     return one
 
 
-def with_body(body: Any, **headers: str) -> Interaction:
+def with_body(body: Any, **headers: str) -> Exchange:
     """That of a JSON cassette whose answer has this body."""
     response = {"status": {"code": 200}, "headers": {key: [value] for key, value in headers.items()}, "body": body}
     request = {"method": "POST", "uri": URL, "body": json.loads(ASKED)}
@@ -152,7 +152,7 @@ def test_an_answer_without_body_says_so() -> None:
 def test_what_is_no_cassette_is_refused(data: bytes) -> None:
     """In one line."""
     with pytest.raises(UnreadableError, match=r"is not a VCR cassette: expected YAML or JSON") as told:
-        list(interactions(data, "x"))
+        list(exchanges(data, "x"))
     assert "\n" not in str(told.value)
 
 
@@ -191,7 +191,7 @@ PIECES = st.sampled_from(
 def test_foreign_text_never_raises_anything_else(text: str) -> None:
     """Whatever YAML makes of it."""
     with contextlib.suppress(UnreadableError):
-        for one in interactions(f"interactions:\n{text}".encode("utf-8", "replace"), "x"):
+        for one in exchanges(f"interactions:\n{text}".encode("utf-8", "replace"), "x"):
             assert one.source.startswith("x#")
 
 
@@ -228,7 +228,7 @@ def test_a_body_that_holds_itself_is_none() -> None:
 def test_entries_that_are_none_are_passed_over() -> None:
     """They keep their numbers."""
     data = {"interactions": [1, {"request": {}}, {"request": {}, "response": {}}]}
-    [one] = interactions(json.dumps(data).encode(), "x")
+    [one] = exchanges(json.dumps(data).encode(), "x")
     assert (one.source, one.method, one.status, one.body) == ("x#2", "POST", 200, b"")
 
 
@@ -246,7 +246,7 @@ def test_what_is_written_is_read_again(asked: str, body: str, headers: list[tupl
     """By YAML 1.1 and 1.2 alike, every byte of it."""
     known = tuple((name, value) for name, value in sorted(headers) if name.lower() != "content-encoding")
     try:
-        one = Interaction(
+        one = Exchange(
             source="x.yaml#0", url=URL, request_body=asked.encode(), body=body.encode(), response_headers=known
         )
     except UnicodeEncodeError:
@@ -267,15 +267,15 @@ def test_what_is_written_is_read_again(asked: str, body: str, headers: list[tupl
 
 def test_bytes_are_written_too() -> None:
     """As vcrpy reads them; the coding that was undone is not claimed."""
-    one = Interaction(source="x", url=URL, body=b"\xff", response_headers=(("Content-Encoding", "br"), ("a", "b")))
+    one = Exchange(source="x", url=URL, body=b"\xff", response_headers=(("Content-Encoding", "br"), ("a", "b")))
     again = only(cassette([one]))
     assert (again.body, again.response_headers) == (b"\xff", (("a", "b"),))
-    assert list(interactions(cassette([]), "x")) == []
+    assert list(exchanges(cassette([]), "x")) == []
 
 
 def test_events_are_written_as_lines() -> None:
     """So that a reviewer reads them."""
-    one = Interaction(source="x", url=URL, body=b'data: {"a":1}\n\ndata: [DONE]\n\n')
+    one = Exchange(source="x", url=URL, body=b'data: {"a":1}\n\ndata: [DONE]\n\n')
     assert b'      string: |+\n        data: {"a":1}\n\n        data: [DONE]\n\n' in cassette([one])
 
 

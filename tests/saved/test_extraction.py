@@ -10,10 +10,10 @@ from mitmproxy.test import tflow
 
 from tests.laws.healthy import streams
 from toolstream_core.saved import layout
-from toolstream_core.saved.cassette import cassette, interactions
+from toolstream_core.saved.cassette import cassette, exchanges
 from toolstream_core.saved.expectation import dumps, expectation_of
 from toolstream_core.saved.extract import conversations, stem_of
-from toolstream_core.saved.flow import flow_of, interaction_of, read_flow
+from toolstream_core.saved.flow import exchange_of, flow_of, read_flow
 from toolstream_core.saved.read import Found, LeftOut, gathered, load
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
@@ -67,8 +67,8 @@ def same(flow: http.HTTPFlow, other: http.HTTPFlow) -> None:
 def test_there_and_back(path: Path, tmp_path: Path) -> None:
     """Flow to bare and cassette, and from these to flows: the same; the bare layout keeps the cuts too."""
     originals = found_in(path)
-    ones = [interaction_of(one.flow, f"x#{at}") for at, one in enumerate(originals)]
-    for one, flow, again in zip(ones, originals, interactions(cassette(ones), "x"), strict=True):
+    ones = [exchange_of(one.flow, f"x#{at}") for at, one in enumerate(originals)]
+    for one, flow, again in zip(ones, originals, exchanges(cassette(ones), "x"), strict=True):
         same(flow.flow, flow_of(again))
         folder = tmp_path / str(one.source)
         folder.mkdir()
@@ -86,11 +86,11 @@ def test_a_break_and_an_error_come_through(tmp_path: Path) -> None:
     assert one.flow.response
     one.flow.response.status_code = 503
     one.flow.error = tflow.tflow(err=True).error
-    again = flow_of(interaction_of(one.flow, "x"))
+    again = flow_of(exchange_of(one.flow, "x"))
     fixture = read_flow(again, "x")
     assert fixture
     assert (fixture.status, fixture.broken) == (503, "error")
-    for name, data in layout.files_of(interaction_of(one.flow, "x")).items():
+    for name, data in layout.files_of(exchange_of(one.flow, "x")).items():
         (tmp_path / name).write_bytes(data)
     assert [found.fixture.broken for found in found_in(tmp_path)] == ["error"]
 

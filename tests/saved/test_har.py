@@ -45,7 +45,7 @@ def archive(*entries: Any) -> bytes:
 
 def read(data: bytes) -> list[Saved]:
     """All answers in it."""
-    return list(map(saved_of, har.interactions(data, "a.har")))
+    return list(map(saved_of, har.exchanges(data, "a.har")))
 
 
 def test_an_entry_says_host_path_type_status_and_request() -> None:

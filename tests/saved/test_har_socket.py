@@ -43,7 +43,7 @@ def test_each_answer_of_a_socket_is_one() -> None:
     """With its request, messages and times, whatever they were sent as."""
     for binary in (False, True):
         data = document({"request": {}, "response": {}}, entry(conversation.two_answers(), binary=binary))
-        _, one, other = map(saved_of, har.interactions(data, "a.har"))
+        _, one, other = map(saved_of, har.exchanges(data, "a.har"))
         assert [one.exchange.source, other.exchange.source] == ["a.har#1.1", "a.har#1.2"]
         assert (one.exchange.host, one.exchange.path) == ("api.openai.com", "/v1/responses")
         assert one.secrets == ("Bearer hidden-value", "hidden-value")
@@ -54,7 +54,7 @@ def test_each_answer_of_a_socket_is_one() -> None:
 
 def test_as_interactions_they_are_posts() -> None:
     """So that they can be made flows and replayed."""
-    _, one = har.interactions(document(entry(conversation.two_answers()[:-1])), "a.har")
+    _, one = har.exchanges(document(entry(conversation.two_answers()[:-1])), "a.har")
     assert (one.method, one.url, one.status) == ("POST", "https://api.openai.com/v1/responses", 200)
     assert json.loads(one.request_body)["stream"] is True
     assert one.broken == STILL_OPEN
@@ -66,12 +66,12 @@ def test_a_socket_of_no_llm_is_an_entry_like_any() -> None:
     """Also one whose messages are of no known form."""
     other = entry([]) | {"_webSocketMessages": [{"type": "send", "data": 1}, None]}
     other["request"]["url"] = "wss://example.com/chat"
-    [one] = map(saved_of, har.interactions(document(other), "a.har"))
+    [one] = map(saved_of, har.exchanges(document(other), "a.har"))
     assert one.exchange.source == "a.har#0"
-    [one] = map(saved_of, har.interactions(document(other | {"_webSocketMessages": 1}), "a.har"))
+    [one] = map(saved_of, har.exchanges(document(other | {"_webSocketMessages": 1}), "a.har"))
     assert one.exchange.source == "a.har#0"
     broken = entry([]) | {"_webSocketMessages": [{"type": "receive", "opcode": 2, "data": "=", "time": None}]}
-    assert list(map(saved_of, har.interactions(document(broken), "a.har"))) == []
+    assert list(map(saved_of, har.exchanges(document(broken), "a.har"))) == []
 
 
 def test_a_rewritten_socket_has_its_new_messages_in_the_place_of_the_old(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_rewritten_socket_has_its_new_messages_in_the_place_of_the_old(tmp_pat
 def test_messages_of_several_lines_are_extracted_as_they_were() -> None:
     """Their line ends are kept beside the lines."""
     data = document(entry(conversation.pretty(conversation.two_answers())))
-    found = [read_flow(flow_of(one), one.source) for one in har.interactions(data, "a.har")]
+    found = [read_flow(flow_of(one), one.source) for one in har.exchanges(data, "a.har")]
     messages = {
         message
         for one in found

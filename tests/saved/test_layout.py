@@ -7,7 +7,7 @@ import pytest
 
 from toolstream_core.cli.main import main
 from toolstream_core.saved import layout
-from toolstream_core.saved.exchange import Interaction, saved_of
+from toolstream_core.saved.exchange import Exchange, saved_of
 from toolstream_core.saved.files import answers
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ BODY = (
 ASKED = json.dumps(
     {"model": "m", "messages": [], "stream": True, "tools": [{"type": "function", "function": {"name": "ls"}}]}
 ).encode()
-ONE = Interaction(
+ONE = Exchange(
     source="x",
     url="https://api.example.com/v1/chat/completions",
     request_headers=(("content-type", "application/json"), ("a", "1"), ("a", "2")),
@@ -74,7 +74,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
 def test_the_answer_is_called_by_its_kind(kind: str, name: str) -> None:
     """As its content type says."""
     headers = (("Content-Type", kind),)
-    assert name in layout.files_of(Interaction(source="x", url="", body=b"{}", response_headers=headers))
+    assert name in layout.files_of(Exchange(source="x", url="", body=b"{}", response_headers=headers))
 
 
 def test_a_request_and_an_answer_are_enough(tmp_path: Path) -> None:
@@ -110,5 +110,5 @@ def test_other_folders_are_not_of_this_layout(tmp_path: Path, files: dict[str, A
 
 def test_an_address_that_is_none_is_no_error() -> None:
     """Foreign text."""
-    one = Interaction(source="x", url="http://[broken", body=b"")
+    one = Exchange(source="x", url="http://[broken", body=b"")
     assert (one.host, one.path) == ("", "")

@@ -16,7 +16,7 @@ from toolstream_core.shrinking.law import Law, Oracle, RecordCache, shows
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from toolstream_core.model import Exchange
+    from toolstream_core.model import StreamFacts
 
 
 class Sample(NamedTuple):
@@ -44,7 +44,7 @@ def sample_of(name: str) -> Sample:
     raise AssertionError(name)
 
 
-def _streams() -> Iterator[tuple[Healthy, Exchange]]:
+def _streams() -> Iterator[tuple[Healthy, StreamFacts]]:
     """All healthy streams, then what two plants need: a conversation that goes on, and a custom tool."""
     for healthy in streams():
         yield healthy, healthy.exchange

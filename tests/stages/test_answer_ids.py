@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from toolstream_core.engine.session import Session, read_body
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.stages.answer_ids import MAX_IDS, AnswerIds, Ids, Own
 
@@ -109,7 +109,7 @@ RESPONSES = [item("added", None, ""), DELTA, item("done", "own", '{"a":1}')]
 def test_an_id_that_comes_late_stands_behind_the_made_up_one(path: str, payloads: list[dict[str, Any]]) -> None:
     """The client had to have one before."""
     ids = Ids()
-    body = Session(Exchange(path=path, content_type="text/event-stream"), Settings(SAFE), ids=ids.answer(HERE))
+    body = Session(StreamFacts(path=path, content_type="text/event-stream"), Settings(SAFE), ids=ids.answer(HERE))
     out = b"".join(body.feed(b"".join(b"data: " + json.dumps(one).encode() + b"\n\n" for one in payloads)))
     made = set(re.findall(r"call_[0-9a-f]{24}", out.decode()))
     assert len(made) == 1
@@ -123,7 +123,7 @@ def test_calls_of_a_final_message_are_told_apart() -> None:
         {"id": "own", "type": "function", "function": {"name": "f", "arguments": f'{{"a":{at}}}'}} for at in range(2)
     ]
     choice = {"index": 0, "delta": {}, "message": {"tool_calls": said}, "finish_reason": "tool_calls"}
-    exchange = Exchange(path="/v1/chat/completions", content_type="text/event-stream")
+    exchange = StreamFacts(path="/v1/chat/completions", content_type="text/event-stream")
     body = Session(exchange, Settings(SAFE))
     out = [*body.feed(b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\ndata: [DONE]\n\n"), *body.end()]
     record = read_body(out, exchange)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.wire.frame import MAX_FRAME
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ ERROR = b'data: {"error":{"message":"overloaded"}}\n\n'
 
 def read(*body: bytes, broken: str | None = None, coding: str = "") -> Record:
     """The record of a chat stream."""
-    exchange = Exchange(path="/v1/chat/completions", content_encoding=coding)
+    exchange = StreamFacts(path="/v1/chat/completions", content_encoding=coding)
     record = read_body(body, exchange, broken=broken)
     assert record is not None
     return record

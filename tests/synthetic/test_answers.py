@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.api import Question, Tool
 from toolstream_core.protocols.registry import PROTOCOLS, named
 from toolstream_core.synthetic.answers import DONE, PLAIN, SyntheticProvider, parse_calls
@@ -45,7 +45,7 @@ def ask(provider: SyntheticProvider, path: str, body: Any) -> Written:
 def read(written: Written, path: str, body: Any) -> Record:
     """The answer as a client reads it."""
     sent = written.events or (encoded(written.whole),)
-    exchange = Exchange(path=path, content_type=CONTENT_TYPES[written.wanted.form], request=body)
+    exchange = StreamFacts(path=path, content_type=CONTENT_TYPES[written.wanted.form], request=body)
     record = read_body(sent, exchange)
     assert record is not None
     return record

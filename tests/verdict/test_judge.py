@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import needs_shared
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import ABSENT, Call, Exchange, Kind
+from toolstream_core.model import ABSENT, Call, Kind, StreamFacts
 from toolstream_core.protocols.requests.conversation import conversation
 from toolstream_core.verdict import Outcome, added, history_of, judge, to_run
 from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse, dropped
@@ -211,7 +211,7 @@ def judged(cell: dict[str, Any], stream: bytes) -> Verdict:
         {"type": "function", "name": name, "function": {"name": name, "parameters": {"required": ["x"]}}}
         for name in ("web_search", "get_weather")
     ]
-    exchange = Exchange(path=PATHS[cell["dialect"]], content_type="text/event-stream", request={"tools": tools})
+    exchange = StreamFacts(path=PATHS[cell["dialect"]], content_type="text/event-stream", request={"tools": tools})
     record = read_body([stream], exchange)
     assert record is not None
     told: list[Judged[SentResponse]] = []

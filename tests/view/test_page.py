@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, override
 
 from toolstream_core.cli.main import main
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.saved.exchange import Saved
 from toolstream_core.view.assemble import page
 from toolstream_core.view.document import ViewBuilder
@@ -71,7 +71,7 @@ def hostile() -> dict[str, Any]:
         f"data: {HOSTILE}\n\n".encode("utf-8", "replace"),
     ]
     messages = [{"role": "user", "content": HOSTILE}]
-    exchange = Exchange(
+    exchange = StreamFacts(
         source=f"{HOSTILE}#0",
         host=HOSTILE,
         path="/v1/chat/completions",

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.saved.exchange import Saved
 from toolstream_core.view.document import ViewBuilder
 
@@ -54,9 +54,9 @@ def session() -> list[Saved]:
     ]
 
 
-def exchange(number: int, messages: list[dict[str, Any]]) -> Exchange:
+def exchange(number: int, messages: list[dict[str, Any]]) -> StreamFacts:
     """A request with these messages."""
-    return Exchange(
+    return StreamFacts(
         source=f"x.flow#{number}",
         path=f"/v1/chat/completions?api_key={KEY}",
         content_type="text/event-stream",

@@ -14,7 +14,6 @@ from toolstream_core.calls.json_text import (
     is_object,
     meaning,
     paired,
-    says_nothing,
     unwrapped,
 )
 from toolstream_core.calls.repetition import repeated
@@ -39,6 +38,8 @@ MAX_KEPT = 32 * 1024 * 1024
 """The most characters of the arguments of all calls of one response that are kept."""
 
 _PLACEHOLDER = re.compile(rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))+{WS}(?=.)', re.DOTALL)
+_SHORT = 16
+"""Characters of a fragment that may say that there are no arguments."""
 _BEFORE_OBJECT = frozenset("{" + WHITE)
 
 
@@ -270,7 +271,7 @@ class ArgumentText:
 
     def _note_whole(self, piece: str) -> None:
         restarts = self._may_restart(piece)
-        if self.whole and says_nothing(piece):
+        if len(piece) <= _SHORT and piece.strip(WHITE) == "{}" and self.whole:
             return
         if restarts and (piece == self.whole_again or closes_whole(piece)):
             self.whole_again = piece

@@ -171,7 +171,7 @@ class Calls:
         if fragment.name is not ABSENT and fragment.name and fragment.name != call.name:
             call.name = self._joined_name(call, nonblank(fragment.name)) if call.name else nonblank(fragment.name)
         if fragment.phase is Phase.MORE:
-            if isinstance(fragment.arguments, str) and not _begins_nothing(call, fragment):
+            if isinstance(fragment.arguments, str) and (fragment.well_formed or not _begins_nothing(call, fragment)):
                 call.arguments.add(fragment.arguments)
         else:
             self._fill_phase(call, fragment)
@@ -250,6 +250,6 @@ def _longer_name(call: OpenCall, name: str) -> str:
 def _begins_nothing(call: OpenCall, fragment: Fragment) -> bool:
     """Whether a fragment is a JSON number or truth value before any arguments, which are an object."""
     text = fragment.arguments
-    if fragment.well_formed or not isinstance(text, str) or not call.arguments.empty:
+    if not isinstance(text, str) or not call.arguments.empty:
         return False
     return text in {"true", "false"} or text[:1] in _NUMBER

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from toolstream_core.checking.cases import Case, Kind, Transport, two_calls
 from toolstream_core.checking.grading import Grade, Result, Skip
 from toolstream_core.engine.session import Session, read_body
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.model.record import runs_on_client
 from toolstream_core.protocols.registry import SOCKETS, named
 from toolstream_core.protocols.requests import asked
@@ -149,7 +149,7 @@ class Fitting:
             return _Injected(acted=False, calls=0, found=())
         over_socket = self._request.transport is Transport.SOCKET
         kind = CONTENT_TYPES[Form.LINES] if over_socket else self._protocol.content_type
-        exchange = Exchange(path=self._request.path, content_type=kind, request=self._json)
+        exchange = StreamFacts(path=self._request.path, content_type=kind, request=self._json)
         session = Session(exchange, settings(Words(fault=[spec], seed=self._seed)))
         sent = [piece for event in events for piece in session.feed(event)]
         sent += session.end()

@@ -15,7 +15,7 @@ from toolstream_core.printable import word
 from toolstream_core.report.layout import counted
 from toolstream_core.saved.expectation import dumps, expectation_of
 from toolstream_core.saved.extract import bare_files, cassette_files, conversations, flow_files, stem_of, write_all
-from toolstream_core.saved.flow import BAD_STATUS, interaction_of, read_flow
+from toolstream_core.saved.flow import BAD_STATUS, exchange_of, read_flow
 from toolstream_core.saved.read import LeftOut, gathered
 from toolstream_core.saved.redact import redact
 
@@ -120,11 +120,11 @@ class Extraction:
             fixtures = [fixture for at, flow in enumerate(clean) if (fixture := read_flow(flow, f"{stem}.flow#{at}"))]
             files = flow_files(stem, clean, dumps(expectation_of(fixtures)))
         else:
-            interactions = [
-                interaction_of(flow, one.fixture.source, broke=one.fixture.broken is not None)
+            exchanges = [
+                exchange_of(flow, one.fixture.source, broke=one.fixture.broken is not None)
                 for flow, one in zip(clean, group, strict=True)
             ]
-            files = bare_files(stem, interactions) if self.format == "bare" else cassette_files(stem, interactions)
+            files = bare_files(stem, exchanges) if self.format == "bare" else cassette_files(stem, exchanges)
         try:
             outputs = [Output(self.folder / name, force=self.force) for name in files]
             check_outputs(outputs, self._inputs, makes_folders=True)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.model import Change, Event, EventContent, Exchange, Finding, Record
+    from toolstream_core.model import Change, Event, EventContent, Finding, Record, StreamFacts
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.report.judging import SavedVerdict
     from toolstream_core.report.layout import Paint
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 class Printer(Protocol):
     """Returns sinks before a response is read, gets its record, and is closed at the end."""
 
-    def sinks(self, exchange: Exchange, hide: Hide, elapsed: Elapsed) -> Sequence[Sink]:
+    def sinks(self, exchange: StreamFacts, hide: Hide, elapsed: Elapsed) -> Sequence[Sink]:
         """The sinks that get the events of the next response."""
         ...
 
@@ -95,7 +95,7 @@ class TextPrinter:
         self._advice: dict[str, str] = {}
         """Options that help with the responses without a verdict, by their sources."""
 
-    def sinks(self, exchange: Exchange, hide: Hide, elapsed: Elapsed) -> Sequence[Sink]:
+    def sinks(self, exchange: StreamFacts, hide: Hide, elapsed: Elapsed) -> Sequence[Sink]:
         """One that writes, or two that keep their lines until it is known which to write."""
         where = f"{exchange.host}{exchange.path.partition('?')[0]}"
         names = " ".join(word(hide(name)) for name in (exchange.source, where) if name)
@@ -177,7 +177,7 @@ class JsonPrinter:
         self._write = write
         self._streams: list[dict[str, Any]] = []
 
-    def sinks(self, exchange: Exchange, hide: Hide, elapsed: Elapsed) -> Sequence[Sink]:
+    def sinks(self, exchange: StreamFacts, hide: Hide, elapsed: Elapsed) -> Sequence[Sink]:
         """The record has everything."""
         del exchange, hide, elapsed
         return ()

@@ -18,7 +18,7 @@ from toolstream_core.probing.report import printed
 from toolstream_core.protocols.api import Tool
 from toolstream_core.protocols.registry import named
 from toolstream_core.redaction import Redaction, redacted_text
-from toolstream_core.saved.exchange import Interaction
+from toolstream_core.saved.exchange import Exchange
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
@@ -46,12 +46,12 @@ def keep(probe: Probe, folder: Path, say: Callable[[str], None]) -> None:
         stems = (stem_of(probe.target.protocol, probe.target.model, answers[0].started, at) for at in count(number))
         paths = (folder / f"probe-{stem}.flow" for stem in stems)
         path = next(path for path in paths if not (path.exists() or expect_path(path).exists()))
-        write_fixture(path, flow_bytes(flow_of(_interaction(answer, str(path))) for answer in answers))
+        write_fixture(path, flow_bytes(flow_of(_exchange(answer, str(path))) for answer in answers))
         say(f"kept {path}")
 
 
-def _interaction(answer: Answer, source: str) -> Interaction:
-    return Interaction(
+def _exchange(answer: Answer, source: str) -> Exchange:
+    return Exchange(
         source=f"{source} {answer.started}",
         url=answer.url,
         request_headers=tuple(answer.asked_with.items()),

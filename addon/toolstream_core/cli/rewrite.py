@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Sequence
 
-    from toolstream_core.model import Change, Exchange, Json, Note, Record
+    from toolstream_core.model import Change, Json, Note, Record, StreamFacts
     from toolstream_core.saved.exchange import Saved
     from toolstream_core.settings import Settings
 
@@ -197,7 +197,7 @@ def _name(source: str) -> str:
     return "standard input" if source == STDIN else word(source)
 
 
-def _events(pieces: Sequence[bytes], exchange: Exchange) -> Counter[bytes]:
+def _events(pieces: Sequence[bytes], exchange: StreamFacts) -> Counter[bytes]:
     """The events of a body that carry data, its coding undone."""
     framing = BodyFraming(exchange.content_type)
     body = framing.open(b"".join(pieces), ended=True)

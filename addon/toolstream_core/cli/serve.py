@@ -100,13 +100,15 @@ def appended(log: Path) -> IO[bytes]:
 def _may_append(log: Path) -> bool:
     """Whether a log may be appended to a file: it holds neither saved flows nor a saved response."""
     from toolstream_core.engine.session import read_body
-    from toolstream_core.model import Exchange
+    from toolstream_core.model import StreamFacts
     from toolstream_core.saved.exchange import UnreadableError
     from toolstream_core.saved.files import Kind, begun
 
     try:
         with begun(str(log)) as file:
-            return file.kind is Kind.BODY and read_body([file.whole().read(_HEAD)], Exchange(source=str(log))) is None
+            return (
+                file.kind is Kind.BODY and read_body([file.whole().read(_HEAD)], StreamFacts(source=str(log))) is None
+            )
     except UnreadableError:
         return False
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.clients.model import ClientModel
     from toolstream_core.clients.stepping import SteppedCall
-    from toolstream_core.model import Call, Event, EventContent, Exchange
+    from toolstream_core.model import Call, Event, EventContent, StreamFacts
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.settings import Settings
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Answer:
     """One response's bytes."""
 
-    exchange: Exchange
+    exchange: StreamFacts
     body: bytes
     broken: str | None = None
     """How the connection broke, where it did."""

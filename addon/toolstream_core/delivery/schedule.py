@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import OpenCall
-    from toolstream_core.model import Exchange
+    from toolstream_core.model import StreamFacts
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.protocols.socket_wire import SocketLane
     from toolstream_core.settings import Settings
@@ -45,7 +45,7 @@ class Schedule:
     """The actions of one answer."""
 
     def __init__(
-        self, exchange: Exchange, faults: Drawn, *, asks: bool = False, socket: SocketLane | None = None
+        self, exchange: StreamFacts, faults: Drawn, *, asks: bool = False, socket: SocketLane | None = None
     ) -> None:
         """`faults` in the order in which they act; `asks`: whether calls that never came are asked for again.
 
@@ -220,7 +220,7 @@ class Schedule:
             self.over = isinstance(action, Cut | Finish | Hold)
 
 
-def drawn(settings: Settings, exchange: Exchange, number: int, moment: Moment = Moment.ANSWER) -> Drawn:
+def drawn(settings: Settings, exchange: StreamFacts, number: int, moment: Moment = Moment.ANSWER) -> Drawn:
     """The faults that act on an answer from a moment on. `number`: as for `Session`."""
     out: list[tuple[TransitFault, Picker]] = []
     model, turn = asked.model_of(exchange.path, exchange.request), asked.results(exchange.path, exchange.request)

@@ -16,7 +16,7 @@ from toolstream_core.wire.frame import parse
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from toolstream_core.model import Call, Exchange, Json, Record
+    from toolstream_core.model import Call, Json, Record, StreamFacts
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.stages.answer_ids import AnswerIds
     from toolstream_core.transit import Ask
@@ -36,7 +36,7 @@ class NothingRecoveredError(ValueError):
     """The second answer has no calls either, or is none; the message says which."""
 
 
-def recovered(ask: Ask, exchange: Exchange, protocol: WireProtocol, answer: bytes, ids: AnswerIds) -> Recovered:
+def recovered(ask: Ask, exchange: StreamFacts, protocol: WireProtocol, answer: bytes, ids: AnswerIds) -> Recovered:
     """The stream's finish with the calls of a whole answer before it. Raises `NothingRecoveredError`."""
     if not 200 <= exchange.status < 300:  # noqa: PLR2004 - HTTP's range for what succeeded
         raise NothingRecoveredError(f"the response has status {exchange.status}")

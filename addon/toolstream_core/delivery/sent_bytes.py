@@ -11,7 +11,7 @@ from toolstream_core.wire.body import BodyDecoder, BodyFraming
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.model import Exchange, Json, Record
+    from toolstream_core.model import Json, Record, StreamFacts
     from toolstream_core.wire.frame import Frame
 
 MAX_BYTES: Final = 1024 * 1024
@@ -23,7 +23,7 @@ _HEAD: Final = 16 * 1024
 class SentBytes:
     """Keeps the bytes of one answer as they go to the client."""
 
-    def __init__(self, exchange: Exchange, *, reads_long: bool = True, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, exchange: StreamFacts, *, reads_long: bool = True, max_bytes: int = MAX_BYTES) -> None:
         """`exchange` describes the bytes as they go: with `content_encoding` only where they are still encoded.
 
         `reads_long`: whether an answer that is too long to be kept is read as it goes; `record` has none of it else.
@@ -75,7 +75,7 @@ class SentBytes:
         return self._session.record(broken=broken)
 
 
-def response_id(pieces: Sequence[bytes], exchange: Exchange) -> str:
+def response_id(pieces: Sequence[bytes], exchange: StreamFacts) -> str:
     """The id of the response that the first events, or a whole answer, belong to."""
     decoder = BodyDecoder(exchange.content_encoding)
     head = bytearray()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from toolstream_core.engine.record_builder import RecordBuilder
-    from toolstream_core.model import Change, Exchange, Finding, Json
+    from toolstream_core.model import Change, Finding, Json, StreamFacts
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.settings import Settings
     from toolstream_core.stages.repair.repairer import RepairerMaker
@@ -41,7 +41,7 @@ LEAK_CODES: Final = frozenset(row.code for row in LEAK)
 class ChainFactory:
     """Makes the stages of one answer whose protocol is known, and that streams."""
 
-    exchange: Exchange
+    exchange: StreamFacts
     settings: Settings
     dialect: WireProtocol
     writer: Writer

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls import ResolvedFragment
 from toolstream_core.engine.output import Mode
-from toolstream_core.model import Call, EventContent, Exchange, Finding, Injected, Note, Record
+from toolstream_core.model import Call, EventContent, Finding, Injected, Note, Record, StreamFacts
 from toolstream_core.stages import stream_checks
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class RecordBuilder:
     def __init__(
         self,
         dialect: WireProtocol,
-        exchange: Exchange,
+        exchange: StreamFacts,
         sinks: Sequence[Sink] = (),
         output: PassThrough | None = None,
         *,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from toolstream_core.engine.sink import Sink
     from toolstream_core.engine.stage_set import StagesFor
     from toolstream_core.faults.spec import Picker
-    from toolstream_core.model import Exchange, Record
+    from toolstream_core.model import Record, StreamFacts
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.wire.frame import Framer
 
@@ -44,7 +44,7 @@ class Pipeline:
     def __init__(
         self,
         dialects: Sequence[WireProtocol],
-        exchange: Exchange,
+        exchange: StreamFacts,
         stages_for: StagesFor,
         output: PassThrough | None = None,
         *,
@@ -171,7 +171,7 @@ class Session:
     there on the bytes pass as they come.
     """
 
-    exchange: Exchange
+    exchange: StreamFacts
     """What the request and the answer's headers say."""
     settings: Settings = NOTHING
     """What is to be done to the answer; nothing by default."""
@@ -281,7 +281,7 @@ class Session:
 
 def read_body(
     chunks: Iterable[bytes],
-    exchange: Exchange,
+    exchange: StreamFacts,
     *,
     broken: str | None = None,
     sinks: Sequence[Sink] = (),

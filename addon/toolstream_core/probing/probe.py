@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import ABSENT, Exchange, Finding, Severity
+from toolstream_core.model import ABSENT, Finding, Severity, StreamFacts
 from toolstream_core.model.record import runs_on_client
 from toolstream_core.protocols.api import Question, Tool
 from toolstream_core.protocols.registry import named
@@ -143,7 +143,7 @@ class Verdict(NamedTuple):
 def resolved(answer: Answer) -> ResolvedFragment:
     """What an answer says."""
     split = urlsplit(answer.url)
-    exchange = Exchange(
+    exchange = StreamFacts(
         host=split.hostname or "",
         path=f"{split.path}?{split.query}" if split.query else split.path,
         content_type=answer.header("content-type"),

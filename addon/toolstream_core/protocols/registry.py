@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.protocols.anthropic.row import ANTHROPIC
-from toolstream_core.protocols.bedrock.row import BEDROCK
+from toolstream_core.protocols.anthropic import ANTHROPIC
+from toolstream_core.protocols.bedrock import BEDROCK
 from toolstream_core.protocols.chat.row import CHAT
-from toolstream_core.protocols.cohere.row import COHERE
+from toolstream_core.protocols.cohere import COHERE
 from toolstream_core.protocols.gemini import GEMINI
 from toolstream_core.protocols.gemini_live import GEMINI_LIVE
 from toolstream_core.protocols.gemini_live.socket import GEMINI_LIVE_SOCKET

@@ -16,7 +16,7 @@ from toolstream_core.defects.finish import MISSING_CALLS
 from toolstream_core.defects.row import LIVE
 from toolstream_core.delivery import second_request
 from toolstream_core.delivery.schedule import Drawn, Schedule, drawn
-from toolstream_core.model import ABSENT, Change, Exchange
+from toolstream_core.model import ABSENT, Change, StreamFacts
 from toolstream_core.protocols.provider_error import ErrorKind, kind_of
 from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS, claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
@@ -135,7 +135,7 @@ class Timing:
         opens = moment is Moment.UPGRADE and any(wire.claims(flow.request.path) for wire in SOCKETS)
         if not (opens or looks_like_llm(flow.request.path, body)):
             return False
-        exchange = Exchange(host=flow.request.pretty_host, path=flow.request.path, request=body)
+        exchange = StreamFacts(host=flow.request.pretty_host, path=flow.request.path, request=body)
         for fault, pick in drawn(self._settings, exchange, self._requests, moment):
             protocol = claiming(flow.request.path) or PROTOCOLS[0]
             status, later = int(str(fault.values["status"])), int(str(fault.values["retry-after"]))

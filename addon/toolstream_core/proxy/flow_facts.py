@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple, override
 
 from toolstream_core.faults.spec import Budget, Picker, parse_fault
-from toolstream_core.model import ABSENT, Exchange
+from toolstream_core.model import ABSENT, StreamFacts
 from toolstream_core.protocols.requests.asked import may_be_llm
 from toolstream_core.redact import request_secrets
 from toolstream_core.saved.flow import LINE_ENDS, Chunk, line_ends_of, table_of
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 _STREAMED: Final = ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl", MESSAGES)
 
 
-def exchange_of(flow: http.HTTPFlow, request: Json) -> Exchange:
+def facts_of(flow: http.HTTPFlow, request: Json) -> StreamFacts:
     """What a flow says of its answer beside the body."""
     assert flow.response is not None
     headers = flow.response.headers
-    return Exchange(
+    return StreamFacts(
         source=flow.id,
         host=flow.request.pretty_host,
         path=flow.request.path,
@@ -183,7 +183,7 @@ class LiveAnswer(SentResponse):
     """An answer that passed, as long as a request may follow."""
 
     heading: Heading
-    exchange: Exchange
+    exchange: StreamFacts
     """Without the request."""
     body: bytes | None
     """The bytes as the client got them, where they are kept."""

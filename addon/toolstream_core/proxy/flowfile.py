@@ -11,7 +11,7 @@ from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.websocket import WebSocketMessage
 
 from toolstream_core.delivery.sent_bytes import response_id
-from toolstream_core.proxy.flow_facts import exchange_of, request_json, secrets_of, unlabel
+from toolstream_core.proxy.flow_facts import facts_of, request_json, secrets_of, unlabel
 from toolstream_core.saved.exchange import Saved, UnreadableError, was_llm
 from toolstream_core.saved.flow import caused_in, not_whole, sent_in
 from toolstream_core.saved.sockets import socket_flows
@@ -112,7 +112,7 @@ def _flows(stream: BinaryIO) -> Iterator[flow.Flow]:
 def saved_response(one: http.HTTPFlow, source: str, socket: SocketLane | None = None) -> Saved:
     """The response of a flow; `socket` says where on a WebSocket it came, where it did."""
     assert one.response is not None
-    exchange = replace(exchange_of(one, request_json(one.request)), source=source)
+    exchange = replace(facts_of(one, request_json(one.request)), source=source)
     body = one.response.raw_content
     chunks, times = _pieces(body or b"", json_access.get(one.metadata, "toolstream", "chunks"))
     return Saved(

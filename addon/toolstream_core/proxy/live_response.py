@@ -12,7 +12,7 @@ from toolstream_core.defects.finish import UNTERMINATED_BODY
 from toolstream_core.defects.framing import UNREADABLE_BODY
 from toolstream_core.delivery.sent_bytes import SentBytes
 from toolstream_core.engine.session import Session
-from toolstream_core.proxy.flow_facts import exchange_of, noted_faults, secrets_of
+from toolstream_core.proxy.flow_facts import facts_of, noted_faults, secrets_of
 from toolstream_core.redact import redacted
 from toolstream_core.settings import NOTHING, Settings
 from toolstream_core.stages.answer_ids import AnswerIds
@@ -58,7 +58,7 @@ class Watch:
         self._waiting: list[bytes] = []
         self._collect: Callable[[bytes], None] | None = None
         self._last: list[bytes] = []
-        self.exchange = exchange_of(flow, request)
+        self.exchange = facts_of(flow, request)
         self.rewrites = settings.rewrites
         """Whether the bytes may leave otherwise than they came."""
         self.ids = ids or AnswerIds()

@@ -7,7 +7,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from toolstream_core.delivery.schedule import drawn
-from toolstream_core.proxy.flow_facts import exchange_of, noted_faults, request_json
+from toolstream_core.proxy.flow_facts import facts_of, noted_faults, request_json
 from toolstream_core.proxy.live.recording import Both
 from toolstream_core.proxy.live_response import CapturedWatch, KeptWatch
 from toolstream_core.proxy.own_ids import answer_ids
@@ -93,7 +93,7 @@ class Answers:
         self._begun += 1
         wanted = self.settings if settings is None else settings
         settings = wanted if delivering and self._codings.reads(flow.response) else NOTHING
-        faults = drawn(settings, exchange_of(flow, request), self._begun) if settings.transit else ()
+        faults = drawn(settings, facts_of(flow, request), self._begun) if settings.transit else ()
         picks = [*noted_faults(flow), *(pick for _, pick in faults)]
         ids = answer_ids(flow, self._ids)
         reporters = self._reporters

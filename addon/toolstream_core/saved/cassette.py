@@ -24,7 +24,7 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
 
 from toolstream_core.model import ABSENT
-from toolstream_core.saved.exchange import Interaction, UnreadableError
+from toolstream_core.saved.exchange import Exchange, UnreadableError
 from toolstream_core.wire import json_access
 from toolstream_core.wire.coding import CodingError, Decoder
 from toolstream_core.wire.frame import parse
@@ -45,8 +45,8 @@ _NO_BODY = "its body is not in the cassette"
 _RIGHT = 'is not a VCR cassette: expected YAML or JSON with "interactions"'
 
 
-def interactions(data: bytes, source: str) -> Iterator[Interaction]:
-    """Each interaction, named by its place in the file. Raises `UnreadableError`."""
+def exchanges(data: bytes, source: str) -> Iterator[Exchange]:
+    """Each exchange, named by its place in the file. Raises `UnreadableError`."""
     document = _document(data)
     entries = json_access.get(document, "interactions")
     if entries is ABSENT:
@@ -56,7 +56,7 @@ def interactions(data: bytes, source: str) -> Iterator[Interaction]:
     for number, entry in enumerate(entries):
         request, response = json_access.get(entry, "request"), json_access.get(entry, "response")
         if isinstance(request, dict) and isinstance(response, dict):
-            yield _interaction(request, response, f"{source}#{number}", _time(json_access.get(entry, "recorded_at")))
+            yield _exchange(request, response, f"{source}#{number}", _time(json_access.get(entry, "recorded_at")))
 
 
 class _Constructor(SafeConstructor):
@@ -89,13 +89,13 @@ def _document(data: bytes) -> Json:
         raise UnreadableError(f"{_RIGHT} ({why})") from error
 
 
-def _interaction(request: Json, response: Json, source: str, recorded: float | None) -> Interaction:
+def _exchange(request: Json, response: Json, source: str, recorded: float | None) -> Exchange:
     headers = _headers(response.get("headers"))
     body, missing = _decoded(_body(response), headers)
     status = response.get("status")
     code = json_access.integer(json_access.get(status, "code") if isinstance(status, dict) else status)
     sent = {name.lower(): value for name, value in _headers(request.get("headers"))}
-    return Interaction(
+    return Exchange(
         source=source,
         method=str(request.get("method") or "POST").upper(),
         url=str(request.get("uri") or request.get("url") or ""),
@@ -179,16 +179,16 @@ def _time(said: Json) -> float | None:
         return None
 
 
-def cassette(interactions: Iterable[Interaction]) -> bytes:
+def cassette(exchanges: Iterable[Exchange]) -> bytes:
     """The bytes of a `.yaml` file, as vcrpy reads it. Texts are quoted, so that YAML 1.1 and 1.2 read them alike."""
     yaml = YAML()
     yaml.width = sys.maxsize
     out = io.BytesIO()
-    yaml.dump({"interactions": [_entry(one) for one in interactions], "version": 1}, out)
+    yaml.dump({"interactions": [_entry(one) for one in exchanges], "version": 1}, out)
     return out.getvalue()
 
 
-def _entry(one: Interaction) -> dict[str, Any]:
+def _entry(one: Exchange) -> dict[str, Any]:
     return {
         "request": {
             "body": _written(one.request_body),

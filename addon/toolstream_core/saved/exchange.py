@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from toolstream_core.model import ABSENT, Exchange
+from toolstream_core.model import ABSENT, StreamFacts
 from toolstream_core.protocols.registry import claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm
 from toolstream_core.redact import request_secrets
@@ -32,7 +32,7 @@ class RefusedError(UnreadableError):
 class Saved:
     """One saved answer, whoever gave it."""
 
-    exchange: Exchange
+    exchange: StreamFacts
     chunks: Iterable[bytes] = ()
     """The body as it came, still encoded as `exchange` says. Take it before asking for the next answer."""
     times: Sequence[int] = ()
@@ -71,7 +71,7 @@ class Saved:
         return finding.code not in self.lost
 
 
-def was_llm(exchange: Exchange, method: str) -> bool:
+def was_llm(exchange: StreamFacts, method: str) -> bool:
     """Whether an answer without its body was an LLM's, as far as everything around the body tells."""
     if method != "POST" or not 200 <= exchange.status < 300:  # noqa: PLR2004 - the statuses of success
         return False
@@ -82,7 +82,7 @@ type Headers = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interaction:
+class Exchange:
     """A request and its answer; both bodies with their content coding undone."""
 
     source: str
@@ -124,10 +124,10 @@ class Interaction:
         return next((value for key, value in self.response_headers if key.lower() == name), "")
 
 
-def saved_of(one: Interaction) -> Saved:
+def saved_of(one: Exchange) -> Saved:
     """The response as `toolstream inspect` reads it."""
     request: Json = parse(one.request_body) if one.request_body else ABSENT
-    exchange = Exchange(
+    exchange = StreamFacts(
         source=one.source,
         host=one.host,
         path=one.path,
@@ -149,7 +149,7 @@ def saved_of(one: Interaction) -> Saved:
     )
 
 
-def _cut(one: Interaction) -> tuple[list[bytes], list[int]]:
+def _cut(one: Exchange) -> tuple[list[bytes], list[int]]:
     """The body in its chunks and their times; in one piece if its chunks are not known."""
     if sum(size for _, size in one.chunks) != len(one.body) or not one.chunks:
         return [one.body], []

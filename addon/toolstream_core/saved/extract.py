@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
     from toolstream_core.model import Json
-    from toolstream_core.saved.exchange import Interaction
+    from toolstream_core.saved.exchange import Exchange
     from toolstream_core.saved.read import Found
 
 
@@ -145,19 +145,19 @@ def flow_files(stem: str, flows: Sequence[http.HTTPFlow], expectation: str) -> d
     return {name: out.getvalue(), expect_path(Path(name)).name: expectation.encode()}
 
 
-def bare_files(stem: str, interactions: Sequence[Interaction]) -> dict[str, bytes]:
+def bare_files(stem: str, exchanges: Sequence[Exchange]) -> dict[str, bytes]:
     """A folder of the bare layout, with one for each turn if there are several."""
-    several = len(interactions) > 1
+    several = len(exchanges) > 1
     return {
         f"{stem}/turn-{turn}/{name}" if several else f"{stem}/{name}": data
-        for turn, one in enumerate(interactions, 1)
+        for turn, one in enumerate(exchanges, 1)
         for name, data in layout.files_of(one).items()
     }
 
 
-def cassette_files(stem: str, interactions: Sequence[Interaction]) -> dict[str, bytes]:
+def cassette_files(stem: str, exchanges: Sequence[Exchange]) -> dict[str, bytes]:
     """A cassette."""
-    return {f"{stem}.yaml": cassette(interactions)}
+    return {f"{stem}.yaml": cassette(exchanges)}
 
 
 def write_all(folder: Path, files: Mapping[str, bytes], *, replace: bool) -> None:

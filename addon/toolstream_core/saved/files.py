@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from toolstream_core.model import Json
-    from toolstream_core.saved.exchange import Interaction, Saved
+    from toolstream_core.saved.exchange import Exchange, Saved
 
 
 type ReadFlows = Callable[[BinaryIO, str], Iterator[Saved]]
@@ -78,16 +78,16 @@ def answers(path: str, read_flows: ReadFlows, request: Json = ABSENT) -> Iterato
         if file.kind is Kind.FLOWS:
             yield from read_flows(file.whole(), path)
         else:
-            found = interactions(file, path, request)
+            found = exchanges(file, path, request)
             yield from file.bodies(path, request) if found is None else map(saved_of, found)
 
 
-def interactions(file: Begun, path: str, request: Json = ABSENT) -> Iterator[Interaction] | None:
+def exchanges(file: Begun, path: str, request: Json = ABSENT) -> Iterator[Exchange] | None:
     """The responses in a file that has their requests too; `None` if it is a flow file, or has no requests."""
     if file.kind is Kind.HAR:
-        return har.interactions(file.whole().read(), path)
+        return har.exchanges(file.whole().read(), path)
     if file.kind is Kind.CASSETTE:
-        return cassette.interactions(file.whole().read(), path)
+        return cassette.exchanges(file.whole().read(), path)
     if request is ABSENT and layout.is_answer(Path(path)):
         return iter([layout.read(Path(path), path)])
     return iter(()) if layout.belongs(Path(path)) else None

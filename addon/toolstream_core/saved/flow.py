@@ -12,13 +12,13 @@ from mitmproxy.flow import Error
 
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
-from toolstream_core.model import Exchange, Injected, Record
+from toolstream_core.model import Injected, Record, StreamFacts
 from toolstream_core.printable import quoted
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.protocols.requests import asked
 from toolstream_core.redact import redacted
 from toolstream_core.redaction import TextMode
-from toolstream_core.saved.exchange import Interaction
+from toolstream_core.saved.exchange import Exchange
 from toolstream_core.sockets.lines import LineEnds
 from toolstream_core.wire import json_access
 from toolstream_core.wire.coding import CodingError, Decoder
@@ -170,14 +170,14 @@ def _fault(told: object) -> Injected | None:
 _PORTS = {"http": 80, "https": 443}
 
 
-def flow_of(one: Interaction) -> http.HTTPFlow:
-    """The flow of an interaction, with its times and cuts where they are known."""
+def flow_of(one: Exchange) -> http.HTTPFlow:
+    """The flow of an exchange, with its times and cuts where they are known."""
     started = one.started or 0.0
     scheme, host, port = _address(one.url)
     client = connection.Client(peername=("127.0.0.1", 0), sockname=("127.0.0.1", 0), timestamp_start=started)
     server = connection.Server(address=(host, port), timestamp_start=started)
     flow = http.HTTPFlow(client, server)
-    # The same each time for the same interaction.
+    # The same each time for the same exchange.
     flow.id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{one.source} {one.url}"))
     flow.timestamp_created = started
     flow.request = http.Request(
@@ -208,7 +208,7 @@ def flow_of(one: Interaction) -> http.HTTPFlow:
     return flow
 
 
-def _note(flow: http.HTTPFlow, one: Interaction) -> None:
+def _note(flow: http.HTTPFlow, one: Exchange) -> None:
     """The table of chunks, and the break."""
     chunks: list[Chunk] = []
     at = 0
@@ -226,13 +226,13 @@ def _note(flow: http.HTTPFlow, one: Interaction) -> None:
         flow.metadata["toolstream"]["broken"] = one.broken
 
 
-def interaction_of(flow: http.HTTPFlow, source: str, *, broke: bool = True) -> Interaction:
-    """The interaction that a flow with an answer is; `broke`: its error is of the answer, not of a client that left."""
+def exchange_of(flow: http.HTTPFlow, source: str, *, broke: bool = True) -> Exchange:
+    """The exchange of a flow; `broke`: its error is the response's, not that the client disconnected."""
     assert flow.response is not None
     chunks = chunks_of(flow)
     noted = json_access.get(flow.metadata, "toolstream", "broken")
     broken = noted if isinstance(noted, str) and noted else flow.error.msg if flow.error else None
-    return Interaction(
+    return Exchange(
         source=source,
         method=flow.request.method,
         url=f"{flow.request.scheme}://{flow.request.pretty_host}{_port(flow.request)}{flow.request.path}",
@@ -382,9 +382,9 @@ def _text(flow: http.HTTPFlow) -> str:
     return noted if noted in set(TextMode) else TextMode.KEEP
 
 
-def _exchange(flow: http.HTTPFlow, source: str, request: Json) -> Exchange:
+def _exchange(flow: http.HTTPFlow, source: str, request: Json) -> StreamFacts:
     assert flow.response is not None
-    return Exchange(
+    return StreamFacts(
         source=source,
         host=flow.request.pretty_host,
         path=flow.request.path,

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from toolstream_core.saved.exchange import Interaction, Saved, UnreadableError, saved_of
+from toolstream_core.saved.exchange import Exchange, Saved, UnreadableError, saved_of
 from toolstream_core.sockets.saved import STILL_OPEN, SavedMessage, is_of_upgrade, taken_apart, wire_of
 from toolstream_core.wire import json_access
 from toolstream_core.wire.coding import CodingError, Decoder
@@ -31,23 +31,23 @@ MESSAGES: Final = "_webSocketMessages"
 _BINARY: Final = 2
 
 
-def socket_interactions(entry: Json, socket: Interaction) -> list[Interaction] | None:
+def socket_exchanges(entry: Json, socket: Exchange) -> list[Exchange] | None:
     """The responses in an entry, each as the request over HTTP that it would be; `None` if no LLM's socket.
 
     They are named by their number on the socket.
     """
     found = _taken_apart(entry, socket.path)
-    return None if found is None else [_socket_interaction(socket, number, one) for number, one in enumerate(found, 1)]
+    return None if found is None else [_socket_exchange(socket, number, one) for number, one in enumerate(found, 1)]
 
 
-def put_messages(entry: dict[str, Any], socket: Interaction, change: Callable[[Saved], Sequence[bytes]]) -> bool:
+def put_messages(entry: dict[str, Any], socket: Exchange, change: Callable[[Saved], Sequence[bytes]]) -> bool:
     """Give a socket the messages that its responses became; whether it is the socket of an LLM."""
     found = _taken_apart(entry, socket.path)
     if found is None:
         return False
     became: dict[int, list[bytes]] = {}
     for number, one in enumerate(found, 1):
-        pieces = change(saved_of(_socket_interaction(socket, number, one)))
+        pieces = change(saved_of(_socket_exchange(socket, number, one)))
         became.update(zip((message.place for message in one.messages), one.become(pieces), strict=True))
     entry[MESSAGES] = [
         changed for place, message in enumerate(entry[MESSAGES]) for changed in _put_message(message, became.get(place))
@@ -90,7 +90,7 @@ def _data(said: Json) -> bytes:
         return b""
 
 
-def _socket_interaction(socket: Interaction, number: int, answer: SavedAnswer) -> Interaction:
+def _socket_exchange(socket: Exchange, number: int, answer: SavedAnswer) -> Exchange:
     headers = [(name, value) for name, value in socket.request_headers if not is_of_upgrade(name)]
     return replace(
         socket,
@@ -119,15 +119,15 @@ _LEAD = 64
 _NO_BODY = "its body is not in the HAR file; browsers call it “Save all as HAR with content”"
 
 
-def interactions(data: bytes, source: str) -> Iterator[Interaction]:
+def exchanges(data: bytes, source: str) -> Iterator[Exchange]:
     """Each entry, named by its place in the file; `#2.1` is the first that came over the socket `#2`.
 
     Raises `UnreadableError`.
     """
     for number, entry in enumerate(entries(parse(data.removeprefix(_BOM)))):
         if has_response(entry):
-            one = interaction(entry, f"{source}#{number}")
-            over_socket = socket_interactions(entry, one) if MESSAGES in entry else None
+            one = exchange(entry, f"{source}#{number}")
+            over_socket = socket_exchanges(entry, one) if MESSAGES in entry else None
             yield from [one] if over_socket is None else over_socket
 
 
@@ -144,7 +144,7 @@ def has_response(entry: Json) -> bool:
     return isinstance(entry, dict) and isinstance(entry.get("response"), dict)
 
 
-def interaction(entry: Json, source: str) -> Interaction:
+def exchange(entry: Json, source: str) -> Exchange:
     """One entry, which has a response. Its text has no coding: `content-encoding` is of the wire."""
     request, response = entry.get("request"), entry["response"]
     text, error = json_access.get(request, "postData", "text"), json_access.get(response, "_error")
@@ -155,7 +155,7 @@ def interaction(entry: Json, source: str) -> Interaction:
         headers.append(("content-type", mime))
     body = _body(json_access.get(response, "content"), named.get("content-encoding", ""))
     status = json_access.integer(json_access.get(response, "status"))
-    return Interaction(
+    return Exchange(
         source=source,
         method=str(json_access.get(request, "method") or "POST").upper(),
         url=str(json_access.get(request, "url") or ""),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.model import ABSENT
-from toolstream_core.saved.exchange import Interaction
+from toolstream_core.saved.exchange import Exchange
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
@@ -57,8 +57,8 @@ def is_answer(path: Path) -> bool:
     return path.name in RESPONSES and response_in(path.parent) == path
 
 
-def read(response: Path, source: str) -> Interaction:
-    """The interaction in the folder of `response`. Raises `OSError`."""
+def read(response: Path, source: str) -> Exchange:
+    """The exchange in the folder of `response`. Raises `OSError`."""
     folder = response.parent
     manifest = _json(folder / MANIFEST)
     headers = _headers(_json(folder / _RESPONSE_HEADERS))
@@ -70,7 +70,7 @@ def read(response: Path, source: str) -> Interaction:
     ]
     status = json_access.integer(json_access.get(manifest, "status"))
     started, broken = json_access.get(manifest, "started"), json_access.text(json_access.get(manifest, "broken"))
-    return Interaction(
+    return Exchange(
         source=source,
         method=str(json_access.get(manifest, "method") or "POST"),
         url=str(json_access.get(manifest, "url") or ""),
@@ -86,8 +86,8 @@ def read(response: Path, source: str) -> Interaction:
     )
 
 
-def files_of(one: Interaction) -> dict[str, bytes]:
-    """The files of the folder that keeps an interaction, by name."""
+def files_of(one: Exchange) -> dict[str, bytes]:
+    """The files of the folder that keeps an exchange, by name."""
     kind = one.response_header("content-type").partition(";")[0].strip().lower()
     name = next((name for name, said in RESPONSES.items() if said == kind), None)
     manifest: dict[str, Json] = {"version": VERSION, "method": one.method, "url": one.url, "status": one.status}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.finish import MISSING_DONE
 from toolstream_core.defects.framing import JOINED_EVENTS
-from toolstream_core.model import ABSENT, Exchange, Note
+from toolstream_core.model import ABSENT, Note, StreamFacts
 from toolstream_core.redact import request_secrets
 from toolstream_core.saved.exchange import RefusedError, Saved
 from toolstream_core.saved.unwrap.lines import Lines, decoded
@@ -41,7 +41,7 @@ _TYPES = {
 def answer(chunks: Iterable[bytes], source: str, *, coding: str = "", request: Json = ABSENT) -> Saved:
     """The one answer that a bare body is."""
     return Saved(
-        exchange=Exchange(
+        exchange=StreamFacts(
             source=source,
             content_type=_TYPES.get(suffix(source), ""),
             content_encoding=coding,
@@ -86,7 +86,7 @@ def answers(
 def _saved(one: Unwrapped, source: str, request: Json, removed: Sequence[Note]) -> Saved:
     message = one.message
     one.removed[:0] = removed
-    exchange = Exchange(
+    exchange = StreamFacts(
         source=source,
         host=message.host,
         path=message.path,

@@ -12,11 +12,11 @@ from mitmproxy.io import FlowReader, FlowWriter
 
 from toolstream_core.engine.session import read_body
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.model import ABSENT, Exchange
+from toolstream_core.model import ABSENT, StreamFacts
 from toolstream_core.protocols.registry import named
 from toolstream_core.saved import demo, raw
-from toolstream_core.saved.exchange import Interaction, UnreadableError, saved_of
-from toolstream_core.saved.files import READABLE, STDIN, Kind, begun, files, interactions
+from toolstream_core.saved.exchange import Exchange, UnreadableError, saved_of
+from toolstream_core.saved.files import READABLE, STDIN, Kind, begun, exchanges, files
 from toolstream_core.saved.flow import Chunk, Fixture, as_sent, flow_of, not_whole, read_flow, sent_in, table_of
 from toolstream_core.saved.redact import redact
 from toolstream_core.saved.sockets import unfolded
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from toolstream_core.shrinking.candidate import Turn
 
 
-def interaction_with(body: bytes, record: Record, source: str, request: Json) -> Interaction:
+def exchange_with(body: bytes, record: Record, source: str, request: Json) -> Exchange:
     """A bare body as the answer to `request`, or to the shortest request that would bring it."""
     array = body.lstrip().startswith(b"[")
     protocol, model = named(record.dialect), record.model or "unknown"
@@ -41,7 +41,7 @@ def interaction_with(body: bytes, record: Record, source: str, request: Json) ->
     kind = "application/json"
     if record.streamed and not array:
         kind = protocol.content_type
-    return Interaction(
+    return Exchange(
         source=source,
         url=url,
         request_headers=(("content-type", "application/json"),),
@@ -110,33 +110,33 @@ def _file(path: str, request: Json) -> Iterator[Found | LeftOut]:
         if file.kind is Kind.FLOWS:
             for source, flow in _flows(file.whole(), path):
                 yield _found(flow, source) if flow is not None else LeftOut(source, "is not an HTTP flow")
-        elif (found := interactions(file, path, request)) is not None:
+        elif (found := exchanges(file, path, request)) is not None:
             yield from (_found_in(_addressed(one)) for one in found)
         else:
             for saved in file.bodies(path, request):
                 body = raw.body_of(saved)
-                exchange = replace(saved.exchange, content_encoding="")
-                record = read_body([body], exchange)
+                facts = replace(saved.exchange, content_encoding="")
+                record = read_body([body], facts)
                 if record is None:
                     yield LeftOut(path, "contains no LLM stream")
                 else:
-                    yield _found_in(interaction_with(body, record, exchange.source, exchange.request))
+                    yield _found_in(exchange_with(body, record, facts.source, facts.request))
 
 
-def _found_in(one: Interaction) -> Found | LeftOut:
+def _found_in(one: Exchange) -> Found | LeftOut:
     found = _found(flow_of(one), one.source)
     missing = saved_of(one).missing
     return LeftOut(one.source, missing) if missing and isinstance(found, LeftOut) else found
 
 
-def _addressed(one: Interaction) -> Interaction:
+def _addressed(one: Exchange) -> Exchange:
     """One whose address was not saved gets that of the protocol it speaks."""
     if one.url:
         return one
     record = read_body([one.body], raw.answer([], one.source).exchange)
     if record is None:
         return one
-    made = interaction_with(one.body, record, one.source, ABSENT)
+    made = exchange_with(one.body, record, one.source, ABSENT)
     return replace(one, url=made.url)
 
 
@@ -243,7 +243,7 @@ def fixtures_in(data: bytes, source: str) -> list[Fixture]:
 def turn_of(number: int, fixture: Fixture) -> Turn:
     """A fixture as an answer of the search."""
     types = (value for name, value in fixture.headers if name.lower() == b"content-type")
-    exchange = Exchange(
+    exchange = StreamFacts(
         source=fixture.source,
         host=fixture.host,
         path=fixture.path,

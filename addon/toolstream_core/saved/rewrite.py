@@ -59,7 +59,7 @@ def rewritten(path: str, change: Change, flows: RewriteFlows, request: Json = AB
         if file.kind is Kind.HAR:
             return _har(file.whole().read(), path, change)
         if file.kind is Kind.CASSETTE:
-            entries = list(cassette.interactions(file.whole().read(), path))
+            entries = list(cassette.exchanges(file.whole().read(), path))
             return cassette.cassette([replace(one, body=change(saved_of(one)).body) for one in entries])
         return _body(file.bodies(path, request), change)
 
@@ -77,7 +77,7 @@ def _har(data: bytes, path: str, change: Change) -> bytes:
     for number, entry in enumerate(har.entries(document)):
         if not har.has_response(entry):
             continue
-        one = har.interaction(entry, f"{path}#{number}")
+        one = har.exchange(entry, f"{path}#{number}")
         if har.MESSAGES in entry and har.put_messages(entry, one, lambda saved: change(saved).pieces):
             continue
         saved = saved_of(one)

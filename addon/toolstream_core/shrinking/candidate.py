@@ -18,7 +18,7 @@ from toolstream_core.wire.write import encoded, writer_for
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from toolstream_core.model import Exchange, Json
+    from toolstream_core.model import Json, StreamFacts
     from toolstream_core.wire.frame import Framer
 
 
@@ -200,7 +200,7 @@ class Turn:
 
     number: int
     """The flow's place in the file it came from, from 0."""
-    exchange: Exchange
+    exchange: StreamFacts
     framing: Framing
     pieces: tuple[Piece, ...]
     broken: str | None = None
@@ -246,7 +246,7 @@ type Candidate = tuple[Turn, ...]
 """Responses in the order in which they were saved."""
 
 
-def turn(number: int, exchange: Exchange, chunks: Iterable[TimedChunk], broken: str | None = None) -> Turn:
+def turn(number: int, exchange: StreamFacts, chunks: Iterable[TimedChunk], broken: str | None = None) -> Turn:
     """A response as it was saved, given its decoded body."""
     return Turn(number, exchange, *split(chunks, exchange.content_type), broken)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from toolstream_core.calls import OpenCall
-    from toolstream_core.model import Change, Exchange, Finding, Json
+    from toolstream_core.model import Change, Finding, Json, StreamFacts
     from toolstream_core.stages.promotion import Promotion
     from toolstream_core.wire.frame import Frame
     from toolstream_core.wire.write import Writer
@@ -37,7 +37,7 @@ def untold() -> None:
 class Context:
     """What is known of a stream that is rewritten, and the receivers of its findings and changes."""
 
-    exchange: Exchange
+    exchange: StreamFacts
     schemas: Mapping[str, Json]
     """The schema of the parameters of each offered tool; empty without a request, or without tools."""
     promote: Callable[[Promotion], list[Frame]] | None = None

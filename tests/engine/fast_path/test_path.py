@@ -18,7 +18,7 @@ from toolstream_core.engine.fast_path.template import TemplateReader
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.faults.spec import Budget, Fault
-from toolstream_core.model import Change, Exchange, Runs
+from toolstream_core.model import Change, Runs, StreamFacts
 from toolstream_core.report.layout import Label
 from toolstream_core.report.text import Lines
 from toolstream_core.settings import SAFE, Settings
@@ -238,7 +238,7 @@ def run(
     path: str, chunks: Sequence[bytes], settings: Settings, *, watched: bool = False, ear: Ear | None = None
 ) -> tuple[bytes, Record | None]:
     """What leaves, and the record; `ear` is told of each event."""
-    exchange = Exchange(path=path, content_type="text/event-stream")
+    exchange = StreamFacts(path=path, content_type="text/event-stream")
     body = Session(exchange, settings, lambda _: [ear or Ear()] if watched else [])
     out = b"".join(piece for chunk in chunks if chunk for piece in body.feed(chunk))
     out += b"".join(body.end())
@@ -405,7 +405,7 @@ def logged(path: str, chunks: Sequence[bytes]) -> list[str]:
     """The lines of the default log."""
     log: list[str] = []
     body = Session(
-        Exchange(path=path, content_type="text/event-stream"),
+        StreamFacts(path=path, content_type="text/event-stream"),
         Settings(SAFE),
         lambda _: [Lines(log.append, Label("#1"))],
     )
@@ -468,7 +468,7 @@ def test_a_chunk_inside_an_event_is_no_event_of_its_own() -> None:
     body = [*words[:6], b"data: [1,\n", *words[6:]]
     records = []
     for chunks in (body, [b"".join(body)]):
-        line = Session(Exchange(path="/v1/chat/completions", content_type="text/event-stream"))
+        line = Session(StreamFacts(path="/v1/chat/completions", content_type="text/event-stream"))
         for chunk in chunks:
             line.feed(chunk)
         line.end()

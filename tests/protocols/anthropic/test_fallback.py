@@ -9,7 +9,7 @@ import pytest
 
 from tests.laws.driven import changed, run, seen
 from toolstream_core.engine.session import Session
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import named
 from toolstream_core.settings import SAFE, Settings
 
@@ -20,7 +20,7 @@ TOOLS = [
     {"name": name, "input_schema": {"type": "object", "properties": {"a": {}}, "required": ["a"]}}
     for name in ("run", "get_weather")
 ]
-EXCHANGE = Exchange(
+EXCHANGE = StreamFacts(
     path="/v1/messages", content_type="text/event-stream", request={"model": "a", "stream": True, "tools": TOOLS}
 )
 HEAD = {
@@ -125,5 +125,5 @@ def test_a_response_that_was_not_streamed() -> None:
     ]
     answer = {"type": "message", "role": "assistant", "content": calls, "stop_reason": "tool_use"}
     assert [one.name for one in named("anthropic").answer(answer).fragments] == ["get_weather"]
-    whole = Exchange(path="/v1/messages", content_type="application/json", request=EXCHANGE.request)
+    whole = StreamFacts(path="/v1/messages", content_type="application/json", request=EXCHANGE.request)
     assert run(json.dumps(answer).encode(), whole, Settings(SAFE)).calls == [("get_weather", {"a": 2})]

@@ -6,7 +6,7 @@ import pytest
 
 from tests.protocols.frames import frame
 from toolstream_core.model import ABSENT, Finish, Fragment, Kind, Phase, Seen
-from toolstream_core.protocols.anthropic.row import ANTHROPIC
+from toolstream_core.protocols.anthropic import ANTHROPIC
 
 read = ANTHROPIC.read
 

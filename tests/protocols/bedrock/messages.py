@@ -8,7 +8,7 @@ from typing import Any
 from botocore.eventstream import EventStreamBuffer
 
 from toolstream_core.engine.session import Session
-from toolstream_core.model import Exchange, Record
+from toolstream_core.model import Record, StreamFacts
 from toolstream_core.settings import NOTHING, SAFE, Settings
 from toolstream_core.wire.aws_event_stream import MESSAGES, chunk, fresh
 
@@ -52,7 +52,7 @@ def body(said: list[Said], *, keyed: bool = False) -> bytes:
 
 def run(raw: bytes, settings: Settings = NOTHING, request: Any = None) -> tuple[bytes, Record]:
     """What goes on, and the record."""
-    line = Session(Exchange(path="/model/m/converse-stream", content_type=MESSAGES, request=request), settings)
+    line = Session(StreamFacts(path="/model/m/converse-stream", content_type=MESSAGES, request=request), settings)
     out = b"".join([*line.feed(raw), *line.end()])
     assert line.pipeline.error is None
     record = line.record()

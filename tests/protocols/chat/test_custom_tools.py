@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.laws.driven import changed, seen, shaped, sse
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests.tools import offered
 
@@ -19,7 +19,7 @@ TOOLS = [
     {"type": "custom", "custom": {"name": "shell", "description": "runs a command"}},
     {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object", "properties": {}}}},
 ]
-EXCHANGE = Exchange(
+EXCHANGE = StreamFacts(
     path="/v1/chat/completions", content_type="text/event-stream", request={"stream": True, "n": 2, "tools": TOOLS}
 )
 TEXTS = {

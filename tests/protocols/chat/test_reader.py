@@ -8,7 +8,7 @@ import pytest
 
 from tests.protocols.frames import frame
 from toolstream_core.engine.session import Session
-from toolstream_core.model import ABSENT, Exchange, Finish, Fragment, Phase
+from toolstream_core.model import ABSENT, Finish, Fragment, Phase, StreamFacts
 from toolstream_core.protocols.chat.row import CHAT
 from toolstream_core.settings import SAFE, Settings
 
@@ -147,6 +147,6 @@ def test_a_stream_of_another_api_passes_unread() -> None:
         for delta in ({"type": "text", "content": "Hm."}, TYPED, TYPED, {"type": "text", "content": ""}, {})
     )
     path = "/api/v2/cortex/inference:complete"
-    session = Session(Exchange(path=path, content_type="text/event-stream"), Settings(SAFE))
+    session = Session(StreamFacts(path=path, content_type="text/event-stream"), Settings(SAFE))
     assert b"".join([*session.feed(body), *session.end()]) == body
     assert session.record() is None

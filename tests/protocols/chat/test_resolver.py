@@ -128,6 +128,13 @@ ROWS = {
         [delta("", ABSENT, "a", "f"), delta('{"x"', ABSENT), delta(":1}", ABSENT)],
         [F],
     ),
+    "index nothing, id nothing, no name, the only call that opened without an index unfinished: that call": (
+        [
+            *(delta("", 0, "a", "f"), delta("", ABSENT, "b", "g"), delta('{"x"', 0), delta('{"y"', ABSENT)),
+            *(delta(":1}", 0), delta(":2}", ABSENT)),
+        ],
+        [F, G],
+    ),
     "index new, id of another index, equal when whole: one call said twice": (
         [delta('{"x":1}', 0, "a", "f"), delta('{"x": 1}', 1, "a", "f")],
         [F],

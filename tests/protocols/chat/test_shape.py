@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from toolstream_core.engine.session import Session
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.chat.shape.deltas import LONGEST
 from toolstream_core.settings import Settings
 from toolstream_core.stages.answer_ids import Ids, Own
@@ -28,7 +28,7 @@ def entry(index: int, call_id: str | None, arguments: str = "{}") -> dict[str, A
 
 def shaped(body: bytes, shape: str = "even-ids") -> tuple[bytes, Ids]:
     """What goes on, and the ids that were made up for it."""
-    exchange = Exchange(path=PATH, content_type="text/event-stream", request={})
+    exchange = StreamFacts(path=PATH, content_type="text/event-stream", request={})
     run = Ids()
     line = Session(exchange, Settings(shapes=(shape,)), ids=run.answer(PATH))
     out = b"".join([*line.feed(body), *line.end()])

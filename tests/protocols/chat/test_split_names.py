@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.laws.driven import changed, seen, sse
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 
 if TYPE_CHECKING:
     from tests.laws.driven import Payload
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 NAME = "structured_output"
 
 
-def exchange(*tools: str) -> Exchange:
+def exchange(*tools: str) -> StreamFacts:
     """A request that offers these tools."""
     offered = [{"type": "function", "function": {"name": one, "parameters": {"type": "object"}}} for one in tools]
     request = {"stream": True, "tools": offered}
-    return Exchange(path="/v1/chat/completions", content_type="text/event-stream", request=request)
+    return StreamFacts(path="/v1/chat/completions", content_type="text/event-stream", request=request)
 
 
 def chunk(finish: str | None = None, **entry: Any) -> Payload:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import named
 from toolstream_core.wire.sse import SseFramer
 
@@ -31,7 +31,7 @@ ANSWER: dict[str, Any] = {
     "usage": {"billed_units": TOKENS, "tokens": TOKENS},
 }
 COHERE = named("cohere-v2")
-EXCHANGE = Exchange(path="/v2/chat", content_type="text/event-stream")
+EXCHANGE = StreamFacts(path="/v2/chat", content_type="text/event-stream")
 
 
 def assembled(raw: bytes) -> Any:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.protocols.frames import frame
 from toolstream_core.engine.session import Session, read_body
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.gemini_live.reader import quiet, read
 from toolstream_core.settings import SAFE, Settings
 
@@ -73,7 +73,7 @@ def test_nothing_is_changed_whatever_is_switched_on() -> None:
     }
     half = {"toolCall": {"functionCalls": [{"id": "1", "name": "f", "args": '{"a":'}]}}
     body = lines(leaked, half)
-    exchange = Exchange(content_type=LINES, request={"tools": [{"functionDeclarations": [{"name": "f"}]}]})
+    exchange = StreamFacts(content_type=LINES, request={"tools": [{"functionDeclarations": [{"name": "f"}]}]})
     plain = read_body([body], exchange)
     assert plain is not None
     assert plain.dialect == "gemini-live"
@@ -91,6 +91,6 @@ def test_nothing_is_changed_whatever_is_switched_on() -> None:
 def test_a_socket_that_breaks_leaves_an_answer_unfinished() -> None:
     """It is told as any broken stream is."""
     body = lines({"serverContent": {"modelTurn": {"parts": [{"text": "Let me"}]}}})
-    record = read_body([body], Exchange(content_type=LINES), broken="the server closed the WebSocket with code 1011")
+    record = read_body([body], StreamFacts(content_type=LINES), broken="the server closed the WebSocket with code 1011")
     assert record is not None
     assert [one.name for one in record.findings] == ["truncated-stream"]

@@ -8,14 +8,14 @@ import pytest
 
 from tests.laws.driven import injected, seen, sse
 from tests.protocols.responses.events import CREATED, added, call, closed, completed, delta, done, item
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.responses.inject import INJECTORS
 from toolstream_core.stages.inject import sse as sse_lines
 
 if TYPE_CHECKING:
     from tests.protocols.responses.events import Payload
 
-EXCHANGE = Exchange(path="/v1/responses", content_type="text/event-stream")
+EXCHANGE = StreamFacts(path="/v1/responses", content_type="text/event-stream")
 OPERATION = {"type": "create_file", "path": "a.txt", "diff": "+a"}
 OTHERS: dict[str, Payload] = {
     "apply_patch_call": {"operation": OPERATION},

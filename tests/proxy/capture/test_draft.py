@@ -14,7 +14,7 @@ from toolstream_core.proxy.capture.body import Shared
 from toolstream_core.proxy.capture.draft import Draft, Ending, SlowDiskError, Store
 from toolstream_core.proxy.capture.folder import Folder, QuotaError
 from toolstream_core.proxy.capture.worker import Batch
-from toolstream_core.proxy.flow_facts import exchange_of, request_json
+from toolstream_core.proxy.flow_facts import facts_of, request_json
 from toolstream_core.redaction import Redaction
 from toolstream_core.saved.flow import read_flow
 
@@ -63,7 +63,7 @@ def kept(tmp_path: Path) -> Kept:
 
 def over(flow: http.HTTPFlow, broken: str | None = None, *, differs: bool = False) -> Ending:
     """A flow that is over, its answer as in `WHOLE`."""
-    record = read_body([WHOLE], exchange_of(flow, request_json(flow.request)), broken=broken)
+    record = read_body([WHOLE], facts_of(flow, request_json(flow.request)), broken=broken)
     return Ending(flow.get_state(), record, broken, differs)
 
 
@@ -143,7 +143,7 @@ def test_a_body_that_cannot_be_decoded_is_left_out(kept: Kept) -> None:
     flow.response.headers["content-encoding"] = "gzip"
     draft = kept.draft(flow)
     draft.add_upstream(BATCH, "gzip")
-    exchange = replace(exchange_of(flow, request_json(flow.request)), content_encoding="gzip")
+    exchange = replace(facts_of(flow, request_json(flow.request)), content_encoding="gzip")
     draft.finish(Ending(flow.get_state(), read_body([WHOLE], exchange), None, differs=False))
     capture = kept.read()
     assert capture.response is not None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.proxy.capture import quick
 from toolstream_core.proxy.capture.quick import QuickRedactor
 from toolstream_core.proxy.capture.seen import SeenForms
@@ -112,7 +112,7 @@ class Writer:
 
 def test_nothing_is_left_to_redact_in_what_a_clean_body_says() -> None:
     """Its calls' arguments, each as a whole, hold no secret either: the record of a capture takes them as they are."""
-    exchange = Exchange(path="/v1/chat/completions", content_type="text/event-stream")
+    exchange = StreamFacts(path="/v1/chat/completions", content_type="text/event-stream")
     quickly = 0
     for seed in range(150):
         writer = Writer(seed)

@@ -22,7 +22,7 @@ from tests.protocols.anthropic.repair.test_repairer import (
     start,
     stop,
 )
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.wire.sse import SseFramer
 
 KINDS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
@@ -98,13 +98,13 @@ def test_cohere_entries_in_a_list_are_entries() -> None:
     folder = shared_dir()
     assert folder is not None
     body = Path(folder / "repro" / "turn3" / "cohere-tool-calls-as-list.sse").read_bytes()
-    out = changed(body, Exchange(content_type="text/event-stream")).out
+    out = changed(body, StreamFacts(content_type="text/event-stream")).out
     said = [json.loads(frame.data) for frame in SseFramer().feed(out) if frame.data not in (None, b"[DONE]")]
     entries = [
         one["delta"]["message"]["tool_calls"] for one in said if one["type"] in {"tool-call-start", "tool-call-delta"}
     ]
     assert "".join(one["function"]["arguments"] for one in entries) == '{"city":"Oslo"}'
-    assert seen(out, Exchange(content_type="text/event-stream")).told == []
+    assert seen(out, StreamFacts(content_type="text/event-stream")).told == []
 
 
 def test_a_surrogate_pair_is_joined_where_its_second_half_begins_a_longer_fragment() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.saved.unwrap import wrappers
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.proxy import flowfile
 from toolstream_core.saved.files import answers
 from toolstream_core.saved.raw import body_of
@@ -62,7 +62,7 @@ def said(record: Record | None) -> object:
 @cache
 def expected(name: str) -> object:
     """What the bare stream says."""
-    return said(read_body([bare(name)], Exchange()))
+    return said(read_body([bare(name)], StreamFacts()))
 
 
 CASES = [

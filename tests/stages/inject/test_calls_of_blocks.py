@@ -9,7 +9,7 @@ import pytest
 from tests.laws.healthy import Healthy, streams
 from toolstream_core.engine.session import Session
 from toolstream_core.faults.spec import Budget, Fault
-from toolstream_core.model import Exchange, Record
+from toolstream_core.model import Record, StreamFacts
 from toolstream_core.settings import Settings
 
 DIALECTS = ("anthropic", "bedrock", "cohere-v2")
@@ -28,7 +28,7 @@ EARLIER: dict[str, Any] = {
 def broken(healthy: Healthy, name: str, *, cut: int | None = None, request: Any = None) -> tuple[bytes, Record]:
     """What goes on of the first events of a stream with this defect, and what is read of it."""
     known = healthy.exchange
-    exchange = Exchange(path=known.path, content_type=known.content_type, request=request or known.request)
+    exchange = StreamFacts(path=known.path, content_type=known.content_type, request=request or known.request)
     line = Session(exchange, Settings(faults=((Fault(name=name), Budget(None)),)))
     out = b"".join([*line.feed(b"".join(healthy.frames[:cut])), *line.end()])
     record = line.record()

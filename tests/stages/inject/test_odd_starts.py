@@ -9,7 +9,7 @@ import pytest
 from tests.tables import INJECTORS
 from toolstream_core.engine.session import Session
 from toolstream_core.faults.spec import Budget, Fault
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.settings import Settings
 
 CALL = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
@@ -34,7 +34,7 @@ def body(**index: object) -> bytes:
 @pytest.mark.parametrize("name", INJECTORS["anthropic"])
 def test_no_fault_fails(name: str, stream: bytes) -> None:
     """An internal error would forward the rest unchanged, and the test of the client would test nothing."""
-    exchange = Exchange(path="/v1/messages", content_type="text/event-stream")
+    exchange = StreamFacts(path="/v1/messages", content_type="text/event-stream")
     session = Session(exchange, Settings(faults=((Fault(name=name), Budget(None)),)))
     sent = b"".join([*session.feed(stream), *session.end()])
     assert session.pipeline.error is None

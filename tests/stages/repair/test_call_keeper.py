@@ -10,9 +10,7 @@ import pytest
 from tests.fuzz import readers
 from tests.fuzz.case import Case
 from tests.fuzz.drive import Outcome
-from tests.fuzz.messages import MESSAGES
-from tests.fuzz.mutate import split
-from tests.fuzz.test_found import (
+from tests.fuzz.events import (
     CALLS_END,
     MESSAGE_START,
     TOOL_USE,
@@ -36,6 +34,8 @@ from tests.fuzz.test_found import (
     tool_use,
     without_index,
 )
+from tests.fuzz.messages import MESSAGES
+from tests.fuzz.mutate import split
 from toolstream_core.calls.plain_call import MAX_TEXT
 from toolstream_core.stages.repair.call_keeper import UNREAD
 

@@ -17,7 +17,7 @@ from toolstream_core.wire.aws_event_stream import fresh
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from toolstream_core.model import Exchange
+    from toolstream_core.model import StreamFacts
 
 type Payload = dict[str, Any]
 
@@ -42,7 +42,7 @@ class Ending(NamedTuple):
     """What goes to the client in the place of `whole`."""
 
     @property
-    def exchange(self) -> Exchange:
+    def exchange(self) -> StreamFacts:
         """What is known beside the stream."""
         return exchange(self.protocol)
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.laws.driven import injected, run, seen, shaped, sse
 from tests.laws.healthy import PATHS, Healthy, streams
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.settings import SAFE, Settings
 
@@ -248,7 +248,7 @@ def test_a_call_that_is_whole_behind_its_finish() -> None:
         entry = {"index": 0, **more, "function": {"arguments": arguments, **({"name": "f"} if more else {})}}
         return {"choices": [{"index": 0, "delta": {"tool_calls": [entry]}, "finish_reason": None}]}
 
-    exchange = Exchange(path=PATHS["openai-chat"], content_type="text/event-stream")
+    exchange = StreamFacts(path=PATHS["openai-chat"], content_type="text/event-stream")
     went = run(sse(chunk('{"a":', id="a"), finish, chunk("1}"), "[DONE]"), exchange, Settings(shapes=("whole-calls",)))
     assert payloads(went.out) == [finish, chunk('{"a":1}', id="a")]
 
@@ -306,7 +306,7 @@ ODD = {
 @pytest.mark.parametrize(("head", "parts"), ODD.values(), ids=ODD)
 def test_other_forms_of_chat_deltas(head: list[Payload], parts: list[Payload], finish: str | None) -> None:
     """All events of a call or none, with no repair before the shape."""
-    exchange = Exchange(path=PATHS["openai-chat"], content_type="text/event-stream")
+    exchange = StreamFacts(path=PATHS["openai-chat"], content_type="text/event-stream")
     text = {"content": "Hm."}
     half = shaped(sse(*chunked(*head, parts[0], text, finish=finish)), exchange, "whole-calls")
     assert payloads(half) == chunked(text, finish=finish)
@@ -319,7 +319,7 @@ def test_other_forms_of_chat_deltas(head: list[Payload], parts: list[Payload], f
 @pytest.mark.parametrize("key", ["tool_calls", "function_call"])
 def test_a_whole_message_in_a_chunk(key: str) -> None:
     """What it says beside half a call goes on; one that is whole goes on untouched."""
-    exchange = Exchange(path=PATHS["openai-chat"], content_type="text/event-stream")
+    exchange = StreamFacts(path=PATHS["openai-chat"], content_type="text/event-stream")
     for arguments, finish in (('{"a', "length"), ('{"a":1}', "tool_calls")):
         function = {"name": "f", "arguments": arguments}
         said = {key: [{"id": "a", "type": "function", "function": function}] if key == "tool_calls" else function}

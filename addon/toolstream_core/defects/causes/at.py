@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.causes.what import What
-    from toolstream_core.model import Exchange, Json
+    from toolstream_core.model import Json, StreamFacts
     from toolstream_core.wire.frame import Frame
 
 
@@ -50,7 +50,7 @@ class Fields(Protocol):
 class Known(Protocol):
     """What is known of the exchange."""
 
-    exchange: Exchange
+    exchange: StreamFacts
     schemas: Mapping[str, Json]
     """The schema of the parameters of each offered tool."""
 

@@ -1,1 +1,34 @@
 """Anthropic Messages: everything that knows how this protocol is spoken."""
+
+import re
+from typing import Final
+
+from toolstream_core.protocols.anthropic.reader import answer, quiet, read, recognise
+from toolstream_core.protocols.anthropic.request import AnthropicRequests
+from toolstream_core.protocols.anthropic.resolver import AnthropicCalls
+from toolstream_core.protocols.protocol import WireProtocol
+
+ANTHROPIC: Final = WireProtocol(
+    name="anthropic",
+    package=__name__,
+    # Bedrock's InvokeModel takes the body of whoever made the model: Nova's is Converse's.
+    paths=re.compile(
+        r"/v1/messages/?$|:(?:streamRawPredict|rawPredict)$|/model/(?![^/]*nova)[^/]+/invoke(?:-with-response-stream)?$"
+    ),
+    calls=AnthropicCalls,
+    recognise=recognise,
+    read=read,
+    answer=answer,
+    quiet=quiet,
+    pointers=(
+        "/index",
+        "/content_block",
+        "/delta/partial_json",
+        "/delta/text",
+        "/delta/thinking",
+        "/delta/stop_reason",
+        "/error",
+    ),
+    requests=AnthropicRequests(),
+    id_prefix="toolu_",
+)

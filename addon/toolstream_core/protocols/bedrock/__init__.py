@@ -1,1 +1,42 @@
 """Amazon Bedrock ConverseStream: everything that knows this wire."""
+
+import re
+from typing import Final
+
+from toolstream_core.protocols.bedrock.reader import answer, quiet, read, recognise
+from toolstream_core.protocols.bedrock.request import BedrockRequests
+from toolstream_core.protocols.bedrock.resolver import ConverseCalls
+from toolstream_core.protocols.protocol import WireProtocol
+from toolstream_core.wire.form import Form
+
+BEDROCK: Final = WireProtocol(
+    name="bedrock",
+    package=__name__,
+    # Nova's models stream Converse's events through InvokeModel too.
+    paths=re.compile(
+        r"/model/(?:[^/]+/converse(?:-stream)?|[^/]*nova[^/]*/invoke(?:-with-response-stream)?)$", re.IGNORECASE
+    ),
+    calls=ConverseCalls,
+    recognise=recognise,
+    read=read,
+    answer=answer,
+    quiet=quiet,
+    pointers=(
+        "/contentBlockIndex",
+        "/start/toolUse",
+        "/delta/toolUse",
+        "/delta/text",
+        "/delta/reasoningContent",
+        "/stopReason",
+        "/message",
+        "/contentBlockStart",
+        "/contentBlockDelta",
+        "/messageStop",
+    ),
+    requests=BedrockRequests(),
+    form=Form.MESSAGES,
+    id_prefix="tooluse_",
+    call_keys=("contentBlockIndex",),
+    id_key="toolUseId",
+)
+"""Amazon Bedrock Converse."""

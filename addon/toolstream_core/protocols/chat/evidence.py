@@ -28,11 +28,14 @@ class ChoiceCalls:
         "last",
         "message_calls",
         "message_event",
+        "unindexed",
     )
 
     def __init__(self) -> None:
         """No call has opened."""
         self.all: list[OpenCall] = []
+        self.unindexed: list[OpenCall] = []
+        """The calls that opened without an index."""
         self.by_index: dict[int, list[OpenCall]] = {}
         self.by_id: dict[str, OpenCall] = {}
         self.last: OpenCall | None = None

@@ -49,7 +49,9 @@ if TYPE_CHECKING:
 #                                                                                    one event with that one's id
 #   none    nothing                  a name                                       -> a new one, unless it repeats
 #                                                                                    the open call's, unfinished
-#   none    nothing                  no name                                      -> the last touched; a guess
+#   none    nothing                  no name                                      -> the only one that opened without
+#                                                                                    an index, if incomplete;
+#                                                                                    else the last touched, a guess
 #                                                                                    where several are open
 #
 # Sources: index reused (dynamo#4723), index absent (openai-python#2806), id changing
@@ -143,6 +145,8 @@ class ChatCalls(Calls):
             state.in_messages.add(id(call))
         if isinstance(fragment.index, int):
             call.shared = state.found_at(fragment.index, call)
+        else:
+            state.unindexed.append(call)
         return call
 
     @override
@@ -198,6 +202,9 @@ class ChatCalls(Calls):
             return None if name or another or last.arguments.whole else last
         if name:
             return last if self._name_goes_on(last, name) else None
+        own = state.unindexed[0] if len(state.unindexed) == 1 else last
+        if own is not last and not (own.arguments.whole or state.is_found(own)):
+            return own
         last.guessed = last.guessed or (len(state.all) > 1 and state.several_open())
         return last
 

@@ -1,1 +1,30 @@
 """Cohere v2 chat: everything that knows how this protocol is spoken."""
+
+import re
+from typing import Final
+
+from toolstream_core.protocols.cohere.reader import answer, quiet, read, recognise
+from toolstream_core.protocols.cohere.request import CohereRequests
+from toolstream_core.protocols.cohere.resolver import CohereCalls
+from toolstream_core.protocols.protocol import WireProtocol
+
+COHERE: Final = WireProtocol(
+    name="cohere-v2",
+    package=__name__,
+    paths=re.compile(r"/v2/chat/?$"),
+    calls=CohereCalls,
+    recognise=recognise,
+    read=read,
+    answer=answer,
+    quiet=quiet,
+    pointers=(
+        "/index",
+        "/delta/message/tool_calls",
+        "/delta/message/tool_plan",
+        "/delta/message/content",
+        "/delta/finish_reason",
+        "/delta/error",
+        "/tool_calls",
+    ),
+    requests=CohereRequests(),
+)

@@ -152,7 +152,7 @@ PROTOCOL: Final = BlockProtocol(
     lines_by_first=True,
     repeated_finish=REPEATED_FINISH,
     after_end=DATA_AFTER_END,
-    nobodys=wire.NOBODYS,
+    unused_index=wire.NOBODYS,
     earlier_ids=earlier_ids,
     bare=frozenset({"type", "index"}),
 )

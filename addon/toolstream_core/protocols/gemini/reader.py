@@ -98,8 +98,9 @@ def _content(payload: Json, event: str) -> EventContent:
                 texts.append(text)
         if "finishReason" in candidate and (reason := finish_reason(candidate)):
             finishes.append(Finish(number, reason))
-    if not finishes and isinstance(blocked := json_access.get(payload, "promptFeedback", "blockReason"), str):
-        finishes.append(Finish(0, blocked))  # such a response has no candidates
+    if "promptFeedback" in payload and not finishes:
+        blocked = json_access.get(payload, "promptFeedback", "blockReason")
+        finishes += [Finish(0, blocked)] if isinstance(blocked, str) else []  # such a response has no candidates
     model = payload.get("modelVersion")
     return EventContent(
         tuple(fragments),

@@ -17,7 +17,7 @@ from toolstream_core.proxy.capture.draft import KILLED, Ending
 from toolstream_core.proxy.capture.folder import YOUNG, QuotaError, lock
 from toolstream_core.proxy.capture.packing import BYTES, Streamed, pack
 from toolstream_core.proxy.capture.when import When, is_kept
-from toolstream_core.proxy.flow_facts import exchange_of, request_json
+from toolstream_core.proxy.flow_facts import facts_of, request_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +63,7 @@ def _is_llm(state: dict[str, Any]) -> bool:
     try:
         flow = cast("http.HTTPFlow", http.HTTPFlow.from_state(deepcopy(state)))  # it empties what it reads
         body = state["response"]["content"]
-        record = read_body([body], exchange_of(flow, request_json(flow.request)), broken=KILLED)
+        record = read_body([body], facts_of(flow, request_json(flow.request)), broken=KILLED)
         return is_kept(Ending(state, record, KILLED, differs=False), When.ALL)
     except Exception:  # noqa: BLE001 - the proxy starts, and nothing is lost
         return True

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from toolstream_core.proxy.flow_facts import exchange_of, secrets_of
+from toolstream_core.proxy.flow_facts import facts_of, secrets_of
 from toolstream_core.saved.exchange import Saved
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class LiveRecording:
         self, flow: http.HTTPFlow, request: Json, keep: Callable[[int], bool], failed: Callable[[Exception], None]
     ) -> None:
         """`keep` says whether so many more bytes are kept, and wakes the viewers; `failed` reports a bug of ours."""
-        self.exchange = exchange_of(flow, request)
+        self.exchange = facts_of(flow, request)
         self.secrets = secrets_of(flow.request)
         self.began = flow.request.timestamp_start
         self.chunks: list[tuple[int, bytes]] = []

@@ -12,7 +12,7 @@ from mitmproxy import ctx, http
 from mitmproxy.hooks import Hook
 
 from toolstream_core.delivery.schedule import Schedule, drawn
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.provider_error import kind_of
 from toolstream_core.protocols.registry import SOCKETS, claiming
 from toolstream_core.protocols.socket_wire import SocketLane, Start
@@ -61,7 +61,7 @@ class ErrorMessages:
     ) -> Refusal | None:
         """What comes instead of an answer; `None` where the provider is to be asked."""
         self._requests += 1
-        exchange = Exchange(host=socket.request.pretty_host, path=socket.request.path, request=request.body)
+        exchange = StreamFacts(host=socket.request.pretty_host, path=socket.request.path, request=request.body)
         for fault, pick in drawn(settings, exchange, self._requests, Moment.MESSAGE):
             status, later = int(str(fault.values["status"])), int(str(fault.values["retry-after"]))
             headers = {"retry-after": str(later)} if later else {}

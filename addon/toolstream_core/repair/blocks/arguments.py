@@ -37,7 +37,7 @@ MESSAGES: Final = {
 
 
 def intended(block: Block, call: OpenCall, *, over: bool = False, fix_escapes: bool = False) -> Reading:
-    """The arguments as far as they are certain; `over`: nothing more comes."""
+    """The certain part of the arguments; `over`: nothing more comes."""
     arguments = call.arguments
     if arguments.empty and not block.meaning.begin:
         prefilled = call.start_input if over and not says_nothing(call.start_input) else None
@@ -57,14 +57,14 @@ def is_whole(block: Block, call: OpenCall, *, may_be_empty: bool) -> bool:
 
 
 def says_none(call: OpenCall) -> bool:
-    """Whether no arguments have come, or such as may stand for those that did not come."""
+    """Whether no arguments have come, or only a placeholder."""
     if call.arguments.empty:
         return call.start_input is None or says_nothing(call.start_input)
     return call.arguments.size < LONGEST_PLACEHOLDER and says_nothing(call.arguments.text())
 
 
 def text_of(came: Json) -> str:
-    """What a fragment says of the arguments."""
+    """The text of a fragment."""
     said = came if isinstance(came, str) else json_access.argument_delta(came)[0]
     return said if isinstance(said, str) else ""
 
@@ -82,14 +82,14 @@ def row_of(block: Block, call: OpenCall, came: Json) -> tuple[Row, str]:
 
 
 def contradiction(block: Block, call: OpenCall) -> tuple[Row, str] | None:
-    """What makes arguments that have ended unfit to run, where nothing repairs it."""
+    """The defect that makes ended arguments unusable, if it is not repaired."""
     arguments = call.arguments
     if arguments.truncated or not arguments.spilled:
         return None
     reading = block.meaning.read(over=False)
     if reading.stands and reading.row is not None:
         return reading.row, MESSAGES[reading.row.name]
-    whole = None if arguments.whole or block.mended else arguments.ended_object()
+    whole = None if arguments.whole or block.repaired else arguments.ended_object()
     if whole is None:
         return None
     row = MERGED_CALLS if "{" in arguments.text()[len(whole) :] else TRAILING_GARBAGE

@@ -1,4 +1,4 @@
-"""How a message ends: finish reasons, and what is missing at the end."""
+"""The end of a message: finish reasons and missing events."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class MessageEnd:
-    """How a message ends, for one stream."""
+    """The end of a message, for one stream."""
 
     def __init__(self, stream: BlockStream, client: BlockEvents, order: BlockOrder) -> None:
         """For one stream."""
@@ -62,7 +62,7 @@ class MessageEnd:
         self._stream.pass_on(event.frame, parsed, self._reason(reason) | self.usage(parsed))
 
     def _reason(self, reason: str) -> dict[str, Json]:
-        """The finish reason that the client has to get."""
+        """The finish reason that the client needs."""
         protocol, number, runs = self.protocol, self._stream.number, self._runnable
         words = protocol.words
         meant = words.translated(reason)
@@ -81,7 +81,7 @@ class MessageEnd:
         return {}
 
     def usage(self, parsed: BlockEvent) -> dict[str, Json]:
-        """The usage, where readers count on it and it did not come."""
+        """The usage, if it is missing and clients need it."""
         if (
             not self.protocol.has(parsed, USAGE)
             or isinstance(self.protocol.get(parsed, USAGE), dict)
@@ -110,7 +110,7 @@ class MessageEnd:
         self._stream.pass_on(event.frame, parsed, self.usage(parsed))
 
     def _put_finish(self, why: str) -> bool:
-        """Say the finish that the client lacks, where all calls are whole; whether that was done."""
+        """Send a missing finish if all calls are complete; whether it was sent."""
         message, protocol = self.message, self.protocol
         if message.failed or message.torn or not self._runnable:
             return False
@@ -122,7 +122,7 @@ class MessageEnd:
         return True
 
     def put_end(self) -> None:
-        """Say the end that the client lacks, where all calls are whole."""
+        """Send a missing end if all calls are complete."""
         message, protocol = self.message, self.protocol
         if not self._runnable:
             return
@@ -146,7 +146,7 @@ class MessageEnd:
             self._stream.make(What.END, protocol.new[What.END])
 
     def _close_all(self, *, over: bool) -> None:
-        """The message is over: stop the calls that are whole. `over`: an event said so, be it without a reason."""
+        """Stop the complete calls at the end of the message. `over`: an event ended it, even without a reason."""
         for block in self.message.blocks:
             if block.sent is not Sent.OPEN or block.call is None or block.waiting:
                 continue
@@ -172,8 +172,8 @@ class MessageEnd:
             return False
         return call.arguments.empty or is_object(truth.intended(block, call, over=True).text)
 
-    def keep_back_stops(self) -> None:
-        """The body ends before the answer does: what says that a half call is over does not go."""
+    def withhold_stops(self) -> None:
+        """Withhold the stop of an incomplete call: the body ended before the message."""
         half = {id(call) for call in self.context.half_calls()} if self._stream.on(CUT_OFF_CALL) else set()
         for block in self.message.blocks:
             if id(block.call) in half and block.waiting and block.waiting[-1].parsed.what is What.STOP:
@@ -182,7 +182,7 @@ class MessageEnd:
                 self.message.waiting -= 1
 
     def flush(self, *, clean: bool) -> None:
-        """The body has ended, or the connection: what was withheld is sent, but for what ends an incomplete call."""
+        """Send what waits at the end of the body, except the stop of an incomplete call."""
         del clean
         for block in self.message.blocks:
             if block.call is not None and block.sent is Sent.OPEN and not self.message.done:

@@ -1,4 +1,4 @@
-"""Deltas and stops as the client has to get them: what it lacks of a block that was started."""
+"""Deltas and stops as the client needs them: what it lacks of a started block."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class BlockEvents:
-    """Deltas and stops as the client has to get them, for one stream."""
+    """Deltas and stops as the client needs them, for one stream."""
 
     def __init__(self, stream: BlockStream) -> None:
         """For one stream."""
@@ -78,7 +78,7 @@ class BlockEvents:
             if self._stream.report(
                 row, self._stream.now if row is PLACEHOLDER_ARGUMENTS else self._stream.number, why, call
             ):
-                wanted[ARGUMENTS], block.mended = more, True
+                wanted[ARGUMENTS], block.repaired = more, True
             elif isinstance(more, str) and isinstance(came, str) and more.endswith(came):  # and what was withheld
                 wanted[ARGUMENTS], block.text.free = more, True
             else:
@@ -90,7 +90,7 @@ class BlockEvents:
         self._stream.pass_on(one.event.frame, parsed, wanted, first=one.first)
 
     def _more(self, block: Block, call: OpenCall, one: Waiting, came: Json) -> Json:
-        """What the client lacks of the arguments with this event; `came` if what it has contradicts them."""
+        """The arguments that the client lacks at this event; `came` if the client has other ones."""
         had, arguments, meaning = block.text, call.arguments, block.meaning
         piece = truth.text_of(came)
         source = meaning.source
@@ -101,14 +101,14 @@ class BlockEvents:
             return came
         begun = had.text
         goal = truth.intended(block, call, fix_escapes=self._stream.on(INVALID_ARGUMENTS)).text
-        if one.size < arguments.size:  # the events that wait after this one say the rest
+        if one.size < arguments.size:  # waiting events have the rest
             known = arguments.text().startswith(goal, meaning.begin)
             goal = goal[: max(0, one.size - meaning.begin)] if known else begun
         if goal.startswith(begun):
             return goal[len(begun) :]
         if begun.startswith(goal) and (goal or not begun or one.size < arguments.size):
             return ""
-        if block.again is not None:  # it was left out, and says after all that the arguments begin anew
+        if block.again is not None:  # the start that was left out begins the arguments anew
             self.send_again(block, block.again)
             block.begin_anew(one.size - len(piece))
             block.again = None
@@ -117,7 +117,7 @@ class BlockEvents:
         return came
 
     def _note_kind(self, block: Block, call: OpenCall, one: Waiting, came: Json) -> None:
-        """Clients read arguments of one type of delta: where two are mixed, all go as they came."""
+        """Clients read arguments from one type of delta: if two are mixed, all are forwarded unchanged."""
         kind = self.protocol.get(one.parsed, DELTA_TYPE)
         if came in (None, "") or block.text.free:
             return
@@ -130,7 +130,7 @@ class BlockEvents:
             block.text.free = self.message.lost = True
 
     def _late(self, block: Block, call: OpenCall, one: Waiting) -> bool:
-        """A delta after its stop: it goes as it came, unless the stop was added and the delta adds nothing."""
+        """A delta after the stop is forwarded unchanged, unless the stop was added and the delta adds nothing."""
         goal = truth.intended(block, call, over=True).text
         if goal == block.text.text:
             why = "the complete arguments came again"
@@ -141,7 +141,7 @@ class BlockEvents:
         return False
 
     def _of_another_kind(self, block: Block, one: Waiting, wanted: dict[str, Json]) -> None:
-        """A delta that brings no arguments: text within a call goes behind it."""
+        """A delta without arguments: text inside a call is sent after the call."""
         text = self.text_of(one)
         if block.call is not None and text is not None and block.sent is Sent.OPEN:
             why = "text comes in a block that is a call"
@@ -152,8 +152,8 @@ class BlockEvents:
             self.pass_foreign(block)
         self._stream.pass_on(one.event.frame, one.parsed, wanted, first=one.first)
 
-    def nobodys(self, one: Waiting) -> None:
-        """An event of a block that was never started, so that no client takes it for another block's."""
+    def of_no_block(self, one: Waiting) -> None:
+        """An event of a block that was never started: it gets an index that no block has."""
         message, parsed = self.message, one.parsed
         index = number_of(self.protocol.get(parsed, INDEX))
         if parsed.what is What.DELTA and one.call is None:
@@ -162,7 +162,7 @@ class BlockEvents:
                 UNKNOWN_BLOCK, self._stream.number, f"no block {index} was started", one.call
             )
             self._stream.pass_on(
-                one.event.frame, parsed, {INDEX: self.protocol.nobodys + abs(index or 0)} if taken else {}
+                one.event.frame, parsed, {INDEX: self.protocol.unused_index + abs(index or 0)} if taken else {}
             )
             return
         row, why = UNKNOWN_BLOCK, f"no block {self.protocol.get(parsed, INDEX)!r} was started"
@@ -174,11 +174,13 @@ class BlockEvents:
                 self._stream.pass_on(one.event.frame, parsed)
             return
         message.lost = True
-        apart = repair and (index is None or index < self.protocol.nobodys)
-        self._stream.pass_on(one.event.frame, parsed, {INDEX: self.protocol.nobodys + abs(index or 0)} if apart else {})
+        apart = repair and (index is None or index < self.protocol.unused_index)
+        self._stream.pass_on(
+            one.event.frame, parsed, {INDEX: self.protocol.unused_index + abs(index or 0)} if apart else {}
+        )
 
     def continued(self, block: Block, one: Waiting) -> dict[str, Json]:
-        """Index, id and name of an event behind the start, as the client has to get them."""
+        """The index, id and name that an event after the start needs."""
         protocol, parsed, call = self.protocol, one.parsed, block.call
         came, wanted = protocol.get(parsed, INDEX), {}
         if came == block.index and type(came) is type(block.index):
@@ -197,7 +199,7 @@ class BlockEvents:
         return wanted
 
     def _is_known(self, block: Block, call: OpenCall, name: str, given: str) -> bool:
-        """Whether an id or name behind the start is taken out."""
+        """Whether an id or name after the start is removed."""
         if name in block.lacks:
             return block.lacks.pop(name)
         row, why = REPEATED_NAME, "the name comes again"
@@ -235,7 +237,7 @@ class BlockEvents:
         self._foreign_text(block)
 
     def _arguments_of_stop(self, block: Block, call: OpenCall, one: Waiting) -> dict[str, Json]:
-        """A stop has no arguments; those that only it brings come in a delta."""
+        """A stop has no arguments; those that came only there are sent as a delta."""
         came = self.protocol.get(one.parsed, ARGUMENTS)
         if not (self.protocol.has(one.parsed, ARGUMENTS) and truth.text_of(came).strip()):
             return {}
@@ -251,7 +253,7 @@ class BlockEvents:
         return {}
 
     def _complete(self, block: Block, call: OpenCall, *, upto: int | None = None) -> None:
-        """Say what the client lacks of a call that is over; `upto`: what came behind its stop is another matter."""
+        """Send what the client lacks of a call that is over; `upto`: the characters that came before its stop."""
         self.put_delta(block, call, upto=upto, over=True)
         nothing = call.arguments.empty and call.start_input is None
         ended = call.arguments.ended and not (call.arguments.whole or call.arguments.scanner.whole)
@@ -288,14 +290,14 @@ class BlockEvents:
         self._stream.make(What.DELTA, self.protocol.filled(What.DELTA, **fields))
 
     def send_again(self, block: Block, one: Waiting) -> None:
-        """The start of a block once more; clients forget the arguments that they had."""
+        """Send the start of a block again; clients drop the arguments that they have."""
         wanted: dict[str, Json] = {INDEX: block.place} if block.moved else {}
         if block.call is not None and block.id != block.call.id:
             wanted[ID] = block.id
         self._stream.pass_on(one.event.frame, one.parsed, wanted, first=one.first)
 
     def pass_foreign(self, block: Block | None) -> None:
-        """Text that came inside other calls, which are still open, goes where it came."""
+        """Send text that came inside other calls, which are still open."""
         for other in self.message.blocks[-2:]:
             foreign, other.foreign = (other.foreign, []) if other is not block else ([], other.foreign)
             for one in foreign:
@@ -304,7 +306,7 @@ class BlockEvents:
                 )
 
     def _foreign_text(self, block: Block) -> None:
-        """Text that came inside a call, as a block of its own; APIs refuse one of nothing but white space."""
+        """Send text that came inside a call as a block of its own; APIs reject a block of white space."""
         text, block.foreign = "".join([self.text_of(one) or "" for one in block.foreign]), []
         if not text.strip():
             return
@@ -318,25 +320,25 @@ class BlockEvents:
             self._stream.make(what, body)
 
     def text_of_left_out(self, block: Block, one: Waiting) -> None:
-        """Text within a call that the client has already."""
+        """Text inside a call that was left out."""
         self._stream.report(FOREIGN_DELTA, self._stream.number, "text comes in a block that is a call", block.call)
         block.foreign.append(one)
         self._foreign_text(block)
 
     def text_of(self, one: Waiting) -> str | None:
-        """The text that a delta brings, where it brings that and nothing else."""
+        """The text of a delta that has nothing else."""
         content = one.event.content
         return content.text if content.text and not content.fragments else None
 
     def arguments_of(self, one: Waiting) -> bool:
-        """Whether an event says any arguments."""
+        """Whether an event has arguments."""
         return self.protocol.get(one.parsed, ARGUMENTS) not in (ABSENT, None, "", {}, "{}")
 
     def whole(self, block: Block, call: OpenCall) -> bool:
         return truth.is_whole(block, call, may_be_empty=self.context.may_be_empty(call.name))
 
     def is_whole(self, block: Block, call: OpenCall, *, over: bool) -> bool:
-        """Whether nothing is missing of a call but its stop; nothing shows that for one without arguments."""
+        """Whether a call only lacks its stop. For a call without arguments, something has to show it."""
         if not truth.says_none(call):
             return self.whole(block, call)
         known = over and (call.closed or call.name in self.context.parameterless or bool(self.message.finish))

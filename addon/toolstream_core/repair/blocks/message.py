@@ -1,4 +1,4 @@
-"""The blocks of one message: as the wire starts and stops them, and as the client has them."""
+"""The blocks of one message: as the provider sent them, and as the client has them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 
-MAX_TWINS: Final = 16
-"""Calls of one id with which a further one is compared."""
+MAX_SAME_ID: Final = 16
+"""The number of calls of one id with which a further call is compared."""
 
 
 class Sent(StrEnum):
@@ -32,26 +32,26 @@ class Sent(StrEnum):
     NOTHING = auto()
     OPEN = auto()
     ENDED = auto()
-    """A stop was made for it; its own has not come."""
+    """A stop was added; its own has not come."""
     STOPPED = auto()
-    """It was given the block's own stop."""
+    """Its own stop was sent."""
     LEFT_OUT = auto()
     """The client has the same call already."""
 
 
 class Waiting(NamedTuple):
-    """One event of a block, from its arrival to the client."""
+    """One event of a block that was not sent yet."""
 
     event: Event
     parsed: BlockEvent
-    """Of no block, where it only came behind one that waits."""
+    """Of no block if it only waits for its turn."""
     call: OpenCall | None = None
     size: int = 0
     """Characters of the call's arguments, with this event's."""
     guessed: bool = False
-    """Whether it was a guess that the event is of this call."""
+    """Whether it is a guess that the event belongs to this call."""
     first: bool = True
-    """Whether the event's own frame is rewritten for it; an event that says several blocks makes new ones."""
+    """Whether it replaces the event's own frame. Of an event with several blocks, the others are new frames."""
 
 
 @dataclass(slots=True, eq=False)
@@ -59,51 +59,51 @@ class Block:
     """One block, from its start on."""
 
     started_as: InitVar[OpenCall | None]
-    """The call that it is; `call` if the client runs it, else `others`."""
+    """Its call; `call` if the client runs it, else `others`."""
     index: Json
-    """As its start spells it."""
+    """The index of its start, as spelled there."""
     order: int
     call: OpenCall | None = field(init=False)
-    """The call that it is, where the client runs it."""
+    """Its call if the client runs it."""
     others: OpenCall | None = field(init=False)
-    """The call that it is, where the provider runs it."""
+    """Its call if the provider runs it."""
     place: Json = field(init=False)
-    """The index under which the client has it."""
+    """Its index for the client."""
     meaning: Meaning = field(init=False)
-    """What its arguments mean, as far as they came."""
+    """The meaning of its arguments so far."""
     text: ClientText = field(init=False)
-    """Its arguments as the client has joined them."""
+    """The arguments that the client has."""
     waiting: deque[Waiting] = field(default_factory=deque)
     left_out: list[Waiting] = field(default_factory=list)
-    """The events that did not go since the client has the same call."""
+    """Events that were not sent because the client has the same call."""
     stopped: bool = False
     """Whether its own stop has come."""
     settled: bool = False
-    """Whether nothing that comes decides who it is."""
+    """Whether no later event can change which call it is."""
     sent: Sent = Sent.NOTHING
     lacks: dict[str, bool] = field(default_factory=dict)
-    """Fields that its start lacked, and whether the client has them from there all the same."""
+    """Fields that its start lacks, each with whether they were added there."""
     kind: Json = ...
-    """The type of the delta that first brought arguments; `...` before any did."""
+    """The type of the first delta with arguments; `...` before it."""
     seen: int = 0
     """Characters of the call's arguments that `meaning` knows."""
-    mended: bool = False
+    repaired: bool = False
     """Whether a fragment of it was changed."""
     unfit: bool = False
-    """Whether it was reported that what follows its arguments makes them unfit to run."""
+    """Whether it was reported that text after its arguments makes the call unusable."""
     decided: bool = False
-    """Whether a first `{}` is what is meant."""
+    """Whether a first `{}` is known to be the arguments, or not."""
     again: Waiting | None = None
-    """Its start, which came again and was left out."""
+    """Its repeated start, which was not sent."""
     started_with: Json = None
-    """What its start says of arguments."""
+    """The arguments in its start."""
     id: str = ""
-    """Under which the client knows the call."""
+    """The id of the call for the client."""
     foreign: list[Waiting] = field(default_factory=list)
-    """Text that came inside although it is a call."""
+    """Text deltas inside a call."""
 
     def __post_init__(self, started_as: OpenCall | None) -> None:
-        """Nothing of it came but its start."""
+        """The start of the block came."""
         runs = started_as is not None and started_as.kind is Kind.FUNCTION
         self.call, self.others = (started_as, None) if runs else (None, started_as)
         self.place = self.index
@@ -117,7 +117,7 @@ class Block:
 
     @property
     def moved(self) -> bool:
-        """Whether the client has it under another index."""
+        """Whether its index for the client is another."""
         return self.place is not self.index and self.place != self.index
 
     @property
@@ -127,14 +127,14 @@ class Block:
 
     @property
     def stop_waits(self) -> bool:
-        """Whether a stop waits that came under another index, and is its own."""
+        """Whether a stop with another index waits that is its own."""
         last = self.waiting[-1] if self.waiting else None
         stops = last is not None and last.guessed and last.parsed.what is What.STOP
         return stops and self.call is not None and self.call.guessed
 
     @property
     def in_step(self) -> bool:
-        """Whether the client has all that came of an object that is open."""
+        """Whether the client has all text so far of an object that is not closed."""
         if self.call is None or self.sent is not Sent.OPEN or self.waiting or self.foreign:
             return False
         return is_in_step(self.meaning, self.text)
@@ -145,7 +145,7 @@ class Block:
         return not self.decided and self.meaning.may_be_placeholder
 
     def note(self, call: OpenCall) -> None:
-        """A fragment came, and is in the call's arguments already."""
+        """A fragment came; the resolver has added it to the call."""
         letter = call.arguments
         if self.call is call and (letter.truncated or self.meaning.source.truncated):
             self.text.free = True  # too long to keep: the rest is forwarded unchanged
@@ -154,7 +154,7 @@ class Block:
             self.seen = letter.size
 
     def note_taken_back(self) -> None:
-        """If the arguments that the call got are another's after all, nothing of its own came with what waits."""
+        """If the resolver moved the arguments to another call, the waiting events have none of this call."""
         if self.call is None or self.call.arguments is self.meaning.came:
             return
         self.meaning, self.seen = Meaning(self.call.arguments), 0
@@ -163,7 +163,7 @@ class Block:
         self.note(self.call)
 
     def begin_anew(self, begin: int) -> None:
-        """The client forgets the arguments that it has; they begin at a position of what came."""
+        """The client drops the arguments that it has; the new ones begin at this position of the text so far."""
         self.meaning.begin_at(begin)
         self.text.begin_anew(self.meaning.source)
 
@@ -173,48 +173,48 @@ class Message:
     """One message: its blocks, in the order of their starts."""
 
     head: Json = None
-    """What the event says that began it."""
+    """The event that began it."""
     blocks: list[Block] = field(default_factory=list)
     by_index: dict[int | None, Block] = field(default_factory=dict)
-    """By the index of the start, the newest."""
+    """The newest block of each start index."""
     by_call: dict[int, Block] = field(default_factory=dict)
-    """By `id(call)`; calls live as long as the stream."""
+    """By `id(call)`; the resolver keeps calls until the end of the stream."""
     turn: int = 0
-    """How many blocks, from the first on, wait for nothing any more."""
+    """The number of leading blocks that wait for nothing."""
     started: int = 0
-    """How many blocks the wire has started, those included that the client does not get."""
+    """The number of blocks that the provider started, including those that were not sent."""
     places: set[Json] = field(default_factory=set)
-    """Indexes under which the client has blocks."""
+    """The indexes of the blocks that the client has."""
     numbers: set[int | None] = field(default_factory=set)
-    """Indexes at which blocks were started."""
+    """The indexes at which the provider started blocks."""
     top: int = -1
-    """The highest of both."""
+    """The highest index of both."""
     gone: list[Frame] = field(default_factory=list)
-    """Events that stopped waiting at the event that is being dealt with: after a bug of ours they go as they came."""
+    """Events that stopped waiting at the current event: after an internal error they are forwarded unchanged."""
     waiting: int = 0
-    """How many events wait."""
+    """The number of waiting events."""
     by_id: dict[tuple[str, str], list[Block]] = field(default_factory=dict)
-    """Calls by id and name, the last of each."""
+    """Calls by id and name, the newest of each."""
     ids: set[str] = field(default_factory=set)
-    """Ids that the client knows."""
+    """The ids that the client has."""
     finish: str | None = None
-    """The reason that was parsed."""
+    """The finish reason."""
     finished_with: int = 0
-    """How many blocks the client had by then."""
+    """The number of calls that the client had at the finish."""
     cut: bool = False
-    """Whether the answer says itself that it is cut off, or failed."""
+    """Whether the finish reason or an error says that the response is truncated."""
     failed: bool = False
     """Whether the provider reported an error."""
     torn: bool = False
-    """Whether an event could not be read, so that a call may lack a part."""
+    """Whether an event could not be read: a call may lack a fragment."""
     lost: bool = False
-    """Whether arguments came that are nobody's, or that their call cannot take."""
+    """Whether arguments came that belong to no call, or that their call cannot take."""
     done: bool = False
     """Whether the last event has come."""
     over: bool = False
-    """Whether the stop of an incomplete call waits no longer: the last stage decides about it."""
+    """Whether the stop of an incomplete call no longer waits: `IncompleteCalls` decides about it."""
     moved: bool = False
-    """Whether any block has another place than its index."""
+    """Whether any block has another index for the client."""
 
     @property
     def waits(self) -> bool:
@@ -223,24 +223,24 @@ class Message:
 
     @property
     def calls(self) -> list[Block]:
-        """The calls that the client has, and is to run."""
+        """The calls that the client has and can run."""
         calls = ((block, block.call) for block in self.blocks if block.sent is not Sent.LEFT_OUT)
         return [block for block, call in calls if call is not None and not call.cancelled]
 
-    def twins(self, block: Block) -> list[Block]:
+    def earlier_alike(self, block: Block) -> list[Block]:
         """The earlier calls of the same id and name."""
         call = block.call
         known = self.by_id.get((call.id, call.name), []) if call is not None and call.id else []
         return [one for one in known if one is not block]
 
     def note_id(self, block: Block) -> None:
-        """The client has got a call."""
+        """A call was sent."""
         if block.call is not None:
             known = self.by_id.setdefault((block.call.id, block.call.name), [])
             known.append(block)
-            del known[:-MAX_TWINS]
+            del known[:-MAX_SAME_ID]
 
     def note_place(self, place: Json) -> None:
-        """The client has got a block under an index."""
+        """A block was sent with this index."""
         self.places.add(place if not isinstance(place, dict | list) else None)
         self.top = max(self.top, place) if isinstance(place, int) else self.top

@@ -1,4 +1,4 @@
-"""Whose turn it is: a block's events wait for the end of the block before, and where it is open who the call is."""
+"""The order of blocks: events wait for the end of the block before, and while it is open which call they belong to."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 _SPACE: Final = re.compile(r"\s+")
 PATIENCE: Final = 8
-"""Events of no block that wait behind a first `{}`."""
+"""The number of events of no block that wait after a first `{}`."""
 
 
 class BlockOrder:
-    """Whose turn it is, for one stream."""
+    """The order of blocks, for one stream."""
 
     def __init__(self, stream: BlockStream, client: BlockEvents, starts: BlockStarts) -> None:
         """For one stream."""
@@ -71,7 +71,7 @@ class BlockOrder:
             block: Block | None = self._started(one)
         else:
             block = self._owner(one)
-            if block is not None and one.call is not None and not one.call.sure and self._is_stray(block, one):
+            if block is not None and one.call is not None and not one.call.sure and self._has_other_index(block, one):
                 one = one._replace(guessed=True)
         if block is not None and one.call is not None:
             block.note(one.call)
@@ -85,7 +85,7 @@ class BlockOrder:
             self.settle()  # what waits came first
         if block is None:
             self._decide()
-            self._client.nobodys(one)
+            self._client.of_no_block(one)
             return
         if one.parsed.what is What.STOP and not (block.stopped or one.guessed):
             block.stopped = block.decided = True
@@ -101,7 +101,7 @@ class BlockOrder:
             self._advance()
 
     def _text_waits(self) -> bool:
-        """Whether a block that waits has text."""
+        """Whether a waiting block has text."""
         return any(_says_text(one) for block in self.message.blocks[self.message.turn :] for one in block.waiting)
 
     def _started(self, one: Waiting) -> Block:
@@ -129,14 +129,14 @@ class BlockOrder:
         return self._stream.report(OVERLAPPING_BLOCKS, self._stream.number, why, block.call)
 
     def _owner(self, one: Waiting) -> Block | None:
-        """The block that a delta or a stop is of."""
+        """The block of a delta or a stop."""
         message, index = self.message, number_of(self.protocol.get(one.parsed, INDEX))
         if one.call is not None:
             return message.by_call.get(id(one.call))
         block = message.by_index.get(index)
         says_text, stops = bool(one.event.content.text or one.event.content.thought), one.parsed.what is What.STOP
         last = self._in_turn() if block is None and self.protocol.implicit and stops else None
-        if last is not None and last.call is not None and self._may_close(last):  # it lacks nothing but its stop
+        if last is not None and last.call is not None and self._may_close(last):  # it only lacks its stop
             return last
         if block is None and self.protocol.implicit and (says_text or stops):
             block = Block(None, self.protocol.get(one.parsed, INDEX), -1)
@@ -146,7 +146,7 @@ class BlockOrder:
         return block
 
     def _again_left_out(self, block: Block, one: Waiting) -> None:
-        """More of a call that the client seemed to have: it is sent after all where it is another one."""
+        """More of a call that looked like a duplicate: if it is another call, all of it is sent."""
         if self._client.text_of(one) is not None:
             self._client.text_of_left_out(block, one)
             return
@@ -160,7 +160,7 @@ class BlockOrder:
             self._advance()
 
     def _queue(self, block: Block, *events: Waiting) -> None:
-        """Events wait for their block's turn; a delta goes before a stop that is not true yet."""
+        """Adds events to the block's queue; a delta goes before a stop that came too early."""
         for one in events:
             last = block.waiting[-1].parsed if block.waiting else None
             behind_stop = last is not None and last.what is What.STOP
@@ -176,12 +176,12 @@ class BlockOrder:
         return self._stream.report(UNKNOWN_BLOCK, self._stream.number, "the block of a delta has stopped", block.call)
 
     def _in_turn(self) -> Block | None:
-        """The block that the client gets now."""
+        """The block whose events are sent now."""
         blocks, turn = self.message.blocks, self.message.turn
         return blocks[turn] if turn < len(blocks) else None
 
     def _advance(self, *, all_go: bool = False) -> None:
-        """Give the client what waits, as far as it is decided and its turn."""
+        """Send the waiting events whose turn it is and that are decided."""
         message = self.message
         while (block := self._in_turn()) is not None:
             self._flow(block)
@@ -214,7 +214,7 @@ class BlockOrder:
         return begun and self._client.whole(block, call) and not block.may_stand_for_more
 
     def _flow(self, block: Block) -> None:
-        """Give the client the events of one block, as far as they are decided."""
+        """Send the events of one block that are decided."""
         number = self._stream.number
         block.note_taken_back()
         while block.waiting and not self._undecided(block, block.waiting[0]):
@@ -223,7 +223,7 @@ class BlockOrder:
             self.message.waiting -= 1
             self._stream.number = one.event.frame.number
             if one.guessed and block.call is not None and not block.call.guessed:
-                self._client.nobodys(one)  # its call was another one after all
+                self._client.of_no_block(one)  # the resolver moved it to another call
                 continue
             match one.parsed.what:
                 case What.START:
@@ -239,7 +239,7 @@ class BlockOrder:
         self._stream.number = number
 
     def _leave_out(self, block: Block, first: Waiting) -> None:
-        """The client has the call already: its events stay here, but for what is not of the call."""
+        """The client has the same call: only events that are not part of the call are sent."""
         rest = [first, *block.waiting]
         self.message.waiting -= len(block.waiting)
         block.waiting.clear()
@@ -252,7 +252,7 @@ class BlockOrder:
                 block.left_out.append(each)
 
     def _undecided(self, block: Block, one: Waiting) -> bool:
-        """Whether what comes may still change what an event has to become."""
+        """Whether a later event may change what to send for this one."""
         call = block.call
         if call is None or one.parsed is UNREAD:
             return False
@@ -268,13 +268,13 @@ class BlockOrder:
             return True
         return self.protocol.get(one.parsed, ARGUMENTS) is not ABSENT and block.may_stand_for_more
 
-    def _is_stray(self, block: Block, one: Waiting) -> bool:
-        """Whether an event of a block comes under a number that is not its own."""
+    def _has_other_index(self, block: Block, one: Waiting) -> bool:
+        """Whether an event has another index than its block."""
         came = self.protocol.get(one.parsed, INDEX)
         return number_of(came) != block.number or (block.number is None and came != block.index)
 
     def _who_is_open(self, block: Block) -> bool:
-        """Whether it is open who the call is."""
+        """Whether a later event may change which call it is."""
         call = block.call
         if call is None or block.stopped:
             return False
@@ -285,18 +285,18 @@ class BlockOrder:
             return True
         return self._stream.on(DOUBLED_CALL) and any(
             one.call is not None and _squeezed(one.call).startswith(_squeezed(call))
-            for one in self.message.twins(block)
+            for one in self.message.earlier_alike(block)
         )
 
     def _decide(self) -> None:
-        """A first `{}` that waits is what is meant: something else comes behind it."""
+        """A waiting first `{}` is the arguments, as another event follows."""
         block = self._in_turn()
         if block is not None and block.waiting:
             block.decided = True
             self._advance()
 
     def settle(self) -> None:
-        """Nothing comes any more that could change what waits."""
+        """Send all waiting events: nothing that comes can change them."""
         for block in self.message.blocks[self.message.turn :]:
             block.settled = block.decided = True
             block.meaning.settle()
@@ -306,7 +306,7 @@ class BlockOrder:
                 self._flow(block)
 
     def aside(self, event: Event, parsed: BlockEvent) -> None:
-        """An event of no block: behind a first `{}` that waits, unless that takes long."""
+        """An event of no block waits after a first `{}`, but not for long."""
         block = self._in_turn()
         if block is None or not block.waiting:
             self.put_aside(event, parsed)

@@ -111,7 +111,7 @@ class BlockProtocol:
     """The defect of a second finish; `None` if it is valid."""
     after_end: Row | None = None
     """The defect of an event after the end; `None` if it is forwarded."""
-    nobodys: int = 1 << 16
+    unused_index: int = 1 << 16
     """The first index that no block of a response has."""
     usual_id: re.Pattern[str] = USUAL_ID
     earlier_ids: Callable[[Json], frozenset[str]] = field(default=lambda request: frozenset())  # noqa: ARG005

@@ -1,7 +1,7 @@
-"""Block protocols, mended by difference: what the client lacks of the message that is meant, event by event.
+"""Repairs streams of content blocks: sends what the client lacks of the intended message, event by event.
 
-One rule: an event goes as it came where it takes the client to what is meant so far; else the fields in which it does
-not are written anew. A block's events wait for its turn, and where it is still open who the call is.
+An event that takes the client to the intended calls is forwarded unchanged. Otherwise the fields that differ are
+rewritten. Events of a block wait for the end of the block before, and while it is open which call they belong to.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 MAX_WAITING: Final = 4096
-"""Events that wait, above which all go."""
+"""The number of waiting events above which all are sent."""
 
 
 class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
-    """Says to the client what it lacks of one message."""
+    """Sends what the client lacks of the intended message."""
 
     def __init__(self, context: Context, protocol: BlockProtocol) -> None:
         """`protocol`: the table of events."""
@@ -63,9 +63,9 @@ class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
         self._order = BlockOrder(stream, client, BlockStarts(stream, client))
         self._ending = MessageEnd(stream, client, self._order)
         self._second: EarlierPlaces | None = None
-        """What begins again is not repaired."""
+        """Set at a second message, which is not repaired."""
         self._tail: tuple[Event, Sequence[ResolvedFragment]] | None = None
-        """The last event, which lacks its end."""
+        """The last event of the body, without its blank line."""
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
@@ -90,7 +90,7 @@ class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
         self._tail, message.torn = None, message.torn or cut is not None
         if self._second is None:
             if clean and not self.message.over:
-                self._ending.keep_back_stops()
+                self._ending.withhold_stops()
             self.message.over = True
             self._order.settle()
             if clean and not message.done and not (message.torn or message.failed):
@@ -178,10 +178,10 @@ class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
             self._of_message(event, parsed, resolved)
 
     def _other(self, event: Event, parsed: BlockEvent | None) -> None:
-        """An event of no block."""
+        """An event that belongs to no block."""
         frame = event.frame
         if parsed is None and frame.data is not None and frame.name == self.protocol.last:
-            self._order.settle()  # clients that go by its name read no further
+            self._order.settle()  # clients that match on the event line stop here
             self._ending.flush(clean=False)
         known = parsed is not None and parsed.kind in self.protocol.event_lines
         if frame.data is not None and not known and is_unread(event):
@@ -190,7 +190,7 @@ class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
         self._order.aside(event, parsed or UNREAD)
 
     def _of_message(self, event: Event, parsed: BlockEvent, resolved: Sequence[ResolvedFragment]) -> None:
-        """An event of a block, or of the message around its blocks."""
+        """An event of a block or of the message."""
         match parsed.what:
             case What.HEAD:
                 self._head(event, parsed)
@@ -202,7 +202,7 @@ class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
                 self._ending.end(event, parsed)
 
     def _stays_in_step(self, parsed: BlockEvent, fragment: Fragment, call: OpenCall) -> Block | None:
-        """The one block that is open, where an event is a plain part of its arguments, and the client has the rest."""
+        """The open block, if the event is plain text inside its arguments and the client has all text before it."""
         message, protocol, piece = self.message, self.protocol, fragment.arguments
         block = message.by_call.get(id(call))
         if parsed.what is not What.DELTA or block is None or message.waiting or block.again is not None:
@@ -245,12 +245,12 @@ class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
             self._order.settle()
             self._ending.flush(clean=False)
             places = {block.number: block.place for block in message.blocks if block.moved}
-            self._second = EarlierPlaces(places, self.protocol.nobodys)
+            self._second = EarlierPlaces(places, self.protocol.unused_index)
         message.head = bare
         self._stream.pass_on(event.frame, parsed, self._ending.usage(parsed))
 
     def _pass_again(self, frame: Frame, parsed: BlockEvent | None) -> None:
-        """An event of the second message, under the index that the client knows."""
+        """Forwards an event of the second message, at the index that the client has."""
         place = None
         if parsed is not None and parsed.what in {What.START, What.DELTA, What.STOP} and self._second is not None:
             index = number_of(self.protocol.get(parsed, INDEX))

@@ -1,4 +1,4 @@
-"""The start of a block as the client has to get it: its index, its id, its name, and no arguments."""
+"""Starts of blocks as the client needs them: index, id, name, and no arguments."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _SPACE: Final = re.compile(r"\s+")
 
 
 class BlockStarts:
-    """The start of a block as the client has to get it, for one stream."""
+    """Starts of blocks as the client needs them, for one stream."""
 
     def __init__(self, stream: BlockStream, client: BlockEvents) -> None:
         """For one stream."""
@@ -81,19 +81,19 @@ class BlockStarts:
             self._rest_of_start(block, block.call, one)
 
     def is_double(self, block: Block) -> bool:
-        """Whether the client has the same call already."""
+        """Whether the client has the same call."""
         call = block.call
         if call is None or not self._client.whole(block, call):
             return False
         means = meaning(truth.intended(block, call, over=True).text or "{}")
-        twins = [one for one in self.message.twins(block) if one.call is not None and not one.text.free]
+        alike = [one for one in self.message.earlier_alike(block) if one.call is not None and not one.text.free]
         return any(
             one.call is not None and self._client.whole(one, one.call) and meaning(one.text.text or "{}") == means
-            for one in twins
+            for one in alike
         )
 
     def _start_again(self, block: Block, one: Waiting) -> None:
-        """The start of a block that the client has, once more: it adds nothing before arguments have come."""
+        """A repeated start. It is left out if no arguments came after the first one."""
         call = block.call
         gone = self._stream.report(REPEATED_START, self._stream.number, "the block starts again", call)
         came = self.protocol.get(one.parsed, ARGUMENTS)
@@ -113,7 +113,7 @@ class BlockStarts:
         self._client.send_again(block, one)
 
     def find_place(self, block: Block) -> None:
-        """The index under which the client gets a block."""
+        """Choose the index of a block for the client."""
         message, protocol, given = self.message, self.protocol, block.index
         rows, expected = protocol.index_rows, message.started
         message.started += 1
@@ -145,7 +145,7 @@ class BlockStarts:
         message.top = max(message.top, block.number or 0)
 
     def _identity(self, block: Block, call: OpenCall, one: Waiting) -> dict[str, Json]:
-        """Id, name and type of a call, as its start has to have them."""
+        """The id, name and type that the start of a call needs."""
         protocol, message, parsed = self.protocol, self.message, one.parsed
         came_id, came_name = nonblank(protocol.get(parsed, ID)), nonblank(protocol.get(parsed, NAME))
         given = call.id
@@ -158,7 +158,7 @@ class BlockStarts:
             block.lacks[ID] = judge(LATE_ID, "the id comes after the call's start")
             wanted |= {ID: given} if block.lacks[ID] else {}
         name = call.name
-        if not came_name:  # of a name that has not come yet, the client hears where it comes
+        if not came_name:  # a later delta has the name
             block.lacks[NAME] = bool(name) and judge(LATE_NAME, "the name comes after the call's start")
             wanted |= {NAME: name} if block.lacks[NAME] else {}
         if not given:
@@ -184,7 +184,7 @@ class BlockStarts:
         return self.protocol.earlier_ids(self.context.exchange.request)
 
     def _no_arguments(self, block: Block, call: OpenCall, one: Waiting) -> dict[str, Json]:
-        """What a start has in the place of arguments."""
+        """The value that a start needs in place of arguments."""
         came, none = self.protocol.get(one.parsed, ARGUMENTS), self.protocol.start.get(ARGUMENTS, ABSENT)
         if came == none:
             return {}
@@ -213,7 +213,7 @@ class BlockStarts:
         return {}
 
     def _rest_of_start(self, block: Block, call: OpenCall, one: Waiting) -> None:
-        """Arguments that a start parsed, and that count, as a delta."""
+        """Send arguments that came in a start as a delta."""
         came = self.protocol.get(one.parsed, ARGUMENTS)
         if isinstance(came, str | dict) and came and not block.text.free:
             self._client.put_delta(block, call, upto=one.size)

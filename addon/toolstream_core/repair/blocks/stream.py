@@ -1,4 +1,4 @@
-"""What all parts of the repair of one stream share: the message, and the frames that go on for the current event."""
+"""State of one stream: the message, and the frames to send for the current event."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class BlockStream:
-    """What all parts of one stream's repair share, for one stream."""
+    """State that the parts of the repair share."""
 
     def __init__(self, context: Context, protocol: BlockProtocol, reporter: Reporter) -> None:
         """`protocol`: the table of events."""
@@ -31,16 +31,16 @@ class BlockStream:
         self.message = Message()
         self.report, self.on, self.because = reporter.report, reporter.on, reporter.because
         self.number = self.now = 0
-        """The event that is given to the client, and the one that came last."""
+        """The numbers of the event that is sent and of the event that came last."""
         self.out: list[Frame] = []
-        """What goes on for it."""
+        """The frames to send."""
         self.keyed: bool | None = None
-        """Whether the stream's events have event lines, or their kind as a key; its first one shows it."""
+        """Whether events have an event line, or a key with their type; decided by the stream's first event."""
 
     def pass_on(
         self, frame: Frame, parsed: BlockEvent, wanted: dict[str, Json] | None = None, *, first: bool = True
     ) -> None:
-        """Send an event with these fields; the same frame where it has them."""
+        """Send an event with these fields; the same frame if it has them."""
         protocol, body = self.protocol, parsed.body
         if wanted:
             body = protocol.laid(parsed, wanted)

@@ -11,13 +11,13 @@ import pytest
 from tests.counted import functions_called
 from tests.laws.driven import Payload, Went, changed, exchange, run, seen
 from toolstream_core.engine.session import Session
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.anthropic.resolver import NOBODYS
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.wire.sse import SseFramer
 from toolstream_core.wire.write import encoded
 
-HERE = Exchange(path="/v1/messages", content_type="text/event-stream")
+HERE = StreamFacts(path="/v1/messages", content_type="text/event-stream")
 """Nothing is known of the tools."""
 
 

@@ -9,14 +9,14 @@ import pytest
 
 from tests.laws.driven import changed, exchange, injected, run, sse
 from tests.laws.healthy import Healthy, streams
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.settings import SAFE, Settings
 
 if TYPE_CHECKING:
     from tests.laws.driven import Payload
 
 CHAT = exchange("openai-chat")
-UNKNOWN = Exchange(path="/v1/chat/completions", content_type="text/event-stream")
+UNKNOWN = StreamFacts(path="/v1/chat/completions", content_type="text/event-stream")
 HEALTHY = [one for one in streams() if one.dialect == "openai-chat"]
 KEPT_BACK = ['"{\\"ci', '"}', '"']
 

@@ -15,7 +15,7 @@ import pytest
 from tests.laws.driven import run, sse
 from toolstream_core.defects.row import CHAT
 from toolstream_core.defects.table import ROWS, named
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.chat.repair.identity_rules import ELSEWHERE, RULES, TABLE, Came, Edit, Field, Place
 from toolstream_core.settings import NOTHING, Settings
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.chat.repair.identity_rules import Rule
 
 NAMES = {row.name for row in ROWS if row.family == "identity" and CHAT in row.dialects}
-EXCHANGE = Exchange(
+EXCHANGE = StreamFacts(
     path="/v1/chat/completions",
     content_type="text/event-stream",
     request={

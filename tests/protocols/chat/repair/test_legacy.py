@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from tests.laws.driven import changed, seen, sse
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 
 FUNCTIONS = [{"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}]
 REQUEST = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "go"}], "functions": FUNCTIONS}
-EXCHANGE = Exchange(path="/v1/chat/completions", content_type="text/event-stream", request=REQUEST)
+EXCHANGE = StreamFacts(path="/v1/chat/completions", content_type="text/event-stream", request=REQUEST)
 
 
 def chunk(delta: dict[str, object], finish: str | None = None, choice: int = 0) -> dict[str, object]:

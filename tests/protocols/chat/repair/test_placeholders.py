@@ -6,7 +6,7 @@ import pytest
 
 from tests.laws.driven import changed
 from tests.laws.healthy import Healthy, streams
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 
 LONE = [one for one in streams() if one.name == "without arguments" and b"{}" in one.body]
 
@@ -14,7 +14,7 @@ LONE = [one for one in streams() if one.name == "without arguments" and b"{}" in
 @pytest.mark.parametrize("healthy", LONE, ids=str)
 def test_a_lone_placeholder_is_no_change(healthy: Healthy) -> None:
     """Nobody says what the tool takes, so it waits for the next event, and goes on as it came."""
-    went = changed(healthy.body, Exchange(path=healthy.exchange.path, content_type=healthy.exchange.content_type))
+    went = changed(healthy.body, StreamFacts(path=healthy.exchange.path, content_type=healthy.exchange.content_type))
     assert went.out == healthy.body
     assert went.told == []
     assert went.record.changed == 0

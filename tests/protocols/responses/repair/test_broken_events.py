@@ -10,15 +10,16 @@ import pytest
 from tests.fuzz import readers
 from tests.fuzz.case import Case
 from tests.fuzz.drive import Log, drive
-from tests.laws.driven import changed, seen, sse
-from tests.protocols.responses.events import CREATED, added, call, closed, completed, delta, done, item
-from toolstream_core.model import Exchange
-from toolstream_core.settings import SAFE, Settings
+from tests.laws.driven import changed, run, seen, sse
+from tests.protocols.responses.events import CREATED, added, call, closed, completed, delta, done, item, numbered
+from toolstream_core.defects.table import named
+from toolstream_core.model import StreamFacts
+from toolstream_core.settings import NOTHING, SAFE, Settings
 
 if TYPE_CHECKING:
     from tests.protocols.responses.events import Payload
 
-EXCHANGE = Exchange(path="/v1/responses", content_type="text/event-stream")
+EXCHANGE = StreamFacts(path="/v1/responses", content_type="text/event-stream")
 WHOLE = '{"a":1}'
 
 
@@ -190,6 +191,60 @@ def test_what_waits_keeps_its_place() -> None:
         assert went.out == body
         assert name in went.told
         assert changes(body, "reset") == []
+
+
+def test_every_change_has_a_name() -> None:
+    """Also where the event before waits for the end of the stream."""
+    assert all(changes(sse(CREATED, added(), closed(""))))
+    event = added()
+    del event["item"]["id"]
+    assert changes(sse(CREATED, event)) == [("rotating-item-id",)]
+
+
+def test_sequence_numbers_are_judged_the_same_with_shapes_and_without() -> None:
+    """Text goes by unread, unless a shape wants to see it."""
+    text = {"type": "response.output_text.delta", "output_index": 0, "delta": "x"}
+    again = [{**text, "sequence_number": number} for number in (8, 8, 3, 12)]
+    late = [{**one, "sequence_number": 5} for one in (added(),)]
+    for body in (sse(*numbered(0, CREATED), *again), sse(*numbered(0, CREATED), *again[:1], *late)):
+        told = [run(body, EXCHANGE, wanted).told for wanted in (NOTHING, Settings(SAFE), Settings(SAFE, ("crlf",)))]
+        assert told[0] == told[1] == told[2]
+    body = sse(*numbered(0, CREATED), *late, {"type": "x", "sequence_number": 5})
+    assert "sequence-numbers" in seen(body, EXCHANGE).told
+    assert run(body, EXCHANGE, Settings(named(["missing-start"]))).told == seen(body, EXCHANGE).told
+
+
+def test_two_calls_of_one_id_at_the_same_time_are_two() -> None:
+    """The second one seemed to be a piece of the first, until it was closed."""
+    second = {"call_id": "call_0"}
+    body = sse(CREATED, added(), delta('{"a"'), added(place=1, **second), closed(WHOLE), closed('{"a":2}', 1, **second))
+    meant = [("f", {"a": 1}), ("f", {"a": 2})]
+    assert seen(body, EXCHANGE).calls == meant
+    went = changed(body, EXCHANGE)
+    assert seen(went.out, EXCHANGE).calls == plain(went.out) == meant
+
+
+def test_a_call_that_the_response_says_twice_in_two_spellings_is_one() -> None:
+    """One of them is encoded twice."""
+    output = [item(json.dumps(WHOLE)), item('{"a": 1}', 1, call_id="call_0")]
+    went = changed(sse(CREATED, completed(*output)), EXCHANGE)
+    assert seen(went.out, EXCHANGE).calls == [("f", {"a": 1})]
+    assert went.out.count(b'"response.output_item.added"') == 1
+
+
+def test_an_item_that_is_added_again_with_the_next_part() -> None:
+    """What it was added with is said, all of it."""
+    body = sse(CREATED, added('{"a":'), added("1}"))
+    assert plain(changed(body, EXCHANGE, broken="reset").out) == [("f", {"a": 1})]
+    again = changed(sse(CREATED, added('{"a":'), added('{"a":'), delta("1}")), EXCHANGE, broken="reset")
+    assert plain(again.out) == [("f", {"a": 1})]
+
+
+def test_what_an_event_says_whole_stands_against_garbage_behind_it() -> None:
+    """Also where deltas said another object, of which some were lost."""
+    meant = '{"path":"x"}'
+    body = sse(CREATED, added(), delta('{"'), delta('":"x"}'), done(meant), closed('{"path":"\\-"}'), completed())
+    assert plain(changed(body, EXCHANGE).out) == [("f", {"path": "x"})]
 
 
 def test_a_piece_comes_when_the_call_had_been_closed() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.laws.driven import changed, injected, run, seen, sse
 from tests.protocols.responses.events import CREATED, added, call, closed, completed, delta, item, numbered
-from toolstream_core.model import Exchange, Kind
+from toolstream_core.model import Kind, StreamFacts
 from toolstream_core.protocols.responses.repair.custom_tools import unwrapped
 from toolstream_core.settings import NOTHING
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 NAME = "custom-as-function"
 TOOLS = [{"type": "custom", "name": "apply_patch"}, {"type": "function", "name": "f", "parameters": {}}]
-EXCHANGE = Exchange(path="/v1/responses", content_type="text/event-stream", request={"tools": TOOLS, "input": []})
+EXCHANGE = StreamFacts(path="/v1/responses", content_type="text/event-stream", request={"tools": TOOLS, "input": []})
 PATCH = '*** Begin Patch\n+"so"\n*** End Patch'
 ARGUMENTS = json.dumps({"input": PATCH})
 

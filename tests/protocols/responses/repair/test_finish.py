@@ -20,12 +20,12 @@ from tests.protocols.responses.events import (
     item,
     numbered,
 )
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 
 if TYPE_CHECKING:
     from tests.protocols.responses.events import Payload
 
-EXCHANGE = Exchange(path="/v1/responses", content_type="text/event-stream")
+EXCHANGE = StreamFacts(path="/v1/responses", content_type="text/event-stream")
 TEXT: list[Payload] = [
     {"type": "response.output_item.added", "output_index": 1, "item": {"type": "message", "id": "msg_1"}},
     {"type": "response.output_text.delta", "output_index": 1, "item_id": "msg_1", "delta": "And"},
@@ -154,7 +154,7 @@ def test_a_resumed_stream_goes_on_as_it_came(first: str) -> None:
 def test_a_resumed_stream_is_known_by_its_path() -> None:
     """Whatever its numbers are."""
     body = sse(delta(":1}"), done('{"a":1}'), closed('{"a":1}'))
-    resumed = Exchange(path="/v1/responses/resp_1?stream=true&starting_after=4", content_type="text/event-stream")
+    resumed = StreamFacts(path="/v1/responses/resp_1?stream=true&starting_after=4", content_type="text/event-stream")
     assert changed(body, EXCHANGE).out != changed(body, resumed).out == body
 
 

@@ -24,10 +24,10 @@ from toolstream_core.calls import arguments
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.calls.json_text import meaning
 from toolstream_core.engine.session import Session
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 from toolstream_core.settings import SAFE, Settings
 
-EXCHANGE = Exchange(path="/v1/responses", content_type="text/event-stream")
+EXCHANGE = StreamFacts(path="/v1/responses", content_type="text/event-stream")
 
 
 def test_a_placeholder_behind_a_late_name_is_said_once() -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from tests.laws.driven import changed, seen, sse
 from tests.protocols.responses.events import CREATED, added, closed, completed, delta, done, item
-from toolstream_core.model import Exchange
+from toolstream_core.model import StreamFacts
 
-EXCHANGE = Exchange(path="/v1/responses", content_type="text/event-stream")
+EXCHANGE = StreamFacts(path="/v1/responses", content_type="text/event-stream")
 WHOLE = '{"a":1}'
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
+class StreamFacts:
     """What is known of a stream beside its own bytes."""
 
     source: str = ""

@@ -1,4 +1,7 @@
-"""Cohere v2: a whole answer made a stream, and a stream made the whole answer that it amounts to."""
+"""Cohere responses that toolstream writes: complete responses, streams, errors, and calls in a last event.
+
+https://docs.cohere.com/reference/chat-stream; errors: https://docs.cohere.com/reference/errors
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,21 @@ from toolstream_core.protocols.cohere.wire import (
     MESSAGE_START,
     call_delta,
     call_end,
+    call_start,
     with_entry,
 )
+from toolstream_core.protocols.healthy_answer import HealthyAnswer, pieces
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Any
 
     from toolstream_core.model import Call, Json
     from toolstream_core.protocols.answers import Cut, Payload, Payloads
+    from toolstream_core.protocols.provider_error import ErrorKind
+    from toolstream_core.stages.promotion import Promotion
+    from toolstream_core.wire.frame import Frame
 
 
 def streamed(answer: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
@@ -125,3 +134,70 @@ def _add(blocks: list[Payload], piece: Payload) -> None:
 def _whole(call: Call) -> Payload:
     function = {"name": call.name, "arguments": call.arguments}
     return {"id": call.id, "type": "function", "function": function}
+
+
+def promoted(one: Promotion) -> list[Frame]:
+    """As `WireProtocol.promoted`."""
+    payload: Payload = one.event.frame.json  # type: ignore[assignment] # a finish was read from it
+    delta = payload["delta"]
+    changed = {**delta, "finish_reason": "TOOL_CALL"} if delta.get("finish_reason") == "COMPLETE" else delta
+    return [*said(one), one.finished({**payload, "delta": changed})]
+
+
+def said(one: Promotion) -> list[Frame]:
+    """As `WireProtocol.said`."""
+    out: list[Frame] = []
+    for index, (identity, wanted) in enumerate(one.calls, one.before):
+        start, delta = call_start(index, identity, wanted.name), call_delta(index, wanted.arguments)
+        out += one.made(start, delta, call_end(index))
+    return out
+
+
+def healthy_stream(answer: HealthyAnswer) -> Iterator[bytes]:
+    """The events."""
+    return streamed(healthy_whole(answer), answer.request, pieces)
+
+
+def healthy_whole(answer: HealthyAnswer) -> dict[str, Any]:
+    """https://docs.cohere.com/reference/chat."""
+    asked, made = answer.tokens
+    calls = [
+        {
+            "id": f"{call.name}_{answer.call_letters(place, 12)}",
+            "type": "function",
+            "function": {"name": call.name, "arguments": call.arguments},
+        }
+        for place, call in enumerate(answer.calls)
+    ]
+    plan = f"I will use {' and '.join(dict.fromkeys(call.name for call in answer.calls))}."
+    said = {"tool_plan": plan, "tool_calls": calls} if calls else {"content": [{"type": "text", "text": answer.text}]}
+    return {
+        "id": _uuid(answer.hexadecimal("answer", 32)),
+        "finish_reason": "TOOL_CALL" if calls else "COMPLETE",
+        "message": {"role": "assistant", **said},
+        "usage": {
+            "billed_units": {"input_tokens": asked, "output_tokens": made},
+            "tokens": {"input_tokens": asked, "output_tokens": made},
+        },
+    }
+
+
+def _uuid(digits: str) -> str:
+    return "-".join([digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]])
+
+
+def error_body(kind: ErrorKind, status: int) -> Json:
+    """As `WireProtocol.error_body`."""
+    del status
+    return {"message": kind.message}
+
+
+def error_event(kind: ErrorKind, number: int) -> bytes:
+    """As `WireProtocol.error_event`: the end of the message says the error, there is no event of errors."""
+    del number
+    return named_event({"type": "message-end", "delta": {"finish_reason": "ERROR", "error": kind.message}})
+
+
+def not_saved(message: str) -> Json:
+    """As `WireProtocol.not_saved`."""
+    return {"message": message}

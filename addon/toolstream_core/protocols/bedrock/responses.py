@@ -1,13 +1,15 @@
-"""Converse: a whole answer made a stream, and a stream made the whole answer that it amounts to.
+"""Converse responses that toolstream writes: complete responses, streams, errors, and calls in a last event.
 
-https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
+https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html; errors:
+https://docs.aws.amazon.com/bedrock/latest/APIReference/CommonErrors.html
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.protocols.answers import arguments_object, dictionary, uncut
+from toolstream_core.protocols.answers import arguments_object, arguments_value, dictionary, uncut
+from toolstream_core.protocols.aws_errors import exception_message
 from toolstream_core.protocols.bedrock.converse_event import (
     BLOCK_DELTA,
     BLOCK_START,
@@ -17,16 +19,25 @@ from toolstream_core.protocols.bedrock.converse_event import (
     METADATA,
     START,
     STOP,
+    event_of,
+    input_delta,
+    made,
 )
+from toolstream_core.protocols.healthy_answer import HealthyAnswer, pieces_after_empty
+from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.wire import json_access, numbers
 from toolstream_core.wire.aws_event_stream import fresh
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Any
 
     from toolstream_core.model import Call, Json
     from toolstream_core.protocols.answers import Cut, Payload, Payloads
+    from toolstream_core.stages.promotion import Promotion
+    from toolstream_core.wire.frame import Frame
+
 
 _REASONING: Final = ("text", "signature")
 """What reasoning says that is not redacted."""
@@ -101,3 +112,88 @@ def _block(block: Payload, cut: Cut) -> Iterator[tuple[str, Payload]]:
 
 def _message(kind: str, body: Json) -> bytes:
     return fresh(encoded(body), kind).encode()
+
+
+def promoted(one: Promotion) -> list[Frame]:
+    """As `WireProtocol.promoted`."""
+    event = event_of(one.event.frame)
+    if event is None:
+        return [one.event.frame]
+    ends = event.body.get("stopReason") == "end_turn"
+    last = event.with_body({**event.body, "stopReason": "tool_use"}) if ends else event.payload
+    return [*said(one), one.finished(last)]
+
+
+def said(one: Promotion) -> list[Frame]:
+    """As `WireProtocol.said`."""
+    event = event_of(one.event.frame)
+    out: list[Frame] = []
+    for place, (identity, wanted) in enumerate(one.calls, one.place):
+        start = {INDEX: place, "start": {"toolUse": {"toolUseId": identity, "name": wanted.name}}}
+        bodies = (
+            (BLOCK_START, start),
+            (BLOCK_DELTA, input_delta(place, wanted.arguments)),
+            (BLOCK_STOP, {INDEX: place}),
+        )
+        keyed = event is not None and event.keyed
+        out += [made(one.writer, kind, body, one.event.frame.number, keyed=keyed) for kind, body in bodies]
+    return out
+
+
+def healthy_stream(answer: HealthyAnswer) -> Iterator[bytes]:
+    """The messages."""
+    return streamed(healthy_whole(answer), answer.request, pieces_after_empty)
+
+
+def healthy_whole(answer: HealthyAnswer) -> dict[str, Any]:
+    """https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html."""
+    asked, made = answer.tokens
+    uses = [
+        {
+            "toolUse": {
+                "toolUseId": f"tooluse_{answer.call_letters(place, 22)}",
+                "name": call.name,
+                "input": arguments_value(call.arguments),
+            }
+        }
+        for place, call in enumerate(answer.calls)
+    ]
+    return {
+        "output": {"message": {"role": "assistant", "content": uses or [{"text": answer.text}]}},
+        "stopReason": "tool_use" if uses else "end_turn",
+        "usage": {"inputTokens": asked, "outputTokens": made, "totalTokens": asked + made},
+        "metrics": {"latencyMs": 951},
+    }
+
+
+_WORDS: Final = {
+    ErrorKind.INVALID: "ValidationException",
+    ErrorKind.UNAUTHENTICATED: "UnrecognizedClientException",
+    ErrorKind.FORBIDDEN: "AccessDeniedException",
+    ErrorKind.NOT_FOUND: "ResourceNotFoundException",
+    ErrorKind.RATE_LIMIT: "ThrottlingException",
+    ErrorKind.SERVER: "InternalServerException",
+    ErrorKind.OVERLOADED: "ServiceUnavailableException",
+}
+"""AWS says them in the header `x-amzn-errortype`; its clients take them from the body, too, where that is missing."""
+
+
+def error_body(kind: ErrorKind, status: int) -> Json:
+    """As `WireProtocol.error_body`."""
+    del status
+    return _error(kind, kind.message)
+
+
+def error_event(kind: ErrorKind, number: int) -> bytes:
+    """As `WireProtocol.error_event`."""
+    del number
+    return exception_message(kind)
+
+
+def not_saved(message: str) -> Json:
+    """As `WireProtocol.not_saved`."""
+    return _error(ErrorKind.NOT_FOUND, message)
+
+
+def _error(kind: ErrorKind, message: str) -> Json:
+    return {"__type": _WORDS[kind], "message": message}

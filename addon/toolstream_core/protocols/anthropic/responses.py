@@ -1,0 +1,181 @@
+"""Anthropic responses that toolstream writes: complete responses, streams, errors, and calls in a last event.
+
+https://docs.claude.com/en/api/messages; errors: https://docs.claude.com/en/api/errors
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.model import Kind
+from toolstream_core.protocols.answers import arguments_object, arguments_value, dictionary, named_event, uncut
+from toolstream_core.protocols.healthy_answer import HealthyAnswer, pieces_after_empty
+from toolstream_core.protocols.provider_error import ErrorKind
+from toolstream_core.wire import json_access, numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from toolstream_core.model import Call, Json
+    from toolstream_core.protocols.answers import Cut, Payload, Payloads
+    from toolstream_core.stages.promotion import Promotion
+    from toolstream_core.wire.frame import Frame
+
+
+def streamed(answer: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
+    """https://docs.claude.com/en/docs/build-with-claude/streaming."""
+    del request
+    if answer.get("type") != "message":
+        return
+    begun = {**answer, "content": [], "stop_reason": None, "stop_sequence": None}
+    yield named_event({"type": "message_start", "message": begun})
+    for index, block in enumerate(json_access.items(answer.get("content"))):
+        if not isinstance(block, dict):
+            continue
+        start, deltas = _block(block, cut)
+        yield named_event({"type": "content_block_start", "index": index, "content_block": start})
+        for delta in deltas:
+            yield named_event({"type": "content_block_delta", "index": index, "delta": delta})
+        yield named_event({"type": "content_block_stop", "index": index})
+    delta = {key: answer.get(key) for key in ("stop_reason", "stop_sequence")}
+    yield named_event({"type": "message_delta", "delta": delta, "usage": answer.get("usage") or {"output_tokens": 0}})
+    yield named_event({"type": "message_stop"})
+
+
+def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
+    """As `WireProtocol.assembled`."""
+    message: dict[str, Json] = {"id": "msg_saved", "type": "message", "role": "assistant"}
+    used: dict[str, Json] = {}
+    text = ""
+    for payload in payloads:
+        for part in (payload.get("message"), payload.get("delta")):
+            if isinstance(part, dict) and payload.get("type") in ("message_start", "message_delta"):
+                message.update(part)
+                used.update(dictionary(part.get("usage")))
+        used.update(dictionary(payload.get("usage")))
+        piece = json_access.get(payload, "delta", "text")
+        text += piece if isinstance(piece, str) else ""
+    uses = [
+        {
+            "type": "server_tool_use" if call.kind is Kind.SERVER else "tool_use",
+            "id": call.id,
+            "name": call.name,
+            "input": arguments_object(call),
+        }
+        for call in calls
+    ]
+    return {**message, "content": [*([{"type": "text", "text": text}] if text else []), *uses], "usage": used}
+
+
+def _block(block: Payload, cut: Cut) -> tuple[Payload, list[Payload]]:
+    """What opens a content block, and what its deltas say."""
+    match block.get("type"):
+        case "text":
+            texts = cut(block.get("text", ""))
+            return {**block, "text": ""}, [{"type": "text_delta", "text": text} for text in texts]
+        case "thinking":
+            delta = {"type": "thinking_delta", "thinking": block.get("thinking", "")}
+            return {**block, "thinking": ""}, [delta]
+        case "tool_use" | "server_tool_use":
+            texts = cut(numbers.spaced(block.get("input", {})))
+            return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": text} for text in texts]
+    return block, []
+
+
+def promoted(one: Promotion) -> list[Frame]:
+    """As `WireProtocol.promoted`."""
+    payload: Payload = one.event.frame.json  # type: ignore[assignment] # a finish was read from it
+    delta = payload["delta"]
+    changed = {**delta, "stop_reason": "tool_use"} if delta.get("stop_reason") == "end_turn" else delta
+    return [*said(one), one.finished({**payload, "delta": changed})]
+
+
+def said(one: Promotion) -> list[Frame]:
+    """As `WireProtocol.said`."""
+    out: list[Frame] = []
+    for at, (identity, wanted) in enumerate(one.calls):
+        place = {"index": one.place + at}
+        block = {"type": "tool_use", "id": identity, "name": wanted.name, "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": wanted.arguments}
+        out += one.made(
+            {"type": "content_block_start", **place, "content_block": block},
+            {"type": "content_block_delta", **place, "delta": delta},
+            {"type": "content_block_stop", **place},
+        )
+    return out
+
+
+_PING = b'event: ping\ndata: {"type": "ping"}\n\n'
+_BEFORE_PING = 2
+"""Events before the ping: the begin of the message and of its first block."""
+
+
+def healthy_stream(answer: HealthyAnswer) -> Iterator[bytes]:
+    """The events."""
+    for number, event in enumerate(streamed(healthy_whole(answer), answer.request, pieces_after_empty)):
+        if number == _BEFORE_PING:
+            yield _PING
+        yield event
+
+
+def healthy_whole(answer: HealthyAnswer) -> dict[str, Any]:
+    """https://docs.claude.com/en/api/messages."""
+    asked, made = answer.tokens
+    uses = [
+        {
+            "type": "tool_use",
+            "id": f"toolu_01{answer.call_letters(place, 22)}",
+            "name": call.name,
+            "input": arguments_value(call.arguments),
+        }
+        for place, call in enumerate(answer.calls)
+    ]
+    return {
+        "id": f"msg_01{answer.letters('answer', 22)}",
+        "type": "message",
+        "role": "assistant",
+        "model": answer.model,
+        "content": uses or [{"type": "text", "text": answer.text}],
+        "stop_reason": "tool_use" if uses else "end_turn",
+        "stop_sequence": None,
+        "usage": {
+            "input_tokens": asked,
+            "cache_creation_input_tokens": 0,
+            "cache_read_input_tokens": 0,
+            "output_tokens": made,
+            "service_tier": "standard",
+        },
+    }
+
+
+_WORDS: Final = {
+    ErrorKind.INVALID: "invalid_request_error",
+    ErrorKind.UNAUTHENTICATED: "authentication_error",
+    ErrorKind.FORBIDDEN: "permission_error",
+    ErrorKind.NOT_FOUND: "not_found_error",
+    ErrorKind.RATE_LIMIT: "rate_limit_error",
+    ErrorKind.SERVER: "api_error",
+    ErrorKind.OVERLOADED: "overloaded_error",
+}
+
+
+def error_body(kind: ErrorKind, status: int) -> Json:
+    """As `WireProtocol.error_body`."""
+    del status
+    return _error(_WORDS[kind], kind.message)
+
+
+def error_event(kind: ErrorKind, number: int) -> bytes:
+    """As `WireProtocol.error_event`."""
+    del number
+    return named_event(_error(_WORDS[kind], kind.message))
+
+
+def not_saved(message: str) -> Json:
+    """As `WireProtocol.not_saved`."""
+    return _error(_WORDS[ErrorKind.NOT_FOUND], message)
+
+
+def _error(kind: str, message: str) -> Json:
+    return {"type": "error", "error": {"type": kind, "message": message}}
