@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, override
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, override
 
 from toolstream_core.calls import nonblank
 from toolstream_core.defects.finish import IN_BAND_ERROR
@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from toolstream_core.repair.fields import Payload
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
+
+_FEW: Final = 64
+"""Events that wait for what the arguments of one call mean."""
 
 
 class One(NamedTuple):
@@ -140,9 +143,9 @@ class ResponsesRepairer(Repairer, Counts, Holds, SkippableWhole):
         has = meant.has
         if came.kind != DELTA or has is None or type(piece) is not str or not piece or has.said or has.closed:
             return False
-        if came.more != len(piece) or not self._is_inside(meant, came.more) or piece[-1] >= "\ud800":
-            return False
         if payload.get("item_id") != has.id or payload.get("output_index") != has.place or self._answer.renumbers:
+            return False
+        if came.more != len(piece) or not self._is_inside(meant, came.more) or piece[-1] >= "\ud800":
             return False
         if self.form.names_calls and payload.get("call_id") != has.call_id:
             return False
@@ -171,16 +174,18 @@ class ResponsesRepairer(Repairer, Counts, Holds, SkippableWhole):
         if came.kind == CLOSED and answer.on(ITEM_PER_FRAGMENT) and answer.truth.ends_in_piece(meant):
             others = (other.came for other in list(self._waiting)[1:])
             return all(other is not None and other.kind == CLOSED and other.meant is meant for other in others)
-        if came.kind != DELTA:
+        over = meant.has is not None and (meant.has.said or meant.has.closed)
+        if came.kind != DELTA or over or not answer.truth.text_waits(meant):
             return False
         if followed and not self._arguments_follow(meant):
             meant.meaning.settle()
             return False
-        over = meant.has is not None and (meant.has.said or meant.has.closed)
-        return not over and answer.truth.text_waits(meant)
+        return True
 
     def _arguments_follow(self, meant: Meant) -> bool:
-        """Whether events after the first that waits are deltas of its call, or of other calls."""
+        """Whether the events after the first that waits are deltas of its call, or of other calls, and few."""
+        if len(self._waiting) > _FEW:
+            return False
         after = (one.came for one in islice(self._waiting, 1, None) if one.event.frame.data is not None)
         return all(came is not None and (came.meant is not meant or came.kind == DELTA) for came in after)
 
