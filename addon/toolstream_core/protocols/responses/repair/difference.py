@@ -272,7 +272,8 @@ class Difference:
                 answer.send(came.frame, payload)
             return
         text = self._whole(meant, said)
-        if self.rest(meant, text) and not has.said and is_json(text):
+        lacks_whole = self.rest(meant, text) or meant.in_pieces  # that of a piece had the piece
+        if lacks_whole and not has.said and is_json(text):
             answer.put(events.done(has, text, answer.form))
             has.said = True
         if meant.call.arguments.empty and not answer.context.may_be_empty(meant.call.name):
