@@ -93,7 +93,7 @@ def test_failure_in_what_guards(sabotaged: Mitmdump, secure: Upstream, place: st
 def test_failure_at_the_end(sabotaged: Mitmdump, secure: Upstream, version: str) -> None:
     """What was mended stays so, and the body still ends."""
     mark = len(sabotaged.output)
-    place = {"x-sabotage": "toolstream_core.protocols.chat.repair.repairer:ChatRepairer.end"}
+    place = {"x-sabotage": "toolstream_core.repair.stage:DifferenceStage.end"}
     _, body, _ = fetched(sabotaged, secure, DEFECTIVE, version, headers=place)
     sabotaged.wait_for("toolstream stopped reading", after=mark)
     assert chat_ids(body) == ["call_1"]

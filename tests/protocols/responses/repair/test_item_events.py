@@ -244,5 +244,5 @@ def test_fragments_that_come_as_items_are_one_item_with_all_its_events() -> None
     ]
     went = changed(sse(CREATED, *(one for events in items for one in events), completed(item(whole))), EXCHANGE)
     assert "item-per-fragment" in went.told
-    assert went.out.count(b"response.function_call_arguments.done") == 1
+    assert went.out.count(b'"type":"response.function_call_arguments.done"') == 1
     assert went.calls == [("f", {"a": 1})]

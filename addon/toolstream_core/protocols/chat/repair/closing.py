@@ -13,6 +13,7 @@ from toolstream_core.repair.difference import lack
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
+    from toolstream_core.model import Json
     from toolstream_core.protocols.chat.repair.finishing import Finishes
     from toolstream_core.protocols.chat.repair.stream import Stream
     from toolstream_core.protocols.chat.repair.writer import EntryWriter
@@ -65,6 +66,15 @@ class Closing:
                 entry = written(came({}), self._writer.said_fields(one, turn, more))
                 out.append(self._stream.chunk(self._stream.choice(choice), {"tool_calls": [entry]}, number))
         return out
+
+    def held_entries(self, choice: int, number: int, parts: list[Touched]) -> list[Json]:
+        """The entries that a policy withholds, where nothing more comes: they go behind those of the event at hand."""
+        here = {id(part.one) for part in parts}
+        turn = self._writer.turn(choice)
+        turn.settle()
+        held = [one for one in turn.unfinished() if one.held is not None and id(one) not in here]
+        entries = [self._writer.entry(one, choice, "", came({}), number, upto=None, over=True).entry for one in held]
+        return [entry for entry in entries if entry is not None]
 
     def before(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
         """What goes before the usage chunk, which comes last."""

@@ -178,6 +178,8 @@ class ChatEvents:
         out = self._with_delta(self._streamed(raw, mine, event, before), mine, event, ends=bool(ends))
         if isinstance(out.get("delta"), dict):
             out = self._delta(out, mine, event, over=over)
+            if over and mine and self._holds:
+                out = _with_entries(out, self._closing.held_entries(number, event.frame.number, mine))
         for finish in ends:
             made = WORDS.is_complete(finish.reason) and not self._closing.talks_on(following)
             before += self._closing.rest_of(number, event.frame.number, made=made, parts=mine) if over else []
@@ -222,6 +224,14 @@ class ChatEvents:
         changed = self._writer.delta(delta, parts, event, over=over) if parts else delta
         self._stream.text_said = self._stream.text_said or bool(delta.get("content"))
         return choice if changed is delta else {**choice, "delta": changed}
+
+
+def _with_entries(choice: dict[str, Json], entries: list[Json]) -> dict[str, Json]:
+    """The choice with these entries behind its own."""
+    if not entries:
+        return choice
+    delta = choice["delta"]
+    return {**choice, "delta": {**delta, "tool_calls": [*json_access.items(delta.get("tool_calls")), *entries]}}
 
 
 def _says(choice: Json) -> bool:
