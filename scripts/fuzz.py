@@ -86,8 +86,8 @@ def _hunt(options: argparse.Namespace, laws: Sequence[str], out: Path) -> hunt.T
         defects, dialects = int(options.defects), options.dialect or ()
         make = partial(injected.case, defects, dialects=dialects)
         source = f"{len(injected.combinations(defects, tuple(dialects)))} combinations of faults and healthy streams"
-    print(f"{source}; Ctrl-C ends the run and reports what was found", flush=True)
     hunt.note_interrupts()
+    print(f"{source}; Ctrl-C ends the run and reports what was found", flush=True)
     if options.cases:
         hunt.collect_seldom()
         made = hunt.cases(make, hunt.until(hunt.names(options.seed, 0), math.inf))
