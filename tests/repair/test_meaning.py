@@ -77,10 +77,25 @@ def chat(pieces: list[str]) -> tuple[str, list[Any]]:
     return "/v1/chat/completions", [*({**base, "choices": [one]} for one in choices), "[DONE]"]
 
 
+def responses(pieces: list[str]) -> tuple[str, list[Any]]:
+    """The same in Responses. The event that closes the item has all fragments joined."""
+    item = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": ""}
+    place = {"item_id": "fc_1", "output_index": 0}
+    head = {"id": "resp_1", "object": "response", "status": "in_progress", "output": []}
+    deltas = [{"type": "response.function_call_arguments.delta", **place, "delta": one} for one in pieces]
+    closed = {"type": "response.output_item.done", "output_index": 0, "item": item | {"arguments": "".join(pieces)}}
+    end = {**head, "status": "completed", "output": [closed["item"]]}
+    added = {"type": "response.output_item.added", "output_index": 0, "item": item}
+    begin: list[Any] = [{"type": "response.created", "response": head}, added]
+    return "/v1/responses", [*begin, *deltas, closed, {"type": "response.completed", "response": end}]
+
+
 def fragments(event: Any) -> list[str]:
     """The argument fragments of an event, as a client reads them."""
     if "choices" in event:
         return [one["function"]["arguments"] for one in event["choices"][0]["delta"].get("tool_calls", [])]
+    if event["type"] == "response.function_call_arguments.delta":
+        return [event["delta"]]
     return [event["delta"]["partial_json"]] if event["type"] == "content_block_delta" else []
 
 
@@ -103,7 +118,7 @@ def sent(protocol: Protocol, pieces: list[str]) -> tuple[list[str], list[str]]:
     return [piece for one in data for piece in fragments(one)], [one.name for one in record.findings]
 
 
-@pytest.mark.parametrize("protocol", [anthropic, chat])
+@pytest.mark.parametrize("protocol", [anthropic, chat, responses])
 @pytest.mark.parametrize("way", WAYS)
 def test_the_client_gets_the_intended_arguments(way: str, protocol: Protocol) -> None:
     """However they are cut."""
@@ -114,7 +129,7 @@ def test_the_client_gets_the_intended_arguments(way: str, protocol: Protocol) ->
         assert bool(findings) == (pieces != cut(text, size)), (text, size)
 
 
-@pytest.mark.parametrize("protocol", [anthropic, chat])
+@pytest.mark.parametrize("protocol", [anthropic, chat, responses])
 def test_an_object_that_repeats_its_begin_is_no_accumulation(protocol: Protocol) -> None:
     """The value of a key may be what came so far."""
     pieces = ['{"a":', '{"a":1}', "}"]

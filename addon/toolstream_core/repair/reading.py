@@ -32,7 +32,7 @@ HIGH, LOW = "\ud800", "\udc00"
 _PLACEHOLDER: Final = re.compile(rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))+{WS}')
 _PLACEHOLDERS: Final = re.compile(rf'{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null)(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))+{WS}')
 _BEGIN: Final = re.compile(rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))*{WS}(?:\{{|"|"\{{|"\{{{WS}\}}|n|nu|nul)?{WS}')
-BEFORE: Final = re.compile(rf"(?:{WS}(?:\{{{WS}\}}|null))+{WS}(?=\{{)")
+BEFORE: Final = re.compile(rf'(?:{WS}(?:\{{{WS}\}}|null))+{WS}(?=[{{"])')
 _MAY_HOLD: Final = re.compile(rf'{WS}"(?:[{WHITE}]|\\[nrt])*(?:\\?\Z|\{{)')
 _SPACE: Final = re.compile(rf"[{WHITE}]+")
 
@@ -66,8 +66,8 @@ def read(letter: ArgumentText, *, over: bool) -> Reading:
         return _placeholders(raw)
     if raw.lstrip(WHITE)[0] == '"':
         return _quoted(letter, raw, over=over)
-    if before := BEFORE.match(raw):
-        return _after_placeholder(raw[before.end() :], over=over)
+    if (before := BEFORE.match(raw)) and (meant := _after_placeholder(raw[before.end() :], over=over)):
+        return meant
     if letter.spilled and (ended := letter.ended_object()) is not None and raw.startswith(ended):
         return _after_object(ended, raw, over=over)
     if not letter.viable and letter.whole_again is not None:
@@ -112,8 +112,11 @@ def _placeholders(raw: str) -> Reading:
     return Reading("{}" if "{" in plain else "null", REPLAYED_ARGUMENTS if is_replayed else PLACEHOLDER_ARGUMENTS)
 
 
-def _after_placeholder(rest: str, *, over: bool) -> Reading:
+def _after_placeholder(rest: str, *, over: bool) -> Reading | None:
+    """The arguments after a placeholder; `None` where they are a string that holds no object: it was none."""
     meant = read_text(rest, over=over)
+    if meant.row is None and rest[0] == '"':
+        return None
     return meant._replace(row=meant.row or PLACEHOLDER_ARGUMENTS)
 
 

@@ -67,6 +67,11 @@ def goes_on(head: str, delta: object) -> bool:
     return begun and text.viable
 
 
+def opens_again(call: OpenCall, fragment: Fragment) -> bool:
+    """Whether the event that adds an item repeats the arguments with which the item was added before."""
+    return call.start_input is not None and fragment.arguments == call.start_input
+
+
 def opens_late(call: OpenCall, fragment: Fragment) -> bool:
     """Whether the event that adds an item has arguments after deltas brought some: then the deltas count."""
     if call.arguments.empty or call.start_input is not None or call.kind is Kind.CUSTOM:

@@ -19,6 +19,7 @@ from toolstream_core.protocols.responses.evidence import (
     may_be_at,
     may_repeat,
     of_other_item,
+    opens_again,
     opens_late,
     says_other_object,
     says_same,
@@ -100,7 +101,7 @@ class ResponsesCalls(Calls):
             if not goes_on(call.start_input, fragment.arguments):
                 call.arguments = call.arguments.renewed()
             call.start_input = None
-        elif fragment.phase is Phase.OPEN and opens_late(call, fragment):
+        elif fragment.phase is Phase.OPEN and (opens_again(call, fragment) or opens_late(call, fragment)):
             fragment = fragment._replace(arguments=ABSENT)
         known_already = closes_piece(call, fragment) if fragment.phase is Phase.CLOSE else call.over
         if known_already and fragment.phase in {Phase.MORE, Phase.CLOSE}:
@@ -186,11 +187,12 @@ class ResponsesCalls(Calls):
                 return newest
             here = islice(self._open_calls.at(fragment.index, fragment.kind), MAX_ALIKE)
             return next((call for call in here if may_be_at(call, fragment)), None)
-        two = list(islice(self._open_calls.newest(fragment.kind), 2))
-        if not two or is_other_call(two[0], fragment):
+        recent = islice(self._open_calls.newest(fragment.kind), MAX_ALIKE)
+        call = next(recent, None)
+        if call is None or is_other_call(call, fragment):
             return None
-        two[0].guessed = two[0].guessed or len(two) > 1
-        return two[0]
+        call.guessed = call.guessed or any(not (one.arguments.whole or one.arguments.ended) for one in recent)
+        return call
 
     def _in_terminal_event(self, fragment: Fragment, event: int) -> OpenCall | None:
         by_item = self._by_item.get(fragment.item_id)

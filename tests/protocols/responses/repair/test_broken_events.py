@@ -128,9 +128,9 @@ def test_garbage_in_the_event_that_closes_a_call_does_not_stand_against_its_delt
 
 
 def test_an_item_that_is_closed_again_with_less_is_not_closed_twice() -> None:
-    """It says nothing new."""
+    """The second event is one too many, whatever its arguments."""
     went = changed(sse(CREATED, *call(WHOLE), closed('{"a'), completed(item(WHOLE))), EXCHANGE)
-    assert {"short-closing", "repeated-stop"} <= set(went.told)
+    assert "repeated-stop" in went.told
     assert went.out == sse(CREATED, *call(WHOLE), completed(item(WHOLE)))
 
 
@@ -182,15 +182,15 @@ def test_what_waited_and_went_on_as_it_came_is_no_change(body: bytes) -> None:
     assert changes(body, "reset") == []
 
 
-def test_what_waited_and_went_on_behind_others_is_one() -> None:
-    """Under the name of what it waited for."""
+def test_what_waits_keeps_its_place() -> None:
+    """Events after it wait too, so nothing changes."""
     other = {"type": "response.in_progress", "response": {}}
     for first, name in ((done(WHOLE), "missing-start"), (added(name=""), "missing-name")):
         body = sse(CREATED, first, other)
         went = changed(body, EXCHANGE, broken="reset")
-        assert went.out == sse(CREATED, other, first)
+        assert went.out == body
         assert name in went.told
-        assert changes(body, "reset") == [(name,)]
+        assert changes(body, "reset") == []
 
 
 def test_every_change_has_a_name() -> None:
@@ -330,13 +330,12 @@ def test_an_event_that_says_no_place_goes_before_an_item_that_is_added() -> None
     assert changes(body, "reset") == []
 
 
-def test_events_of_two_items_that_wait_come_out_in_order_or_are_told() -> None:
-    """One after the other is no change; one within the other is."""
-    two = [added(name=""), added(place=1, name=""), delta("{", 1)]
-    assert changes(sse(CREATED, *two), "reset") == []
-    body = sse(CREATED, *two, delta("{"))
-    assert changed(body, EXCHANGE, broken="reset").out != body
-    assert changes(body, "reset") == [("missing-name",)]
+def test_events_of_two_items_that_wait_are_sent_in_their_order() -> None:
+    """Also where the events of the one come within those of the other."""
+    two = [added(name=""), added(place=1, name=""), delta("{", 1), delta("{")]
+    body = sse(CREATED, *two)
+    assert changed(body, EXCHANGE, broken="reset").out == body
+    assert changes(body, "reset") == []
 
 
 def test_arguments_of_a_second_header_are_told() -> None:

@@ -232,3 +232,17 @@ def test_an_item_is_added_although_a_delta_came_before_and_went_on(row: str, nam
     first, *rest = delta('{"a'), delta('":"1"}'), done('{"a":"1"}'), closed('{"a":"1"}'), completed(item('{"a":"1"}'))
     went = changed(sse(CREATED, first, added(name=name), *rest), replace(EXCHANGE, request=request), row)
     assert went.out == sse(CREATED, first, added(), *rest)
+
+
+def test_fragments_that_come_as_items_are_one_item_with_all_its_events() -> None:
+    """The event with the complete arguments is sent before the item is closed: Realtime clients read only that."""
+    whole = '{"a":1}'
+    pieces = [whole[:3], whole[3:]]
+    items = [
+        [added(place=at, call_id="call_0"), delta(piece, at), closed(piece, at, call_id="call_0")]
+        for at, piece in enumerate(pieces)
+    ]
+    went = changed(sse(CREATED, *(one for events in items for one in events), completed(item(whole))), EXCHANGE)
+    assert "item-per-fragment" in went.told
+    assert went.out.count(b'"type":"response.function_call_arguments.done"') == 1
+    assert went.calls == [("f", {"a": 1})]

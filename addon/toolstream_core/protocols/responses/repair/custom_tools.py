@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.defects.identity import CUSTOM_AS_FUNCTION
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.requests.tools import custom_tools
-from toolstream_core.protocols.responses.repair.event_types import CLOSED
-from toolstream_core.protocols.responses.repair.item_start import Start
+from toolstream_core.protocols.responses.repair.event_types import ADDED, CLOSED
 from toolstream_core.stages.converted_items import Custom
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
-    from toolstream_core.protocols.responses.repair.client_item import ClientItem
-    from toolstream_core.protocols.responses.repair.kept_items import KeptItems
-    from toolstream_core.protocols.responses.repair.state import RepairState
-    from toolstream_core.wire.frame import Frame
+    from toolstream_core.protocols.responses.repair.answer import Answer
+    from toolstream_core.protocols.responses.repair.difference import Difference
+    from toolstream_core.protocols.responses.repair.truth import Meant
+    from toolstream_core.repair.fields import Payload
 
 # A custom tool takes free text and has no parameters. A model or gateway that calls it as a function invents one key
 # for the text, most often `input` or `patch`. With several keys, none, or another value than text, nothing tells which
@@ -40,76 +37,50 @@ def unwrapped(arguments: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def as_custom(item: dict[str, Json], text: str) -> dict[str, Json]:
+def as_custom(item: Payload, text: str) -> Payload:
     """The item of a function call as one of a custom tool's call."""
     kept = {key: value for key, value in item.items() if key not in {"type", "arguments"}}
     return {"type": "custom_tool_call", **kept, "input": text}
 
 
 class CustomTools:
-    """The calls of custom tools in one answer."""
+    """The calls of custom tools in one answer: what is meant of one is sure when it is over."""
 
-    def __init__(self, state: RepairState, kept: KeptItems) -> None:
+    def __init__(self, answer: Answer, items: Difference) -> None:
         """For one stream."""
-        self._state = state
-        self._kept = kept
+        self._answer, self._items = answer, items
 
-    @cached_property
-    def _names(self) -> frozenset[str]:
-        return custom_tools(self._state.context.exchange.request)
-
-    def __contains__(self, name: str) -> bool:
-        """Whether the request offers a custom tool of this name."""
-        return name in self._names
-
-    def _is_converted(self, item: ClientItem) -> bool:
-        """Judge a function call; whether it is to be sent as a custom tool's call."""
-        message = f"{item.call.name} is a custom tool, and its call comes as a function call"
-        return item.call.name in self._names and self._state.report(CUSTOM_AS_FUNCTION, message, item.call)
-
-    def keeps_start(self, item: ClientItem, frame: Frame) -> bool:
-        """Whether the event that adds an item is kept, because its whole call is to be converted."""
-        if item.kept.frames or not self._is_converted(item) or item.start not in {Start.NEW, Start.DROPPED}:
+    def converts(self, meant: Meant) -> bool:
+        """Judge a function call; whether it is to be said as a custom tool's call, as far as is known."""
+        name = meant.call.name
+        message = f"{name} is a custom tool, and its call comes as a function call"
+        if name not in self._answer.truth.custom_tools or meant.has is not None or meant.passes:
             return False
-        item.start = Start.CUSTOM
-        self._kept.keep(item, frame, CUSTOM_AS_FUNCTION)
-        return True
-
-    def take(self, frame: Frame, payload: dict[str, Json], kind: str, item: ClientItem) -> dict[str, Json] | None:
-        """An event of a call that is to be converted: kept until the call is closed, and replaced then."""
-        content = payload.get("item")
-        if kind != CLOSED or not isinstance(content, dict):
-            self._kept.keep(item, frame, CUSTOM_AS_FUNCTION)
-        elif content.get("status") == "incomplete" or not self._put(item, content):
-            self._kept.give_back(item)
-            return payload
-        return None
-
-    def put_call(self, item: ClientItem, content: Json) -> None:
-        """Put all events of a whole call of which the client knows nothing, given its item; converted if need be."""
-        converted = self._is_converted(item)
-        if not (converted and isinstance(content, dict) and self._put(item, content)):
-            item.put_whole(content)
-
-    def _put(self, item: ClientItem, content: dict[str, Json]) -> bool:
-        """Put a whole call as its tool takes it, given its item; whether its text is certain."""
-        arguments = json_access.text(content.get("arguments"))
-        text = unwrapped(arguments) if isinstance(arguments, str) else None
-        if text is None:
+        if not self._answer.report(CUSTOM_AS_FUNCTION, message, meant.call):
             return False
-        state = self._state
-        state.replaced.append(item.kept)
-        added = item.start_new(content)
-        response = json_access.text(state.created.get("id"))
-        custom = Custom(item.call_id, item.name, text, response if isinstance(response, str) else "")
-        state.context.ids.sent_as_custom(custom, str(arguments))
-        place: dict[str, Json] = {"item_id": item.id, "output_index": item.place}
-        begun = {**as_custom(added, ""), "status": "in_progress"}
-        closed = as_custom(added, text)
-        state.output.put({"type": "response.output_item.added", "output_index": item.place, "item": begun})
-        state.output.put({"type": _DELTA, **place, "delta": text})
-        state.output.put({"type": _DONE, **place, "input": text})
-        state.output.put({"type": "response.output_item.done", "output_index": item.place, "item": closed})
-        state.places.closed[item.place] = item.custom = closed
-        item.done = item.closed = True
+        return not meant.call.over or self._text(meant) is not None
+
+    def _text(self, meant: Meant) -> str | None:
+        return None if meant.call.cut else unwrapped(meant.call.arguments.text())
+
+    def put(self, meant: Meant, item: Json) -> bool:
+        """Say a whole call as its tool takes it, given its item; whether its text is certain."""
+        if not self.converts(meant) or (text := self._text(meant)) is None:
+            return False
+        answer = self._answer
+        arguments = meant.call.arguments.text()
+        has = self._items.identities.adopt(meant, item, CUSTOM_AS_FUNCTION)
+        response = json_access.text((answer.client.created or {}).get("id"))
+        custom = Custom(has.call_id, has.name, text, response if isinstance(response, str) else "")
+        answer.context.ids.sent_as_custom(custom, arguments)
+        place: Payload = {"item_id": has.id, "output_index": has.place}
+        known: Payload = {**has.content, "id": has.id, "call_id": has.call_id, "name": has.name}
+        closed = {**as_custom(known, text), "status": "completed"} if "status" in known else as_custom(known, text)
+        begun = {**as_custom(known, ""), "status": "in_progress"}
+        answer.put({"type": ADDED, "output_index": has.place, "item": begun})
+        answer.put({"type": _DELTA, **place, "delta": text})
+        answer.put({"type": _DONE, **place, "input": text})
+        answer.put({"type": CLOSED, "output_index": has.place, "item": closed})
+        has.said = True
+        self._items.closes(meant, closed, arguments)
         return True

@@ -1,201 +1,155 @@
-"""Ids and name of one Responses item, as the client is given them."""
+"""Who a call is to the client: the event that adds its item, its place, its ids and its name."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls import nonblank
+from toolstream_core.defects.arguments import OBJECT_ARGUMENTS, PREFILLED_ARGUMENTS
+from toolstream_core.defects.finish import REPEATED_START
 from toolstream_core.defects.identity import (
-    CHANGING_CALL_ID,
     DECORATED_NAME,
+    DOUBLED_CALL,
     DUPLICATE_ID,
-    EMPTY_NAME,
-    LATE_NAME,
+    ITEM_PER_FRAGMENT,
     MISSING_ID,
     MISSING_INDEX,
     MISSING_NAME,
     ODD_ID,
     REUSED_ID,
     REUSED_INDEX,
-    ROTATING_ITEM_ID,
 )
-from toolstream_core.defects.row import WARNING
-from toolstream_core.protocols.responses.repair.event_types import CLOSED, DELTA, DONE
+from toolstream_core.protocols.responses.repair import events
+from toolstream_core.protocols.responses.repair.client import ClientItem
+from toolstream_core.protocols.responses.repair.rows import MESSAGES
 from toolstream_core.stages.repair.names import plain_name
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from toolstream_core.calls import OpenCall
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Json
-    from toolstream_core.protocols.responses.repair.state import RepairState
+    from toolstream_core.protocols.responses.repair.answer import Answer
+    from toolstream_core.protocols.responses.repair.truth import Meant
+    from toolstream_core.protocols.responses.repair.writer import Came, ItemWriter
+    from toolstream_core.repair.fields import Payload
 
-_NO_INDEX = "an event of the item has no output_index"
-_USUAL_ID = re.compile(r"[\w.:|-]{1,64}", re.ASCII)
+_USUAL_ID: Final = re.compile(r"[\w.:|-]{1,64}", re.ASCII)
 
 
-class Identity:
-    """Who a function call is, from the event that adds it on."""
+class Identities:
+    """Adds the items of one answer."""
 
-    def __init__(self, state: RepairState, call: OpenCall) -> None:
-        """A call of which the client knows nothing."""
-        self._state = state
-        self.call = call
-        self.id = ""
-        self.call_id = ""
-        self.name = ""
-        self.place = 0
-        """Its output_index for the client."""
-        self.unnamed = False
-        """Whether the provider added it without a name."""
-        self.moved = False
-        """Whether its events carry another output_index than its place."""
-        self.closed = False
-        """Whether an event closed it; taken back where more of it comes in another item."""
-        self.lacks = False
-        """Whether a delta that may be its own was not put into it."""
-        self._adopts = False
-        """Whether deltas that say neither an index nor an item are its own: one such came before all others."""
+    def __init__(self, answer: Answer, writer: ItemWriter) -> None:
+        """For one stream."""
+        self._answer, self._writer = answer, writer
 
-    def judge(self, row: Row, message: str) -> bool:
-        """Report a defect of this call at the event at hand; whether it is to be repaired."""
-        return self._state.report(row, message, self.call)
+    def added(self, came: Came) -> Payload:
+        """The event that adds the item, as the client is to get it."""
+        meant, payload = came.meant, came.payload
+        place, why = self._place(meant, payload.get("output_index"))
+        if why is not None and not self._writer.told(why, meant, MESSAGES[why.name]):
+            place, why = place if why is MISSING_INDEX else int(payload["output_index"]), None
+        item = payload.get("item")
+        has = self._identify(meant, item, place, why)
+        self._answer.client.open_text.clear()
+        wanted = events.whole_item(has, "")
+        if not has.name:
+            del wanted["name"]
+        if not isinstance(item, dict) or item.get("arguments") in ("", None) or "arguments" not in item:
+            del wanted["arguments"]
+        elif not isinstance(item["arguments"], str | dict):
+            self._writer.told(OBJECT_ARGUMENTS, meant)
+            del wanted["arguments"]
+        out = self._writer.mended(came, {"output_index": place, **wanted}, events.OF_ITEM)
+        if "arguments" in wanted and out["item"]["arguments"] == "":
+            has.why["arguments"] = PREFILLED_ARGUMENTS
+        has.content = dict(out["item"]) if isinstance(out.get("item"), dict) else {}
+        return out
 
-    def is_elsewhere(self, index: Json) -> bool:
-        """Whether an event has no output_index that is a number, and the call has one; `None` where it has none."""
-        return isinstance(self.call.index, int) and (index is None or json_access.integer(index) is None)
+    def put_added(self, meant: Meant, item: Json, row: Row, came: Came | None = None) -> None:
+        """Add the item with an event of our own, because of `row`."""
+        has = self.adopt(meant, item, row)
+        meant.text_row = has.why["added"] = row
+        if came is not None and came.payload.get("output_index") != has.place:
+            has.why.setdefault("output_index", row)
+        self._answer.put(events.added(has))
 
-    def locate(self, payload: dict[str, Json], kind: str) -> dict[str, Json]:
-        """An event with the client's output_index and item id; unchanged where it is only guessed to be this item's."""
-        changed, lacks_index = payload, "output_index" not in payload
-        if lacks_index and not payload.get("item_id"):
-            # Behind the event that adds it, and another one of its arguments.
-            behind_own = kind == DELTA and self.call.runs.more_than(2)
-            self._adopts = self._adopts or not behind_own
-            if not self._adopts:
-                self.lacks = True
-                self.judge(MISSING_INDEX, _NO_INDEX)
-            if self.call.guessed or not self._adopts:
-                return payload
-        if lacks_index:
-            if kind == DONE and self.closed and "arguments" not in payload:  # it says nothing
-                return payload
-            if self.judge(MISSING_INDEX, _NO_INDEX):
-                changed = {**changed, "output_index": self.place}
-        elif self.moved or (kind == CLOSED and self._is_at_anothers(payload["output_index"])):
-            changed = {**changed, "output_index": self.place}
-        if kind in {DELTA, DONE}:
-            own = payload.get("item_id")
-            mine = own == self.id or not self._state.ids.is_own_item_id(self.id)
-            if not mine and self.judge(ROTATING_ITEM_ID, "the event has another item id"):
-                changed = {**changed, "item_id": self.id}
-            return self.keep_identity_beside(changed) if self._state.form.names_calls else changed
-        return changed
+    def adopt(self, meant: Meant, item: Json, row: Row) -> ClientItem:
+        """Who a call is that no event added, and where."""
+        place, why = self._place(meant, meant.call.index)
+        has = self._identify(meant, item, place, None if why is None else row)
+        self._answer.client.open_text.clear()
+        return has
 
-    def _is_at_anothers(self, index: Json) -> bool:
-        """Whether the event that closes the item is under another one's index, and goes to its own."""
-        if not self._state.places.is_anothers(index, self.place):
-            return False
-        return self.judge(REUSED_INDEX, f"the item is closed under output_index {index}, that of another item")
-
-    def identify(self, content: dict[str, Json]) -> None:
-        """Decide on the ids and the name that the client gets, given the item that is added; changes that item."""
-        self._give_item_id(content)
-        self._give_call_id(content)
-        call = self.call
-        if call.id in self._state.ids.earlier:
-            self.judge(REUSED_ID, f"call_id {call.id} was that of a call of an earlier turn")
-        if call.id and not _USUAL_ID.fullmatch(call.id):
-            self.judge(ODD_ID, f"the call_id has {len(call.id)} characters, or some that other APIs refuse")
-        if not call.name:
-            self.unnamed = True
-            return
-        plain = plain_name(call.name, self._state.context.schemas)
-        if plain != call.name and self.judge(DECORATED_NAME, f"the name is {call.name!r}, the tool is {plain}"):
-            self.name = content["name"] = plain
-
-    def _give_item_id(self, content: dict[str, Json]) -> None:
-        state, own = self._state, content.get("id")
-        self.id = own if isinstance(own, str) and own else self.call.item_id or state.context.ids.make("fc_")
-        state.ids.give_item_id(self.id, self.call)
-        if own in (None, "") and self.judge(ROTATING_ITEM_ID, "the item is added without an id"):
-            content["id"] = self.id
-
-    def _give_call_id(self, content: dict[str, Json]) -> None:
-        state, call = self._state, self.call
-        self.call_id, self.name = call.id, call.name
-        if not nonblank(call.id):
-            repair = self.judge(MISSING_ID, "the item has no call_id")
+    def added_again(self, came: Came) -> None:
+        """An event that adds an item of which the client has one."""
+        meant, payload = came.meant, came.payload
+        has = meant.has
+        assert has is not None
+        said = json_access.get(payload, "item", "arguments")
+        if (
+            said
+            and isinstance(said, str)
+            and not (has.said or has.closed)
+            and self._writer.told(PREFILLED_ARGUMENTS, meant)
+        ):
+            has.why["arguments"] = PREFILLED_ARGUMENTS
+        own = json_access.get(payload, "item", "id")
+        if own == has.id and (why := has.why.pop("added", None)) is not None:
+            drop = self._writer.told(why, meant)
+        elif own == has.id and not (has.closed or meant.in_pieces):
+            drop = self._writer.told(REPEATED_START, meant)
+        elif meant.in_pieces:
+            drop = self._writer.told(ITEM_PER_FRAGMENT, meant)
+            has.closed = False
+            if drop and isinstance(own, str):
+                meant.dropped[own] = payload
         else:
-            repair = (
-                state.ids.is_of_other(call.id, call)
-                and id(call) not in state.repeated
-                and self.judge(DUPLICATE_ID, f"call_id {call.id} is that of another call")
+            drop = self._writer.told(DOUBLED_CALL, meant)
+        if not drop:
+            self._answer.send(came.frame, payload)
+
+    def _identify(self, meant: Meant, item: Json, place: int, moved: Row | None) -> ClientItem:
+        """Who the call is to the client, from here on."""
+        answer, call = self._answer, meant.call
+        own = json_access.get(item, "id")
+        item_id = own if isinstance(own, str) and own else call.item_id or answer.context.ids.make("fc_")
+        has = meant.has = ClientItem(meant.letter, place, item_id, call.id, call.name)
+        has.content = dict(item) if isinstance(item, dict) else {}
+        others = {one.has.call_id for one in answer.truth.calls.values() if one.has is not None and one is not meant}
+        if not nonblank(call.id) or (call.id in others and meant.said_again is not True):
+            row = MISSING_ID if not nonblank(call.id) else DUPLICATE_ID
+            if self._writer.told(row, meant):
+                has.call_id, has.why["call_id"] = answer.context.ids.make("call_"), row
+        if call.id in answer.truth.earlier_ids:
+            self._writer.told(REUSED_ID, meant, f"call_id {call.id} was that of a call of an earlier turn")
+        if call.id and not _USUAL_ID.fullmatch(call.id):
+            self._writer.told(
+                ODD_ID, meant, f"the call_id has {len(call.id)} characters, or some that other APIs refuse"
             )
-        if repair:
-            self.call_id = state.context.ids.make("call_")
-            content["call_id"] = self.call_id
-        elif call.id and not content.get("call_id") and self.judge(MISSING_ID, "the item is added without its call_id"):
-            content["call_id"] = call.id
-        state.ids.give_call_id(self.call_id, call)
+        plain = plain_name(call.name, answer.context.schemas)
+        if plain != call.name and self._writer.told(
+            DECORATED_NAME, meant, f"the name is {call.name!r}, the tool is {plain}"
+        ):
+            has.name = plain
+        if not call.name:
+            self._writer.told(MISSING_NAME, meant, "the call has no name")
+        answer.client.take_place(place)
+        meant.passed = False
+        if moved is not None:
+            has.why["output_index"] = answer.client.moved[place] = moved
+            if isinstance(call.index, int):
+                answer.client.moved[call.index] = moved
+        return has
 
-    def judge_name(self) -> None:
-        """Report, once, that the item was added without a name."""
-        if self.unnamed and self.call.name:
-            self.judge(LATE_NAME, "the name comes with a later event than the one that adds the item")
-        elif self.unnamed:
-            self.judge(MISSING_NAME, "the call has no name")
-        self.unnamed = False
-
-    def keep_identity(self, content: dict[str, Json]) -> None:
-        """Give a later item of the same call the ids and the name that the client has; changes that item."""
-        if self.id and content.get("id") != self.id and self.judge(ROTATING_ITEM_ID, "the item has another id"):
-            content["id"] = self.id
-        if self.call_id and content.get("call_id") != self.call_id and self._keeps_call_id(content.get("call_id")):
-            content["call_id"] = self.call_id
-            self._map_late_id(self.call.id)
-        if self.name:
-            self._keep_name(content)
-
-    def of_arguments(self, *keys: str) -> dict[str, Json]:
-        """Whose arguments an event has: the item, and where the API says so the call's id, and what `keys` name."""
-        place: dict[str, Json] = {"item_id": self.id, "output_index": self.place}
-        if not self._state.form.names_calls:
-            return place
-        known: dict[str, Json] = {"call_id": self.call_id, "name": self.name}
-        return place | {key: known[key] for key in ("call_id", *keys) if known[key]}
-
-    def keep_identity_beside(self, payload: dict[str, Json]) -> dict[str, Json]:
-        """An event of arguments that says the call's id and perhaps its name, with those that the client has."""
-        said: dict[str, Json] = {key: payload[key] for key in ("call_id", "name") if key in payload}
-        kept = dict(said)
-        lacks = "call_id" not in said and not nonblank(self.call.id)
-        if self.call_id and (lacks or said.get("call_id", self.call_id) != self.call_id):
-            kept |= {"call_id": self.call_id} if self._keeps_call_id(said.get("call_id")) else {}
-        if self.name and "name" in said:
-            self._keep_name(kept)
-        return payload if kept == said else {**payload, **kept}
-
-    def _map_late_id(self, call_id: str) -> None:
-        """Map a made-up id back to the provider's, which came later, unless another call has that one."""
-        made = self._state.context.ids
-        if made.made(self.call_id) and not self._state.ids.other_has(call_id, self.call):
-            made.stands_for(self.call_id, call_id, self.name)
-
-    def _keeps_call_id(self, other: Json) -> bool:
-        """Whether the client's call_id replaces `other`. A provider that never gave one has not changed it."""
-        if other == self.call.id:
-            return True
-        if not nonblank(self.call.id) and not nonblank(other if isinstance(other, str) else None):
-            return self.judge(MISSING_ID, "the item has no call_id")
-        return self.judge(CHANGING_CALL_ID, f"call_id goes from {self.call_id} to {other}")
-
-    def _keep_name(self, content: dict[str, Json]) -> None:
-        name = content.get("name")
-        if not nonblank(name if isinstance(name, str) else None):
-            message = "the item that closes the call has no name"
-            if self._state.report(EMPTY_NAME, message, self.call, severity=WARNING):
-                content["name"] = self.name
-        elif name != self.name and name == self.call.name:
-            content["name"] = self.name
+    def _place(self, meant: Meant, index: object) -> tuple[int, Row | None]:
+        """A place for a new item, and why it is not the one that the event says."""
+        client = self._answer.client
+        place = json_access.integer(index)
+        if not isinstance(place, int):
+            return client.free, MISSING_INDEX
+        if place in client.taken:
+            return client.free, REUSED_INDEX
+        joined = any(one.in_pieces for one in self._answer.truth.calls.values())
+        return (client.free, ITEM_PER_FRAGMENT) if joined and place > client.free else (place, None)

@@ -1,0 +1,120 @@
+"""One answer: its truth, its client, and what is sent for the event at hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.defects.framing import SEQUENCE_NUMBERS
+from toolstream_core.protocols.responses.repair.client import Client
+from toolstream_core.protocols.responses.repair.truth import Truth
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.defects.row import Row
+    from toolstream_core.model import Severity
+    from toolstream_core.protocols.responses.repair.event_types import EventForm
+    from toolstream_core.repair.fields import Payload
+    from toolstream_core.stages.context import Context
+    from toolstream_core.stages.repair.repairer import Repairer
+    from toolstream_core.wire.frame import Frame
+
+_TEXT_TYPES: Final = ("response.output_text.delta", "response.reasoning")
+"""How the types of events begin that may be forwarded without being shown to the repair."""
+
+
+class Answer:
+    """What is known of one answer, and what goes to the client for one event."""
+
+    def __init__(self, repairer: Repairer, context: Context, form: EventForm) -> None:
+        """For one stream; `repairer` is who findings are reported to."""
+        self.context, self.form = context, form
+        self._repairer = repairer
+        self.on, self.because = repairer.on, repairer.because
+        self.truth, self.client = Truth(context), Client()
+        self.frames: list[Frame] = []
+        """What is sent for the event at hand."""
+        self.number = 0
+        """Of the event that is sent."""
+        self.now = 0
+        """Of the event that came last."""
+        self._came: int | None = None
+        """The last sequence number that came."""
+        self.renumbers = False
+        """Whether the client's count is another than the provider's."""
+        self._repeated: Payload = {}
+        """What each event of the Realtime API says."""
+
+    def report(
+        self,
+        row: Row,
+        message: str,
+        call: OpenCall | None = None,
+        *,
+        severity: Severity | None = None,
+        now: bool = False,
+    ) -> bool:
+        """Report a difference at the event that is sent, or at the last one, which showed it; whether it is undone."""
+        return self._repairer.report(row, self.now if now else self.number, message, call, severity=severity)
+
+    # -- the client's count
+
+    def judge_number(self, payload: Payload, kind: str) -> None:
+        """Report a sequence number that is not above the last one; text is left out, as it may pass unseen."""
+        if "event_id" in payload and not self._repeated:
+            response = payload.get("response_id", json_access.get(payload, "response", "id"))
+            self._repeated = {"response_id": response} if isinstance(response, str) else {}
+        number = payload.get("sequence_number")
+        if not isinstance(number, int) or kind.startswith(_TEXT_TYPES):
+            return
+        last, self._came = self._came, number
+        if last is not None and number <= last:
+            row, message = SEQUENCE_NUMBERS, f"sequence number {number} after {last}"
+            self.renumbers = self._repairer.report(row, self.now, message) or self.renumbers
+
+    def counts_on(self, payload: Payload) -> bool:
+        """Whether an event has the next number of a count that is the provider's; then it is counted."""
+        number, last = payload.get("sequence_number"), self._came
+        if isinstance(number, int):
+            if last is not None and number <= last:
+                return False
+            self.client.number = self._came = number
+        return "event_id" not in payload or bool(self._repeated)
+
+    def skipped_to(self, number: int) -> None:
+        """Events up to this sequence number were sent without being shown."""
+        self.client.number = self._came = number
+
+    def _counted(self, payload: Payload) -> Payload:
+        number, last = payload.get("sequence_number"), self.client.number
+        if not isinstance(number, int):
+            return payload
+        self.client.number = number
+        if last is None or number > last or not self.renumbers:
+            return payload
+        self.client.number = last + 1
+        return {**payload, "sequence_number": last + 1}
+
+    # -- what is sent
+
+    def put(self, payload: Payload) -> None:
+        """Send a new event."""
+        if self.client.number is not None:
+            self.renumbers = True
+            self.client.number += 1
+            payload = {**payload, "sequence_number": self.client.number}
+        if self._repeated:
+            payload = {"event_id": self.context.ids.make("event_"), **payload}
+            payload |= {} if "response" in payload else self._repeated
+        self.frames.append(self.context.writer.make(payload, self.number, str(payload["type"])))
+
+    def send(self, frame: Frame, payload: Payload) -> None:
+        """Send an event that came as `frame` and is to say `payload`."""
+        payload = self._counted(payload)
+        came = frame.json
+        if payload is came:
+            self.frames.append(frame)
+            return
+        kind = payload.get("type")
+        renamed = frame.name and isinstance(kind, str) and not (isinstance(came, dict) and came.get("type") == kind)
+        self.frames.append(self.context.writer.rewrite(frame, payload, kind if renamed else None))
