@@ -176,7 +176,7 @@ class IntendedCall:
         """Whether it is complete once the response has said how it finished: it may do without arguments then."""
         if self.silent:
             return self.nothing or self.may_be_empty
-        return self.call.arguments.ended or self.sound or self.call.whole()
+        return self.sound or self.call.whole()
 
     @property
     def sound(self) -> bool:

@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 LONGEST_PLACEHOLDER: Final = 64
 """Characters of the longest text that may be a placeholder."""
 HIGH, LOW = "\ud800", "\udc00"
-_PLACEHOLDER: Final = re.compile(rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))+{WS}')
-_PLACEHOLDERS: Final = re.compile(rf'{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null)(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))+{WS}')
-_BEGIN: Final = re.compile(rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))*{WS}(?:\{{|"|"\{{|"\{{{WS}\}}|n|nu|nul)?{WS}')
+_ONE: Final = rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))'
+_PLACEHOLDER: Final = re.compile(rf"{_ONE}+{WS}")
+_SEVERAL: Final = re.compile(rf"{_ONE}{{2,}}{WS}")
+_BEGIN: Final = re.compile(rf'{_ONE}*{WS}(?:\{{|"|"\{{|"\{{{WS}\}}|n|nu|nul)?{WS}')
 BEFORE: Final = re.compile(rf'(?:{WS}(?:\{{{WS}\}}|null))+{WS}(?=[{{"])')
 _MAY_HOLD: Final = re.compile(rf'{WS}"(?:[{WHITE}]|\\[nrt])*(?:\\?\Z|\{{)')
 _SPACE: Final = re.compile(rf"[{WHITE}]+")
@@ -62,7 +63,7 @@ def read(letter: ArgumentText, *, over: bool) -> Reading:
     raw = letter.text()
     if not raw.strip(WHITE):
         return Reading(raw)
-    if len(raw) <= LONGEST_PLACEHOLDER and _PLACEHOLDERS.fullmatch(raw):
+    if len(raw) <= LONGEST_PLACEHOLDER and _SEVERAL.fullmatch(raw):
         return _placeholders(raw)
     if raw.lstrip(WHITE)[0] == '"':
         return _quoted(letter, raw, over=over)

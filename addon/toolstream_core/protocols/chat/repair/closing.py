@@ -54,7 +54,7 @@ class Closing:
             ):
                 continue
             if self._client.policy.holds:
-                out += self._held(one, choice, number, over=True)
+                out += [self._entry(entry, choice, number) for entry in self._held(one, choice, number, over=True)]
                 continue
             more = lack(one, "", upto=one.came, over=True)
             if more.contradicts:
@@ -63,8 +63,7 @@ class Closing:
                 more = self._writer.empty(one, choice, number) or more
             row = more.row or one.row or LATE_NAME
             if (more.text or not one.is_open) and self._report(row, number, row.meaning, one.intended.call):
-                entry = written(came({}), self._writer.said_fields(one, turn, more))
-                out.append(self._stream.chunk(self._stream.choice(choice), {"tool_calls": [entry]}, number))
+                out.append(self._entry(written(came({}), self._writer.said_fields(one, turn, more)), choice, number))
         return out
 
     def held_entries(self, choice: int, number: int, parts: list[Touched]) -> list[Json]:
@@ -72,9 +71,8 @@ class Closing:
         here = {id(part.one) for part in parts}
         turn = self._writer.turn(choice)
         turn.settle()
-        held = [one for one in turn.unfinished() if one.held is not None and id(one) not in here]
-        entries = [self._writer.entry(one, choice, "", came({}), number, upto=None, over=True).entry for one in held]
-        return [entry for entry in entries if entry is not None]
+        held = [one for one in turn.unfinished() if id(one) not in here]
+        return [entry for one in held for entry in self._held(one, choice, number, over=True)]
 
     def before(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
         """What goes before the usage chunk, which comes last."""
@@ -116,14 +114,17 @@ class Closing:
     def released(self, number: int) -> list[Frame]:
         """What a policy forwards after an event."""
         held = [(choice, one) for choice, turn in self._client.turns.items() for one in turn.unfinished() if one.held]
-        return [frame for choice, one in held for frame in self._held(one, choice, number, over=False)]
+        return [
+            self._entry(entry, choice, number)
+            for choice, one in held
+            for entry in self._held(one, choice, number, over=False)
+        ]
 
     def held(self) -> list[Frame]:
         """What a policy withholds, unchanged."""
         out: list[Frame] = []
         for one in self._client.held:
-            choice = self._stream.choice(one.intended.call.choice)
-            out.append(self._stream.chunk(choice, {"tool_calls": [one.held]}, self._stream.last))
+            out.append(self._entry(one.held, one.intended.call.choice, self._stream.last))
             one.held = None
         return out
 
@@ -135,14 +136,16 @@ class Closing:
         lacking = any(turn.calls and self._finishes.of(number).sent is None for number, turn in turns)
         return lacking and self._on(MISSING_FINISH)
 
-    def _held(self, one: ClientCall, choice: int, number: int, *, over: bool) -> list[Frame]:
-        """The event with the withheld part of a call, where the policy allows it."""
+    def _held(self, one: ClientCall, choice: int, number: int, *, over: bool) -> list[Json]:
+        """The entry with the withheld part of a call, where there is one and the policy allows it."""
         if one.held is None or not self._client.may_send(one, over=over):
             return []
-        sent = self._writer.entry(one, choice, "", came({}), number, upto=None, over=over)
-        if sent.entry is None:
-            return []
-        return [self._stream.chunk(self._stream.choice(choice), {"tool_calls": [sent.entry]}, number)]
+        entry = self._writer.entry(one, choice, "", came({}), number, upto=None, over=over).entry
+        return [] if entry is None else [entry]
+
+    def _entry(self, entry: Json, choice: int, number: int) -> Frame:
+        """An event with one entry."""
+        return self._stream.chunk(self._stream.choice(choice), {"tool_calls": [entry]}, number)
 
     def _withheld_at_end(self) -> list[Frame]:
         """`[DONE]`, where later events completed all calls."""
