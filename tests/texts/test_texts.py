@@ -15,8 +15,6 @@ from toolstream_core.cli.main import main
 if TYPE_CHECKING:
     from tests.texts.patterns import Pattern
 
-REPLACED: Final = ("protocols/chat/repair/", "protocols/responses/repair/")
-"""These folders are replaced, and their messages with them."""
 FORMER: Final = frozenset({"ran a half call", "asked again and again"})
 """Former values of reports, which are still read."""
 
@@ -52,7 +50,7 @@ def test_messages(package: str) -> None:
     wrong = [
         f"{where}: {one}"
         for where, text, is_help in sentences(package)
-        if text not in FORMER and not where.startswith(REPLACED)
+        if text not in FORMER
         for one in found(text, (*ANYWHERE, *HELP) if is_help else ANYWHERE)
     ]
     assert wrong == []

@@ -1,23 +1,23 @@
-"""Realtime responses, judged and repaired as Responses streams that end with `response.done`."""
+"""Repairs Realtime responses as Responses streams that end with `response.done`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from toolstream_core.protocols.realtime.reader import DONE
-from toolstream_core.protocols.responses.repair.event_types import EventForm
-from toolstream_core.protocols.responses.repair.repairer import ResponsesRepairer
+from toolstream_core.protocols.responses.repair.events import EventForm
+from toolstream_core.protocols.responses.repair.stage import ResponsesRepair
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
 
 if TYPE_CHECKING:
     from toolstream_core.stages.repair.repairer import Repairer
 
 
-class RealtimeRepairer(ResponsesRepairer):
-    """Judges and repairs one response."""
+class RealtimeRepair(ResponsesRepair):
+    """Repairs one response."""
 
     form: ClassVar[EventForm] = EventForm(DONE, only_end=DONE, repeats_response=False, names_calls=True)
 
 
-REPAIRS: Final[tuple[type[Repairer], ...]] = (RealtimeRepairer,)
+REPAIRS: Final[tuple[type[Repairer], ...]] = (RealtimeRepair,)
 AT_END: Final[type[Repairer]] = IncompleteCalls

@@ -166,7 +166,7 @@ class EntryWriter:
     def _unopened(self, one: ClientCall, entry: Came, number: int) -> Sent | None:
         """What becomes of an entry of a call that need not open: it repeats an earlier one, or is empty."""
         call = one.intended.call
-        if self._client.doubles(one) and self._report(DOUBLED_CALL, number, "the call was said before", call):
+        if self._client.doubles(one) and self._report(DOUBLED_CALL, number, "the call repeats an earlier one", call):
             one.row = DOUBLED_CALL
             return Sent(None, one, changed=True)
         if not one.intended.nothing:

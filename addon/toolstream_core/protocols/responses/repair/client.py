@@ -1,4 +1,4 @@
-"""The client: what a reader of Responses has that keeps to the letter. Nothing here decides what it is sent."""
+"""The response and its calls as a client has them that follows the documentation. Decides nothing."""
 
 from __future__ import annotations
 
@@ -20,44 +20,44 @@ _NUMBER: Final = re.compile(_NUMBER_KEY + rb"\s*:\s*([0-9]{1,18})")
 class ClientItem:
     """One function call, as the client has it from the event that adds it on."""
 
-    __slots__ = ("call_id", "closed", "content", "id", "name", "place", "said", "text", "whole", "why")
+    __slots__ = ("call_id", "closed", "content", "done", "final", "id", "name", "place", "text", "why")
 
-    def __init__(self, letter: ArgumentText, place: int, item_id: str, call_id: str, name: str) -> None:
-        """Added, and nothing more."""
+    def __init__(self, arguments: ArgumentText, place: int, item_id: str, call_id: str, name: str) -> None:
+        """A call that was added."""
         self.place, self.id, self.call_id, self.name = place, item_id, call_id, name
-        self.text = ClientText(letter)
-        """Its arguments, joined of the deltas."""
-        self.said = self.closed = False
-        """Whether an event said its arguments whole; whether one closed it."""
-        self.whole = ""
-        """The arguments as an event said them whole last."""
+        self.text = ClientText(arguments)
+        """Its arguments: the deltas joined."""
+        self.done = self.closed = False
+        """Whether an event had its complete arguments; whether one closed it."""
+        self.final = ""
+        """The complete arguments as the last event had them."""
         self.content: dict[str, Json] = {}
-        """The item as it was sent last."""
+        """The item as last sent."""
         self.why: dict[str, Row] = {}
-        """By key: the defect for which the client has another value than the provider."""
+        """By key: the defect because of which the client has another value than the provider sent."""
 
 
 class Client:
     """The response, its items by their place, and the counter of events."""
 
     def __init__(self) -> None:
-        """Nothing came."""
+        """No event was sent."""
         self.created: dict[str, Json] | None = None
-        """The response as `response.created` had it."""
+        """The response in `response.created`."""
         self.ended = False
         self.taken: set[int] = set()
-        """Places of items."""
+        """The `output_index` of each item."""
         self.closed: dict[int, Json] = {}
-        """The items that were closed, by place."""
+        """The closed items, by place."""
         self.open_text: set[Json] = set()
         self.open_others: set[Json] = set()
-        """Places of open messages and reasonings, and of what else is no function call."""
+        """Places of open messages and reasonings; of other open items that are not function calls."""
         self.last_place = -1
         self.moved: dict[int, Row] = {}
-        """Places at which the client has another item than the provider, and why."""
+        """Places at which the client has another item than the provider sent, and the defect."""
         self._instead: dict[int, int] = {}
         self.number: int | None = None
-        """The sequence number of the last event; `None` in a stream without them."""
+        """The sequence number of the last event; `None` in a stream without sequence numbers."""
 
     @property
     def free(self) -> int:
@@ -66,23 +66,23 @@ class Client:
 
     @property
     def output(self) -> list[Json]:
-        """The items that were closed, in order."""
+        """The closed items, in order."""
         return [self.closed[place] for place in sorted(self.closed)]
 
     def take_place(self, place: int) -> None:
-        """An item has a place."""
+        """Note that an item has this place."""
         self.taken.add(place)
         self.last_place = max(self.last_place, place)
 
     def instead_of(self, place: int) -> int:
-        """A place that no item has, for what comes under one that is another's to the client."""
+        """A free place for events whose own place belongs to another item of the client."""
         if place not in self._instead:
             self._instead[place] = self.free
             self.take_place(self.free)
         return self._instead[place]
 
     def take_other(self, payload: dict[str, Json], *, closes: bool) -> None:
-        """An item that is no function call is added or closed."""
+        """Note that a message, reasoning or other item is added or closed."""
         place = json_access.integer(payload.get("output_index"))
         kind = json_access.get(payload, "item", "type")
         opened = self.open_text if kind in ("message", "reasoning") else self.open_others
@@ -94,6 +94,6 @@ class Client:
                 self.closed.setdefault(place, payload.get("item"))
 
     def take_quiet(self, raw: bytes, end: int) -> None:
-        """Events passed that say nothing of calls."""
+        """Note the sequence number of events without calls, which were forwarded unseen."""
         if found := _NUMBER.match(raw, raw.rfind(_NUMBER_KEY, 0, end)):
             self.number = int(found[1])

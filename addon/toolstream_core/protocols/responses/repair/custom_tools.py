@@ -1,4 +1,4 @@
-"""Calls of custom tools that come as function calls: their free text is taken out of the JSON around it."""
+"""Calls of custom tools that come as function calls: converts the JSON arguments to the tool's free text."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING
 from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.defects.identity import CUSTOM_AS_FUNCTION
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.responses.repair.event_types import ADDED, CLOSED
+from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED
 from toolstream_core.stages.converted_items import Custom
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
-    from toolstream_core.protocols.responses.repair.answer import Answer
     from toolstream_core.protocols.responses.repair.difference import Difference
-    from toolstream_core.protocols.responses.repair.truth import Meant
+    from toolstream_core.protocols.responses.repair.intended import IntendedCall
+    from toolstream_core.protocols.responses.repair.stream import Stream
     from toolstream_core.repair.fields import Payload
 
 # A custom tool takes free text and has no parameters. A model or gateway that calls it as a function invents one key
 # for the text, most often `input` or `patch`. With several keys, none, or another value than text, nothing tells which
-# is the text, and the call goes on as it came.
+# is the text, and the call is forwarded unchanged.
 
 _DELTA, _DONE = "response.custom_tool_call_input.delta", "response.custom_tool_call_input.done"
 
 
 def unwrapped(arguments: str) -> str | None:
-    """The text in the arguments of a call of a tool that takes text; `None` where it is not certain."""
+    """The free text in the arguments of a custom tool's call; `None` if it is not certain."""
     value = parse(arguments.encode("utf-8", "replace"))
     if isinstance(value, dict):
         values = list(value.values())
@@ -38,49 +38,49 @@ def unwrapped(arguments: str) -> str | None:
 
 
 def as_custom(item: Payload, text: str) -> Payload:
-    """The item of a function call as one of a custom tool's call."""
+    """The item of a function call as the item of a custom tool call."""
     kept = {key: value for key, value in item.items() if key not in {"type", "arguments"}}
     return {"type": "custom_tool_call", **kept, "input": text}
 
 
 class CustomTools:
-    """The calls of custom tools in one answer: what is meant of one is sure when it is over."""
+    """The calls of custom tools in one stream. The text is certain when the call is complete."""
 
-    def __init__(self, answer: Answer, items: Difference) -> None:
+    def __init__(self, stream: Stream, items: Difference) -> None:
         """For one stream."""
-        self._answer, self._items = answer, items
+        self._stream, self._items = stream, items
 
-    def converts(self, meant: Meant) -> bool:
-        """Judge a function call; whether it is to be said as a custom tool's call, as far as is known."""
-        name = meant.call.name
+    def converts(self, intended: IntendedCall) -> bool:
+        """Report a function call of a custom tool; whether it is sent as a custom tool call, as far as is known."""
+        name = intended.call.name
         message = f"{name} is a custom tool, and its call comes as a function call"
-        if name not in self._answer.truth.custom_tools or meant.has is not None or meant.passes:
+        if name not in self._stream.calls.custom_tools or intended.has is not None or intended.passes:
             return False
-        if not self._answer.report(CUSTOM_AS_FUNCTION, message, meant.call):
+        if not self._stream.report(CUSTOM_AS_FUNCTION, message, intended.call):
             return False
-        return not meant.call.over or self._text(meant) is not None
+        return not intended.call.over or self._text(intended) is not None
 
-    def _text(self, meant: Meant) -> str | None:
-        return None if meant.call.cut else unwrapped(meant.call.arguments.text())
+    def _text(self, intended: IntendedCall) -> str | None:
+        return None if intended.call.cut else unwrapped(intended.call.arguments.text())
 
-    def put(self, meant: Meant, item: Json) -> bool:
-        """Say a whole call as its tool takes it, given its item; whether its text is certain."""
-        if not self.converts(meant) or (text := self._text(meant)) is None:
+    def put(self, intended: IntendedCall, item: Json) -> bool:
+        """Send a complete call as a custom tool call, given its item; `False` if its text is not certain."""
+        if not self.converts(intended) or (text := self._text(intended)) is None:
             return False
-        answer = self._answer
-        arguments = meant.call.arguments.text()
-        has = self._items.identities.adopt(meant, item, CUSTOM_AS_FUNCTION)
-        response = json_access.text((answer.client.created or {}).get("id"))
+        stream = self._stream
+        arguments = intended.call.arguments.text()
+        has = self._items.identities.adopt(intended, item, CUSTOM_AS_FUNCTION)
+        response = json_access.text((stream.client.created or {}).get("id"))
         custom = Custom(has.call_id, has.name, text, response if isinstance(response, str) else "")
-        answer.context.ids.sent_as_custom(custom, arguments)
+        stream.context.ids.sent_as_custom(custom, arguments)
         place: Payload = {"item_id": has.id, "output_index": has.place}
         known: Payload = {**has.content, "id": has.id, "call_id": has.call_id, "name": has.name}
         closed = {**as_custom(known, text), "status": "completed"} if "status" in known else as_custom(known, text)
         begun = {**as_custom(known, ""), "status": "in_progress"}
-        answer.put({"type": ADDED, "output_index": has.place, "item": begun})
-        answer.put({"type": _DELTA, **place, "delta": text})
-        answer.put({"type": _DONE, **place, "input": text})
-        answer.put({"type": CLOSED, "output_index": has.place, "item": closed})
-        has.said = True
-        self._items.closes(meant, closed, arguments)
+        stream.put({"type": ADDED, "output_index": has.place, "item": begun})
+        stream.put({"type": _DELTA, **place, "delta": text})
+        stream.put({"type": _DONE, **place, "input": text})
+        stream.put({"type": CLOSED, "output_index": has.place, "item": closed})
+        has.done = True
+        self._items.closes(intended, closed, arguments)
         return True

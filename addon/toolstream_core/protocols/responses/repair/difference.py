@@ -1,4 +1,4 @@
-"""What the client lacks of the arguments of one function call, sent with the event at hand."""
+"""Sends what the client lacks of the arguments of a function call, with the event at hand."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from toolstream_core.defects.identity import (
 )
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.responses.repair import events
-from toolstream_core.protocols.responses.repair.event_types import ADDED, CLOSED, DELTA, DONE
+from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED, DELTA, DONE
 from toolstream_core.protocols.responses.repair.identity import Identities
-from toolstream_core.protocols.responses.repair.rows import of_rest
+from toolstream_core.protocols.responses.repair.naming import of_missing
 from toolstream_core.protocols.responses.repair.writer import ItemWriter
 from toolstream_core.repair.fields import laid_over
 from toolstream_core.wire import json_access
@@ -28,303 +28,316 @@ if TYPE_CHECKING:
     from toolstream_core.calls.arguments import ArgumentText
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Json
-    from toolstream_core.protocols.responses.repair.answer import Answer
     from toolstream_core.protocols.responses.repair.client import ClientItem
-    from toolstream_core.protocols.responses.repair.truth import Meant
-    from toolstream_core.protocols.responses.repair.writer import Came
+    from toolstream_core.protocols.responses.repair.intended import IntendedCall
+    from toolstream_core.protocols.responses.repair.stream import Stream
+    from toolstream_core.protocols.responses.repair.writer import CallEvent
     from toolstream_core.repair.fields import Payload
 
 
 class Difference:
-    """Takes the client of one answer, call by call, to the intended calls."""
+    """Brings the client state of one stream, call by call, to the intended calls."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, stream: Stream) -> None:
         """For one stream."""
-        self._answer = answer
-        self._writer = writer = ItemWriter(answer)
-        self.identities = Identities(answer, writer)
+        self._stream = stream
+        self._writer = writer = ItemWriter(stream)
+        self.identities = Identities(stream, writer)
 
-    def says(self, came: Came, *, last: bool, closes_again: bool, is_added_later: bool) -> None:
-        """Send what the client lacks of a call, with an event of it.
+    def send(self, came: CallEvent, *, last: bool, closes_again: bool, is_added_later: bool) -> None:
+        """Send what the client lacks of a call, with one of its events.
 
-        `last`: no later one of the call waits; `closes_again`: the next one closes it; `is_added_later`: one adds it.
+        `last`: no later event of the call waits; `closes_again`: the next event closes the call;
+        `is_added_later`: a waiting event adds it.
         """
-        meant, kind, told = came.meant, came.kind, self._writer.told
-        in_disorder = meant.in_pieces and (self._answer.truth.has_strays or not told(ITEM_PER_FRAGMENT, meant))
+        intended, kind, repairs = came.intended, came.kind, self._writer.repairs
+        in_disorder = intended.is_split and (
+            self._stream.calls.has_foreign_fragments or not repairs(ITEM_PER_FRAGMENT, intended)
+        )
         if in_disorder or came.passes:
             if came.payload.get("output_index", ABSENT) is ABSENT:
-                told(MISSING_INDEX, meant)
-            self._writer.as_it_came(came)
+                repairs(MISSING_INDEX, intended)
+            self._writer.forward(came)
         elif kind == ADDED:
-            self._says_added(came)
-        elif (meant.has is not None or self._adds(came, is_added_later=is_added_later)) and not self._is_dropped(came):
+            self._send_added(came)
+        elif (intended.has is not None or self._adds(came, is_added_later=is_added_later)) and not self._is_dropped(
+            came
+        ):
             if kind == DELTA:
                 self._delta(came, last=last)
             elif kind == DONE:
                 self._done(came)
-            elif not (closes_again and told(REPEATED_STOP, meant)):
+            elif not (closes_again and repairs(REPEATED_STOP, intended)):
                 self._close(came)
 
-    def _says_added(self, came: Came) -> None:
-        if came.meant.has is None:
-            self._answer.send(came.frame, self.identities.added(came))
-            self._say_early(came.meant)
+    def _send_added(self, came: CallEvent) -> None:
+        if came.intended.has is None:
+            self._stream.send(came.frame, self.identities.added(came))
+            self._send_early(came.intended)
         else:
             self.identities.added_again(came)
 
-    def _adds(self, came: Came, *, is_added_later: bool) -> bool:
-        """Whether an item that no event added before is added now; else nothing is left to send."""
-        meant = came.meant
-        if not self._writer.told(MISSING_START, meant):
-            meant.passed = True
-            self._writer.as_it_came(came)
+    def _adds(self, came: CallEvent, *, is_added_later: bool) -> bool:
+        """Whether an item without an `added` event is added now; if not, nothing is left to send."""
+        intended = came.intended
+        if not self._writer.repairs(MISSING_START, intended):
+            intended.passed = True
+            self._writer.forward(came)
             return False
         if came.kind == DELTA and is_added_later:
-            meant.early += came.piece
+            intended.early += came.piece
             return False
-        self.identities.put_added(meant, json_access.get(came.payload, "item"), MISSING_START, came)
+        self.identities.put_added(intended, json_access.get(came.payload, "item"), MISSING_START, came)
         return True
 
-    def _is_dropped(self, came: Came) -> bool:
-        """Whether an event is of an item that only repeats the call, or of one that was sent as a custom tool's."""
-        meant = came.meant
-        assert meant.has is not None
-        if came.own in meant.copies and self._writer.told(DOUBLED_CALL, meant):
+    def _is_dropped(self, came: CallEvent) -> bool:
+        """Whether an event is of an item that repeats the call, or of a call sent as a custom tool call."""
+        intended = came.intended
+        assert intended.has is not None
+        if came.own in intended.copies and self._writer.repairs(DOUBLED_CALL, intended):
             return True
-        is_custom = meant.has.content.get("type") == "custom_tool_call"
-        return is_custom and self._writer.told(CUSTOM_AS_FUNCTION, meant)
+        is_custom = intended.has.content.get("type") == "custom_tool_call"
+        return is_custom and self._writer.repairs(CUSTOM_AS_FUNCTION, intended)
 
-    def _say_early(self, meant: Meant) -> None:
-        """Behind the event that adds an item, what its deltas before that said."""
-        has, early = meant.has, meant.early
-        if early and has is not None and self.reading(meant).startswith(early):
-            self._answer.because(MISSING_START)
-            self._answer.put(events.delta(has, early, self._answer.form))
-            has.text.add(early, meant.letter)
-            meant.early = ""
+    def _send_early(self, intended: IntendedCall) -> None:
+        """Send the arguments of deltas that came before the event that adds their item."""
+        has, early = intended.has, intended.early
+        if early and has is not None and self.reading(intended).startswith(early):
+            self._stream.because(MISSING_START)
+            self._stream.put(events.delta(has, early, self._stream.form))
+            has.text.add(early, intended.arguments)
+            intended.early = ""
 
     # -- what it says
 
-    def reading(self, meant: Meant, *, over: bool = False) -> str:
-        """The arguments that are meant so far, but for what rows say that are switched off."""
-        reading = self._answer.truth.reading(meant, over=over)
-        meant.text_row = None
+    def reading(self, intended: IntendedCall, *, over: bool = False) -> str:
+        """The intended arguments so far, with the repairs that are switched on."""
+        reading = self._stream.calls.reading(intended, over=over)
+        intended.row = None
         if reading.row is None:
             return reading.text
-        raw = meant.call.arguments.text()
-        repairs = self._writer.told(reading.row, meant)
+        raw = intended.call.arguments.text()
+        repairs = self._writer.repairs(reading.row, intended)
         if not repairs or reading.text == raw:
             return raw
-        meant.text_row = reading.row
+        intended.row = reading.row
         return reading.text
 
-    def _delta(self, came: Came, *, last: bool) -> None:
-        """A piece of the arguments: what they are by now, without what the client has."""
-        meant, has, form = came.meant, came.meant.has, self._answer.form
+    def _delta(self, came: CallEvent, *, last: bool) -> None:
+        """Send a delta: the intended arguments so far, without the part that the client has."""
+        intended, has, form = came.intended, came.intended.has, self._stream.form
         assert has is not None
-        if has.closed or has.said:
+        if has.closed or has.done:
             self._after_end(came, has)
         elif self._is_next_part(came, has):
             has.text.grow(came.more)
-            self._answer.send(came.frame, self._writer.mended(came, events.delta(has, came.piece, form)))
+            self._stream.send(came.frame, self._writer.written(came, events.delta(has, came.piece, form)))
         elif not (came.piece or isinstance(came.payload.get("delta"), str)):
-            self._writer.as_it_came(came)
+            self._writer.forward(came)
         elif (text := self._intended(came, has)) is None:
             self._spoilt(came, has)
         else:
             more = self._more(came, has, text, last=last)
             if not more and came.piece:
-                meant.text_row = meant.text_row or _dropped(meant)
-                more = "" if self._writer.told(meant.text_row, meant) else came.piece
+                intended.row = intended.row or _dropped(intended)
+                more = "" if self._writer.repairs(intended.row, intended) else came.piece
             self._put_delta(came, has, more)
 
-    def _is_next_part(self, came: Came, has: ClientItem) -> bool:
-        """Whether the client has all before a piece, and the piece says what is meant."""
-        meant, letter = came.meant, came.meant.letter
-        if came.more <= 0 or came.letter is not letter or came.more != len(came.piece) or has.text.free:
+    def _is_next_part(self, came: CallEvent, has: ClientItem) -> bool:
+        """Whether the client has everything before a fragment, and the fragment is the next part."""
+        intended, arguments = came.intended, came.intended.arguments
+        if came.more <= 0 or came.arguments is not arguments or came.more != len(came.piece) or has.text.free:
             return False
-        if not has.text.is_in_step(letter, came.size - came.more):
+        if not has.text.is_in_step(arguments, came.size - came.more):
             return False
-        return meant.is_inside or (meant.call.start_input is None and meant.says_letter)
+        return intended.is_inside or (intended.call.start_input is None and intended.is_plain)
 
-    def _intended(self, came: Came, has: ClientItem) -> str | None:
-        """The intended arguments so far; `None` where they are not known, or contradict what the client has."""
-        meant = came.meant
-        if has.text.free or meant.is_too_long:
+    def _intended(self, came: CallEvent, has: ClientItem) -> str | None:
+        """The intended arguments so far; `None` if they are not known or contradict what the client has."""
+        intended = came.intended
+        if has.text.free or intended.is_too_long:
             has.text.free = True
             return None
-        text, given = self.reading(meant), has.text.text
+        text, given = self.reading(intended), has.text.text
         if not came.has_place:
-            if isinstance(meant.call.index, int) and not text.startswith(came.piece, len(given)):
-                meant.disordered = True  # to a client that goes by the index it is no part of this call
+            if isinstance(intended.call.index, int) and not text.startswith(came.piece, len(given)):
+                intended.disordered = True  # to a client that goes by the index it is no part of this call
                 return None
-            has.text.free = meant.call.arguments.spilled and text == meant.call.arguments.text()
+            has.text.free = intended.call.arguments.spilled and text == intended.call.arguments.text()
         has.text.free = has.text.free or not text.startswith(given)
         return None if has.text.free else text
 
     @staticmethod
-    def _more(came: Came, has: ClientItem, text: str, *, last: bool) -> str:
-        """What an event sends: its own share of the intended text, or the rest if no event of the call waits."""
+    def _more(came: CallEvent, has: ClientItem, text: str, *, last: bool) -> str:
+        """The part of the intended text that an event sends: its own, or the rest if no event of the call waits."""
         if text.startswith(came.piece, has.text.size):
             return came.piece
         return text[has.text.size :] if last else ""
 
-    def _put_delta(self, came: Came, has: ClientItem, more: str) -> None:
-        meant, said = came.meant, came.payload.get("delta")
-        out = self._writer.mended(came, events.delta(has, more, self._answer.form))
-        told = out.get("delta") == more or meant.text_row is not None or "arguments" in has.why
-        has.text.add(more if told or not isinstance(said, str) else said, meant.letter)
-        self._answer.send(came.frame, out)
+    def _put_delta(self, came: CallEvent, has: ClientItem, more: str) -> None:
+        intended, said = came.intended, came.payload.get("delta")
+        out = self._writer.written(came, events.delta(has, more, self._stream.form))
+        told = out.get("delta") == more or intended.row is not None or "arguments" in has.why
+        has.text.add(more if told or not isinstance(said, str) else said, intended.arguments)
+        self._stream.send(came.frame, out)
 
-    def _spoilt(self, came: Came, has: ClientItem) -> None:
-        """A delta of a call of which the client has something else than what is meant, or that is nobody's."""
+    def _spoilt(self, came: CallEvent, has: ClientItem) -> None:
+        """Forward a delta of a call whose client state contradicts the intended arguments, or a foreign delta."""
         if came.own != has.id or not came.has_place:
-            self._writer.as_it_came(came)
+            self._writer.forward(came)
             return
-        wanted = events.delta(has, "", self._answer.form)
+        wanted = events.delta(has, "", self._stream.form)
         del wanted["delta"]
-        self._answer.send(came.frame, self._writer.mended(came, wanted))
-        if not came.meant.is_too_long:
-            has.text.add(came.piece, came.meant.call.arguments)
+        self._stream.send(came.frame, self._writer.written(came, wanted))
+        if not came.intended.is_too_long:
+            has.text.add(came.piece, came.intended.call.arguments)
 
-    def _after_end(self, came: Came, has: ClientItem) -> None:
-        """A delta after the event that has the complete arguments."""
-        meant = came.meant
-        known = same_arguments(has.text.text, self._answer.truth.reading(meant, over=True).text)
-        message = "a delta follows the event that says the arguments whole"
-        again = (meant.call.over or known) and bool(came.payload.get("delta"))
-        if not (again and self._writer.told(REPLAYED_ARGUMENTS, meant, message)):
-            self._writer.as_it_came(came)
+    def _after_end(self, came: CallEvent, has: ClientItem) -> None:
+        """A delta after the event with the complete arguments."""
+        intended = came.intended
+        known = same_arguments(has.text.text, self._stream.calls.reading(intended, over=True).text)
+        message = "a delta follows the event with the complete arguments"
+        again = (intended.call.over or known) and bool(came.payload.get("delta"))
+        if not (again and self._writer.repairs(REPLAYED_ARGUMENTS, intended, message)):
+            self._writer.forward(came)
 
     @staticmethod
-    def give(has: ClientItem, text: str, letter: ArgumentText) -> None:
-        """The client has `text` from now on, of which it had the beginning."""
-        has.text.add(text[has.text.size :], letter)
+    def give(has: ClientItem, text: str, arguments: ArgumentText) -> None:
+        """Note that the client has `text`, of which it had the beginning."""
+        has.text.add(text[has.text.size :], arguments)
 
-    def rest(self, meant: Meant, text: str, why: Row | None = None) -> bool:
-        """A delta with what the client lacks of the whole arguments; whether there is one."""
-        has, letter = meant.has, meant.letter
+    def send_missing(self, intended: IntendedCall, text: str, why: Row | None = None) -> bool:
+        """Send a delta with the part of the complete arguments that the client lacks; whether one was needed."""
+        has, arguments = intended.has, intended.arguments
         assert has is not None
         given = has.text.text
-        if given == text or has.closed or has.said or meant.is_too_long:
+        if given == text or has.closed or has.done or intended.is_too_long:
             return False
         if has.text.free or not text.startswith(given):
             has.text.free = True
             if not same_arguments(text, given):
-                self._writer.told(SHORT_DELTAS, meant, "the deltas say other arguments than the event behind them")
+                self._writer.repairs(
+                    SHORT_DELTAS, intended, "the deltas have other arguments than the event after them"
+                )
             return False
         if (prefilled := has.why.get("arguments")) is not None:
-            self._answer.because(prefilled)
-        if (held := meant.text_row or why) is not None:
-            self._answer.because(held)
-        elif not self._writer.told(of_rest(meant), meant):
-            self.give(has, text, letter)
+            self._stream.because(prefilled)
+        if (held := intended.row or why) is not None:
+            self._stream.because(held)
+        elif not self._writer.repairs(of_missing(intended), intended):
+            self.give(has, text, arguments)
             return False
-        self._answer.put(events.delta(has, text[len(given) :], self._answer.form))
-        self.give(has, text, letter)
+        self._stream.put(events.delta(has, text[len(given) :], self._stream.form))
+        self.give(has, text, arguments)
         return True
 
-    def _whole(self, meant: Meant, came: object) -> str:
-        """The whole arguments that are meant; nothing at all is what it came as."""
-        if meant.call.arguments.empty or meant.is_too_long:
+    def _whole(self, intended: IntendedCall, came: object) -> str:
+        """The complete intended arguments; empty or overlong arguments as they were received."""
+        if intended.call.arguments.empty or intended.is_too_long:
             return came if isinstance(came, str) else ""
-        held = meant.text_row
-        text = self.reading(meant, over=True)
-        meant.text_row = meant.text_row or held
-        sure = meant.call.over and self._answer.truth.whole(meant)
-        if isinstance(came, str) and came and not sure and text.startswith(came) and meant.has is not None:
-            return came if came.startswith(meant.has.text.text) else text
+        held = intended.row
+        text = self.reading(intended, over=True)
+        intended.row = intended.row or held
+        sure = intended.call.over and self._stream.calls.whole(intended)
+        if isinstance(came, str) and came and not sure and text.startswith(came) and intended.has is not None:
+            return came if came.startswith(intended.has.text.text) else text
         return text
 
-    def _done(self, came: Came) -> None:
-        """The event that says the arguments whole."""
-        meant, said = came.meant, came.payload.get("arguments")
-        has = meant.has
+    def _done(self, came: CallEvent) -> None:
+        """Send the event with the complete arguments."""
+        intended, said = came.intended, came.payload.get("arguments")
+        has = intended.has
         assert has is not None
-        text = self._whole(meant, said)
-        if has.closed and isinstance(said, str) and said and not same_arguments(said, has.whole):
-            self._writer.as_it_came(came)
+        text = self._whole(intended, said)
+        if has.closed and isinstance(said, str) and said and not same_arguments(said, has.final):
+            self._writer.forward(came)
             return
-        if meant.in_pieces and not self._answer.truth.whole(meant) and self._writer.told(ITEM_PER_FRAGMENT, meant):
+        if (
+            intended.is_split
+            and not self._stream.calls.whole(intended)
+            and self._writer.repairs(ITEM_PER_FRAGMENT, intended)
+        ):
             return
-        self.rest(meant, text)
-        has.said, has.whole = True, text
-        wanted = events.done(has, text, self._answer.form)
+        self.send_missing(intended, text)
+        has.done, has.final = True, text
+        wanted = events.done(has, text, self._stream.form)
         if "name" in wanted and "name" not in came.payload:
             del wanted["name"]
-        self._answer.send(came.frame, self._writer.mended(came, wanted))
+        self._stream.send(came.frame, self._writer.written(came, wanted))
 
-    def _close(self, came: Came) -> None:
-        """The event that closes the item."""
-        answer, meant, payload = self._answer, came.meant, came.payload
-        has, item = meant.has, payload.get("item")
+    def _close(self, came: CallEvent) -> None:
+        """Send the event that closes the item."""
+        stream, intended, payload = self._stream, came.intended, came.payload
+        has, item = intended.has, payload.get("item")
         assert has is not None
         said = json_access.get(item, "arguments")
-        if has.closed and (not said or same_arguments(str(said), has.whole) or not is_object(str(said))):
-            if not self._writer.told(REPEATED_STOP, meant):
-                answer.send(came.frame, payload)
+        if has.closed and (not said or same_arguments(str(said), has.final) or not is_object(str(said))):
+            if not self._writer.repairs(REPEATED_STOP, intended):
+                stream.send(came.frame, payload)
             return
         if has.closed:
-            self._writer.as_it_came(came)
+            self._writer.forward(came)
             return
-        if meant.in_pieces and not answer.truth.whole(meant) and not meant.call.over:
-            if not self._writer.told(ITEM_PER_FRAGMENT, meant):
-                answer.send(came.frame, payload)
+        if intended.is_split and not stream.calls.whole(intended) and not intended.call.over:
+            if not self._writer.repairs(ITEM_PER_FRAGMENT, intended):
+                stream.send(came.frame, payload)
             return
-        text = self._whole(meant, said)
-        lacks_whole = self.rest(meant, text) or meant.in_pieces  # that of a piece had the piece
-        if lacks_whole and not has.said and is_json(text):
-            answer.put(events.done(has, text, answer.form))
-            has.said = True
-        if meant.call.arguments.empty and not answer.context.may_be_empty(meant.call.name):
-            self._writer.told(LOST_ARGUMENTS, meant, f"{meant.call.name} has required parameters and got no arguments")
-        wanted: Payload = {"output_index": has.place, **events.whole_item(has, text)}
+        text = self._whole(intended, said)
+        lacks_whole = self.send_missing(intended, text) or intended.is_split  # that of a fragment had the fragment
+        if lacks_whole and not has.done and is_json(text):
+            stream.put(events.done(has, text, stream.form))
+            has.done = True
+        if intended.call.arguments.empty and not stream.context.may_be_empty(intended.call.name):
+            self._writer.repairs(
+                LOST_ARGUMENTS, intended, f"{intended.call.name} has required parameters and got no arguments"
+            )
+        wanted: Payload = {"output_index": has.place, **events.complete_item(has, text)}
         if not has.name:
             del wanted["name"]
-        out = self._writer.mended(came, wanted, events.OF_ITEM)
-        self.closes(meant, out.get("item"), text)
-        answer.send(came.frame, out)
+        out = self._writer.written(came, wanted, events.OF_ITEM)
+        self.closes(intended, out.get("item"), text)
+        stream.send(came.frame, out)
 
-    def closes(self, meant: Meant, item: Json, text: str) -> None:
-        """The client is sent the event that closes a call."""
-        has = meant.has
+    def closes(self, intended: IntendedCall, item: Json, text: str) -> None:
+        """Note that the client is sent the event that closes a call."""
+        has = intended.has
         assert has is not None
         has.content = dict(item) if isinstance(item, dict) else {}
-        if meant.is_too_long:  # nothing that long is kept
+        if intended.is_too_long:  # nothing that long is kept
             text = has.content["arguments"] = ""
-        has.closed, has.whole = True, text
-        self._answer.client.closed[has.place] = has.content if isinstance(item, dict) else item
+        has.closed, has.final = True, text
+        self._stream.client.closed[has.place] = has.content if isinstance(item, dict) else item
 
-    def put_end(self, meant: Meant, status: Json = "completed") -> None:
-        """Send all that the client lacks of a whole call."""
-        answer = self._answer
-        has = meant.has
+    def put_end(self, intended: IntendedCall, status: Json = "completed") -> None:
+        """Send everything that the client lacks of a complete call."""
+        stream = self._stream
+        has = intended.has
         assert has is not None
-        text = self._whole(meant, "")
-        if meant.call.arguments.empty and not has.said:
-            text = meant.call.arguments.reading(may_be_empty=answer.context.may_be_empty(meant.call.name))[0]
-        self.rest(meant, text)
-        if not has.said:
-            answer.put(events.done(has, text, answer.form))
+        text = self._whole(intended, "")
+        if intended.call.arguments.empty and not has.done:
+            text = intended.call.arguments.reading(may_be_empty=stream.context.may_be_empty(intended.call.name))[0]
+        self.send_missing(intended, text)
+        if not has.done:
+            stream.put(events.done(has, text, stream.form))
         event = events.closed(has, text, status)
-        has.said = True
-        self.closes(meant, event["item"], text)
-        answer.put(event)
+        has.done = True
+        self.closes(intended, event["item"], text)
+        stream.put(event)
 
     # -- fields
 
-    def keep(self, meant: Meant, item: Payload) -> Payload:
-        """An item of the response, with what the client has."""
-        has = meant.has
+    def keep(self, intended: IntendedCall, item: Payload) -> Payload:
+        """An item of the completed response, with the values that the client has."""
+        has = intended.has
         assert has is not None
-        text = has.whole if has.closed else self._whole(meant, item.get("arguments"))
-        wanted = events.whole_item(has, text)
+        text = has.final if has.closed else self._whole(intended, item.get("arguments"))
+        wanted = events.complete_item(has, text)
         if not has.name:
             del wanted["name"]
-        if meant.is_too_long:
+        if intended.is_too_long:
             del wanted["arguments"]
-        return laid_over(item, wanted, lambda one: self._writer.mends(one, CLOSED, meant))
+        return laid_over(item, wanted, lambda one: self._writer.repairs_field(one, CLOSED, intended))
 
 
-def _dropped(meant: Meant) -> Row:
-    return ITEM_PER_FRAGMENT if meant.in_pieces else REPLAYED_ARGUMENTS
+def _dropped(intended: IntendedCall) -> Row:
+    return ITEM_PER_FRAGMENT if intended.is_split else REPLAYED_ARGUMENTS

@@ -1,4 +1,4 @@
-"""Who a call is to the client: the event that adds its item, its place, its ids and its name."""
+"""Adds the client's items: their places, ids and names."""
 
 from __future__ import annotations
 
@@ -22,134 +22,136 @@ from toolstream_core.defects.identity import (
 )
 from toolstream_core.protocols.responses.repair import events
 from toolstream_core.protocols.responses.repair.client import ClientItem
-from toolstream_core.protocols.responses.repair.rows import MESSAGES
+from toolstream_core.protocols.responses.repair.naming import MESSAGES
 from toolstream_core.stages.repair.names import plain_name
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Json
-    from toolstream_core.protocols.responses.repair.answer import Answer
-    from toolstream_core.protocols.responses.repair.truth import Meant
-    from toolstream_core.protocols.responses.repair.writer import Came, ItemWriter
+    from toolstream_core.protocols.responses.repair.intended import IntendedCall
+    from toolstream_core.protocols.responses.repair.stream import Stream
+    from toolstream_core.protocols.responses.repair.writer import CallEvent, ItemWriter
     from toolstream_core.repair.fields import Payload
 
 _USUAL_ID: Final = re.compile(r"[\w.:|-]{1,64}", re.ASCII)
 
 
 class Identities:
-    """Adds the items of one answer."""
+    """Adds the items of one stream."""
 
-    def __init__(self, answer: Answer, writer: ItemWriter) -> None:
+    def __init__(self, stream: Stream, writer: ItemWriter) -> None:
         """For one stream."""
-        self._answer, self._writer = answer, writer
+        self._stream, self._writer = stream, writer
 
-    def added(self, came: Came) -> Payload:
-        """The event that adds the item, as the client is to get it."""
-        meant, payload = came.meant, came.payload
-        place, why = self._place(meant, payload.get("output_index"))
-        if why is not None and not self._writer.told(why, meant, MESSAGES[why.name]):
+    def added(self, came: CallEvent) -> Payload:
+        """The event that adds the item, as it is sent."""
+        intended, payload = came.intended, came.payload
+        place, why = self._place(intended, payload.get("output_index"))
+        if why is not None and not self._writer.repairs(why, intended, MESSAGES[why.name]):
             place, why = place if why is MISSING_INDEX else int(payload["output_index"]), None
         item = payload.get("item")
-        has = self._identify(meant, item, place, why)
-        self._answer.client.open_text.clear()
-        wanted = events.whole_item(has, "")
+        has = self._identify(intended, item, place, why)
+        self._stream.client.open_text.clear()
+        wanted = events.complete_item(has, "")
         if not has.name:
             del wanted["name"]
         if not isinstance(item, dict) or item.get("arguments") in ("", None) or "arguments" not in item:
             del wanted["arguments"]
         elif not isinstance(item["arguments"], str | dict):
-            self._writer.told(OBJECT_ARGUMENTS, meant)
+            self._writer.repairs(OBJECT_ARGUMENTS, intended)
             del wanted["arguments"]
-        out = self._writer.mended(came, {"output_index": place, **wanted}, events.OF_ITEM)
+        out = self._writer.written(came, {"output_index": place, **wanted}, events.OF_ITEM)
         if "arguments" in wanted and out["item"]["arguments"] == "":
             has.why["arguments"] = PREFILLED_ARGUMENTS
         has.content = dict(out["item"]) if isinstance(out.get("item"), dict) else {}
         return out
 
-    def put_added(self, meant: Meant, item: Json, row: Row, came: Came | None = None) -> None:
-        """Add the item with an event of our own, because of `row`."""
-        has = self.adopt(meant, item, row)
-        meant.text_row = has.why["added"] = row
+    def put_added(self, intended: IntendedCall, item: Json, row: Row, came: CallEvent | None = None) -> None:
+        """Send an event that adds the item, because of `row`."""
+        has = self.adopt(intended, item, row)
+        intended.row = has.why["added"] = row
         if came is not None and came.payload.get("output_index") != has.place:
             has.why.setdefault("output_index", row)
-        self._answer.put(events.added(has))
+        self._stream.put(events.added(has))
 
-    def adopt(self, meant: Meant, item: Json, row: Row) -> ClientItem:
-        """Who a call is that no event added, and where."""
-        place, why = self._place(meant, meant.call.index)
-        has = self._identify(meant, item, place, None if why is None else row)
-        self._answer.client.open_text.clear()
+    def adopt(self, intended: IntendedCall, item: Json, row: Row) -> ClientItem:
+        """Add a call to the client's items that no event added."""
+        place, why = self._place(intended, intended.call.index)
+        has = self._identify(intended, item, place, None if why is None else row)
+        self._stream.client.open_text.clear()
         return has
 
-    def added_again(self, came: Came) -> None:
-        """An event that adds an item of which the client has one."""
-        meant, payload = came.meant, came.payload
-        has = meant.has
+    def added_again(self, came: CallEvent) -> None:
+        """Handle an event that adds an item again."""
+        intended, payload = came.intended, came.payload
+        has = intended.has
         assert has is not None
         said = json_access.get(payload, "item", "arguments")
         if (
             said
             and isinstance(said, str)
-            and not (has.said or has.closed)
-            and self._writer.told(PREFILLED_ARGUMENTS, meant)
+            and not (has.done or has.closed)
+            and self._writer.repairs(PREFILLED_ARGUMENTS, intended)
         ):
             has.why["arguments"] = PREFILLED_ARGUMENTS
         own = json_access.get(payload, "item", "id")
         if own == has.id and (why := has.why.pop("added", None)) is not None:
-            drop = self._writer.told(why, meant)
-        elif own == has.id and not (has.closed or meant.in_pieces):
-            drop = self._writer.told(REPEATED_START, meant)
-        elif meant.in_pieces:
-            drop = self._writer.told(ITEM_PER_FRAGMENT, meant)
+            drop = self._writer.repairs(why, intended)
+        elif own == has.id and not (has.closed or intended.is_split):
+            drop = self._writer.repairs(REPEATED_START, intended)
+        elif intended.is_split:
+            drop = self._writer.repairs(ITEM_PER_FRAGMENT, intended)
             has.closed = False
             if drop and isinstance(own, str):
-                meant.dropped[own] = payload
+                intended.dropped[own] = payload
         else:
-            drop = self._writer.told(DOUBLED_CALL, meant)
+            drop = self._writer.repairs(DOUBLED_CALL, intended)
         if not drop:
-            self._answer.send(came.frame, payload)
+            self._stream.send(came.frame, payload)
 
-    def _identify(self, meant: Meant, item: Json, place: int, moved: Row | None) -> ClientItem:
-        """Who the call is to the client, from here on."""
-        answer, call = self._answer, meant.call
+    def _identify(self, intended: IntendedCall, item: Json, place: int, moved: Row | None) -> ClientItem:
+        """Decide the ids and the name under which the client has the call."""
+        stream, call = self._stream, intended.call
         own = json_access.get(item, "id")
-        item_id = own if isinstance(own, str) and own else call.item_id or answer.context.ids.make("fc_")
-        has = meant.has = ClientItem(meant.letter, place, item_id, call.id, call.name)
+        item_id = own if isinstance(own, str) and own else call.item_id or stream.context.ids.make("fc_")
+        has = intended.has = ClientItem(intended.arguments, place, item_id, call.id, call.name)
         has.content = dict(item) if isinstance(item, dict) else {}
-        others = {one.has.call_id for one in answer.truth.calls.values() if one.has is not None and one is not meant}
-        if not nonblank(call.id) or (call.id in others and meant.said_again is not True):
+        others = {
+            one.has.call_id for one in stream.calls.by_key.values() if one.has is not None and one is not intended
+        }
+        if not nonblank(call.id) or (call.id in others and intended.is_duplicate is not True):
             row = MISSING_ID if not nonblank(call.id) else DUPLICATE_ID
-            if self._writer.told(row, meant):
-                has.call_id, has.why["call_id"] = answer.context.ids.make("call_"), row
-        if call.id in answer.truth.earlier_ids:
-            self._writer.told(REUSED_ID, meant, f"call_id {call.id} was that of a call of an earlier turn")
+            if self._writer.repairs(row, intended):
+                has.call_id, has.why["call_id"] = stream.context.ids.make("call_"), row
+        if call.id in stream.calls.earlier_ids:
+            self._writer.repairs(REUSED_ID, intended, f"call_id {call.id} was that of a call of an earlier turn")
         if call.id and not _USUAL_ID.fullmatch(call.id):
-            self._writer.told(
-                ODD_ID, meant, f"the call_id has {len(call.id)} characters, or some that other APIs refuse"
+            self._writer.repairs(
+                ODD_ID, intended, f"the call_id has {len(call.id)} characters, or some that other APIs refuse"
             )
-        plain = plain_name(call.name, answer.context.schemas)
-        if plain != call.name and self._writer.told(
-            DECORATED_NAME, meant, f"the name is {call.name!r}, the tool is {plain}"
+        plain = plain_name(call.name, stream.context.schemas)
+        if plain != call.name and self._writer.repairs(
+            DECORATED_NAME, intended, f"the name is {call.name!r}, the tool is {plain}"
         ):
             has.name = plain
         if not call.name:
-            self._writer.told(MISSING_NAME, meant, "the call has no name")
-        answer.client.take_place(place)
-        meant.passed = False
+            self._writer.repairs(MISSING_NAME, intended, "the call has no name")
+        stream.client.take_place(place)
+        intended.passed = False
         if moved is not None:
-            has.why["output_index"] = answer.client.moved[place] = moved
+            has.why["output_index"] = stream.client.moved[place] = moved
             if isinstance(call.index, int):
-                answer.client.moved[call.index] = moved
+                stream.client.moved[call.index] = moved
         return has
 
-    def _place(self, meant: Meant, index: object) -> tuple[int, Row | None]:
-        """A place for a new item, and why it is not the one that the event says."""
-        client = self._answer.client
+    def _place(self, intended: IntendedCall, index: object) -> tuple[int, Row | None]:
+        """A place for a new item, and the defect because of which it is not the event's `output_index`."""
+        client = self._stream.client
         place = json_access.integer(index)
         if not isinstance(place, int):
             return client.free, MISSING_INDEX
         if place in client.taken:
             return client.free, REUSED_INDEX
-        joined = any(one.in_pieces for one in self._answer.truth.calls.values())
+        joined = any(one.is_split for one in self._stream.calls.by_key.values())
         return (client.free, ITEM_PER_FRAGMENT) if joined and place > client.free else (place, None)

@@ -1,4 +1,4 @@
-"""The name of each elementary difference: which row a field that deviates is, or an event too many or too few."""
+"""Names each difference: the defect of a field that deviates, or of a surplus or missing event."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from toolstream_core.defects.identity import (
     ROTATING_ITEM_ID,
 )
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.responses.repair.event_types import ADDED, CLOSED
+from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED
 from toolstream_core.repair.reading import read_text
 from toolstream_core.wire import json_access
 
@@ -36,61 +36,61 @@ if TYPE_CHECKING:
 
     from toolstream_core.defects.row import Row
     from toolstream_core.protocols.responses.repair.client import Client
-    from toolstream_core.protocols.responses.repair.truth import Meant
+    from toolstream_core.protocols.responses.repair.intended import IntendedCall
     from toolstream_core.repair.fields import Deviation
 
-type Namer = Callable[[Deviation, str, Meant, Client], Row | None]
+type Namer = Callable[[Deviation, str, IntendedCall, Client], Row | None]
 
 
-def of_field(one: Deviation, kind: str, meant: Meant, client: Client) -> Row | None:
-    """The row of a field that is not as it has to be; `None` where the deviation is none that can be told."""
-    return _FIELDS[one.field](one, kind, meant, client)
+def of_field(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Row | None:
+    """The defect of a field that deviates; `None` if the deviation is not one that is known."""
+    return _FIELDS[one.field](one, kind, intended, client)
 
 
-def _index(one: Deviation, kind: str, meant: Meant, client: Client) -> Row | None:
+def _index(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Row | None:
     if not isinstance(json_access.integer(one.came), int):
         return MISSING_INDEX
-    if meant.has is not None and (why := meant.has.why.get("output_index")):
+    if intended.has is not None and (why := intended.has.why.get("output_index")):
         return why
-    if meant.in_pieces:
+    if intended.is_split:
         return ITEM_PER_FRAGMENT
     anothers = isinstance(one.came, int) and one.came in client.taken
     return REUSED_INDEX if kind == CLOSED and anothers else None
 
 
-def _item_id(one: Deviation, kind: str, meant: Meant, client: Client) -> Row | None:
+def _item_id(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Row | None:
     del one, client, kind
-    return ITEM_PER_FRAGMENT if meant.in_pieces else ROTATING_ITEM_ID
+    return ITEM_PER_FRAGMENT if intended.is_split else ROTATING_ITEM_ID
 
 
-def _call_id(one: Deviation, kind: str, meant: Meant, client: Client) -> Row | None:
+def _call_id(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Row | None:
     del client
-    given = meant.call.id
+    given = intended.call.id
     if kind == ADDED:
         return DUPLICATE_ID if isinstance(one.came, str) and nonblank(one.came) else MISSING_ID
-    if one.came == given and meant.has is not None:
-        return meant.has.why.get("call_id")
+    if one.came == given and intended.has is not None:
+        return intended.has.why.get("call_id")
     blank = not (isinstance(one.came, str) and nonblank(one.came))
     return MISSING_ID if blank and not nonblank(given) else CHANGING_CALL_ID
 
 
-def _name(one: Deviation, kind: str, meant: Meant, client: Client) -> Row | None:
+def _name(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Row | None:
     del client
     if not (isinstance(one.came, str) and nonblank(one.came)):
         return LATE_NAME if kind == ADDED else EMPTY_NAME
-    return DECORATED_NAME if one.came == meant.call.name else None
+    return DECORATED_NAME if one.came == intended.call.name else None
 
 
-def _delta(one: Deviation, kind: str, meant: Meant, client: Client) -> Row | None:
+def _delta(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Row | None:
     del kind, client
     if not isinstance(one.came, str):
         return OBJECT_ARGUMENTS
-    prefilled = meant.has.why.get("arguments") if meant.has is not None else None
-    return meant.text_row or prefilled
+    prefilled = intended.has.why.get("arguments") if intended.has is not None else None
+    return intended.row or prefilled
 
 
-def _arguments(one: Deviation, kind: str, meant: Meant, client: Client) -> Row | None:
-    """Of an event that says the arguments whole."""
+def _arguments(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Row | None:
+    """In an event with the complete arguments."""
     del client
     said, text = one.came, one.meant
     assert isinstance(text, str)
@@ -100,7 +100,7 @@ def _arguments(one: Deviation, kind: str, meant: Meant, client: Client) -> Row |
         return SHORT_CLOSING if is_object(text) else None
     if not isinstance(said, str):
         return OBJECT_ARGUMENTS
-    if meant.in_pieces and text.endswith(said):
+    if intended.is_split and text.endswith(said):
         return ITEM_PER_FRAGMENT
     meaning = read_text(said, over=True)
     if meaning.row is not None and meaning.text != said and same_arguments(meaning.text, text):
@@ -119,40 +119,40 @@ _FIELDS: Final[dict[str, Namer]] = {
 }
 
 
-def of_rest(meant: Meant) -> Row:
-    """Arguments that the deltas lack when an event says them whole."""
-    assert meant.has is not None
-    return SHORT_DELTAS if meant.has.text.size else MISSING_DELTAS
+def of_missing(intended: IntendedCall) -> Row:
+    """The defect of deltas that lack a part of the complete arguments."""
+    assert intended.has is not None
+    return SHORT_DELTAS if intended.has.text.size else MISSING_DELTAS
 
 
 MESSAGES: Final = {
     "missing-index": "an event of the item has no output_index",
-    "reused-index": "the output_index is that of another item",
+    "reused-index": "another item has this output_index",
     "rotating-item-id": "the event has another item id",
     "missing-id": "the item has no call_id",
-    "duplicate-id": "the call_id is that of another call",
-    "changing-call-id": "the call_id is another than before",
-    "late-name": "the name comes with a later event than the one that adds the item",
+    "duplicate-id": "another call has this call_id",
+    "changing-call-id": "the call_id differs from the one before",
+    "late-name": "the name comes later than the event that adds the item",
     "empty-name": "the item that closes the call has no name",
-    "decorated-name": "the name is a tool's with something around it",
-    "item-per-fragment": "a fragment of the call comes as an item of its own",
-    "doubled-call": "the call was said before",
+    "decorated-name": "the name contains a tool's name and other characters",
+    "item-per-fragment": "a fragment of the call comes in its own item",
+    "doubled-call": "the call repeats an earlier one",
     "repeated-start": "the item is added again",
     "repeated-stop": "the item is closed again",
     "missing-start": "the item was not added before",
     "unstreamed-calls": "the call comes in the completed response only",
     "unclosed-call": "no output_item.done came for the call",
-    "missing-deltas": "no delta brought the arguments",
+    "missing-deltas": "no delta has the arguments",
     "short-deltas": "the deltas lack the end of the arguments",
-    "short-closing": "the event says less of the arguments than those before it",
+    "short-closing": "the event has fewer of the arguments than those before it",
     "prefilled-arguments": "the item is added with its arguments",
-    "object-arguments": "the arguments are no text",
+    "object-arguments": "the arguments are not a string",
     "cumulative-arguments": "a delta carries all arguments so far instead of the next ones",
-    "replayed-arguments": "the whole arguments came again",
-    "placeholder-arguments": "a placeholder came before the arguments",
+    "replayed-arguments": "the complete arguments are repeated",
+    "placeholder-arguments": "a placeholder precedes the arguments",
     "double-encoded-arguments": "the arguments are JSON within a JSON string",
     "trailing-garbage": "something follows the arguments",
-    "merged-calls": "arguments of another call follow whole ones",
+    "merged-calls": "arguments of another call follow complete arguments",
     "split-surrogate": "a delta ends with half of a surrogate pair",
 }
-"""What is told, by the row's name."""
+"""The message of a finding, by the name of its defect."""

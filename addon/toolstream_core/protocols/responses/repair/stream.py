@@ -1,4 +1,4 @@
-"""One answer: its truth, its client, and what is sent for the event at hand."""
+"""One stream: its intended calls, its client state, and the frames to send for an event."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.framing import SEQUENCE_NUMBERS
 from toolstream_core.protocols.responses.repair.client import Client
-from toolstream_core.protocols.responses.repair.truth import Truth
+from toolstream_core.protocols.responses.repair.intended import IntendedCalls
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Severity
-    from toolstream_core.protocols.responses.repair.event_types import EventForm
+    from toolstream_core.protocols.responses.repair.events import EventForm
     from toolstream_core.repair.fields import Payload
     from toolstream_core.stages.context import Context
     from toolstream_core.stages.repair.repairer import Repairer
@@ -23,27 +23,27 @@ _TEXT_TYPES: Final = ("response.output_text.delta", "response.reasoning")
 """How the types of events begin that may be forwarded without being shown to the repair."""
 
 
-class Answer:
-    """What is known of one answer, and what goes to the client for one event."""
+class Stream:
+    """The state of one stream, and the frames to send for an event."""
 
     def __init__(self, repairer: Repairer, context: Context, form: EventForm) -> None:
-        """For one stream; `repairer` is who findings are reported to."""
+        """For one stream; `repairer` receives the findings."""
         self.context, self.form = context, form
         self._repairer = repairer
         self.on, self.because = repairer.on, repairer.because
-        self.truth, self.client = Truth(context), Client()
+        self.calls, self.client = IntendedCalls(context), Client()
         self.frames: list[Frame] = []
-        """What is sent for the event at hand."""
+        """The frames to send for the event at hand."""
         self.number = 0
-        """Of the event that is sent."""
+        """The number of the event that is sent."""
         self.now = 0
-        """Of the event that came last."""
+        """The number of the last event that came."""
         self._came: int | None = None
-        """The last sequence number that came."""
+        """The last sequence number that was received."""
         self.renumbers = False
-        """Whether the client's count is another than the provider's."""
+        """Whether the client's sequence numbers differ from the provider's."""
         self._repeated: Payload = {}
-        """What each event of the Realtime API says."""
+        """The fields that each event of the Realtime API repeats."""
 
     def report(
         self,
@@ -54,13 +54,13 @@ class Answer:
         severity: Severity | None = None,
         now: bool = False,
     ) -> bool:
-        """Report a difference at the event that is sent, or at the last one, which showed it; whether it is undone."""
+        """Report a defect at the event that is sent, or (`now`) at the last one; whether it is repaired."""
         return self._repairer.report(row, self.now if now else self.number, message, call, severity=severity)
 
-    # -- the client's count
+    # -- sequence numbers
 
     def judge_number(self, payload: Payload, kind: str) -> None:
-        """Report a sequence number that is not above the last one; text is left out, as it may pass unseen."""
+        """Report a sequence number that is not above the last one; text events, which may pass unseen, are left out."""
         if "event_id" in payload and not self._repeated:
             response = payload.get("response_id", json_access.get(payload, "response", "id"))
             self._repeated = {"response_id": response} if isinstance(response, str) else {}
@@ -73,7 +73,7 @@ class Answer:
             self.renumbers = self._repairer.report(row, self.now, message) or self.renumbers
 
     def counts_on(self, payload: Payload) -> bool:
-        """Whether an event has the next number of a count that is the provider's; then it is counted."""
+        """Note an event's sequence number; `False` if it is not above the last one."""
         number, last = payload.get("sequence_number"), self._came
         if isinstance(number, int):
             if last is not None and number <= last:
@@ -82,7 +82,7 @@ class Answer:
         return "event_id" not in payload or bool(self._repeated)
 
     def skipped_to(self, number: int) -> None:
-        """Events up to this sequence number were sent without being shown."""
+        """Note that events up to this sequence number were forwarded unseen."""
         self.client.number = self._came = number
 
     def _counted(self, payload: Payload) -> Payload:
@@ -95,7 +95,7 @@ class Answer:
         self.client.number = last + 1
         return {**payload, "sequence_number": last + 1}
 
-    # -- what is sent
+    # -- sending
 
     def put(self, payload: Payload) -> None:
         """Send a new event."""
@@ -109,7 +109,7 @@ class Answer:
         self.frames.append(self.context.writer.make(payload, self.number, str(payload["type"])))
 
     def send(self, frame: Frame, payload: Payload) -> None:
-        """Send an event that came as `frame` and is to say `payload`."""
+        """Send `payload` in place of the event that came as `frame`."""
         payload = self._counted(payload)
         came = frame.json
         if payload is came:

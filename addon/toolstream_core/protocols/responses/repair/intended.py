@@ -1,4 +1,4 @@
-"""The truth: what is meant of each function call, as far as it is sure. Asked again at every event."""
+"""The intended function calls of a stream, as far as they are certain. Evaluated anew at every event."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from toolstream_core.stages.context import Context
 
 
-class Meant:
-    """One function call: what came of it, and what the client has of it."""
+class IntendedCall:
+    """One function call as received, and the item that the client has of it."""
 
     __slots__ = (
         "_adopts",
@@ -35,18 +35,18 @@ class Meant:
         "dropped",
         "early",
         "has",
-        "in_pieces",
+        "is_duplicate",
+        "is_split",
         "items",
         "meaning",
         "order",
         "passed",
         "queued",
-        "said_again",
-        "text_row",
+        "row",
     )
 
     def __init__(self, call: OpenCall, order: int) -> None:
-        """A call whose first event is at hand."""
+        """A call with its first event."""
         self.call = call
         self.order = order
         self.added = False
@@ -54,31 +54,31 @@ class Meant:
         self.has: ClientItem | None = None
         self.meaning = Meaning(call.arguments)
         self.items: set[str] = set()
-        """Ids of the items that opened it."""
+        """Ids of the items that opened the call."""
         self.copies: set[str] = set()
-        """Ids of the items that only say it again."""
-        self.in_pieces = False
-        """Whether each of its pieces comes in an item of its own."""
+        """Ids of the items that only repeat it."""
+        self.is_split = False
+        """Whether each fragment comes in its own item."""
         self.passed = False
-        """Whether its events go as they come: nobody can say who it is."""
+        """Whether its events are forwarded unchanged, because its identity is unknown."""
         self.dropped: dict[str, Payload] = {}
-        """By item id, events that would have added it again, of which the client was not told."""
+        """By item id, withheld events that would have added it again."""
         self.disordered = False
-        """Whether pieces in items of their own came behind events of another call, so that nobody knows their order."""
+        """Whether fragments in their own items came after events of another call, which leaves their order unknown."""
         self._adopts: bool | None = None
-        """Whether deltas that say neither a place nor an item are its own; `None` before one came."""
-        self.said_again: bool | None = None
-        """Whether it only says an earlier call again; `None` while nobody knows."""
+        """Whether deltas without `output_index` and `item_id` belong to it; `None` before the first one."""
+        self.is_duplicate: bool | None = None
+        """Whether it only repeats an earlier call; `None` while that is unknown."""
         self.early = ""
-        """What deltas said before the event that adds it."""
+        """The arguments of deltas before the event that adds it."""
         self.queued = 0
-        """How many events of it wait."""
-        self.text_row: Row | None = None
-        """Why the client was last not given what a delta said."""
+        """How many of its events wait."""
+        self.row: Row | None = None
+        """The defect because of which the last delta was withheld or changed."""
 
     @property
     def passes(self) -> bool:
-        """Whether its events go as they come, because nobody can say whose they are."""
+        """Whether its events are forwarded unchanged, because their call is unknown."""
         return self.passed or self.call.guessed or self.disordered or self._adopts is False
 
     @property
@@ -88,39 +88,39 @@ class Meant:
 
     @property
     def rank(self) -> tuple[bool, int]:
-        """Which of two calls under one id is the original: one that an event added or that was sent, then the first."""
+        """Orders calls with one id: the original is one that was added or sent, then the first."""
         return not (self.added or self.has is not None), self.order
 
     @property
-    def letter(self) -> ArgumentText:
-        """What its pieces mean, joined: the very text that came, most often."""
+    def arguments(self) -> ArgumentText:
+        """The intended arguments as far as they grow by fragments; mostly the fragments joined."""
         return self._current.source
 
     @property
     def _current(self) -> Meaning:
-        """The meaning of the arguments, which an event may have said anew."""
+        """The meaning of the arguments, renewed if an event replaced them."""
         if self.meaning.came is not self.call.arguments:
             self.meaning.add("", self.call.arguments)
         return self.meaning
 
     @property
     def is_inside(self) -> bool:
-        """Whether an object is open, and every piece so far was its next part."""
+        """Whether a JSON object is open, and every fragment so far was its next part."""
         return self._current.is_inside and self.call.start_input is None
 
     @property
-    def says_letter(self) -> bool:
-        """Whether what it says is `letter` itself."""
-        return self._current.read(over=False).text == self.letter.text()
+    def is_plain(self) -> bool:
+        """Whether the intended text is the fragments joined."""
+        return self._current.read(over=False).text == self.arguments.text()
 
     def reading(self, *, over: bool) -> Reading:
-        """What it says."""
+        """The intended arguments; `over`: the provider sends no more of them."""
         return self._current.read(over=over)
 
-    def take(self, fragment: Fragment, *, behind_own: bool) -> None:
-        """The next piece of it is in the call; `behind_own`: the event of a call before it was its own."""
+    def take(self, fragment: Fragment, *, after_own: bool) -> None:
+        """Note the next fragment, which the call already contains; `after_own`: so was the previous call event."""
         if fragment.phase is Phase.MORE and fragment.index is ABSENT and not nonblank(fragment.item_id):
-            late = self.call.runs.more_than(2)  # behind the event that adds it, and one of its arguments
+            late = self.call.runs.more_than(2)  # after the event that adds it, and one of its arguments
             self._adopts = not late if self._adopts is None else self._adopts
         item = nonblank(fragment.item_id)
         if fragment.phase is Phase.MORE and isinstance(fragment.arguments, str) and fragment.arguments:
@@ -130,35 +130,35 @@ class Meant:
         if fragment.phase is Phase.OPEN:
             self.added = True
             if self.items and item not in self.items:
-                again = self.call.whole() and not self.in_pieces
-                self.in_pieces = not again
+                again = self.call.whole() and not self.is_split
+                self.is_split = not again
                 if again:
                     self.copies.add(item)
             self.items.add(item)
         elif fragment.phase is Phase.CLOSE and not self.items:
             self.items.add(item)
-        if self.in_pieces and not behind_own and fragment.phase in {Phase.MORE, Phase.OPEN}:
+        if self.is_split and not after_own and fragment.phase in {Phase.MORE, Phase.OPEN}:
             self.disordered = True
 
 
-class Truth:
-    """All calls of one answer."""
+class IntendedCalls:
+    """All calls of one stream."""
 
     def __init__(self, context: Context) -> None:
-        """None came."""
+        """No call yet."""
         self._context = context
-        self.calls: dict[int, Meant] = {}
-        self._by_id: dict[str, list[Meant]] = {}
+        self.by_key: dict[int, IntendedCall] = {}
+        self._by_id: dict[str, list[IntendedCall]] = {}
         self._indexed: set[int] = set()
-        self._nameless: list[Meant] = []
+        self._nameless: list[IntendedCall] = []
         self.failed = False
         """Whether the provider reported an error."""
 
-    def of(self, call: OpenCall) -> Meant:
-        """What is meant of a call of which an event is at hand."""
-        one = self.calls.get(id(call))
+    def of(self, call: OpenCall) -> IntendedCall:
+        """The intended call of a resolver's call, which is new with its first event."""
+        one = self.by_key.get(id(call))
         if one is None:
-            one = self.calls[id(call)] = Meant(call, len(self.calls))
+            one = self.by_key[id(call)] = IntendedCall(call, len(self.by_key))
             if not (call.id or call.name):
                 self._nameless.append(one)
         if call.id and id(call) not in self._indexed:
@@ -168,72 +168,72 @@ class Truth:
 
     @cached_property
     def earlier_ids(self) -> frozenset[str]:
-        """Ids of the calls of earlier turns."""
+        """Ids of calls in earlier turns of the conversation."""
         return earlier_ids(self._context.exchange.request)
 
     @cached_property
     def custom_tools(self) -> frozenset[str]:
-        """Names of tools that take text."""
+        """Names of tools that take free text."""
         return custom_tools(self._context.exchange.request)
 
     @property
-    def has_strays(self) -> bool:
-        """Whether arguments came that belong to no known call: they may be a part of one in pieces."""
+    def has_foreign_fragments(self) -> bool:
+        """Whether arguments came without a known call: they may be a part of a split call."""
         self._nameless = [one for one in self._nameless if not (one.call.id or one.call.name)]
         return any(not one.call.arguments.empty for one in self._nameless)
 
-    # -- who it is
+    # -- identity
 
-    def twins(self, one: Meant) -> list[Meant]:
-        """Earlier calls under its id, which it may say again."""
+    def earlier(self, one: IntendedCall) -> list[IntendedCall]:
+        """Earlier calls with its id, which it may repeat."""
         call = one.call
         if not call.id or call.kind is not Kind.FUNCTION:
             return []
         same = self._by_id.get(call.id, ())[-64:]
         return [other for other in same if other.rank < one.rank and call.name in ("", other.call.name)]
 
-    def says_again(self, one: Meant) -> bool | None:
-        """Whether it only says an earlier call again; `None` while nobody knows."""
-        twins = self.twins(one)
-        if not twins:
+    def is_duplicate(self, one: IntendedCall) -> bool | None:
+        """Whether it only repeats an earlier call; `None` while that is unknown."""
+        earlier = self.earlier(one)
+        if not earlier:
             return False
-        if self.whole(one) and any(self.whole(twin) and _alike(one, twin) for twin in twins):
+        if self.whole(one) and any(self.whole(other) and _alike(one, other) for other in earlier):
             return True
-        return False if one.call.closed and all(twin.call.closed for twin in twins) else None
+        return False if one.call.closed and all(other.call.closed for other in earlier) else None
 
-    def whole(self, one: Meant) -> bool:
-        """Whether nothing is missing of it, by what came."""
+    def whole(self, one: IntendedCall) -> bool:
+        """Whether the call is complete as received."""
         return one.call.whole(may_be_empty=self._context.may_be_empty(one.call.name))
 
-    def whole_by_itself(self, one: Meant) -> bool:
-        """Whether its arguments are an object and no placeholder, although nothing said that they are over."""
+    def whole_by_itself(self, one: IntendedCall) -> bool:
+        """Whether its arguments are an object and not a placeholder, although no event completed them."""
         follows_placeholder = one.meaning.begin > 0 and one.meaning.source.whole
         if one.meaning.stale or not (follows_placeholder or one.call.whole()):
             return False
         value = parse(self.reading(one, over=True).text.encode("utf-8", "replace"))
         return isinstance(value, dict) and (bool(value) or one.call.name in self._context.parameterless)
 
-    # -- what it says
+    # -- arguments
 
-    def text_waits(self, one: Meant) -> bool:
-        """Whether the last delta may stand for what follows, or be all so far."""
+    def text_waits(self, one: IntendedCall) -> bool:
+        """Whether the last delta may be a placeholder, or repeat all arguments so far."""
         if one.meaning.suspect is not None:
             return True
         return one.call.name not in self._context.parameterless and one.meaning.may_be_placeholder
 
-    def reading(self, one: Meant, *, over: bool) -> Reading:
-        """Its arguments as far as they are sure; `over`: nothing more comes of them."""
+    def reading(self, one: IntendedCall, *, over: bool) -> Reading:
+        """The arguments as far as they are certain; `over`: the provider sends no more of them."""
         call = one.call
         if call.start_input is not None and not over:
             return Reading("")
         return one.reading(over=over)
 
-    def ends_in_piece(self, one: Meant) -> bool:
-        """Whether what closes it says only a part of its arguments, so that the rest may come in another item."""
+    def ends_in_piece(self, one: IntendedCall) -> bool:
+        """Whether the closing event has only a part of the arguments: the rest may come in another item."""
         call = one.call
         return not call.cut and (not self.whole(one) or (call.arguments.empty and not is_json(call.arguments.text())))
 
 
-def _alike(one: Meant, other: Meant) -> bool:
+def _alike(one: IntendedCall, other: IntendedCall) -> bool:
     mine, theirs = one.call.arguments, other.call.arguments
     return mine.meaning == theirs.meaning

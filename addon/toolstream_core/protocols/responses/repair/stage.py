@@ -1,0 +1,361 @@
+"""Repairs Responses streams: an event that brings the client to the intended calls is forwarded unchanged."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, override
+
+from toolstream_core.calls import nonblank
+from toolstream_core.defects.finish import IN_BAND_ERROR
+from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID, ITEM_PER_FRAGMENT, LATE_NAME, MISSING_START
+from toolstream_core.model import Kind
+from toolstream_core.protocols.responses.repair.custom_tools import CustomTools
+from toolstream_core.protocols.responses.repair.difference import Difference
+from toolstream_core.protocols.responses.repair.events import (
+    ADDED,
+    CLOSED,
+    CREATED,
+    DELTA,
+    DONE,
+    REALTIME_DONE,
+    RESPONSES_FORM,
+    TERMINAL,
+    EventForm,
+    Tail,
+    event_type,
+    is_resumed,
+    tail_of,
+)
+from toolstream_core.protocols.responses.repair.naming import MESSAGES
+from toolstream_core.protocols.responses.repair.response import ResponseDifference
+from toolstream_core.protocols.responses.repair.stream import Stream
+from toolstream_core.protocols.responses.repair.writer import CallEvent
+from toolstream_core.repair.in_step import is_withheld, judge_unseen, skip
+from toolstream_core.repair.queue import Queue
+from toolstream_core.stages.repair.repairer import Repairer
+from toolstream_core.stages.repair.unread import is_unread
+from toolstream_core.stages.stage import Counts, Holds, SkippableWhole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from toolstream_core.calls import OpenCall, ResolvedFragment
+    from toolstream_core.model import Event, SkippedRun
+    from toolstream_core.protocols.responses.repair.client import ClientItem
+    from toolstream_core.protocols.responses.repair.intended import IntendedCall
+    from toolstream_core.repair.fields import Payload
+    from toolstream_core.stages.context import Context
+    from toolstream_core.wire.frame import Frame
+
+_FEW: Final = 64
+"""The most events that wait for the meaning of a call's arguments."""
+
+
+class One(NamedTuple):
+    """An event, and its call."""
+
+    event: Event
+    resolved: Sequence[ResolvedFragment]
+    came: CallEvent | None
+    """Its part of a function call; `None` if it has none."""
+
+
+class ResponsesRepair(Repairer, Counts, Holds, SkippableWhole):
+    """Sends what the client lacks of the intended calls, and nothing else."""
+
+    form: ClassVar[EventForm] = RESPONSES_FORM
+
+    def __init__(self, context: Context) -> None:
+        """One stream, from its start."""
+        super().__init__(context)
+        self._stream = stream = Stream(self, context, self.form)
+        self._items = items = Difference(stream)
+        self._custom = CustomTools(stream, items)
+        self._response = ResponseDifference(stream, items, self._custom)
+        self._waiting: Queue[One] = Queue(lambda one: one.event.frame)
+        self._passes = False
+        """Whether everything is forwarded: another response started, or this one started on another connection."""
+        self._flush = False
+        """Whether no event may wait any longer."""
+        self._latest: IntendedCall | None = None
+        """The call of the last event that has one."""
+        self._cut: Frame | None = None
+        """The last event, if the end of the body truncated it."""
+
+    # -- arriving events
+
+    @property
+    @override
+    def holding(self) -> bool:
+        return bool(self._waiting) or self._stream.renumbers or self._cut is not None
+
+    @override
+    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
+        frame, stream = event.frame, self._stream
+        if frame.trailing and tail_of(frame) is not Tail.NONE:
+            self._cut = frame
+            return []
+        if self._passes:
+            return [frame]
+        stream.now = frame.number
+        came = self._came(frame, resolved)
+        if came is not None and not self._waiting and self._is_next_delta(came):
+            return [frame]
+        self.torn = self.torn or (not event_type(frame).startswith("response.") and is_unread(event))
+        one, content = One(event, resolved, came), event.content
+        self._flush = self._flush or bool(content.finishes or content.error)
+        if not (self._waiting or self._waits(one, followed=False)):
+            self._flush = False
+            out = self._gone(one)
+            self.went(frame, out)
+            return out
+        self._waiting.add(one)
+        if came is not None:
+            came.intended.queued += 1
+        self._flush = self._flush or self._waiting.too_long
+        out = self._go()
+        self.went(frame, out, waits=bool(self._waiting))
+        self._waiting.sent()
+        return out
+
+    def _came(self, frame: Frame, resolved: Sequence[ResolvedFragment]) -> CallEvent | None:
+        payload = frame.json
+        if not resolved or not isinstance(payload, dict) or resolved[0].call.kind is not Kind.FUNCTION:
+            return None
+        kind = event_type(frame)
+        if kind not in (DELTA, ADDED, DONE, CLOSED):
+            return None
+        intended = self._stream.calls.of(resolved[0].call)
+        fragment, before = resolved[0].fragment, intended.arguments
+        size = before.size
+        intended.take(resolved[0].fragment, after_own=self._latest in (None, intended))
+        self._latest = intended
+        arguments, own = intended.arguments, nonblank(fragment.item_id)
+        piece = fragment.arguments if isinstance(fragment.arguments, str) else ""
+        more = len(piece)
+        if arguments is not intended.call.arguments:
+            more = arguments.size - size if arguments is before and intended.meaning.as_it_came else -1
+        return CallEvent(frame, payload, kind, intended, own, piece, arguments, arguments.size, more)
+
+    def _is_next_delta(self, came: CallEvent) -> bool:
+        """Whether a delta is the next part of an open object, with the client's ids. Nearly all are."""
+        intended, payload, piece = came.intended, came.payload, came.payload.get("delta")
+        has = intended.has
+        if came.kind != DELTA or has is None or type(piece) is not str or not piece or has.done or has.closed:
+            return False
+        if payload.get("item_id") != has.id or payload.get("output_index") != has.place or self._stream.renumbers:
+            return False
+        if came.more != len(piece) or not self._is_inside(intended, came.more) or piece[-1] >= "\ud800":
+            return False
+        if self.form.names_calls and payload.get("call_id") != has.call_id:
+            return False
+        if not self._stream.counts_on(payload):
+            return False
+        has.text.grow(len(piece))
+        return True
+
+    @staticmethod
+    def _is_inside(intended: IntendedCall, more: int = 0) -> bool:
+        """Whether the client has everything of an open object but the last `more` characters."""
+        has, arguments = intended.has, intended.arguments
+        if has is None or has.done or has.closed or intended.is_split or intended.copies or intended.passes:
+            return False
+        return intended.is_inside and has.text.is_in_step(arguments, arguments.size - more)
+
+    # -- waiting events
+
+    def _waits(self, one: One, *, followed: bool) -> bool:
+        came = one.came
+        if self._flush or came is None or came.passes:
+            return False
+        intended, stream = came.intended, self._stream
+        if intended.has is None and self._identity_waits(intended, came.kind):
+            return True
+        if came.kind == CLOSED and stream.on(ITEM_PER_FRAGMENT) and stream.calls.ends_in_piece(intended):
+            others = (other.came for other in list(self._waiting)[1:])
+            return all(other is not None and other.kind == CLOSED and other.intended is intended for other in others)
+        over = intended.has is not None and (intended.has.done or intended.has.closed)
+        if came.kind != DELTA or over or not stream.calls.text_waits(intended):
+            return False
+        if followed and not self._arguments_follow(intended):
+            intended.meaning.settle()
+            return False
+        return True
+
+    def _arguments_follow(self, intended: IntendedCall) -> bool:
+        """Whether only a few events follow the first waiting one: deltas of its call, or events of others."""
+        if len(self._waiting) > _FEW:
+            return False
+        after = (one.came for one in islice(self._waiting, 1, None) if one.event.frame.data is not None)
+        return all(came is not None and (came.intended is not intended or came.kind == DELTA) for came in after)
+
+    def _identity_waits(self, intended: IntendedCall, kind: str) -> bool:
+        """Whether the identity of a call may still change."""
+        stream, call = self._stream, intended.call
+        if self._custom.converts(intended):
+            return not call.over
+        if kind == ADDED and not call.name:
+            return stream.on(LATE_NAME)
+        if kind != ADDED and stream.on(MISSING_START) and not (call.name and (call.id or call.over)):
+            return True
+        if stream.on(DOUBLED_CALL) or stream.on(DUPLICATE_ID):
+            intended.is_duplicate = stream.calls.is_duplicate(intended)
+            return intended.is_duplicate is None
+        return False
+
+    # -- sent events
+
+    def _go(self) -> list[Frame]:
+        """The frames to send for events that no longer wait."""
+        sent: list[Frame] = []
+        for one in self._waiting if self._flush else ():
+            if one.came is not None:
+                one.came.intended.meaning.settle()
+        for one in self._waiting.ready(self._waits):
+            if one.came is not None:
+                one.came.intended.queued -= 1
+            sent += self._gone(one)
+            if self._passes:
+                sent += self._waiting.frames
+                self._waiting.clear()
+        self._flush = False
+        return sent
+
+    def _gone(self, one: One) -> list[Frame]:
+        """The frames to send for one event."""
+        stream = self._stream
+        stream.frames, stream.number = [], one.event.frame.number
+        self._say(one)
+        return stream.frames
+
+    def _say(self, one: One) -> None:
+        event, stream = one.event, self._stream
+        frame, payload = event.frame, event.frame.json
+        kind = event_type(frame)
+        is_event = frame.data is not None and isinstance(payload, dict)
+        if isinstance(payload, dict) and is_event and not self._response.begun:
+            if is_resumed(stream.context.exchange.path, payload, kind):
+                self._pass_on()
+                stream.frames.append(frame)
+                return
+            self._note_error(event)
+            self._response.begin(payload, kind)
+        else:
+            self._note_error(event)
+        if not isinstance(payload, dict) or not is_event:
+            stream.frames.append(frame)
+            return
+        stream.judge_number(payload, kind)
+        if one.came is not None and not stream.client.ended:
+            self._of_call(one.came)
+        elif (changed := self._of_response(payload, kind, one.resolved)) is not None:
+            stream.send(frame, changed)
+
+    def _of_response(self, payload: Payload, kind: str, resolved: Sequence[ResolvedFragment]) -> Payload | None:
+        """An event without a function call, as it is sent; `None` if it is withheld."""
+        stream = self._stream
+        if kind == CREATED:
+            changed, restarts = self._response.created(payload)
+            if restarts:
+                self._pass_on()
+            return changed
+        if kind in TERMINAL or kind == REALTIME_DONE:
+            return self._response.over(payload, kind, resolved)
+        if kind in (ADDED, CLOSED) and not stream.client.ended:
+            stream.client.take_other(payload, closes=kind == CLOSED)
+        return payload
+
+    def _note_error(self, event: Event) -> None:
+        if event.content.error:
+            self._stream.calls.failed = True
+            self._stream.report(IN_BAND_ERROR, f"the provider reports an error: {event.content.error}")
+
+    def _of_call(self, came: CallEvent) -> None:
+        intended, stream = came.intended, self._stream
+        if intended.has is None and not came.passes:
+            if self._custom.put(intended, came.payload.get("item")):
+                return
+            if intended.is_duplicate and stream.report(DOUBLED_CALL, "the call repeats an earlier one", intended.call):
+                return
+            if not intended.call.name and came.kind != ADDED:
+                stream.report(MISSING_START, "the item was not added before", intended.call)
+                intended.passed = True
+        closes_again = came.kind == CLOSED and next(self._kinds_waiting(intended), "") == CLOSED
+        is_added_later = came.kind == DELTA and intended.has is None and ADDED in self._kinds_waiting(intended)
+        last = not intended.queued
+        self._items.send(came, last=last, closes_again=closes_again, is_added_later=is_added_later)
+
+    def _kinds_waiting(self, intended: IntendedCall) -> Iterator[str]:
+        """The types of a call's waiting events."""
+        return (one.came.kind for one in self._waiting if one.came is not None and one.came.intended is intended)
+
+    def _pass_on(self) -> None:
+        self._passes = True
+        self._stream.context.passes_on()
+
+    # -- the end
+
+    @override
+    def end(self, *, clean: bool) -> Iterable[Frame]:
+        self._flush = True
+        sent = self._go()
+        stream = self._stream
+        stream.frames, stream.number = [], stream.now
+        cut, self._cut = self._cut, None
+        tail = Tail.NONE if cut is None else tail_of(cut)
+        may_complete = clean and not self.torn and tail is not Tail.EVENT
+        completed = not self._passes and self._response.at_end(clean=may_complete)
+        dropped = cut if completed and tail is Tail.TERMINAL else None
+        out = [*sent, *stream.frames]
+        self.went(dropped, out)
+        return [*out, *([] if cut is None or dropped else [cut])]
+
+    @override
+    def release(self) -> Iterable[Frame]:
+        return [*self._waiting.unsent, *([] if self._cut is None else [self._cut])]
+
+    # -- events that are forwarded unseen
+
+    @override
+    def on_quiet(self, raw: bytes, end: int) -> None:
+        self._stream.client.take_quiet(raw, end)
+
+    @override
+    def needs_every_event(self, call: OpenCall) -> bool:
+        intended = self._stream.calls.by_key.get(id(call))
+        if self._passes or intended is None or self.holding:
+            return not self._passes
+        has = intended.has
+        held = has is not None and not (has.done or has.closed) and is_withheld(intended.meaning, has.text)
+        return not (held or self._is_inside(intended))
+
+    @override
+    def accepts_any(self, call: OpenCall) -> bool:
+        intended = self._stream.calls.by_key.get(id(call))
+        if (
+            intended is None
+            or intended.has is None
+            or self.holding
+            or not self._stream.context.judging
+            or intended.passes
+        ):
+            return False
+        return not (intended.has.done or intended.has.closed or intended.is_split) and intended.meaning.decided
+
+    @override
+    def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
+        self._stream.now = passed.first + passed.events - 1
+        if passed.counter is not None:
+            self._stream.skipped_to(passed.counter)
+        intended = self._stream.calls.by_key.get(id(call))
+        if intended is not None and intended.has is not None:
+            self._skip(intended, intended.has, passed)
+
+    def _skip(self, intended: IntendedCall, has: ClientItem, passed: SkippedRun) -> None:
+        for number, piece in enumerate(passed.pieces, passed.first):
+            self._stream.number = self._stream.now = number
+            row = judge_unseen(intended.meaning, has.text, piece)
+            if row is not None:
+                self._stream.report(row, MESSAGES[row.name], intended.call)
+        if passed.text:
+            skip(intended.meaning, has.text, passed.text, passed.last)
