@@ -12,19 +12,28 @@ from typing import TYPE_CHECKING, Any, Final
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "addon"), str(ROOT / "scripts"), str(ROOT)]
 
-from matrixlib.clients import clients  # noqa: E402 - the checkout's own modules are run
-from matrixlib.html import combined  # noqa: E402
-from matrixlib.install import cache_folder, lock  # noqa: E402
+from matrixlib.clients import (  # noqa: E402
+    cache_folder,
+    clients,
+    lock,
+)
 from matrixlib.page import Measured, markdown  # noqa: E402
 from matrixlib.record import Record, read_record, record_of, with_half_calls, write_record  # noqa: E402
-from matrixlib.run import Options, kept, kept_half_calls, run, run_half_calls  # noqa: E402
-from matrixlib.shell import InstallError  # noqa: E402
+from matrixlib.run import (  # noqa: E402
+    Options,
+    combined,
+    kept,
+    kept_half_calls,
+    run,
+    run_half_calls,
+)
+from matrixlib.toolchains import InstallError  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from matrixlib.cells import Cell
     from matrixlib.clients import MatrixClient
+    from matrixlib.record import Cell
 
 DONE, FAILED, USAGE = 0, 1, 2
 """Exit codes."""

@@ -1,45 +1,61 @@
-"""The clients that are run, and the groups in which they are installed."""
+"""The clients that are run, in groups that are pinned and installed outside the repository."""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
 import tomllib
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from matrixlib.toolchains.cargo import Cargo
-from matrixlib.toolchains.maven import Maven
-from matrixlib.toolchains.npm import Npm
-from matrixlib.toolchains.program import Program
-from matrixlib.toolchains.python import Python
+from matrixlib.toolchains import PYTHON, TOOLCHAINS, InstallError, Toolchain, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from matrixlib.toolchains.toolchain import Toolchain
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 DRIVERS: Final = ROOT / "tests" / "clients" / "drivers"
-_TOOLCHAINS: Final[dict[str, Callable[[tuple[str, ...]], Toolchain]]] = {
-    "python": Python,
-    "npm": Npm,
-    "maven": Maven,
-    "cargo": Cargo,
-}
-"""By the key under which a group says what it wants."""
+LOCKS: Final = ROOT / "tests" / "clients" / "locks"
+_STAMP: Final = "installed.txt"
+_SECONDS: Final = 60
+
+
+class Program(NamedTuple):
+    """A client that is not installed here; its drivers are Python's."""
+
+    program: str
+    variable: str
+    """Names the program if it is not in PATH."""
+    release: str
+    """The only version that is run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """What is installed together, in an environment of its own."""
+    """Packages that are installed together, in an environment of their own; or a program."""
 
     name: str
-    toolchain: Toolchain
+    toolchain: Toolchain = PYTHON
+    wanted: tuple[str, ...] = ()
+    """Packages, as the toolchain names them."""
+    program: Program | None = None
 
     @property
     def lock(self) -> Path | None:
-        """The file that pins it; `None` for a program that is not installed here."""
-        return self.toolchain.lock(self.name)
+        """The file that pins it; `None` for a program."""
+        return None if self.program else LOCKS / self.toolchain.lock.format(self.name)
+
+    @property
+    def requires(self) -> str:
+        """What must be installed, in words; empty if toolstream's Python suffices."""
+        return f"{self.program.program} {self.program.release}" if self.program else self.toolchain.requires
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,27 +65,41 @@ class MatrixClient:
     name: str
     group: Group
     package: str
-    """The package whose version is told."""
+    """The package whose version is shown."""
     command: tuple[str, ...]
-    """The driver and its arguments behind the prompt."""
+    """The driver and its arguments after the prompt."""
     notes: Mapping[str, str] = field(default_factory=dict)
-    """Why it is not right with repair, by the name of the fault."""
+    """Why it fails with repair, by the name of the fault."""
 
     @property
     def driver(self) -> bool:
-        """Whether it is run by a driver, whose tools say what they get; else it is a program with tools of its own."""
+        """Whether a driver runs it, whose tools print what they get; else it is a program with its own tools."""
         return self.command[0].endswith(self.group.toolchain.suffix)
 
     @property
     def version(self) -> str | None:
-        """The version that is run; `None` where nothing pins it."""
-        return self.group.toolchain.version(self.group.lock, self.package)
+        """The version that is run; `None` if nothing pins it."""
+        if self.group.program:
+            return self.group.program.release
+        lock = self.group.lock
+        text = lock.read_text(encoding="utf-8") if lock is not None and lock.exists() else None
+        return None if text is None else self.group.toolchain.version(text, self.package)
+
+    def serving(self, folder: Path) -> AbstractContextManager[None]:
+        """Makes its driver start sooner, in the folder of its group."""
+        return nullcontext() if self.group.program else self.group.toolchain.serving(self.command[0], folder)
 
 
 def clients(path: Path = DRIVERS / "clients.toml") -> list[MatrixClient]:
     """All clients, in their order."""
     read = tomllib.loads(path.read_text(encoding="utf-8"))
-    groups = {name: Group(name=name, toolchain=_toolchain(table)) for name, table in read["groups"].items()}
+    groups = {}
+    for name, table in read["groups"].items():
+        if "program" in table:
+            groups[name] = Group(name=name, program=Program(**table))
+        else:
+            [(key, wanted)] = table.items()
+            groups[name] = Group(name=name, toolchain=TOOLCHAINS[key], wanted=tuple(wanted))
     return [
         MatrixClient(
             name=name,
@@ -82,8 +112,69 @@ def clients(path: Path = DRIVERS / "clients.toml") -> list[MatrixClient]:
     ]
 
 
-def _toolchain(table: dict[str, Any]) -> Toolchain:
-    if "program" in table:
-        return Program(table["program"], table["variable"], table["release"])
-    [(key, wanted)] = table.items()
-    return _TOOLCHAINS[key](tuple(wanted))
+def cache_folder() -> Path:
+    """The folder of everything that is installed and measured."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "toolstream" / "clients"
+
+
+def installed(group: Group, cache: Path) -> Path:
+    """The folder of a group's environment. Raises `InstallError`."""
+    folder = cache / "envs" / group.name
+    if group.program:
+        _find(group.program)
+    else:
+        _install(group, folder, cache)
+    shutil.copytree(DRIVERS / group.toolchain.drivers, folder / "drivers", dirs_exist_ok=True)
+    return folder
+
+
+def _find(wanted: Program) -> None:
+    found = os.environ.get(wanted.variable) or shutil.which(wanted.program)
+    if found is None:
+        raise InstallError(f"there is no {wanted.program} here: {wanted.variable} names one")
+    done = subprocess.run([found, "--version"], capture_output=True, text=True, check=False, timeout=_SECONDS)
+    if wanted.release not in done.stdout.split():
+        version = done.stdout.strip() or "of no version"
+        raise InstallError(f"{wanted.program} is {version} here, not {wanted.release}")
+
+
+def _install(group: Group, folder: Path, cache: Path) -> None:
+    """Install what the lock pins, unless it is installed."""
+    for program in group.toolchain.needs:
+        path_of(program)
+    if (pinned := group.lock) is None or not pinned.exists():
+        raise InstallError("nothing pins it: scripts/matrix --lock does")
+    stamp = hashlib.sha256(pinned.read_bytes() + sys.version.encode()).hexdigest()
+    if (folder / _STAMP).exists() and (folder / _STAMP).read_text() == stamp:
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    group.toolchain.install(pinned, folder, cache / "tools")
+    (folder / _STAMP).write_text(stamp)
+
+
+def command_of(client: MatrixClient, folder: Path) -> list[str]:
+    """The command for `toolstream check`: a driver with the prompt before its arguments, or a program of npm's group.
+
+    Raises `InstallError` if the driver cannot be compiled.
+    """
+    driver, *arguments = client.command
+    if client.group.program:
+        return [sys.executable, str(folder / "drivers" / driver), "{prompt}", *arguments]
+    if not client.driver:
+        return [str(folder / "node_modules" / ".bin" / driver), *arguments]
+    return [*client.group.toolchain.command(driver, folder), "{prompt}", *arguments]
+
+
+def lock(group: Group, cache: Path) -> None:
+    """Pin the newest packages of a group. Raises `InstallError`."""
+    if group.lock is None:
+        return
+    group.lock.parent.mkdir(parents=True, exist_ok=True)
+    for program in group.toolchain.needs:
+        path_of(program)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / group.name
+        folder.mkdir()
+        group.toolchain.pin(group.wanted, group.lock, folder, cache / "tools")

@@ -1,19 +1,155 @@
-"""What was measured of a client, as it is kept in the repository: its counts, and each cell that is not right."""
+"""What was measured of a client, as the repository keeps it: counts, and each cell that is not right."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from matrixlib.cells import JUDGED, Cell, failed_cells
-from matrixlib.half_calls import NOT_JUDGED, PASSED, HalfCallRun, HalfCell, half_call_run, half_cells, joined
+from matrixlib.run import HALF_CALLS
+from toolstream_core.checking.grading import Grade, Reason
+from toolstream_core.checking.runner import SAFE, injected
+from toolstream_core.defects.table import ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from matrixlib.clients import MatrixClient
+
+
+REJECTED: Final = Grade.CALL_REJECTED.value
+"""The client returned the call with a rejection as its result."""
+UNKNOWN: Final = Grade.UNKNOWN.value
+"""No result shows whether the call ran."""
+RAN: Final = frozenset({Reason.RAN_INCOMPLETE.value, Reason.RAN_TWICE.value})
+"""Reasons for which a result shows that the tool ran."""
+BY_RESULTS: Final = RAN | {REJECTED, UNKNOWN}
+"""Cells that results decide on."""
+PASSED: Final = frozenset({Grade.OK.value, Grade.NOT_STRICT.value})
+RIGHT: Final = frozenset({None, REJECTED})
+"""Cells in which the client did nothing wrong."""
+GAVE_UP: Final = Reason.GAVE_UP.value
+NOT_JUDGED: Final = "not judged"
+"""In the place of what a client did wrong, if the run says nothing of it."""
+
+
+class HalfCell(NamedTuple):
+    """What a client did in one case, in each of the three ways; `None` if it was right."""
+
+    case: str
+    """PROTOCOL/KIND/NAME."""
+    raw: str | None
+    safe: str | None
+    whole_calls: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HalfCallRun:
+    """When they were run, at which commits and by which command."""
+
+    date: str
+    commits: tuple[str, ...]
+    command: str
+
+
+def half_call_run(found: dict[str, Any]) -> HalfCallRun:
+    """The run of what was found (`run.kept`)."""
+    about = found["about"]
+    return HalfCallRun(date=about["date"], commits=tuple(about["commit"].split(", ")), command=about["command"])
+
+
+def joined(new: HalfCallRun, earlier: HalfCallRun | None) -> HalfCallRun:
+    """A run with the commits of the earlier runs of other cells."""
+    commits = (*(() if earlier is None else earlier.commits), *new.commits)
+    return HalfCallRun(date=new.date, commits=tuple(dict.fromkeys(commits)), command=new.command)
+
+
+def half_cells(cases: Iterable[str], found: dict[str, Any]) -> Iterator[HalfCell]:
+    """What was found of these cases; one that a run says nothing of is not judged."""
+    told = [{case["id"]: wrong(case) for case in found[how]["clients"][0]["cases"]} for how in HALF_CALLS]
+    for case in cases:
+        yield HalfCell(case, *(way.get(case, NOT_JUDGED) for way in told))
+
+
+def wrong(case: dict[str, Any]) -> str | None:
+    """What a client did in a case; `None` if it was right."""
+    if case["grade"] in PASSED:
+        return None
+    if case["grade"] in {REJECTED, UNKNOWN}:
+        return str(case["grade"])
+    return str(case["reason"] or case["message"] or "failed") if case["grade"] == "failed" else NOT_JUDGED
+
+
+JUDGED: Final = PASSED | {REJECTED, "failed"}
+"""Grades that say something of a client."""
+_NO_FAILURE: Final = RIGHT | {UNKNOWN, NOT_JUDGED}
+_ROWS: Final = {row.name for row in ROWS}
+_ORDER: Final = [reason.value for reason in Reason]
+
+
+class Cell(NamedTuple):
+    """What one client did wrong in one case, raw, with repair, or both times."""
+
+    client: str
+    case: str
+    """PROTOCOL/KIND/NAME."""
+    raw: str | None
+    """What it did wrong; `None` where it was right."""
+    safe: str | None
+    """The same with repair."""
+
+    @property
+    def name(self) -> str:
+        """The name of the fault."""
+        return self.case.rpartition("/")[2]
+
+    @property
+    def repairable(self) -> bool:
+        """Whether every defect that is injected here has a safe repair."""
+        faults = injected(self.case.split("/")[1], self.name)
+        return bool(faults) and all(fault in SAFE or fault not in _ROWS for fault in faults)
+
+    @property
+    def failed_raw(self) -> bool:
+        """Whether it failed raw."""
+        return self.raw not in _NO_FAILURE
+
+    @property
+    def failed_safe(self) -> bool:
+        """Whether it failed with repair."""
+        return self.safe not in _NO_FAILURE
+
+    @property
+    def worse(self) -> bool:
+        """Whether repair took something away."""
+        return self.raw in RIGHT and self.failed_safe
+
+    @property
+    def half(self) -> bool:
+        """Whether results decide on it, raw or with repair."""
+        return not BY_RESULTS.isdisjoint({self.raw, self.safe})
+
+    @property
+    def saved(self) -> bool:
+        """Whether repair made it right."""
+        return self.failed_raw and self.safe in RIGHT
+
+
+def failed_cells(client: str, raw: dict[str, Any], safe: dict[str, Any]) -> Iterator[Cell]:
+    """The cells of a client, as `toolstream check` told them, that have a grade raw and are not `ok` both times."""
+    behind = {case["id"]: case for case in safe["cases"]}
+    for case in raw["cases"]:
+        if case["grade"] in JUDGED | {UNKNOWN} and case["id"] in behind:
+            cell = Cell(client, case["id"], wrong(case), wrong(behind[case["id"]]))
+            if cell.raw is not None or cell.safe is not None:
+                yield cell
+
+
+def badness(reason: str) -> int:
+    """The smaller, the worse."""
+    return _ORDER.index(reason) if reason in _ORDER else len(_ORDER)
+
 
 MEASURED: Final = Path(__file__).resolve().parents[2] / "tests" / "clients" / "measured.jsonl"
 """A row for each client, without the cells that were right."""

@@ -1,4 +1,4 @@
-"""Runs `toolstream check` over one client, raw and with repair, and keeps what it found."""
+"""Runs `toolstream check` over one client, raw and with repair, and keeps the results."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from matrixlib.clients import ROOT
-from matrixlib.install import command_of, installed
-from matrixlib.shell import InstallError
+from matrixlib.clients import ROOT, command_of, installed
+from matrixlib.toolchains import InstallError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from matrixlib.clients import MatrixClient
+
 
 HOW: Final[dict[str, tuple[str, ...]]] = {"raw": (), "safe": ("--repair", "safe")}
 """The two runs of every client, and what `toolstream check` is told beside."""
@@ -63,7 +63,7 @@ def _run(
     try:
         environment = installed(client.group, options.cache)
         command = command_of(client, environment)
-        with client.group.toolchain.serving(client.command[0], environment):
+        with client.serving(environment):
             for how, words in ways.items():
                 _check(client, command, folder / f"{how}.json", [*words, *which], options)
         why = None
@@ -147,3 +147,22 @@ def _check(client: MatrixClient, command: list[str], target: Path, words: Sequen
     done = subprocess.run(told, cwd=home, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode >= _USAGE or not target.exists():
         raise InstallError(f"toolstream check: {(done.stderr.strip().splitlines() or ['it said nothing'])[-1]}")
+
+
+_NAMES: Final = {"raw": "{}", "safe": "{}, repaired", "whole_calls": "{}, whole calls"}
+
+
+def combined(streams: Iterable[tuple[MatrixClient, dict[str, Any]]]) -> dict[str, Any] | None:
+    """All runs (`run.kept`) as one report, each way as a client of its own; `None` without any."""
+    documents = [
+        (client.name, how, found[how])
+        for client, found in streams
+        if found["about"]["not_run"] is None
+        for how in HALF_CALLS
+        if how in found
+    ]
+    if not documents:
+        return None
+    listed = [{**document["clients"][0], "name": _NAMES[how].format(name)} for name, how, document in documents]
+    seconds = round(sum(document["seconds"] for _, _, document in documents), 1)
+    return {**documents[0][2], "seconds": seconds, "clients": listed}

@@ -17,18 +17,22 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import matrix
-from matrixlib.cells import Cell
-from matrixlib.clients import DRIVERS, MatrixClient, clients
-from matrixlib.half_calls import REJECTED, UNKNOWN, HalfCell
-from matrixlib.html import combined
-from matrixlib.install import command_of, installed
+from matrixlib.clients import DRIVERS, MatrixClient, clients, command_of, installed
 from matrixlib.page import Measured, markdown
-from matrixlib.record import Record, measured_names, read_record, record_of, with_half_calls, write_record
-from matrixlib.run import HALF_CALLS, HOW, commit, earlier_commits, kept, kept_half_calls, results_of
-from matrixlib.shell import InstallError
-from matrixlib.toolchains.maven import Jar, jar_of
-from matrixlib.toolchains.npm import without_missing
-from matrixlib.toolchains.python import Python
+from matrixlib.record import (
+    REJECTED,
+    UNKNOWN,
+    Cell,
+    HalfCell,
+    Record,
+    measured_names,
+    read_record,
+    record_of,
+    with_half_calls,
+    write_record,
+)
+from matrixlib.run import HALF_CALLS, HOW, combined, commit, earlier_commits, kept, kept_half_calls, results_of
+from matrixlib.toolchains import PYTHON, InstallError, Jar, jar_of, without_missing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -441,7 +445,7 @@ def test_a_driver_that_is_served_ends_as_one_that_is_not(tmp_path: Path, *, serv
     (tmp_path / "bin" / "python").symlink_to(sys.executable)
     (folder / "beside.py").write_text("import sys\nTOLD = sys.argv[1]\n")
     (folder / "one.py").write_text(WARM_DRIVER + "import decimal\n")
-    toolchain = Python(())
+    toolchain = PYTHON
     command = toolchain.command("one.py", tmp_path)
 
     def ran(word: str) -> tuple[int, str]:

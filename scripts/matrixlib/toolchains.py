@@ -1,0 +1,333 @@
+"""Languages in which clients are published: how their packages are pinned and installed, and how their drivers run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from contextlib import contextmanager, nullcontext
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from xml.sax.saxutils import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+WARM: Final = Path(__file__).with_name("warm.py")
+_SECONDS: Final = 1800
+_LINES: Final = 2
+"""Lines that say why a program failed."""
+_UV: Final = "uv==0.13.8"
+_NPM_QUIET: Final = ("--ignore-scripts=false", "--no-audit", "--no-fund", "--loglevel=error")
+_CARGO_FILES: Final = ("Cargo.toml", "Cargo.lock")
+_MANIFEST: Final = """\
+[package]
+name = "drivers"
+version = "0.0.0"
+edition = "2024"
+publish = false
+
+[profile.dev]
+debug = false
+
+[dependencies]
+"""
+_MAVEN_PLUGIN: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.11.0:copy-dependencies"
+_JARS_HEAD: Final = "# Every jar of the group, pinned by scripts/matrix --lock.\n"
+_JAVA: Final = ("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
+"""For a process too short for the second compiler."""
+_POM: Final = """\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>toolstream</groupId>
+  <artifactId>drivers</artifactId>
+  <version>0</version>
+  <packaging>pom</packaging>
+  <dependencies>
+{dependencies}
+  </dependencies>
+</project>
+"""
+_ALONE: Final = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
+
+
+class InstallError(Exception):
+    """A group that cannot be installed here; the message says why."""
+
+
+class Toolchain(NamedTuple):
+    """The toolchain of one language. Its functions raise `InstallError`."""
+
+    drivers: str
+    """The folder in `tests/clients/drivers`."""
+    suffix: str
+    """Of a driver."""
+    lock: str
+    """The file that pins a group, below `tests/clients/locks`; `{}` stands for the group."""
+    version: Callable[[str, str], str | None]
+    """Finds the version of a package in the text of a lock."""
+    pin: Callable[[Sequence[str], Path, Path, Path], None]
+    """Writes a lock of the newest packages: what is wanted, the lock, an empty folder, the folder of tools."""
+    install: Callable[[Path, Path, Path], None]
+    """Installs what a lock pins: the lock, an empty folder, the folder of tools."""
+    command: Callable[[str, Path], list[str]]
+    """Runs a driver of an installed group, compiled first if needed."""
+    needs: tuple[str, ...] = ()
+    """Programs that must be in PATH."""
+    requires: str = ""
+    """The same in words."""
+    serving: Callable[[str, Path], AbstractContextManager[None]] = lambda _driver, _folder: nullcontext()
+    """Makes a driver start sooner while its cases are run."""
+
+
+def path_of(program: str) -> str:
+    """Where a program is. Raises `InstallError` if it is missing."""
+    if found := shutil.which(program):
+        return found
+    raise InstallError(f"there is no {program} here")
+
+
+def run(*command: str | Path, folder: Path | None = None) -> None:
+    """Run a program to its end. Raises `InstallError` if it fails."""
+    words = [str(word) for word in command]
+    try:
+        done = subprocess.run(
+            words, cwd=folder, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        raise InstallError(f"{Path(words[0]).name} did not end within {_SECONDS} s") from None
+    if done.returncode:
+        lines = (done.stderr or done.stdout).strip().splitlines() or [f"it ended with {done.returncode}"]
+        why = [line.strip() for line in lines if "error" in line.lower()][:_LINES] or lines[-1:]
+        raise InstallError(f"{Path(words[0]).name}: {'; '.join(why)}")
+
+
+def _python_version(lock: str, package: str) -> str | None:
+    match = re.search(rf"^{re.escape(package)}==(\S+)", lock, re.MULTILINE)
+    return match and match[1]
+
+
+def _python_pin(wanted: Sequence[str], lock: Path, folder: Path, tools: Path) -> None:
+    """For every Python that toolstream supports."""
+    requirements = folder / "requirements.in"
+    requirements.write_text("\n".join(wanted))
+    how = ("--custom-compile-command", "scripts/matrix --lock", "--no-annotate")
+    silent = ("--quiet", "--no-emit-index-url", "--no-emit-find-links")
+    pins = ("--universal", "--python-version", "3.12", "--generate-hashes", "--upgrade")
+    run(_uv(tools), "pip", "compile", requirements, *pins, *silent, *how, "--output-file", lock)
+
+
+def _python_install(lock: Path, folder: Path, tools: Path) -> None:
+    """Without pip, and compiled: no run writes bytecode if the environment forbids it."""
+    run(sys.executable, "-m", "venv", "--without-pip", folder)
+    how = ("--quiet", "--compile-bytecode", "--require-hashes", "--python", folder / "bin" / "python")
+    run(_uv(tools), "pip", "install", *how, "-r", lock)
+
+
+def _uv(tools: Path) -> str | Path:
+    """The program `uv`, installed among the tools if it is not in PATH."""
+    if found := shutil.which("uv"):
+        return found
+    if not (tools / "bin" / "uv").exists():
+        run(sys.executable, "-m", "venv", tools)
+        run(tools / "bin" / "python", "-m", "pip", "install", "--quiet", _UV)
+    return tools / "bin" / "uv"
+
+
+def _warm(folder: Path, driver: str, *does: str) -> list[str]:
+    socket = folder / f"{Path(driver).stem}.socket"
+    return [*map(str, (folder / "bin" / "python", WARM, *does, socket, folder / "drivers" / driver))]
+
+
+@contextmanager
+def _python_serving(driver: str, folder: Path) -> Iterator[None]:
+    """A process that has imported what the driver imports, and forks."""
+    nothing = subprocess.DEVNULL
+    words = _warm(folder, driver, "serve")
+    with subprocess.Popen(words, stdin=nothing, stdout=nothing, stderr=nothing) as process:
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+def _npm_version(lock: str, package: str) -> str | None:
+    found = json.loads(lock)["packages"].get(f"node_modules/{package}", {}).get("version")
+    return None if found is None else str(found)
+
+
+def _npm_pin(wanted: Sequence[str], lock: Path, folder: Path, tools: Path) -> None:
+    """Without the addresses of a registry."""
+    del tools
+    (folder / "package.json").write_text(json.dumps({"private": True, "type": "module"}))
+    only = ("--package-lock-only", "--save-exact", "--omit-lockfile-registry-resolved=true")
+    run(path_of("npm"), "install", *only, *_NPM_QUIET, *wanted, folder=folder)
+    shutil.copy(folder / "package.json", lock.parent)
+    pinned = without_missing(json.loads((folder / lock.name).read_text(encoding="utf-8")))
+    lock.write_text(json.dumps(pinned, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def without_missing(lock: dict[str, Any]) -> dict[str, Any]:
+    """A lock that asks for no optional package that the registry does not have.
+
+    npm leaves such a package out of the lock, but not out of what others ask for, and `npm ci` then refuses the lock.
+    """
+    names = {path.rpartition("node_modules/")[2] for path in lock["packages"]}
+    packages = {path: dict(package) for path, package in lock["packages"].items()}
+    for package in packages.values():
+        if wanted := package.get("optionalDependencies"):
+            package["optionalDependencies"] = {name: wanted[name] for name in wanted if name in names}
+    return {**lock, "packages": packages}
+
+
+def _npm_install(lock: Path, folder: Path, tools: Path) -> None:
+    del tools
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(lock.with_name(name), folder)
+    run(path_of("npm"), "ci", *_NPM_QUIET, folder=folder)
+
+
+def _cargo_version(lock: str, package: str) -> str | None:
+    """Of the first crate of that name."""
+    crates = tomllib.loads(lock)["package"]
+    return next((str(one["version"]) for one in crates if one["name"] == package), None)
+
+
+def _cargo_pin(wanted: Sequence[str], lock: Path, folder: Path, tools: Path) -> None:
+    """Each crate's newest version. An element of `wanted` is the arguments of `cargo add`."""
+    del tools
+    (folder / "Cargo.toml").write_text(_MANIFEST)
+    (folder / "src").mkdir()
+    (folder / "src" / "lib.rs").touch()
+    for crate in wanted:
+        run(path_of("cargo"), "add", "--quiet", *crate.split(), folder=folder)
+    run(path_of("cargo"), "generate-lockfile", "--quiet", folder=folder)
+    for name in _CARGO_FILES:
+        shutil.copy(folder / name, lock.parent)
+
+
+def _cargo_install(lock: Path, folder: Path, tools: Path) -> None:
+    """Download only: the first driver compiles the packages."""
+    del tools
+    package = folder / "drivers"
+    (package / "src").mkdir(parents=True)
+    (package / "src" / "lib.rs").touch()
+    for name in _CARGO_FILES:
+        shutil.copy(lock.with_name(name), package)
+    run(path_of("cargo"), "fetch", "--locked", "--quiet", folder=package)
+
+
+def _cargo_command(driver: str, folder: Path) -> list[str]:
+    package, name = folder / "drivers", PurePath(driver).stem
+    run(path_of("cargo"), "build", "--locked", "--quiet", "--bin", name, folder=package)
+    return [str(package / "target" / "debug" / name)]
+
+
+class Jar(NamedTuple):
+    """A jar as Maven names it."""
+
+    group: str
+    artifact: str
+    version: str
+    classifier: str = ""
+
+    @property
+    def file(self) -> str:
+        """Its name in a folder of jars."""
+        return "-".join(filter(None, (self.artifact, self.version, self.classifier))) + ".jar"
+
+    def dependency(self, more: str = "") -> str:
+        """An element of a POM."""
+        values = zip(("groupId", "artifactId", "version", "classifier"), self, strict=True)
+        words = "".join(f"<{name}>{escape(value)}</{name}>" for name, value in values if value)
+        return f"    <dependency>{words}{more}</dependency>"
+
+
+def jar_of(path: PurePath) -> Jar:
+    """The jar of a path in a repository: `group/parts/artifact/version/artifact-version[-classifier].jar`."""
+    *group, artifact, version, name = path.parts
+    classifier = name.removeprefix(f"{artifact}-{version}").removesuffix(".jar").removeprefix("-")
+    return Jar(".".join(group), artifact, version, classifier)
+
+
+def _maven_version(lock: str, package: str) -> str | None:
+    return next((jar.version for jar, _ in _jars(lock) if f"{jar.group}:{jar.artifact}" == package), None)
+
+
+def _maven_pin(wanted: Sequence[str], lock: Path, folder: Path, tools: Path) -> None:
+    """Maven has no lock: ours has a line for each jar, `group:artifact:version[:classifier] sha256:HEX`.
+
+    An element of `wanted` is `group:artifact:version`, where the version may be `RELEASE` or a range.
+    """
+    del tools
+    jars = _copied(folder, (Jar(*one.split(":")).dependency() for one in wanted))
+    lines = sorted(f"{':'.join(filter(None, jar))} sha256:{_hash(path)}" for jar, path in jars)
+    lock.write_text(_JARS_HEAD + "\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _maven_install(lock: Path, folder: Path, tools: Path) -> None:
+    """Every jar of the lock and no other, with the same content."""
+    del tools
+    hashes = dict(_jars(lock.read_text(encoding="utf-8")))
+    (folder / "jars").mkdir()
+    for jar, path in _copied(folder, (jar.dependency(_ALONE) for jar in hashes)):
+        if hashes.pop(jar, None) != _hash(path):
+            raise InstallError(f"{jar.file} is not the one that is pinned")
+        shutil.move(path, folder / "jars" / jar.file)
+    if hashes:
+        raise InstallError(f"{next(iter(hashes)).file} was not found")
+
+
+def _maven_command(driver: str, folder: Path) -> list[str]:
+    """The driver's class, compiled with what it uses of the others."""
+    jars, classes, sources = folder / "jars" / "*", folder / "classes", folder / "drivers"
+    source = ("-sourcepath", sources, sources / driver)
+    run(path_of("javac"), "--release", "17", "-nowarn", "-proc:none", "-cp", jars, "-d", classes, *source)
+    return [*_JAVA, "-cp", os.pathsep.join((str(classes), str(jars))), PurePath(driver).stem]
+
+
+def _copied(folder: Path, dependencies: Iterable[str]) -> list[tuple[Jar, Path]]:
+    """The jars of these dependencies, in a folder laid out as a Maven repository is."""
+    (folder / "pom.xml").write_text(_POM.format(dependencies="\n".join(dependencies)), encoding="utf-8")
+    repository = folder / "repository"
+    layout = ("-Dmdep.useRepositoryLayout=true", f"-DoutputDirectory={repository}")
+    only = ("-DincludeScope=runtime", "-DincludeTypes=jar")
+    run(path_of("mvn"), "-q", "-B", "-f", folder / "pom.xml", _MAVEN_PLUGIN, *layout, *only)
+    return [(jar_of(path.relative_to(repository)), path) for path in sorted(repository.rglob("*.jar"))]
+
+
+def _jars(lock: str) -> Iterator[tuple[Jar, str]]:
+    for name, digest in re.findall(r"^([^#\s]+) sha256:(\w+)$", lock, re.MULTILINE):
+        yield Jar(*name.split(":")), digest
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+PYTHON: Final = Toolchain(
+    "python", ".py", "{}.txt", _python_version, _python_pin, _python_install,
+    lambda driver, folder: _warm(folder, driver), serving=_python_serving,
+)  # fmt: skip
+TOOLCHAINS: Final = {
+    "python": PYTHON,
+    "npm": Toolchain(
+        "javascript", ".mjs", "{}/package-lock.json", _npm_version, _npm_pin, _npm_install,
+        lambda driver, folder: ["node", str(folder / "drivers" / driver)], ("node", "npm"), "node, npm",
+    ),
+    "maven": Toolchain(
+        "java", ".java", "{}/jars.lock", _maven_version, _maven_pin, _maven_install,
+        _maven_command, ("java", "javac", "mvn"), "JDK 17 or newer, mvn",
+    ),
+    "cargo": Toolchain(
+        "rust", ".rs", "{}/Cargo.lock", _cargo_version, _cargo_pin, _cargo_install,
+        _cargo_command, ("cargo", "cc"), "cargo, cc",
+    ),
+}  # fmt: skip
+"""By the key under which a group of clients.toml lists its packages."""

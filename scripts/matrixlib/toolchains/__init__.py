@@ -1,1 +1,0 @@
-"""Languages in which clients are published: how their packages are pinned, installed and run."""
