@@ -16,12 +16,12 @@ import mitmproxy.version
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / name) for name in ("addon", "")]
 
-from benchlib import capturing, endurance, latency, odd, paced, provided, sockets, throughput  # noqa: E402 - the checkout's own addon is measured
-from benchlib.results import Results  # noqa: E402
+from benchlib import odd, provided, sockets, turns  # noqa: E402 - the checkout's own addon is measured
 from benchlib.rig import rig  # noqa: E402
-from benchlib.security import Security, secure  # noqa: E402
 from benchlib.streams import Kind, Load  # noqa: E402
-from benchlib.tables import report  # noqa: E402
+from benchlib.tables import Results, report  # noqa: E402
+from benchlib.turns import PACE, Scene  # noqa: E402
+from benchlib.wire import Security, secure  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,32 +78,32 @@ def _machine(load: float) -> str:
 def _measure(options: argparse.Namespace, folder: Path, results: Results) -> None:
     with rig(folder, secure(folder) if options.tls else Security()) as running:
         if "throughput" in options.only:
-            results.throughput = throughput.measure(running, _scenes(options), options.rounds)
+            results.throughput = turns.throughput(running, _scenes(options), options.rounds)
         if "latency" in options.only:
-            results.latency = latency.measure(running, options.pings)
+            results.latency = turns.latency(running, options.pings)
         if "memory" in options.only:
-            results.memory = endurance.measure(running, options.memory_events)
+            results.memory = turns.memory(running, options.memory_events)
         if "paced" in options.only:
             size = (3, 40) if options.quick else (50, 250)
             kinds = (Kind.BROKEN,) if options.quick else tuple(Kind)
-            results.paced = paced.measure(running, kinds, *size, options.rounds)
+            results.paced = turns.paced(running, kinds, *size, options.rounds)
         if "captured" in options.only:
-            results.captured = capturing.measure(running, _captured_scenes(options), options.rounds)
+            results.captured = turns.captured(running, _captured_scenes(options), options.rounds)
 
 
-def _captured_scenes(options: argparse.Namespace) -> list[throughput.Scene]:
+def _captured_scenes(options: argparse.Namespace) -> list[Scene]:
     """One fast stream, and many in the time of real ones."""
     if options.quick:
-        return [throughput.Scene(Load(Kind.TOOL, options.events), 2)]
-    many = [throughput.Scene(Load(kind, 250, paced.PACE), 50) for kind in (Kind.CONTENT, Kind.TOOL)]
-    return [*many, *(throughput.Scene(Load(kind, options.events), 1) for kind in (Kind.CONTENT, Kind.TOOL))]
+        return [Scene(Load(Kind.TOOL, options.events), 2)]
+    many = [Scene(Load(kind, 250, PACE), 50) for kind in (Kind.CONTENT, Kind.TOOL)]
+    return [*many, *(Scene(Load(kind, options.events), 1) for kind in (Kind.CONTENT, Kind.TOOL))]
 
 
-def _scenes(options: argparse.Namespace) -> list[throughput.Scene]:
+def _scenes(options: argparse.Namespace) -> list[Scene]:
     sizes = [(1, options.events), (50, options.events if options.full else max(20, options.events // 10))]
     if options.quick:
         sizes = [(2, options.events)]
-    return [throughput.Scene(Load(kind, events), streams) for kind in Kind for streams, events in sizes]
+    return [Scene(Load(kind, events), streams) for kind in Kind for streams, events in sizes]
 
 
 def _parser() -> argparse.ArgumentParser:

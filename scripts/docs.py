@@ -22,8 +22,14 @@ sys.path[:0] = [str(ROOT), str(ROOT / "addon"), str(ROOT / "scripts")]
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-PAGES: Final = ("agents", "client_models", "defects", "blocks", "reports")
-"""Modules of docslib. Each has `files`: contents by path, nothing for a file that goes."""
+PAGES: Final = {
+    "agents": ("tables", "agents"),
+    "client_models": ("tables", "client_models"),
+    "defects": ("tables", "defects"),
+    "blocks": ("blocks", "files"),
+    "reports": ("reports", "files"),
+}
+"""Module of docslib and function of each page. It gives contents by path, and `None` for a file to delete."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,11 +41,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if unknown := set(options.pages).difference(PAGES):
         parser.error(f"unknown page {min(unknown)!r}; expected {', '.join(PAGES)}")
-    if options.real:
-        importlib.import_module("docslib.real").run_all()
     made: dict[Path, bytes | None] = {}
     for page in options.pages or PAGES:
-        made |= importlib.import_module(f"docslib.{page}").files()
+        module, function = PAGES[page]
+        words = {"real": True} if options.real and page == "reports" else {}
+        made |= getattr(importlib.import_module(f"docslib.{module}"), function)(**words)
     differences = [line for path, content in made.items() for line in _difference(path, content)]
     if options.check:
         sys.stderr.writelines(differences)

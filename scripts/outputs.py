@@ -1,42 +1,59 @@
-"""Keep what users see of many streams, and compare it after a change. Knows the command line."""
+"""Keep what users see of many streams, and compare it after a change."""
 
 from __future__ import annotations
 
 import argparse
+import base64
+import contextlib
+import difflib
+import functools
 import gc
+import hashlib
+import importlib.metadata
+import io
 import itertools
+import json
+import lzma
 import os
 import shlex
 import sys
 import tempfile
 import zlib
 from collections import Counter
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-ROOT: Final = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "addon"), str(ROOT / "scripts"), str(ROOT)]
-
-from outputslib import inputs  # noqa: E402 - the checkout's own modules are run
-from outputslib.commands import FIRST, Tables  # noqa: E402
-from outputslib.differences import shown  # noqa: E402
-from outputslib.kept import Kept, UnreadableError, digest, kept_in  # noqa: E402
-from outputslib.running import inside, run  # noqa: E402
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from outputslib.commands import Argv
-    from outputslib.inputs import Input
+    from tests.calls.patterns import Pattern
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "addon"), str(ROOT)]
+
+type Argv = tuple[str, ...]
 
 SAME, DIFFERENT, USAGE = 0, 1, 2
 """Exit codes."""
+COLUMNS: Final = "110"
+"""The width of the terminal that help is written for."""
+HOST: Final = "https://api.example.com"
+BODIES: Final = frozenset({".sse", ".ndjson", ".json", ".jsonarray", ".jsonl", ".eventstream"})
+"""Suffixes of recorded streams."""
+BESIDE: Final = ".chunklens.json"
+"""Of files that only say how a recorded stream was cut."""
+OF_RECORDED: Final = 4
+"""Recorded streams are many and long: each gets one fault of so many."""
 SAMPLE: Final = 20
 """A quick run gives one of so many inputs to all commands."""
-NO_INPUT: Final = inputs.Input("commands", b"")
-"""Stands for the commands that need no input."""
-EPILOG = """\
+FIRST: Final = 4
+"""The first commands of each input are those of a quick run."""
+SUFFIX: Final = ".json.xz"
+VERSION: Final = 1
+LINES: Final = 24
+WIDTH: Final = 180
+"""Of a difference."""
+EPILOG: Final = """\
 Examples:
   scripts/outputs keep ../outputs        before a change that users must not notice
   scripts/outputs compare ../outputs     after it: each difference, with a short diff; exit code 1 where there is one
@@ -48,6 +65,74 @@ input, list, explain and --help.
 """
 
 
+class UnreadableError(Exception):
+    """A file that `keep` did not write."""
+
+
+class Input(NamedTuple):
+    """A saved stream under the name that the commands get; the name shows in their outputs."""
+
+    name: str
+    content: bytes
+    faults: int = 1
+    """One of so many faults is injected into it alone: there are enough streams for each fault to meet many."""
+
+
+NO_INPUT: Final = Input("commands", b"")
+"""Stands for the commands that need no input."""
+
+
+class Kept(NamedTuple):
+    """An input, and by their commands the digests of its outputs; equal outputs are kept once."""
+
+    given: Input
+    digests: dict[Argv, str]
+    texts: dict[str, bytes]
+
+    @classmethod
+    def of(cls, given: Input, outputs: Iterable[tuple[Argv, bytes]]) -> Self:
+        """From the text that each command showed."""
+        kept = cls(given, {}, {})
+        for argv, text in outputs:
+            kept.digests[argv] = key = digest(text)
+            kept.texts[key] = text
+        return kept
+
+    def write(self, folder: Path) -> None:
+        """Write a file below `folder`, named after the input, with the input in it."""
+        path = folder / (self.given.name + SUFFIX)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        document = {
+            "version": VERSION,
+            "input": [self.given.name, self.given.content.decode("latin-1")],
+            "digests": [[list(argv), key] for argv, key in self.digests.items()],
+            "texts": {key: text.decode("latin-1") for key, text in self.texts.items()},
+        }
+        path.write_bytes(lzma.compress(json.dumps(document).encode(), preset=1))
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """From a file. Raises `UnreadableError`."""
+        try:
+            document = json.loads(lzma.decompress(path.read_bytes()))
+            name, content = document["input"]
+            digests = {tuple(argv): key for argv, key in document["digests"]}
+            texts = {key: text.encode("latin-1") for key, text in document["texts"].items()}
+        except (OSError, ValueError, LookupError, TypeError, lzma.LZMAError) as error:
+            raise UnreadableError(f"{path} was not written by keep: {error}") from error
+        return cls(Input(name, content.encode("latin-1")), digests, texts)
+
+
+def digest(text: bytes) -> str:
+    """Stands for an output."""
+    return hashlib.sha256(text).hexdigest()
+
+
+def kept_in(folder: Path) -> Iterator[Kept]:
+    """Everything that was kept in a folder. Raises `UnreadableError`."""
+    return map(Kept.read, sorted(folder.rglob(f"*{SUFFIX}")))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Keep or compare; 1 where anything differs."""
     options = _parser().parse_args(arguments)
@@ -57,78 +142,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UnreadableError as error:
         print(f"outputs: {error}", file=sys.stderr)
         return USAGE
-
-
-def _keep(folder: Path, options: argparse.Namespace) -> int:
-    if any(kept_in(folder)):
-        raise UnreadableError(f"{folder} already holds outputs: name an empty or a new folder")
-    streams, outputs = 0, 0
-    with _working() as work:
-        tables = Tables()
-        for given in _inputs(options.flows):
-            _lay(work, given)
-            argvs = tables.about_all() if given == NO_INPUT else tables.commands(given)
-            wanted = itertools.islice(argvs, _count(given, quick=options.quick))
-            kept = Kept.of(given, ((argv, run(argv).text()) for argv in wanted))
-            kept.write(folder)
-            streams, outputs = streams + 1, outputs + len(kept.digests)
-    print(f"{outputs} outputs of {streams} inputs kept in {folder}")
-    return SAME
-
-
-def _compare(folder: Path, options: argparse.Namespace) -> int:
-    outputs, different = 0, Counter[str]()
-    with _working() as work:
-        for kept in kept_in(folder):
-            _lay(work, kept.given)
-            argvs = list(kept.digests)[: _count(kept.given, quick=options.quick)]
-            outputs += len(argvs)
-            for argv in _differing(kept, argvs, shows=lambda: different.total() < options.most):
-                different[argv[0]] += 1
-    if not outputs:
-        raise UnreadableError(f"{folder} holds no outputs: scripts/outputs keep {folder} writes them")
-    told = "".join(f", {name} {count}" for name, count in different.most_common())
-    print(f"{different.total()} of {outputs} outputs differ{told}")
-    return DIFFERENT if different else SAME
-
-
-def _differing(kept: Kept, argvs: Iterable[Argv], *, shows: Callable[[], bool]) -> Iterator[Argv]:
-    """Run the commands again, and print what is another output than before."""
-    for argv in argvs:
-        now = run(argv).text()
-        if digest(now) == (before := kept.digests[argv]):
-            continue
-        if shows():
-            print(f"== toolstream {shlex.join(argv)}")
-            print(*shown(kept.texts[before], now), sep="\n")
-        yield argv
-
-
-def _count(given: Input, *, quick: bool) -> int | None:
-    """How many commands an input is given to: all, or the first."""
-    all_of_it = given == NO_INPUT or zlib.crc32(given.name.encode()) % SAMPLE == 0
-    return FIRST if quick and not all_of_it else None
-
-
-def _inputs(flows: Path | None) -> Iterator[Input]:
-    if flows is not None:
-        return inputs.flows(flows, flows)
-    shared = Path(os.environ.get("TOOLSTREAM_SHARED") or ROOT.parent / "shared")
-    return itertools.chain([NO_INPUT], inputs.project(ROOT, shared if shared.is_dir() else None))
-
-
-@contextmanager
-def _working() -> Iterator[Path]:
-    """An empty folder that commands run in."""
-    gc.freeze()
-    with tempfile.TemporaryDirectory(prefix="outputs-") as name, inside(Path(name)):
-        yield Path(name)
-
-
-def _lay(work: Path, given: Input) -> None:
-    path = work / given.name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(given.content)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -148,6 +161,241 @@ def _parser() -> argparse.ArgumentParser:
         one.add_argument("--quick", action="store_true", help=told)
         one.add_argument("folder", type=Path, metavar="DIR", help="where the outputs are kept")
     return parser
+
+
+def _keep(folder: Path, options: argparse.Namespace) -> int:
+    if any(kept_in(folder)):
+        raise UnreadableError(f"{folder} already holds outputs: name an empty or a new folder")
+    streams = outputs = 0
+    with _working() as work:
+        tables = Tables()
+        for given in _inputs(options.flows):
+            _put(work, given)
+            argvs = tables.about_all() if given == NO_INPUT else tables.commands(given)
+            wanted = itertools.islice(argvs, _count(given, quick=options.quick))
+            kept = Kept.of(given, ((argv, shown_by(argv)) for argv in wanted))
+            kept.write(folder)
+            streams, outputs = streams + 1, outputs + len(kept.digests)
+    print(f"{outputs} outputs of {streams} inputs kept in {folder}")
+    return SAME
+
+
+def _compare(folder: Path, options: argparse.Namespace) -> int:
+    outputs, different = 0, Counter[str]()
+    with _working() as work:
+        for kept in kept_in(folder):
+            _put(work, kept.given)
+            for argv in itertools.islice(kept.digests, _count(kept.given, quick=options.quick)):
+                outputs += 1
+                now = shown_by(argv)
+                if digest(now) == (before := kept.digests[argv]):
+                    continue
+                if different.total() < options.most:
+                    print(f"== toolstream {shlex.join(argv)}", *shown(kept.texts[before], now), sep="\n")
+                different[argv[0]] += 1
+    if not outputs:
+        raise UnreadableError(f"{folder} holds no outputs: scripts/outputs keep {folder} writes them")
+    told = "".join(f", {name} {count}" for name, count in different.most_common())
+    print(f"{different.total()} of {outputs} outputs differ{told}")
+    return DIFFERENT if different else SAME
+
+
+def _count(given: Input, *, quick: bool) -> int | None:
+    """How many commands an input is given to: all, or the first."""
+    all_of_it = given == NO_INPUT or zlib.crc32(given.name.encode()) % SAMPLE == 0
+    return FIRST if quick and not all_of_it else None
+
+
+@contextlib.contextmanager
+def _working() -> Iterator[Path]:
+    """An empty folder that commands run in."""
+    gc.freeze()
+    with tempfile.TemporaryDirectory(prefix="outputs-") as name, inside(Path(name)):
+        yield Path(name)
+
+
+def _put(work: Path, given: Input) -> None:
+    path = work / given.name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(given.content)
+
+
+@contextlib.contextmanager
+def inside(folder: Path) -> Iterator[None]:
+    """Commands run in `folder`, and nothing of the user's terminal shows in their outputs."""
+    kept, version = dict(os.environ), importlib.metadata.version
+    os.environ.update(COLUMNS=COLUMNS, NO_COLOR="1")
+    os.environ.pop("FORCE_COLOR", None)
+    # Each command asks for its version, which is read from the installed package's files each time.
+    importlib.metadata.version = functools.cache(version)
+    try:
+        with contextlib.chdir(folder):
+            yield
+    finally:
+        importlib.metadata.version = version
+        os.environ.clear()
+        os.environ.update(kept)
+
+
+def _run(argv: Sequence[str]) -> tuple[str, bytes, bytes]:
+    """Run one command in this process: `exit N` or the exception that left it, standard error, standard output."""
+    from toolstream_core.cli.main import main as toolstream
+
+    out, err = io.BytesIO(), io.BytesIO()
+    with (
+        contextlib.redirect_stdout(io.TextIOWrapper(out, encoding="utf-8", write_through=True)),
+        contextlib.redirect_stderr(io.TextIOWrapper(err, encoding="utf-8", write_through=True)),
+    ):
+        try:
+            end = f"exit {toolstream(argv)}"
+        except Exception as error:  # noqa: BLE001 - a command that fails is an output to compare, too
+            end = f"{type(error).__name__}: {error}"
+        return end, err.getvalue(), out.getvalue()
+
+
+def shown_by(argv: Sequence[str]) -> bytes:
+    """Everything that a command shows, as it is kept and compared."""
+    end, err, out = _run(argv)
+    return b"".join((end.encode(), b"\n--- stderr\n", err, b"\n--- stdout\n", out))
+
+
+def _inputs(folder: Path | None) -> Iterator[Input]:
+    """The flow files of a folder; else all streams of the project and, if they are at hand, the recorded ones."""
+    if folder is not None:
+        yield from flows(folder, folder)
+        return
+    yield NO_INPUT
+    yield from flows(ROOT / "flows", ROOT)
+    yield from samples()
+    shared = Path(os.environ.get("TOOLSTREAM_SHARED") or ROOT.parent / "shared") / "streams"
+    for path in sorted(shared.glob("*/*")):
+        if path.suffix in BODIES and not path.name.endswith(BESIDE):
+            yield Input(path.relative_to(shared).as_posix(), path.read_bytes(), faults=OF_RECORDED)
+
+
+def flows(folder: Path, root: Path) -> Iterator[Input]:
+    """The flow files in a folder, each under its path below `root`."""
+    for path in sorted(folder.glob("*.flow")):
+        yield Input(path.relative_to(root).as_posix(), path.read_bytes())
+
+
+def samples() -> Iterator[Input]:
+    """Each sample of tests/streams and its request, as a HAR file."""
+    from tests.calls.patterns import patterns
+
+    for number, pattern in enumerate(patterns()):
+        yield Input(f"tests/streams/{pattern.protocol}-{number:03}.har", _har(pattern))
+
+
+def _har(pattern: Pattern) -> bytes:
+    known = pattern.exchange
+    request = {"method": "POST", "url": HOST + known.path, "postData": {"text": json.dumps(known.request)}}
+    content = {"mimeType": known.content_type}
+    try:
+        content["text"] = pattern.body.decode()
+    except UnicodeDecodeError:
+        content |= {"text": base64.b64encode(pattern.body).decode(), "encoding": "base64"}
+    entry = {"request": request, "response": {"status": 200, "content": content}}
+    return json.dumps({"log": {"entries": [{"comment": pattern.name, **entry}]}}, indent=1).encode()
+
+
+class Tables:
+    """The commands that an input is given to, from `toolstream list` and `toolstream inspect`.
+
+    Names that a stream's protocol does not have, and repairs of defects that it does not show, change nothing; they
+    are switched on together, in one command, so that a change would still be seen.
+    """
+
+    def __init__(self) -> None:
+        """Read `toolstream list`."""
+        self._listed: dict[str, list[dict[str, Any]]] = json.loads(_run(["list", "--format", "json"])[2])
+        known = self._listed["defects"] + self._listed["shapes"]
+        self._dialects = {one["name"]: frozenset(one["dialects"]) for one in known}
+
+    def about_all(self) -> Iterator[Argv]:
+        """Commands that need no input."""
+        from toolstream_core.cli.commands import COMMANDS
+
+        yield from (("list",), ("list", "--format", "json"), ("explain",), ("--help",))
+        yield from ((name, "--help") for name in COMMANDS)
+        for name in sorted({*self._names("defects"), *self._names("shapes"), *self._names("presets")}):
+            yield ("explain", name)
+
+    def commands(self, given: Input) -> Iterator[Argv]:
+        """All commands that an input is given to, those of a quick run first."""
+        stream = given.name
+        yield ("inspect", "--format", "json", stream)
+        yield ("inspect", "--chunks", stream)
+        yield ("inspect", "--no-chunks", stream)
+        yield ("repair", "--diff", "-o", "-", stream)
+        out = _run(["inspect", "--format", "json", stream])[2]
+        read = json.loads(out)["streams"] if out.startswith(b"{") else []
+        dialects = frozenset(one["dialect"] for one in read)
+        found = {finding["name"] for one in read for finding in one["findings"]}
+        for group in _apart((one["name"] for one in self._listed["defects"] if one["repair"]), found):
+            yield ("repair", "--repair", ",".join(group), "-o", "-", stream)
+        for group in _apart(self._names("shapes"), self._of(dialects, self._names("shapes"))):
+            yield ("repair", *itertools.chain(*(("--shape", name) for name in group)), "-o", "-", stream)
+        for name in self._names("clients"):
+            yield ("repair", "--repair", "safe", "--shape", f"for:{name}", "-o", "-", stream)
+        yield from self._faults(stream, dialects, given.faults)
+
+    def _faults(self, stream: str, dialects: frozenset[str], one_of: int) -> Iterator[Argv]:
+        plants = [one["name"] for one in self._listed["defects"] if one["plant"]]
+        presets = {one["name"]: one["parts"] for one in self._listed["presets"]}
+        own = self._of(dialects, plants)
+        own += [name for name, parts in presets.items() if self._of(dialects, parts)]
+        foreign = [name for name in (*plants, *presets) if name not in own]
+        own = [name for name in own if zlib.crc32(f"{stream} {name}".encode()) % one_of == 0]
+        # Timing alone leaves a file unchanged.
+        timed = [one["name"] for one in self._listed["transit"] if any(key["name"] == "ms" for key in one["keys"])]
+        acting = [name for name in self._names("transit") if name not in timed]
+        for group in (*_apart(own, own), foreign, *_apart([*acting, *timed], acting if dialects else ())):
+            yield ("fault", *group, "-o", "-", stream)
+
+    def _names(self, table: str) -> list[str]:
+        return [one["name"] for one in self._listed[table]]
+
+    def _of(self, dialects: frozenset[str], names: Iterable[str]) -> list[str]:
+        return [name for name in names if not self._dialects.get(name, frozenset()).isdisjoint(dialects)]
+
+
+def _apart(names: Iterable[str], alone: Iterable[str]) -> Iterator[list[str]]:
+    """Each of `alone` by itself, and all other names together."""
+    names, alone = list(names), set(alone)
+    yield from ([name] for name in names if name in alone)
+    if others := [name for name in names if name not in alone]:
+        yield others
+
+
+def shown(before: bytes, after: bytes) -> Iterator[str]:
+    """The begin of a unified diff; long lines are shortened around the place where they differ."""
+    diff = difflib.unified_diff(_lines(before), _lines(after), "kept", "now", n=1, lineterm="")
+    lines = list(itertools.islice(diff, LINES + 1))
+    for number, line in enumerate(lines[:LINES]):
+        yield _short(line, _common(line, lines[number - 1], lines[number + 1 : number + 2]))
+    if len(lines) > LINES:
+        yield "…"
+
+
+def _lines(text: bytes) -> list[str]:
+    """Its lines, also those within strings of JSON."""
+    return text.decode("utf-8", "backslashreplace").replace("\\n", "\\n\n").split("\n")
+
+
+def _common(line: str, before: str, after: list[str]) -> int:
+    """How many characters a changed line shares with its counterpart: removed lines come before added ones."""
+    other = before if line.startswith("+") else "".join(after)
+    pairs = zip(line[1:], other[1:], strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _short(line: str, same: int) -> str:
+    if len(line) <= WIDTH:
+        return line
+    start = max(0, same - WIDTH // 3)
+    cut = line[1:][start : start + WIDTH]
+    return f"{line[0]}{'…' if start else ''}{cut}{'…' if start + WIDTH < len(line) - 1 else ''}"
 
 
 if __name__ == "__main__":

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from benchlib.capturing import LETTERS as CAPTURED
 from benchlib.core import Raced
-from benchlib.endurance import Endured
-from benchlib.latency import LETTERS as PINGED
-from benchlib.latency import Delays
-from benchlib.paced import LETTERS as PACED
-from benchlib.results import Results
 from benchlib.streams import HEALTHY, Kind, Load
-from benchlib.tables import report
-from benchlib.throughput import DIRECT, Scene, Timed
-from benchlib.throughput import LETTERS as TIMED
+from benchlib.tables import Results, report
+from benchlib.turns import CAPTURED, DIRECT, PACED, PINGED, THROUGHPUT, Delays, Endured, Scene, Timed
 from benchlib.usage import Growth
 
 KINDS = ("content-heavy", "tool-heavy")
@@ -43,7 +36,7 @@ def made_up() -> Results:
     """Numbers of every section that goes through proxies."""
     scenes = {kind: Scene(Load(kind, 400), 2) for kind in Kind}
     return Results(
-        throughput=[timed(scene, letter) for kind, scene in scenes.items() for letter in (*TIMED[kind], DIRECT)],
+        throughput=[timed(scene, letter) for kind, scene in scenes.items() for letter in (*THROUGHPUT[kind], DIRECT)],
         latency=[Delays(kind, letter, [0.2 if letter == "d" else 0.05] * 3) for kind in HEALTHY for letter in PINGED],
         memory=[
             Endured(Load(kind, 4000), letter, Growth(50.0, 70.0 if kind is Kind.TOOL else 51.0, 70.0), 1.0)

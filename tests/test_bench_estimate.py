@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from itertools import batched
 
-from benchlib.estimate import estimate, lesser_half
+from benchlib.tables import estimate, lesser_half
 
 
 def test_the_lesser_half() -> None:

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from benchlib.told import WrongCallsError
+from benchlib.rig import WrongCallsError
 from toolstream_core.engine.session import Session
 from toolstream_core.model import StreamFacts
 from toolstream_core.settings import SAFE, Settings

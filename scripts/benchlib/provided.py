@@ -9,12 +9,13 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from mitmproxy import connection, http
 from mitmproxy.io import FlowWriter
 
 from benchlib.streams import Kind, Load, as_chunk
 from tests.e2e.harness.mitmdump import Mitmdump
 from toolstream_core.packaged import addon_script
+from toolstream_core.saved.exchange import Exchange
+from toolstream_core.saved.flow import flow_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,13 +73,15 @@ async def _one(port: int, load: Load, late: Lateness) -> None:
 
 def _save(path: Path, load: Load) -> None:
     """A flow whose events came one by one."""
-    client = connection.Client(peername=("127.0.0.1", 1), sockname=("127.0.0.1", 2), timestamp_start=0.0)
-    flow = http.HTTPFlow(client, connection.Server(address=(_HOST, 443)))
-    headers = http.Headers(content_type="application/json")
-    flow.request = http.Request.make("POST", f"https://{_HOST}/v1/chat/completions", _REQUEST, headers)
     blocks = list(load.blocks())
-    flow.response = http.Response.make(200, b"".join(blocks), {"content-type": "text/event-stream"})
-    table = [[number * EVERY, len(block)] for number, block in enumerate(blocks)]
-    flow.metadata["toolstream"] = {"version": 1, "chunks": table}
+    exchange = Exchange(
+        source="bench",
+        url=f"https://{_HOST}/v1/chat/completions",
+        request_headers=(("content-type", "application/json"),),
+        request_body=_REQUEST,
+        response_headers=(("content-type", "text/event-stream"),),
+        body=b"".join(blocks),
+        chunks=tuple((number * EVERY, len(block)) for number, block in enumerate(blocks)),
+    )
     with path.open("wb") as out:
-        FlowWriter(out).add(flow)
+        FlowWriter(out).add(flow_of(exchange))

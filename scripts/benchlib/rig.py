@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import multiprocessing
 import tempfile
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from benchlib import client, upstream
+from benchlib.streams import Kind, Load
+from benchlib.wire import Outcome, do_jobs, serve_loads
 from tests.e2e.harness.mitmdump import Mitmdump
 from toolstream_core.packaged import addon_script
 
@@ -17,44 +20,42 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from multiprocessing.connection import Connection
 
-    from benchlib.client import Job, Outcome
-    from benchlib.security import Security
-
-_ADDONS = Path(__file__).parent / "addons"
+    from benchlib.wire import Job, Security
 
 
-@dataclass(frozen=True, slots=True)
-class Contender:
+_ADDONS: Final = Path(__file__).parent / "addons"
+
+
+class Contender(NamedTuple):
     """One way to let a stream through mitmproxy."""
 
     letter: str
     label: str
-    script: Path
-    log: str = ""
-    """The value of `toolstream_log`; empty where it is not toolstream."""
-    jsonl: bool = False
-    repair: str = ""
-    """The value of `toolstream_repair`."""
-    fault: str = ""
-    """The value of `toolstream_fault`."""
+    options: dict[str, str] = {}  # noqa: RUF012 - never changed
+    """Of the addon, without their prefix; none if it is not toolstream."""
+    script: Path = addon_script()
     capture: bool = False
+    jsonl: bool = False
 
     @property
     def name(self) -> str:
-        """As the tables say it."""
+        """For the tables."""
         return f"({self.letter}) {self.label}"
 
 
-CONTENDERS = {
-    "a": Contender("a", "mitmproxy stream=True", _ADDONS / "passthrough.py"),
-    "b": Contender("b", "naive split + json.loads", _ADDONS / "naive.py"),
-    "c": Contender("c", "toolstream calls", addon_script(), "calls"),
-    "d": Contender("d", "toolstream chunks + jsonl", addon_script(), "chunks", jsonl=True),
-    "e": Contender("e", "toolstream calls, repair", addon_script(), "calls", repair="safe"),
-    "f": Contender("f", "toolstream calls, fault", addon_script(), "calls", fault="empty-id"),
-    "g": Contender("g", "toolstream chunks, repair", addon_script(), "chunks", repair="safe"),
-    "h": Contender("h", "toolstream chunks", addon_script(), "chunks"),
-    "i": Contender("i", "toolstream chunks, capture", addon_script(), "chunks", capture=True),
+CONTENDERS: Final = {
+    one.letter: one
+    for one in (
+        Contender("a", "mitmproxy stream=True", script=_ADDONS / "passthrough.py"),
+        Contender("b", "naive split + json.loads", script=_ADDONS / "naive.py"),
+        Contender("c", "toolstream calls", {"log": "calls"}),
+        Contender("d", "toolstream chunks + jsonl", {"log": "chunks"}, jsonl=True),
+        Contender("e", "toolstream calls, repair", {"log": "calls", "repair": "safe"}),
+        Contender("f", "toolstream calls, fault", {"log": "calls", "fault": "empty-id"}),
+        Contender("g", "toolstream chunks, repair", {"log": "chunks", "repair": "safe"}),
+        Contender("h", "toolstream chunks", {"log": "chunks"}),
+        Contender("i", "toolstream chunks, capture", {"log": "chunks"}, capture=True),
+    )
 }
 
 
@@ -73,6 +74,12 @@ class Running:
         pid = self.proxy.pid
         assert pid is not None, "mitmdump was never started"
         return pid
+
+    def rewritten(self, load: Load) -> Load:
+        """The load that it sends on: a repair undoes byte by byte what the fault does."""
+        kinds = {Kind.BROKEN: Kind.TOOL} if "repair" in self.contender.options else {}
+        kinds |= {Kind.TOOL: Kind.BROKEN} if "fault" in self.contender.options else {}
+        return Load(kinds.get(load.kind, load.kind), load.events)
 
 
 class Rig:
@@ -93,7 +100,7 @@ class Rig:
             if through:
                 answer.add_note("\n".join(through.proxy.output[-40:]))
             raise answer
-        assert isinstance(answer, client.Outcome)
+        assert isinstance(answer, Outcome)
         return answer
 
     @contextlib.contextmanager
@@ -107,18 +114,10 @@ class Rig:
         """One contender before the upstream, or before `port`."""
         jsonl = self.folder / f"{contender.letter}.jsonl"
         jsonl.unlink(missing_ok=True)
-        options = {"ssl_insecure": "true"}
-        if contender.log:
-            options["toolstream_log"] = contender.log
-        if contender.repair:
-            options["toolstream_repair"] = contender.repair
-        if contender.fault:
-            options["toolstream_fault"] = contender.fault
-        if contender.jsonl:
-            options["toolstream_jsonl"] = str(jsonl)
         captures = Path(tempfile.mkdtemp(prefix="captures-", dir=self.folder))
-        if contender.capture:
-            options["toolstream_capture"] = str(captures)
+        values = contender.options | ({"jsonl": str(jsonl)} if contender.jsonl else {})
+        values |= {"capture": str(captures)} if contender.capture else {}
+        options = {"ssl_insecure": "true"} | {f"toolstream_{name}": value for name, value in values.items()}
         mode = f"reverse:{self.security.scheme}://127.0.0.1:{port or self.port}"
         with Mitmdump(options, mode=mode, scripts=[contender.script], confdir=self.folder) as proxy:
             yield Running(contender, proxy, jsonl, captures)
@@ -127,7 +126,7 @@ class Rig:
 @contextlib.contextmanager
 def rig(folder: Path, security: Security) -> Iterator[Rig]:
     """Start upstream and client, and end them afterwards."""
-    with _process(upstream.serve, security) as to_upstream, _process(client.work, security) as to_client:
+    with _process(serve_loads, security) as to_upstream, _process(do_jobs, security) as to_client:
         yield Rig(folder, security, to_upstream.recv(), to_client)
 
 
@@ -142,3 +141,47 @@ def _process(work: Callable[[Connection, Security], None], security: Security) -
     finally:
         process.terminate()
         process.join()
+
+
+class WrongCallsError(AssertionError):
+    """What was told is not what was sent."""
+
+
+def check_told(running: Running, load: Load, streams: int) -> None:
+    """Compare what toolstream, stopped by now, logged of all its streams with the load. Raises `WrongCallsError`."""
+    if not running.contender.options:
+        return
+    call, start = load.call, f"call 0 {load.call.name} id="
+    told = [line.partition(start)[2].partition(" ")[2] for line in running.proxy.output if start in line]
+    wrong = [text for text in told if not _says(text, call.arguments)]
+    if wrong or len(told) != streams:
+        said = "\n".join(wrong[:1] or running.proxy.output[-20:])
+        raise WrongCallsError(f"{running.contender.name}: {len(told)} calls for {streams} streams:\n{said[:3000]}")
+    if running.contender.jsonl:
+        _check_written(running, load, streams)
+
+
+def _says(text: str, arguments: str) -> bool:
+    """Whether `text` is `arguments`, or their begin and end with the number of characters left out between them."""
+    begin, _, rest = text.partition("…(+")
+    left_out, _, end = rest.partition(")…")
+    whole = len(begin) + len(end) + int(left_out or 0) == len(arguments)
+    return whole and arguments.startswith(begin) and arguments.endswith(end)
+
+
+def _check_written(running: Running, load: Load, streams: int) -> None:
+    events: dict[str, int] = defaultdict(int)
+    pieces: dict[str, str] = defaultdict(str)
+    ended = 0
+    for line in map(json.loads, running.jsonl.read_text(encoding="utf-8").splitlines()):
+        flow = line.get("flow")
+        if line["type"] == "event":
+            events[flow] += 1
+            pieces[flow] += "".join(fragment.get("arguments", "") for fragment in line.get("fragments", ()))
+        elif line["type"] != "verdict":
+            ended += 1
+            calls = [(call["id"], call["name"], call["arguments"]) for call in line["record"]["calls"]]
+            if calls != [load.call] or pieces.pop(flow) != load.call.arguments or events[flow] != load.events:
+                raise WrongCallsError(f"{flow}: {events[flow]} events in the JSONL, calls {str(calls)[:300]}")
+    if ended != streams:
+        raise WrongCallsError(f"{ended} streams ended in the JSONL, not {streams}")

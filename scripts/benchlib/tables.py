@@ -1,25 +1,134 @@
-"""The tables that a run prints, as Markdown that a terminal can show too. Knows the results."""
+"""The tables that a run prints, and the targets. Markdown that a terminal can show too. Knows numbers only."""
 
 from __future__ import annotations
 
+import random
 import statistics
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from itertools import batched, chain, product
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from benchlib import sockets
-from benchlib.capturing import OFF
-from benchlib.estimate import lesser_half
-from benchlib.paced import PACE
-from benchlib.results import ratio
 from benchlib.rig import CONTENDERS
-from benchlib.targets import judge
-from benchlib.throughput import DIRECT
+from benchlib.sockets import WAYS
+from benchlib.streams import HEALTHY, Kind
+from benchlib.turns import CAPTURED, DIRECT, PACE, TOGETHER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from benchlib.results import Results
+    from benchlib.core import Raced
+    from benchlib.odd import Oddity
+    from benchlib.provided import Lateness
+    from benchlib.sockets import Passing
+    from benchlib.turns import Delays, Endured, Timed
+    from benchlib.viewing import Viewed
 
 type Row = Sequence[str]
+
+TIMES: Final = (
+    (Kind.CONTENT, "c", "a", 1.1),
+    (Kind.TOOL, "c", "a", 1.4),
+    (Kind.CONTENT, "c", "b", 1.0),
+    (Kind.TOOL, "d", "a", 2.0),
+    (Kind.CONTENT, "e", "a", 1.5),
+    (Kind.TOOL, "e", "a", 1.5),
+    (Kind.BROKEN, "e", "a", 2.0),
+)
+"""The most times as long as the other that a contender takes for a kind of stream."""
+TIMES_LIVE: Final = 1.35
+TIMES_CAPTURED: Final = 1.15
+TIMES_SOCKET: Final = {"toolstream calls": 1.2, "toolstream calls, repair": 1.5}
+ADDED_MS: Final = 0.1
+GROWN_MIB: Final = 10
+TIMES_SDK: Final = 20
+_DRAWS: Final = 400
+_SEED: Final = 1
+
+
+class Estimate(NamedTuple):
+    """A ratio of two costs."""
+
+    times: float
+    spread: float
+    """Two standard deviations: nineteen of twenty such measurements are no further from the truth."""
+
+    def __str__(self) -> str:
+        """For the tables."""
+        return f"{self.times:.2f} ± {self.spread:.2f}"
+
+
+def lesser_half(costs: Sequence[float]) -> float:
+    """The mean of the lesser half: of the turns that others on the machine disturbed least."""
+    ordered = sorted(costs)
+    return statistics.fmean(ordered[: (len(ordered) + 1) // 2])
+
+
+def estimate(costs: Sequence[float], others: Sequence[float], together: int = 1) -> Estimate:
+    """Of the cost of each turn; in `together` turns in a row, each contender had the same process.
+
+    The spread is that of as many processes, with their turns, drawn from these again and again.
+    """
+    groups = list(batched(zip(costs, others, strict=True), together))
+    chance = random.Random(_SEED)
+    drawn = [_times([*chain(*chance.choices(groups, k=len(groups)))]) for _ in range(_DRAWS)]
+    return Estimate(_times([*chain(*groups)]), 2 * statistics.stdev(drawn))
+
+
+def _times(pairs: Sequence[tuple[float, float]]) -> float:
+    costs, others = zip(*pairs, strict=True)
+    return lesser_half(costs) / lesser_half(others)
+
+
+def ratio(seconds: list[float], others: list[float]) -> float:
+    """Median of the ratios within each round: what slowed a whole round down is in both of its numbers."""
+    return statistics.median(one / other for one, other in zip(seconds, others, strict=True))
+
+
+@dataclass(slots=True)
+class Results:
+    """All that one run measured; a section that did not run is empty."""
+
+    throughput: list[Timed] = field(default_factory=list)
+    latency: list[Delays] = field(default_factory=list)
+    memory: list[Endured] = field(default_factory=list)
+    core: list[Raced] = field(default_factory=list)
+    odd: list[Oddity] = field(default_factory=list)
+    provided: list[Lateness] = field(default_factory=list)
+    paced: list[Timed] = field(default_factory=list)
+    captured: list[Timed] = field(default_factory=list)
+    sockets: list[Passing] = field(default_factory=list)
+    view: list[Viewed] = field(default_factory=list)
+
+    def ratio_of(self, timed: Timed, letter: str) -> float:
+        """How many times as long as the contender with this letter it took, in the same scene."""
+        return ratio(timed.seconds, self.beside(timed, letter).seconds)
+
+    def beside(self, timed: Timed, letter: str) -> Timed:
+        """The contender with this letter in the same scene."""
+        return next(one for one in self.throughput if one.scene == timed.scene and one.letter == letter)
+
+    def paced_ratios(self) -> dict[str, float]:
+        """How many times bare mitmproxy's processor time an event takes, by scene; none where nobody counts."""
+        bare, ours = ([one for one in self.paced if (one.letter == "a") is plain] for plain in (True, False))
+        pairs = zip(bare, ours, strict=True)
+        return {one.scene.name: ratio(other.processor, one.processor) for one, other in pairs if all(one.processor)}
+
+    def captured_ratios(self) -> dict[str, Estimate]:
+        """How many times the processor time it takes with captures, by scene; none where nobody counts."""
+        pairs = zip(self.captured[::2], self.captured[1::2], strict=True)
+        return {
+            on.scene.name: estimate(on.processor, off.processor, TOGETHER) for off, on in pairs if all(off.processor)
+        }
+
+    def socket_ratios(self) -> list[tuple[Passing, float]]:
+        """How many times mitmproxy's own processor time a message takes through toolstream."""
+        bare = {one.kind: one.processor for one in self.sockets if WAYS[one.way] is None}
+        return [(one, ratio(one.processor, bare[one.kind])) for one in self.sockets if WAYS[one.way] is not None]
+
+    def added(self, kind: Kind, letter: str, percent: int = 50) -> float:
+        """Milliseconds that a contender adds to plain streaming's time for one event."""
+        delays = {one.letter: one for one in self.latency if one.kind is kind}
+        return delays[letter].percentile(percent) - delays["a"].percentile(percent)
 
 
 def report(results: Results) -> Iterator[str]:
@@ -29,21 +138,33 @@ def report(results: Results) -> Iterator[str]:
             yield f"## {title}\n"
             yield _table(head, rows(results))
     yield "## Targets\n"
-    yield _table("target | where | measured | met?", _judgements(results))
+    yield _table("target | where | measured | met?", _targets(results))
 
 
-def _times(results: Results) -> Iterator[Row]:
-    for timed in results.throughput:
-        middle, base = statistics.median(timed.seconds), results.baseline(timed)
+def _table(head: str, rows: Iterator[Row]) -> str:
+    lines: list[Row] = [head.split(" | "), *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    padded = ["| " + " | ".join(map(str.ljust, line, widths)) + " |" for line in lines]
+    rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
+    return "\n".join((padded[0], rule, *padded[1:], ""))
+
+
+def _shown(form: str, *values: float) -> Row:
+    return [format(value, form) for value in values]
+
+
+def _throughput(results: Results) -> Iterator[Row]:
+    for one in results.throughput:
+        middle, base = statistics.median(one.seconds), results.beside(one, "a")
         yield (
-            timed.scene.name,
-            "no proxy" if timed.letter == DIRECT else CONTENDERS[timed.letter].name,
+            one.scene.name,
+            "no proxy" if one.letter == DIRECT else CONTENDERS[one.letter].name,
             f"{middle:.3f}",
-            f"{middle * 1e6 / timed.scene.events:.1f}",
-            f"{ratio(timed.seconds, base.seconds):.2f}",
-            f"{min(timed.seconds):.3f}..{max(timed.seconds):.3f}",
-            f"{ratio(timed.processor, base.processor):.2f}" if any(timed.processor) else "-",
-            f"{timed.peak:.0f}" if timed.peak else "-",
+            f"{middle * 1e6 / one.scene.events:.1f}",
+            f"{ratio(one.seconds, base.seconds):.2f}",
+            f"{min(one.seconds):.3f}..{max(one.seconds):.3f}",
+            f"{ratio(one.processor, base.processor):.2f}" if any(one.processor) else "-",
+            f"{one.peak:.0f}" if one.peak else "-",
         )
 
 
@@ -58,152 +179,120 @@ def _paced(results: Results) -> Iterator[Row]:
 def _captured(results: Results) -> Iterator[Row]:
     ratios = results.captured_ratios()
     for one in results.captured:
-        measures = (min, lesser_half, statistics.median, max)
-        shown = (f"{measure(one.processor) * 1e6 / one.scene.events:.1f}" for measure in measures)
-        times = "1.00" if one.letter == OFF else str(ratios.get(one.scene.name, "-"))
+        costs = (measure(one.processor) for measure in (min, lesser_half, statistics.median, max))
+        times = "1.00" if one.letter == CAPTURED[0] else str(ratios.get(one.scene.name, "-"))
+        shown = _shown(".1f", *(cost * 1e6 / one.scene.events for cost in costs))
         yield one.scene.name, CONTENDERS[one.letter].name, *shown, times
 
 
-def _delays(results: Results) -> Iterator[Row]:
-    for delays in results.latency:
-        kind, letter = delays.kind, delays.letter
-        milliseconds = (
-            delays.percentile(50),
-            delays.percentile(99),
-            results.added(kind, letter),
-            results.added(kind, letter, 99),
-        )
-        yield kind, CONTENDERS[letter].name, *(f"{one:.3f}" for one in milliseconds)
+def _latency(results: Results) -> Iterator[Row]:
+    for one in results.latency:
+        added = (results.added(one.kind, one.letter, percent) for percent in (50, 99))
+        shown = _shown(".3f", one.percentile(50), one.percentile(99), *added)
+        yield one.kind, CONTENDERS[one.letter].name, *shown
 
 
-def _oddities(results: Results) -> Iterator[Row]:
+def _odd(results: Results) -> Iterator[Row]:
     plain = results.odd[0]
     for one in results.odd:
-        reading, repairing = one.reading / plain.reading, one.repairing / plain.repairing
-        yield (
-            one.name,
-            str(one.events),
-            f"{one.reading:.1f}",
-            f"{reading:.1f}",
-            f"{one.repairing:.1f}",
-            f"{repairing:.1f}",
-        )
+        pairs = ((one.reading, plain.reading), (one.repairing, plain.repairing))
+        yield one.name, str(one.events), *_shown(".1f", *chain(*((cost, cost / other) for cost, other in pairs)))
 
 
-def _growths(results: Results) -> Iterator[Row]:
+def _memory(results: Results) -> Iterator[Row]:
     for one in results.memory:
-        yield (
-            f"{one.load.kind}, {one.load.events} events",
-            CONTENDERS[one.letter].name,
-            f"{one.growth.start:.1f}",
-            f"{one.growth.grown:.1f}",
-            f"{one.growth.peak:.1f}",
-            f"{one.seconds * 1e6 / one.load.events:.1f}",
-        )
+        shown = (one.growth.start, one.growth.grown, one.growth.peak, one.seconds * 1e6 / one.load.events)
+        scene = f"{one.load.kind}, {one.load.events} events"
+        yield scene, CONTENDERS[one.letter].name, *_shown(".1f", *shown)
 
 
-def _races(results: Results) -> Iterator[Row]:
-    for raced in results.core:
-        ours, sdk = statistics.median(raced.ours), statistics.median(raced.sdk)
-        yield (
-            f"{raced.protocol} {raced.load.kind}",
-            f"{raced.load.events}",
-            f"{raced.load.events / ours:,.0f}",
-            f"{raced.load.events / sdk:,.0f}",
-            f"{ratio(raced.sdk, raced.ours):.1f}",
-            f"{ours * 1e6 / raced.load.events:.2f}",
-        )
+def _core(results: Results) -> Iterator[Row]:
+    for one in results.core:
+        ours, sdk, events = statistics.median(one.ours), statistics.median(one.sdk), one.load.events
+        times, cost = f"{ratio(one.sdk, one.ours):.1f}", f"{ours * 1e6 / events:.2f}"
+        yield f"{one.protocol} {one.load.kind}", f"{events}", *_shown(",.0f", events / ours, events / sdk), times, cost
 
 
-def _lateness(results: Results) -> Iterator[Row]:
+def _provided(results: Results) -> Iterator[Row]:
     for one in results.provided:
         late = (one.percentile(50), one.percentile(99), max(one.milliseconds))
-        yield f"{one.streams}", f"{one.events}", *(f"{value:.1f}" for value in late)
+        yield f"{one.streams}", f"{one.events}", *_shown(".1f", *late)
 
 
 def _sockets(results: Results) -> Iterator[Row]:
-    times = {(one.kind, one.way): times for one, times in sockets.ratios(results.sockets)}
+    times = {(one.kind, one.way): times for one, times in results.socket_ratios()}
     for one in results.sockets:
         each = statistics.median(one.processor) / one.messages * 1e6
         beside = times.get((one.kind, one.way), 1.0)
         yield f"{one.messages} {one.kind}", one.way, f"{each:.1f}", f"{beside:.2f}", f"{one.mebibytes:.0f}"
 
 
-def _views(results: Results) -> Iterator[Row]:
+def _view(results: Results) -> Iterator[Row]:
     for one in results.view:
         seconds, beside = statistics.median(one.seconds), statistics.median(one.beside)
         row = (one.what, f"{one.events}", f"{one.size / 1e6:.2f}", f"{seconds:.3f}", one.baseline)
         yield (*row, f"{seconds / beside:.1f}")
 
 
-def _judgements(results: Results) -> Iterator[Row]:
-    for one in judge(results):
-        yield one.target, one.scene, one.measured, "yes" if one.match else "NO"
-
-
-def _table(head: str, rows: Iterator[Row]) -> str:
-    lines: list[Row] = [head.split(" | "), *rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    padded = ["| " + " | ".join(map(str.ljust, line, widths)) + " |" for line in lines]
-    rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
-    return "\n".join((padded[0], rule, *padded[1:], ""))
-
-
 _SECTIONS: Final[Sequence[tuple[str, str, str, Callable[[Results], Iterator[Row]]]]] = (
-    (
-        "throughput",
-        "Upstream to client, wall time",
-        "streams | through | median s | us/event | x (a) | min..max s | cpu x (a) | peak MiB",
-        _times,
-    ),
-    (
-        "latency",
-        "One event at a time, idle proxy",
-        "stream | through | p50 ms | p99 ms | added p50 | added p99",
-        _delays,
-    ),
-    (
-        "memory",
-        "Memory over one stream, from its twentieth part on",
-        "stream | through | start MiB | growth MiB | peak MiB | us/event",
-        _growths,
-    ),
-    (
-        "core",
-        "Reading alone, no proxy",
-        "stream | events | toolstream events/s | SDK events/s | x SDK | us/event",
-        _races,
-    ),
-    (
-        "odd",
-        "Odd arguments against plain, no proxy",
-        "arguments | events | read us/event | x plain | repair us/event | x plain",
-        _oddities,
-    ),
-    (
-        "provided",
-        "Saved streams in their own time, 50 events/s each",
-        "streams at once | events of each | late p50 ms | late p99 ms | late max ms",
-        _lateness,
-    ),
-    (
-        "paced",
-        f"Live, {PACE} events/s each: mitmdump's own processor time",
-        "streams | through | us/event | x (a)",
-        _paced,
-    ),
-    (
-        "captured",
-        "Captures: mitmdump's own processor time, until they are written and it is idle",
-        "streams | through | us/event, least | lesser half | median | most | x (h)",
-        _captured,
-    ),
-    (
-        "sockets",
-        "Messages on a WebSocket: mitmdump's own processor time",
-        "messages | through | us/message | x mitmproxy | MiB",
-        _sockets,
-    ),
-    ("view", "The session view", "what | events | page MB | median s | beside | x", _views),
-)
+    ("throughput", "Upstream to client, wall time",
+     "streams | through | median s | us/event | x (a) | min..max s | cpu x (a) | peak MiB", _throughput),
+    ("latency", "One event at a time, idle proxy",
+     "stream | through | p50 ms | p99 ms | added p50 | added p99", _latency),
+    ("memory", "Memory over one stream, from its twentieth part on",
+     "stream | through | start MiB | growth MiB | peak MiB | us/event", _memory),
+    ("core", "Reading alone, no proxy",
+     "stream | events | toolstream events/s | SDK events/s | x SDK | us/event", _core),
+    ("odd", "Odd arguments against plain, no proxy",
+     "arguments | events | read us/event | x plain | repair us/event | x plain", _odd),
+    ("provided", "Saved streams in their own time, 50 events/s each",
+     "streams at once | events of each | late p50 ms | late p99 ms | late max ms", _provided),
+    ("paced", f"Live, {PACE} events/s each: mitmdump's own processor time",
+     "streams | through | us/event | x (a)", _paced),
+    ("captured", "Captures: mitmdump's own processor time, until they are written and it is idle",
+     "streams | through | us/event, least | lesser half | median | most | x (h)", _captured),
+    ("sockets", "Messages on a WebSocket: mitmdump's own processor time",
+     "messages | through | us/message | x mitmproxy | MiB", _sockets),
+    ("view", "The session view", "what | events | page MB | median s | beside | x", _view),
+)  # fmt: skip
 """The results, the title, the head and the rows of each table."""
+
+
+def _targets(results: Results) -> Iterator[Row]:
+    """Every target whose section ran: the target, the scene, the measured value, and whether it is met."""
+    for kind, letter, other, most in TIMES:
+        for one in results.throughput:
+            if (one.scene.load.kind, one.letter) == (kind, letter):
+                yield _at_most(f"({letter}) <= {most} x ({other})", one.scene.name, results.ratio_of(one, other), most)
+    for scene, times in results.paced_ratios().items():
+        yield _at_most(f"(g) <= {TIMES_LIVE} x (a), live", scene, times, TIMES_LIVE)
+    for scene, found in results.captured_ratios().items():
+        met = found.times <= TIMES_CAPTURED
+        yield _met(f"(i) <= {TIMES_CAPTURED} x (h), processor", scene, f"{found} x", met=met)
+    for passing, times in results.socket_ratios():
+        most = TIMES_SOCKET[passing.way]
+        yield _at_most(f"{passing.way} <= {most} x mitmproxy, a message", passing.kind, times, most)
+    yield from _other_targets(results)
+
+
+def _other_targets(results: Results) -> Iterator[Row]:
+    """Those that are no ratio of two contenders."""
+    for kind, letter in product(HEALTHY, ("c", "d")) if results.latency else ():
+        added, scene = results.added(kind, letter), f"{kind}, one event at a time"
+        yield _met(f"({letter}) adds <= {ADDED_MS} ms, p50", scene, f"{added:+.3f} ms", met=added <= ADDED_MS)
+    for one in results.memory:
+        if one.letter in {"c", "i"}:
+            grown, scene = one.growth.grown, f"{one.load.kind}, {one.load.events} events"
+            yield _met(f"({one.letter}) grows < {GROWN_MIB} MiB", scene, f"{grown:.1f} MiB", met=grown < GROWN_MIB)
+    for raced in results.core:
+        if raced.protocol == "openai-chat":
+            times, scene = ratio(raced.sdk, raced.ours), f"{raced.load.kind}, {raced.load.events} events"
+            yield _met(f"reader >= {TIMES_SDK} x openai SDK", scene, f"{times:.1f} x", met=times >= TIMES_SDK)
+
+
+def _at_most(target: str, scene: str, times: float, most: float) -> Row:
+    return _met(target, scene, f"{times:.3f} x", met=times <= most)
+
+
+def _met(target: str, scene: str, measured: str, *, met: bool) -> Row:
+    return target, scene, measured, "yes" if met else "NO"

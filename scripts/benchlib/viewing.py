@@ -63,10 +63,7 @@ def measure(folder: Path, events: int, rounds: int) -> list[Viewed]:
 
 
 def _blocks(events: int) -> Sequence[bytes]:
-    from benchlib.protocols import PROTOCOLS
-
-    chat = next(one for one in PROTOCOLS if one.name == "openai-chat")
-    return list(chat.blocks(Load(Kind.TOOL, events)))
+    return list(Load(Kind.TOOL, events).blocks())
 
 
 def _document(chunks: Sequence[bytes]) -> None:

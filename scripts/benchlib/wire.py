@@ -1,17 +1,73 @@
-"""As much HTTP/1.1 as a fast client needs: ask, read a chunked body. Knows sockets, no proxy."""
+"""Both ends of the proxy, each a process of its own: the upstream that sends a load, and the client that checks it."""
 
 from __future__ import annotations
 
+import contextlib
+import ipaddress
 import json
+import selectors
+import socket
+import ssl
+import threading
+import time
 import zlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from benchlib.streams import TOOL, Digest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from mitmproxy.certs import CertStore
+from mitmproxy.options import CONF_BASENAME, KEY_SIZE
+
+from benchlib.streams import TOOL, Digest, Kind, Load, digest
+from benchlib.usage import Watch, processor_seconds
 
 if TYPE_CHECKING:
-    import socket
+    from multiprocessing.connection import Connection
+    from pathlib import Path
 
-    from benchlib.streams import Load
+    from benchlib.usage import Growth
+
+
+@dataclass(frozen=True, slots=True)
+class Security:
+    """`certificate` is what the upstream shows, `authority` what the client trusts; without them plain."""
+
+    certificate: Path | None = None
+    authority: Path | None = None
+
+    @property
+    def scheme(self) -> str:
+        """Of the upstream, for the proxy's mode."""
+        return "https" if self.certificate else "http"
+
+    def as_server(self, connection: socket.socket) -> socket.socket:
+        """The accepted `connection`, secured."""
+        if not self.certificate:
+            return connection
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.certificate)
+        return context.wrap_socket(connection, server_side=True)
+
+    def connect(self, port: int) -> socket.socket:
+        """A connection to the proxy."""
+        connection = socket.create_connection(("127.0.0.1", port))
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if not self.authority:
+            return connection
+        context = ssl.create_default_context(cafile=str(self.authority))
+        return context.wrap_socket(connection, server_hostname="127.0.0.1")
+
+
+def secure(confdir: Path) -> Security:
+    """Make the proxies' certificate authority in `confdir`, and a certificate of it for the upstream."""
+    store = CertStore.from_store(confdir, CONF_BASENAME, KEY_SIZE)
+    entry = store.get_cert("127.0.0.1", [x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    key = entry.privatekey.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    path = confdir / "upstream.pem"
+    path.write_bytes(key + entry.cert.to_pem())
+    return Security(path, confdir / f"{CONF_BASENAME}-ca-cert.pem")
+
 
 READ = 1 << 18
 """Bytes asked of a socket at once."""
@@ -108,3 +164,113 @@ def _some(connection: socket.socket) -> bytes:
     if not data:
         raise ConnectionError("the proxy closed the connection")
     return data
+
+
+_PATIENCE = 60
+"""Seconds without a byte after which a proxy has lost the stream."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`streams` loads at once through the proxy at `port`; `pid` is watched from event `mark` on."""
+
+    port: int
+    load: Load
+    streams: int
+    pid: int
+    mark: int
+    comes: Load | None = None
+    """What has to come where the proxy rewrites; without it, the load itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How long it took from the first connection to the end of the last body, and what the proxy used."""
+
+    seconds: float
+    processor: float
+    """Seconds that the proxy itself ran."""
+    growth: Growth
+
+
+def do_jobs(pipe: Connection, security: Security) -> None:
+    """Do the jobs that come over `pipe`; what went wrong goes back as the exception."""
+    while True:
+        job: Job = pipe.recv()
+        try:
+            pipe.send(fetch(job, security))
+        except (OSError, AssertionError) as error:
+            pipe.send(error)
+
+
+def fetch(job: Job, security: Security) -> Outcome:
+    """Fetch the load over all connections at once and check every byte of it."""
+    wanted = digest(job.comes or job.load)
+    watch = Watch(job.pid, job.mark)
+    selector = selectors.DefaultSelector()
+    bodies = [Session() for _ in range(job.streams)]
+    processor, start = processor_seconds(job.pid), time.perf_counter()
+    for body in bodies:
+        connection = security.connect(job.port)
+        connection.sendall(request(job.load))
+        selector.register(connection, selectors.EVENT_READ, body)
+    while selector.get_map():
+        ready = selector.select(_PATIENCE)
+        if not ready:
+            raise WrongBytesError(f"nothing came for {_PATIENCE} s after {[body.digest for body in bodies]}")
+        for key, _ in ready:
+            _read(key, selector)
+        watch.see(bodies[0].events)
+    seconds = time.perf_counter() - start
+    for body in bodies:
+        if body.digest != wanted:
+            raise WrongBytesError(f"{job.load}: sent {wanted}, came {body.digest}")
+    return Outcome(seconds, processor_seconds(job.pid) - processor, watch.growth())
+
+
+def _read(key: selectors.SelectorKey, selector: selectors.BaseSelector) -> None:
+    connection: socket.socket = key.fileobj  # type: ignore[assignment]
+    body: Session = key.data
+    body.feed(connection.recv(READ))
+    # TLS may have read more than one record off the socket; `select` would not tell.
+    while isinstance(connection, ssl.SSLSocket) and connection.pending():
+        body.feed(connection.recv(READ))
+    if body.done:
+        selector.unregister(connection)
+        connection.close()
+
+
+HEAD = (
+    b"HTTP/1.1 200 OK\r\n"
+    b"content-type: text/event-stream; charset=utf-8\r\n"
+    b"transfer-encoding: chunked\r\n"
+    b"x-request-id: req_4f3c2b1a\r\n\r\n"
+)
+
+
+def serve_loads(pipe: Connection, security: Security) -> None:
+    """Say over `pipe` on which port it listens and answer until the process is ended."""
+    listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+    pipe.send(listener.getsockname()[1])
+    while True:
+        connection, _ = listener.accept()
+        threading.Thread(target=_answer, args=(connection, security), daemon=True).start()
+
+
+def _answer(connection: socket.socket, security: Security) -> None:
+    with contextlib.suppress(ConnectionError), security.as_server(connection) as secured:
+        secured.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        load = _wanted(read_request(secured))
+        secured.sendall(HEAD)
+        start = time.monotonic()
+        for number, piece in enumerate(load.wire()):
+            if load.schedule:
+                time.sleep(max(0.0, start + number / load.schedule - time.monotonic()))
+            secured.sendall(piece)
+        secured.recv(1)
+
+
+def _wanted(head: bytes) -> Load:
+    _, _, rest = head.partition(b"\r\nx-bench: ")
+    kind, events, schedule = rest.partition(b"\r\n")[0].decode().split("/")
+    return Load(Kind(kind), int(events), int(schedule))

@@ -20,7 +20,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from docslib.markdown import DOCS, ROOT, code, codes, table
+from docslib.tables import DOCS, ROOT, code, codes, table
 from recording import plain, svg
 from toolstream_core.checking import report
 from toolstream_core.defects.table import ROWS

@@ -1,30 +1,185 @@
 """docs/reports.md: five real reports, each raw, explained, and with the advice. All output is real.
 
-Models of the clients (tests/e2e/clients) are run each time. The output of real clients is kept in real_output.
+Models of the clients (tests/e2e/clients) are run each time. The page keeps the output of real clients until they
+are run again.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import contextlib
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from docslib import real
-from docslib.markdown import DOCS
-from docslib.models import inspected, proxy
+from docslib.tables import DOCS, ROOT
+from matrixlib.clients import cache_folder, clients, command_of, installed
+from matrixlib.toolchains import InstallError
 from tests.clients.streams import echoed
+from tests.e2e.clients.conversation import converse
 from tests.e2e.clients.reports import REPORTS
-from tests.e2e.clients.streams import saved
+from tests.e2e.clients.streams import FLOWS, saved
+from toolstream_core.cli.main import main
 from toolstream_core.clients.received import Answer, Received
 from toolstream_core.clients.stepping import reads
 from toolstream_core.model import StreamFacts
 from toolstream_core.report.judging import Explaining
 from toolstream_core.report.verdict import as_flags
+from toolstream_core.testing import ProxySession, Setup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Iterator, Sequence
 
-    from docslib.models import Proxy, Talk
+    from tests.e2e.clients.conversation import Conversation, Json
     from tests.e2e.clients.reports import Reported
+
+
+_FLOW_ID: Final = re.compile(r"  flow [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+
+
+class Talk(NamedTuple):
+    """One conversation."""
+
+    conversation: Conversation
+    log: list[str]
+
+
+class Proxy:
+    """A proxy for one conversation after the other."""
+
+    def __init__(self, session: ProxySession, log: Path) -> None:
+        """`log` is the file that the proxy prints to."""
+        self._session = session
+        self._log = log
+
+    def talk(self, report: Reported, *, advised: bool) -> Talk:
+        """The report's client asks what was asked, raw or with what is advised."""
+        name, value = report.words
+        options = {f"toolstream_{name}": value} if advised else {}
+        self._session.reset(Setup(flows=(FLOWS / f"{report.flow}.flow",), log="calls", options=options))
+        begun = self._log.stat().st_size
+        first = saved(report.flow)[0]
+
+        def post(request: Json) -> bytes:
+            url = f"http://127.0.0.1:{self._session.port}{first.path}"
+            headers = {"content-type": "application/json", "host": first.record.host}
+            asked = urllib.request.Request(url, json.dumps(request).encode(), headers)
+            direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+            with direct.open(asked) as answer:
+                return bytes(answer.read())
+
+        conversation = converse(report.client, first.request, post)
+        self._session.exchanges()  # waits until all is told
+        self._session.reset(Setup())
+        lines = self._log.read_bytes()[begun:].decode().splitlines()
+        return Talk(conversation, [clean(line) for line in lines if line.strip()])
+
+
+@contextlib.contextmanager
+def proxy() -> Iterator[Proxy]:
+    """A proxy, as long as it is wanted."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "log"
+        with path.open("wb") as log, ProxySession(log=log) as session:
+            yield Proxy(session, path)
+
+
+def inspected(flow: str) -> list[str]:
+    """What `inspect` prints of a saved flow's first answer, event by event."""
+    printed = io.StringIO()
+    with contextlib.chdir(FLOWS.parent), contextlib.redirect_stdout(printed):
+        main(["inspect", "--chunks", "--exit-zero", f"flows/{flow}.flow"])
+    return [line for line in printed.getvalue().splitlines() if line.startswith("#1") and " verdict " not in line]
+
+
+def clean(line: str) -> str:
+    """A line of the log without what differs from run to run."""
+    return _FLOW_ID.sub("", line).replace(f"{FLOWS.parent}/", "")
+
+
+PAGE: Final = DOCS / "reports.md"
+QUESTION: Final = "Read the file."
+
+
+class RealClient(NamedTuple):
+    """A published client of the matrix that has the bug of a report."""
+
+    report: str
+    """The key of the report."""
+    name: str
+    """In tests/clients/drivers/clients.toml."""
+    about: str
+    options: tuple[tuple[str, ...], ...]
+    """Of `toolstream run`, for each run."""
+
+
+REAL: Final = (
+    RealClient("S4", "spring-ai-rc", "Spring AI 2.0.0-RC1, `OpenAiChatModel`", (
+        ("flows/deepseek-empty-id.flow",),
+        ("flows/deepseek-empty-id.flow", "--repair", "empty-id"),
+        ("flows/deepseek-empty-id.flow", "--shape", "whole-calls"),
+    )),
+    RealClient("S5", "pi-ai-old", "`@mariozechner/pi-ai` 0.51.1", (
+        ("flows/openrouter-no-deltas.flow",),
+        ("flows/openrouter-no-deltas.flow", "--repair", "missing-calls"),
+    )),
+)  # fmt: skip
+
+
+def _title(report: str) -> str:
+    return f"### {report}: the real client\n"
+
+
+def kept_section(report: str) -> str:
+    """The section of the real client of a report, as the page has it; empty if it has none."""
+    _, title, rest = PAGE.read_text(encoding="utf-8").partition(_title(report))
+    return (title + rest.partition("\n## ")[0]).rstrip() + "\n" if title else ""
+
+
+def _run_real(one: RealClient) -> str:
+    """The new section of a real client, installed as scripts/matrix does; the kept one if that fails."""
+    client = next(client for client in clients() if client.name == one.name)
+    try:
+        driver = command_of(client, installed(client.group, cache_folder()))
+    except InstallError as error:
+        print(f"{one.name}: {error}; the page keeps its last output", file=sys.stderr)
+        return kept_section(one.report)
+    command = [word.replace("{prompt}", QUESTION) for word in driver]
+    shown = f"tests/clients/drivers/{client.group.toolchain.drivers}/{client.command[0]}"
+    lines = [_title(one.report), f"Client: {one.about}, run by `{shown}`.\n"]
+    for options in one.options:
+        words = ["run", *options, "--speed", "0"]
+        run = _real_run([*words, "--", *command])
+        lines += ["```console", f"$ toolstream {' '.join(words)} -- CLIENT", *run, "```\n"]
+    return "\n".join(lines)
+
+
+def _real_run(words: Sequence[str]) -> Iterator[str]:
+    """The log, then the calls that the client ran."""
+    with tempfile.TemporaryDirectory() as folder:
+        log, ran = Path(folder) / "log", Path(folder) / "ran"
+        ran.touch()
+        toolstream = [sys.executable, "-m", "toolstream_core.cli.main", words[0], "--quiet", "--log", str(log)]
+        model = saved(Path(words[1]).stem)[0].request["model"]
+        environment = os.environ | {"PYTHONPATH": str(ROOT / "addon"), "DRIVER_RAN": str(ran), "DRIVER_MODEL": model}
+        command = [*toolstream, *words[1:]]
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        yield from (clean(line) for line in log.read_text(encoding="utf-8").splitlines() if line.strip())
+        for line in ran.read_text(encoding="utf-8").splitlines():
+            name, arguments = json.loads(line)
+            yield f"the client runs {name} with {json.dumps(arguments)}"
+        if done.returncode:
+            printed = (done.stderr or done.stdout).strip().splitlines()
+            why = next((line for line in printed if re.search("Error|Exception", line)), printed[-1])
+            yield f"the client fails: {why}"
+        yield f"exit code {done.returncode}"
+
 
 HEAD: Final = """\
 # Five reports
@@ -39,14 +194,15 @@ advice shown, works with the advice, and fails in the same way if the fault is i
 """
 
 
-def files() -> dict[Path, bytes | None]:
-    """The page."""
+def files(*, real: bool = False) -> dict[Path, bytes | None]:
+    """The page; `real`: run the real clients that can be installed, else keep their last output."""
+    anew = {one.report: _run_real(one) for one in REAL if real}
     with proxy() as running:
-        page = "\n".join([HEAD, *(line for report in REPORTS for line in _section(report, running))])
-    return {DOCS / "reports.md": page.encode()}
+        lines = [line for report in REPORTS for line in _section(report, running, anew.get(report.key))]
+    return {PAGE: "\n".join([HEAD, *lines]).encode()}
 
 
-def _section(report: Reported, running: Proxy) -> Iterator[str]:
+def _section(report: Reported, running: Proxy, real: str | None) -> Iterator[str]:
     raw, advised = running.talk(report, advised=False), running.talk(report, advised=True)
     name, value = report.words
     yield f"## {report.key}. {report.title}\n"
@@ -58,7 +214,8 @@ def _section(report: Reported, running: Proxy) -> Iterator[str]:
     yield from _why(report, raw)
     yield f"### {report.key}: with `--{name} {value}`\n"
     yield from _console(f"toolstream run flows/{report.flow}.flow --speed 0 --{name} {value} -- CLIENT", _told(advised))
-    yield from real.section(report.key)
+    if section := real or kept_section(report.key):
+        yield section
 
 
 def _console(command: str, lines: list[str]) -> Iterator[str]:

@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import outputs
-from outputslib import kept
-from outputslib.commands import Tables
-from outputslib.differences import shown
-from outputslib.inputs import Input
-from outputslib.running import inside
+from outputs import SUFFIX, Input, Kept, Tables, digest, inside, shown
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -39,12 +35,12 @@ def test_nothing_differs_from_itself(folder: Path, capsys: pytest.CaptureFixture
 
 def test_a_changed_byte_is_told(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With its command and the lines that differ."""
-    one = kept.Kept.read(folder / f"{FLOW}{kept.SUFFIX}")
+    one = Kept.read(folder / f"{FLOW}{SUFFIX}")
     argv = next(argv for argv in one.digests if argv[0] == "repair")
     before = one.texts[one.digests[argv]]
     changed = before.replace(b" changed\n", b" altered\n")
     assert changed != before
-    one.digests[argv] = kept.digest(changed)
+    one.digests[argv] = digest(changed)
     one.texts[one.digests[argv]] = changed
     one.write(tmp_path)
     assert outputs.main(["compare", "--quick", str(tmp_path)]) == 1
@@ -78,10 +74,10 @@ def test_what_is_no_kept_output_is_refused(tmp_path: Path, capsys: pytest.Captur
     """One line, and exit code 2; so is keeping into a folder that holds outputs."""
     assert outputs.main(["compare", str(tmp_path)]) == 2
     assert "holds no outputs" in capsys.readouterr().err
-    (tmp_path / f"x{kept.SUFFIX}").write_bytes(b"text")
+    (tmp_path / f"x{SUFFIX}").write_bytes(b"text")
     assert outputs.main(["compare", str(tmp_path)]) == 2
     assert "was not written by keep" in capsys.readouterr().err
-    kept.Kept.of(Input("x", b""), []).write(tmp_path)
+    Kept.of(Input("x", b""), []).write(tmp_path)
     assert outputs.main(["keep", str(tmp_path)]) == 2
     assert "already holds outputs" in capsys.readouterr().err
 

@@ -1,0 +1,277 @@
+"""What streams cost through each contender: the contenders take turns, round by round. Knows the rig."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import os
+import socket
+import ssl
+import statistics
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from benchlib.rig import CONTENDERS, check_told
+from benchlib.streams import HEALTHY, Kind, Load, as_chunk
+from benchlib.usage import all_processor_seconds, wait_until_idle
+from benchlib.wire import HEAD, READ, Job, WrongBytesError, read_request, request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from benchlib.rig import Rig, Running
+    from benchlib.usage import Growth
+    from benchlib.wire import Security
+
+THROUGHPUT: Final = {
+    Kind.CONTENT: ("a", "b", "c", "d", "e"),
+    Kind.TOOL: ("a", "b", "c", "d", "e", "f"),
+    Kind.BROKEN: ("a", "e"),
+}
+PACED: Final = ("a", "g")
+CAPTURED: Final = ("h", "i")
+"""Without captures, and with them."""
+ENDURED: Final = ("a", "c", "i")
+PINGED: Final = ("a", "c", "d", "e")
+DIRECT: Final = "-"
+"""No proxy: the speed of upstream and client alone."""
+PACE: Final = 50
+"""Events of each live stream in a second."""
+TOGETHER: Final = 3
+"""Turns with captures after which the processes are started anew: each process is some hundredths slower or faster."""
+_SHORT: Final = 6
+"""How many times as often a single stream, which is over in a second, has its turn with captures."""
+_PATIENCE: Final = 60
+"""Seconds after which an event, or a capture, is lost."""
+_LAST: Final = b"0\r\n\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """So many streams of one load at once."""
+
+    load: Load
+    streams: int
+
+    @property
+    def name(self) -> str:
+        """For the tables."""
+        return f"{self.load.kind}, {self.streams} x {self.load.events}"
+
+    @property
+    def events(self) -> int:
+        """Of all streams."""
+        return self.streams * self.load.events
+
+
+@dataclass(slots=True)
+class Timed:
+    """The cost of one contender in one scene, a value a round."""
+
+    scene: Scene
+    letter: str
+    seconds: list[float] = field(default_factory=list)
+    processor: list[float] = field(default_factory=list)
+    """Seconds that the proxy itself ran: other processes on the machine disturb them less."""
+    peak: float = 0.0
+    """MiB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endured:
+    """One contender's memory over one stream, in its own mitmdump."""
+
+    load: Load
+    letter: str
+    growth: Growth
+    seconds: float
+
+
+@dataclass(slots=True)
+class Delays:
+    """Milliseconds from sending an event to having read it, one a ping."""
+
+    kind: Kind
+    letter: str
+    milliseconds: list[float] = field(default_factory=list)
+
+    def percentile(self, percent: int) -> float:
+        """So many of a hundred pings were not slower."""
+        return statistics.quantiles(self.milliseconds, n=100)[percent - 1]
+
+
+def throughput(rig: Rig, scenes: Iterable[Scene], rounds: int) -> list[Timed]:
+    """Each scene with mitmdumps of its own, and without one."""
+    return [one for scene in scenes for one in _rounds(rig, scene, (*THROUGHPUT[scene.load.kind], DIRECT), rounds)]
+
+
+def paced(rig: Rig, kinds: Iterable[Kind], streams: int, events: int, rounds: int) -> list[Timed]:
+    """Live streams through bare mitmproxy and through toolstream as it is used."""
+    return [
+        one for kind in kinds for one in _rounds(rig, Scene(Load(kind, events, PACE), streams), PACED, rounds)
+    ]  # fmt: skip
+
+
+def captured(rig: Rig, scenes: Iterable[Scene], rounds: int) -> list[Timed]:
+    """Toolstream as it is by default, and the same with captures; a turn is over when mitmdump is idle.
+
+    `tables.estimate` compares the lesser halves: where both contenders are the same thing, they are nearest to 1 (two
+    standard deviations of 0.06 with 21 of 39 turns; the medians 0.10). Turns of one process differ less than those of
+    several, so processes are drawn, not turns.
+    """
+    return [
+        one
+        for scene in scenes
+        for one in _rounds(
+            rig, scene, CAPTURED, rounds if scene.streams > 1 else _SHORT * rounds, together=TOGETHER, turn=_until_idle
+        )
+    ]
+
+
+class Cost(NamedTuple):
+    """Of one turn: seconds, those of the processor, and the proxy's peak in MiB."""
+
+    seconds: float
+    processor: float
+    peak: float
+
+
+type _Turn = Callable[[Rig, Job, Running, int], Cost]
+
+
+def _rounds(
+    rig: Rig, scene: Scene, letters: Sequence[str], rounds: int, *, together: int = 0, turn: _Turn | None = None
+) -> list[Timed]:
+    """All turns of a scene, with new processes every `together` rounds; the first round of each warms."""
+    timed = {letter: Timed(scene, letter) for letter in letters}
+    together, turn = min(together or rounds, rounds), turn or _fetched
+    for number in range(math.ceil(rounds / together)):
+        with rig.running([letter for letter in letters if letter != DIRECT]) as contenders:
+            for at in range(together + 1):
+                if at and DIRECT in letters:
+                    timed[DIRECT].seconds.append(rig.fetch(_job(scene, rig.port, os.getpid())).seconds)
+                start = (number + at) % len(contenders)
+                for contender in (*contenders[start:], *contenders[:start]):
+                    job = _job(scene, contender.proxy.port, contender.pid, contender.rewritten(scene.load))
+                    cost = turn(rig, job, contender, scene.streams * (at + 1))
+                    if at:
+                        one = timed[contender.contender.letter]
+                        one.seconds.append(cost.seconds)
+                        one.processor.append(cost.processor)
+                        one.peak = cost.peak
+        for contender in contenders:
+            check_told(contender, scene.load, scene.streams * (together + 1))
+    return [*timed.values()]
+
+
+def _job(scene: Scene, port: int, pid: int, comes: Load | None = None) -> Job:
+    return Job(port, scene.load, scene.streams, pid, mark=scene.load.events + 1, comes=comes)
+
+
+def _fetched(rig: Rig, job: Job, contender: Running, _streams: int) -> Cost:
+    outcome = rig.fetch(job, contender)
+    return Cost(outcome.seconds, outcome.processor, outcome.growth.peak)
+
+
+def _until_idle(rig: Rig, job: Job, contender: Running, streams: int) -> Cost:
+    """The processor's seconds until mitmdump is idle, with the captures of so many streams written."""
+    before = all_processor_seconds(contender.pid)
+    outcome = rig.fetch(job, contender)
+    deadline = time.monotonic() + _PATIENCE
+    while contender.contender.capture and (there := len([*contender.captures.glob("*.flow")])) < streams:
+        assert time.monotonic() < deadline, f"{there} of {streams} captures"
+        time.sleep(0.01)
+    wait_until_idle(contender.pid)
+    return Cost(outcome.seconds, all_processor_seconds(contender.pid) - before, 0.0)
+
+
+def memory(rig: Rig, events: int) -> list[Endured]:
+    """Growth counts from the twentieth part of the stream on, when everything has been loaded."""
+    return [_endured(rig, Load(kind, events), letter) for kind in HEALTHY for letter in ENDURED]
+
+
+def _endured(rig: Rig, load: Load, letter: str) -> Endured:
+    with rig.proxy(CONTENDERS[letter]) as running:
+        job = Job(running.proxy.port, load, 1, running.pid, mark=load.events // 20)
+        outcome = rig.fetch(job, running)
+    check_told(running, load, 1)
+    return Endured(load, letter, outcome.growth, outcome.seconds)
+
+
+class Lane:
+    """One stream through one proxy, both of its ends held here, so that an event can go alone."""
+
+    def __init__(self, port: int, load: Load, listener: socket.socket, security: Security) -> None:
+        """Ask through the proxy at `port`, accept what it asks at `listener`, and let the head through."""
+        self._upstream: socket.socket | None = None
+        # With TLS the handshake on either side waits for the other.
+        accepting = threading.Thread(target=self._accept, args=(listener, security))
+        accepting.start()
+        self._client = security.connect(port)
+        self._client.sendall(request(load))
+        accepting.join()
+        self._client.settimeout(0)
+        self._ping(HEAD)
+
+    def ping(self, chunk: bytes) -> float:
+        """Milliseconds that `chunk` takes from the upstream to the client."""
+        start = time.perf_counter()
+        self._ping(chunk)
+        return (time.perf_counter() - start) * 1000
+
+    def close(self) -> None:
+        """End the body and hang up."""
+        self._ping(_LAST)
+        self._client.close()
+        if self._upstream:
+            self._upstream.close()
+
+    def _accept(self, listener: socket.socket, security: Security) -> None:
+        connection, _ = listener.accept()
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._upstream = security.as_server(connection)
+        read_request(self._upstream)
+
+    def _ping(self, data: bytes) -> None:
+        assert self._upstream is not None, "the proxy never came"
+        self._upstream.sendall(data)
+        # Asking without waiting keeps this process on its processor. One that sleeps is woken now beside the
+        # proxy and now in its place, and that is more than what is measured.
+        came, until = b"", time.monotonic() + _PATIENCE
+        while len(came) < len(data) and time.monotonic() < until:
+            with contextlib.suppress(BlockingIOError, ssl.SSLWantReadError):
+                came += self._client.recv(READ)
+        if came != data:
+            raise WrongBytesError(f"sent {data!r}, came {came!r}")
+
+
+def latency(rig: Rig, pings: int) -> list[Delays]:
+    """For both kinds of stream, event after event, each through one contender after the other."""
+    return [delays for kind in HEALTHY for delays in _kind(rig, Load(kind, pings))]
+
+
+def _kind(rig: Rig, load: Load) -> list[Delays]:
+    delays = {letter: Delays(load.kind, letter) for letter in PINGED}
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        with rig.running(PINGED, port) as contenders:
+            _play(rig, load, listener, contenders, delays)
+        for contender in contenders:
+            check_told(contender, load, 1)
+    return list(delays.values())
+
+
+def _play(rig: Rig, load: Load, listener: socket.socket, contenders: list[Running], delays: dict[str, Delays]) -> None:
+    lanes = [
+        (Lane(one.proxy.port, load, listener, rig.security), delays[one.contender.letter].milliseconds)
+        for one in contenders
+    ]
+    starts = itertools.cycle(range(len(lanes)))
+    for at, chunk in zip(starts, map(as_chunk, load.blocks()), strict=False):
+        for lane, milliseconds in (*lanes[at:], *lanes[:at]):
+            milliseconds.append(lane.ping(chunk))
+    for lane, _ in lanes:
+        lane.close()

@@ -1,0 +1,365 @@
+"""Pages that are tables of the code: docs/agents.md, docs/defects/ and docs/client-models.md."""
+
+from __future__ import annotations
+
+import shlex
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tests.laws.healthy import streams
+from toolstream_core.agents import AGENTS, Upstream
+from toolstream_core.clients.deviations import BY_THE_LETTER, projects
+from toolstream_core.clients.deviations import ROWS as DEVIATIONS
+from toolstream_core.clients.fit import concerning
+from toolstream_core.clients.model import AXES, STANDARD
+from toolstream_core.clients.received import Answer, Received, rewritten
+from toolstream_core.defects.table import ROWS as DEFECTS
+from toolstream_core.report import catalogue
+from toolstream_core.settings import Words, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from tests.laws.healthy import Healthy
+    from toolstream_core.agents import Agent
+    from toolstream_core.clients.model import Deviation
+    from toolstream_core.defects.row import Row
+
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+DOCS: Final = ROOT / "docs"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The lines of a table."""
+    yield from (f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows))
+
+
+def code(word: str) -> str:
+    """A word as code."""
+    return f"`{word}`"
+
+
+def codes(words: Iterable[str]) -> str:
+    """Words as code."""
+    return ", ".join(map(code, words))
+
+
+_AGENTS_HEAD: Final = """\
+# Agents
+
+`toolstream run -- AGENT` runs an agent behind the proxy, and `toolstream check -- AGENT` tests it. Both set variables
+for every command ([`toolstream run`](cli.md#toolstream-run)). For the agents on this page, they also add the arguments
+and variables listed below. You need not set them.
+
+`scripts/docs.py` writes this page from `addon/toolstream_core/agents/table.py`.
+
+In the sections, "with saved flows" means that flows or `calls:` respond, and "with real providers" that the agent's own
+provider does. `{OPENAI_BASE_URL}` and similar placeholders are replaced by the variable's value in the command's
+environment. `{SOCKETS}` is `true` with `--websocket read`, otherwise `false`.
+
+toolstream recognises an agent by its command, with or without a path or suffix. It also recognises the agent's package
+after `npx`, `npm exec`, `pnpm dlx`, `bunx`, `uvx` and similar commands.
+
+"""
+_AGENTS_COLUMNS: Final = ("Agent", "Command", "Package", "Protocols", "Connects to the proxy by", "Tested version")
+_TRIED: Final = """
+*Tested version*: this version of the real agent was run headless through the proxy, with saved flows and with requests
+to its own provider. The rows with "none" are based on the listed sources only.
+"""
+_WHEN: Final = {
+    Upstream.SAVED: "with saved flows",
+    Upstream.PROXIED: "with real providers",
+    Upstream.FORWARDED: "with `--base-url`",
+}
+
+
+def agents() -> dict[Path, bytes | None]:
+    """The page."""
+    rows = "".join(f"{line}\n" for line in table(_AGENTS_COLUMNS, map(_agent_row, AGENTS)))
+    page = _AGENTS_HEAD + rows + _TRIED + "".join(_agent_section(agent) for agent in AGENTS)
+    return {DOCS / "agents.md": page.encode()}
+
+
+def _agent_row(agent: Agent) -> tuple[str, ...]:
+    return (
+        f"[{agent.name}](#{agent.name})",
+        _codes(agent.commands),
+        _codes(agent.packages),
+        agent.protocols,
+        agent.reaches,
+        agent.tried or "none",
+    )
+
+
+def _agent_section(agent: Agent) -> str:
+    sources = "".join(f"- <{source}>\n" for source in agent.sources)
+    return f"\n## {agent.name}\n\n{''.join(f'- {line}\n' for line in _agent_lines(agent))}\nSources:\n\n{sources}"
+
+
+def _agent_lines(agent: Agent) -> Iterator[str]:
+    groups = (
+        ("always", agent.variables),
+        ("with saved flows or `--base-url`", agent.addresses),
+        ("with saved flows", agent.offline),
+        ("with saved flows, unless already set", agent.defaults),
+    )
+    yield from (f"{when}: {_assignments(variables)}" for when, variables in groups if variables)
+    if agent.removed:
+        yield f"removed, unless you have set it: {_codes(agent.removed)}"
+    for upstream, words in agent.arguments.items():
+        unless = "" if upstream is Upstream.SAVED or agent.configured is None else ", unless you select a provider"
+        yield f"arguments {_WHEN[upstream]}{unless}: `{shlex.join(words)}`"
+    if agent.headless:
+        headless = _codes(agent.headless)
+        yield f"does not take over the terminal with {headless}; otherwise the log is printed after the agent exits"
+    if not (agent.arguments or agent.removed or any(variables for _, variables in groups)):
+        yield "needs no further settings"
+
+
+def _assignments(variables: Mapping[str, str]) -> str:
+    return ", ".join(f"`{name}={value}`" for name, value in variables.items())
+
+
+def _codes(words: tuple[str, ...]) -> str:
+    return codes(words) or "none"
+
+
+_DEFECTS = DOCS / "defects"
+_HEADING = "## "
+
+
+_DEFECTS_HEAD = """# Defects, shapes, presets, clients
+
+`scripts/docs.py` writes this page from the tables in the code. `toolstream explain NAME` prints the page of a
+name.
+
+The live log and `toolstream inspect` report defects, `toolstream_repair` repairs them, and `toolstream_fault` injects
+them. Severities:
+
+- `error`: no correct client can read the calls.
+- `warning`: the stream violates the protocol.
+- `note`: the stream is valid or tolerated, but known to break clients.
+
+`safe` enables all safe repairs. Unsafe repairs must be named.
+"""
+_DEFECTS_COLUMNS = ("code", "name", "family", "severity", "repair", "fault", "dialects", "meaning")
+
+
+def _overview() -> Iterator[str]:
+    """The lines of the _overview."""
+    document = catalogue.document()
+    yield from _DEFECTS_HEAD.splitlines()
+    yield from _table_between(_DEFECTS_COLUMNS, [_defect(one) for one in document["defects"]])
+    yield "## Shapes"
+    shapes = [(code(one["name"]), ", ".join(one["dialects"]), one["meaning"]) for one in document["shapes"]]
+    yield from _table_between(("shape", "dialects", "description"), shapes)
+    yield "## Timing and connection faults"
+    transit = [
+        (
+            code(one["name"]),
+            one["meaning"],
+            "; ".join(f"{code(key['name'])}: {key['values']}" for key in one["keys"]),
+        )
+        for one in document["transit"]
+    ]
+    yield from _table_between(("fault", "description", "keys"), transit)
+    yield "## Presets"
+    presets = [
+        (code(one["name"]), codes(one["parts"]), f"[{one['meaning']}]({one['source']})") for one in document["presets"]
+    ]
+    yield from _table_between(("preset", "faults", "description"), presets)
+    yield "## Clients"
+    yield from _table_between(
+        ("`toolstream_shape=`", "client", "needs", "reason"), [_client(one) for one in document["clients"]]
+    )
+
+
+def _defect(one: dict[str, Any]) -> tuple[str, ...]:
+    name = f"[{code(one['name'])}]({one['name']}.md)"
+    fault, dialects = "yes" if one["plant"] else "", ", ".join(one["dialects"])
+    repair = one["repair"] or ""
+    return one["code"], name, one["family"], one["severity"], repair, fault, dialects, one["meaning"]
+
+
+def _client(one: dict[str, Any]) -> tuple[str, ...]:
+    needs = [*map(code, one["shapes"]), *(f"repair {code(word)}" for word in one["repairs"])]
+    client = f"[{one['client']}]({one['source']}) {one['versions']}"
+    return code(f"for:{one['name']}"), client, ", ".join(needs), one["why"]
+
+
+def _table_between(_page_head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """A table between blank lines."""
+    yield from ("", *table(_page_head, rows), "")
+
+
+def _page_head(row: Row) -> str:
+    """What the table says of a defect."""
+    caused = ", ".join(catalogue.injected(row)) or "not by editing events"
+    changed = f"{row.repair}" if row.repair else "none"
+    also = f"Also shows as: {', '.join(f'[{name}]({name}.md)' for name in row.also)}.\n\n" if row.also else ""
+    return (
+        f"# {row.code} {row.name}\n\n"
+        f"{row.meaning[0].upper()}{row.meaning[1:]}.\n\n"
+        f"| severity | family | dialects | repair | can be injected in |\n"
+        f"|---|---|---|---|---|\n"
+        f"| {row.severity} | {row.family} | {', '.join(row.dialects)} | {changed} | {caused} |\n\n"
+        f"A correct client {row.must}.\n\n"
+        f"{also}"
+    )
+
+
+def _prose(row: Row) -> str:
+    """What is written by hand: the page from its first heading on; nothing where there is no page yet."""
+    path = _DEFECTS / f"{row.name}.md"
+    _, heading, text = path.read_text(encoding="utf-8").partition(_HEADING) if path.exists() else ("", "", "")
+    return heading + text
+
+
+def defects() -> dict[Path, bytes | None]:
+    """Every file; pages of defects that are gone are nothing."""
+    made: dict[Path, bytes | None] = dict.fromkeys(_DEFECTS.glob("*.md"))
+    made |= {_DEFECTS / f"{row.name}.md": (_page_head(row) + _prose(row)).encode() for row in DEFECTS}
+    return made | {_DEFECTS / "README.md": ("\n".join(_overview()).rstrip() + "\n").encode()}
+
+
+_STREAMS: Final = ("fragments of two", "two")
+"""The valid streams into which defects are injected, by name: one of each protocol."""
+_MODELS_HEAD: Final = """# Client models
+
+A client model describes how a client assembles tool calls from a stream. It chooses one value for each aspect: which
+call an entry belongs to, which name, id and arguments it uses, and how it handles arguments that are not valid JSON. An
+entry is the part of an event that concerns one call, such as an element of `tool_calls`.
+
+Sometimes a client returns other calls than the stream contains. toolstream then searches for the smallest set of
+deviations from the protocol that reproduces the returned calls, and reports it.
+
+`scripts/docs.py` writes this page. It runs each deviation alone over valid streams of each protocol: unchanged,
+in each shape, and with each defect that toolstream can inject into a stream of two calls. A stream breaks a client if
+the client reads other calls than the intended ones.
+
+- The first row is a client that follows the protocol. Defects that break it also break the other clients, except for
+  those in the last column.
+- If a client misreads every stream of a protocol, its other failures in that protocol are not listed.
+- "Seen in" links to projects that have the deviation in at least one version.
+- The names of valid streams are [shapes](shapes.md), or describe the stream: in `interleaved`, fragments of two calls
+  alternate.
+"""
+_MODELS_COLUMNS: Final = (
+    "Deviation",
+    "Behavior",
+    "Seen in",
+    "Valid streams that break it",
+    "Defects that break it",
+    "Not broken by",
+)
+_TITLES: Final = {
+    "key": "Which call an entry belongs to",
+    "no_index": "An entry without an index",
+    "entries": "Entries of an event",
+    "adding": "How an entry is added to its call",
+    "source": "Where identity and arguments are taken from",
+    "name": "Name",
+    "id": "Id",
+    "arguments": "Arguments",
+    "objects": "Arguments sent as an object",
+    "invalid": "Arguments that are not valid JSON",
+    "no_object": "Arguments that are JSON but not an object",
+    "kept": "Calls that are kept",
+}
+
+
+class _Effects(NamedTuple):
+    """What a deviation does, beside the plain reading."""
+
+    valid: set[str]
+    """Valid streams that it reads wrongly."""
+    defects: set[str]
+    """Defects with which it reads wrongly, and the plain reading does not."""
+    unharmed: set[str]
+    """Defects with which it reads rightly, and the plain reading does not."""
+
+
+type _Found = dict[Deviation | None, _Effects]
+"""By deviation; `None` stands for the plain reading."""
+
+
+def _effects() -> _Found:
+    """Of every deviation, over all protocols."""
+    found: _Found = defaultdict(lambda: _Effects(set(), set(), set()))
+    useless: dict[str, set[Deviation | None]] = {}
+    for healthy in sorted(streams(), key=lambda one: one.name not in _STREAMS):
+        usual = Received(Answer(healthy.exchange, healthy.body))
+        failing = set(_read(usual)[0])
+        if healthy.name in _STREAMS:
+            useless[healthy.dialect] = failing
+            _add(found, failing, f"every stream of `{healthy.dialect}`")
+            _with_defects(found, healthy, usual, failing)
+        else:
+            _add(found, failing - useless[healthy.dialect], f"`{healthy.name}`")
+    return found
+
+
+def _add(found: _Found, failing: Iterable[Deviation | None], name: str) -> None:
+    for one in failing:
+        found[one].valid.add(name)
+
+
+def _with_defects(found: _Found, healthy: Healthy, usual: Received, useless: set[Deviation | None]) -> None:
+    """Add what shapes and defects do to those that read the stream as it is."""
+    assert usual.protocol is not None
+    for name in usual.protocol.shapes:
+        _add(found, set(_read(_stream_made(healthy, Words(shape=[name])))[0]) - useless, f"`{name}`")
+    for name in usual.protocol.injectors:
+        failing, right = _read(_stream_made(healthy, Words(fault=[name])))
+        for one in [None] if None in failing else set(failing) - useless:
+            found[one].defects.add(f"`{name}`")
+        for one in set(right) - useless if None in failing else ():
+            found[one].unharmed.add(f"`{name}`")
+
+
+def _stream_made(healthy: Healthy, words: Words) -> Received:
+    """The stream as a client gets it that is sent what became of it."""
+    made = rewritten(Answer(healthy.exchange, healthy.body), settings(words))
+    assert made is not None
+    return Received(made)
+
+
+def _read(received: Received) -> tuple[list[Deviation | None], list[Deviation | None]]:
+    """The deviations under which other calls are read than are meant, and the others that can show."""
+    if received.protocol is None:
+        return [], []
+    meant = received.meant
+    can_show = concerning(received.protocol.call_form, received.entries)
+    by_outcome: tuple[list[Deviation | None], list[Deviation | None]] = ([], [])
+    for one in (None, *can_show):
+        model = STANDARD if one is None else STANDARD.having([one])
+        by_outcome[received.is_understood(model, meant)].append(one)
+    return by_outcome
+
+
+def client_models() -> dict[Path, bytes | None]:
+    """The page."""
+    page = "\n".join(_models_lines(_effects())).rstrip() + "\n"
+    return {DOCS / "client-models.md": page.encode()}
+
+
+def _models_lines(found: _Found) -> Iterator[str]:
+    yield from (*_MODELS_HEAD.splitlines(), "")
+    yield from table(_MODELS_COLUMNS, [("none", BY_THE_LETTER, "", *map(_listed, found[None]))])
+    yield ""
+    for axis, values in AXES.items():
+        yield from (f"## {_TITLES[axis]}", "")
+        yield from table(_MODELS_COLUMNS, [_model_row(one, found[one]) for one in values[1:]])
+        yield ""
+
+
+def _model_row(deviation: Deviation, found: _Effects) -> tuple[str, ...]:
+    row = DEVIATIONS[deviation]
+    seen = ", ".join(f"[{name}]({link})" for name, link in projects((deviation,)).items())
+    return f"`{deviation.value}`", row.words, seen, *map(_listed, found)
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(sorted(names, key=lambda name: (name.startswith("`"), name)))

@@ -1,1 +1,0 @@
-"""What `scripts/outputs` is made of."""
