@@ -43,8 +43,6 @@ MEANT_BY_REPAIR = frozenset({"decorated-name", "trailing-garbage", "split-surrog
 SAID_AGAIN = frozenset({"placeholder-arguments", "cumulative-arguments", "replayed-arguments"})
 """Rows where half arguments read as all that came, and only the last of it was meant, or what half of it repeats."""
 
-HELD_APART = frozenset({"openai-responses", "openai-realtime"})
-"""Protocols whose audit does not name each event that was held."""
 CALLED_LATE = frozenset({"missing-start", "late-name", "missing-id"})
 """Rows of calls that open later for the client: an entry of nothing goes, an event that nobody knows waits."""
 
@@ -182,7 +180,7 @@ def changes_are_told(seen: Seen) -> Iterator[str]:
 def _not_counted(seen: Seen) -> Iterator[str]:
     """The numbers of the events that were replaced, and of those sent, make up for the difference of both streams."""
     before, after = seen.off.record, seen.reread.record
-    if before is None or after is None or seen.dialect in HELD_APART:
+    if before is None or after is None:
         return
     more = sum(len(one.sent) - len(one.replaced) for one in seen.on.repairs_row)
     if before.events + more != after.events:
@@ -326,7 +324,7 @@ def half_calls_mean_the_same(seen: Seen) -> Iterator[str]:
     if _said_last(seen):
         return
     dropped = "data-after-end" in {name for repair in seen.on.repairs_row for name in repair.names}
-    meant = (MEANT_BY_REPAIR - {"trailing-garbage"}) | {"object-arguments"}  # a number may prove to be text
+    meant = MEANT_BY_REPAIR - {"trailing-garbage"}
     if before != after and not dropped and not seen.on.names & meant:
         yield f"half calls {before} became {after}"
 
