@@ -40,13 +40,7 @@ WITHDRAWN: Final = {
 _REBUILT: Final = "bare-response early-finish empty-output missing-finish missing-head missing-start unclosed-call"
 REBUILT: Final = frozenset({*_REBUILT.split(), "unstreamed-calls"})
 """Defects whose repair makes events that repeat an item or a response of another event, with all of its keys."""
-_CHAT: Final = (
-    *("double-encoded-arguments", "empty-arguments", "late-name", "lost-arguments", "missing-id"),
-    *("placeholder-arguments", "repeated-index", "replayed-arguments", "split-name", "tool-calls-object"),
-    *("trailing-garbage", "unstreamed-calls"),
-)
 SHORT: Final = {
-    *(("openai-chat", name) for name in _CHAT),
     *(("cohere-v2", name) for name in ("late-id", "late-name", "missing-deltas")),
     *((dialect, "missing-start") for dialect in ("openai-realtime", "openai-responses")),
 }

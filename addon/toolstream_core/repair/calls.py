@@ -70,7 +70,7 @@ class Client:
         """The calls of which the policy withholds something."""
         if not self._holds:
             return []
-        return [one for turn in self.turns.values() for one in turn.unfinished() if one.held is not None]
+        return [one for turn in self.turns.values() for one in turn.unfinished() if one.held]
 
     def may_send(self, one: ClientCall, *, over: bool) -> bool:
         """Whether anything of a call may be sent now."""

@@ -49,8 +49,8 @@ class ClientCall:
         """What came in the entry that opened it."""
         self.row: Row | None = None
         """The deviation for which a part of it was last withheld or changed."""
-        self.held: Json = None
-        """The entries that a policy withholds, as one."""
+        self.held: list[Json] = []
+        """The entries that a policy withholds, joined if their unknown keys allow it. The last has the arguments."""
         self.in_message = False
         """Whether it comes in messages only."""
         self.seen_as = ("", "")
@@ -95,6 +95,8 @@ class Turn:
         """Where the client would have the next call."""
         self.finished = False
         """Whether a finish reason came."""
+        self.complete = False
+        """Whether the response ended by itself, so that calls without arguments are complete."""
         self._open: dict[int, ClientCall] = {}
         """Calls that may lack something, by `order`."""
         self._changed: dict[int, ClientCall] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.stages.shape.small_fragments import tiny
+from toolstream_core.stages.shape.wholeness import is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,6 +25,16 @@ def in_turn(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool: 
     del context
     before = turn.calls[: one.order]
     return over or all(earlier.intended.call.arguments.whole or earlier.intended.nothing for earlier in before)
+
+
+def complete(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool:  # noqa: FBT001
+    """A complete call may be sent after all earlier ones, once more of it is unlikely; incomplete ones are left out."""
+    if one.is_open or not is_whole(one.intended.call, context, over=turn.complete):
+        return one.is_open
+    if over or turn.finished:
+        return True
+    is_followed = one.order < len(turn.calls) - 1 or not one.intended.call.runs.more_than(1)
+    return is_followed and all(earlier.is_open for earlier in turn.calls[: one.order])
 
 
 def with_text(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool:  # noqa: FBT001
@@ -70,6 +81,10 @@ class Policy(NamedTuple):
     """Whether anything of a call may be sent now; `over`: nothing more comes."""
     cut: Callable[[ClientCall, bool, str], Sequence[str]] = at_once
     """The pieces in which arguments are sent; the first goes with what the call opens with, where it does."""
+    leaves_out: bool = False
+    """Whether incomplete calls are never sent: the index of later ones is lowered."""
+    even_ids: bool = False
+    """Whether no id may be shorter than an earlier one."""
     alone: bool = False
     """Whether an event speaks of one call alone."""
 
@@ -86,6 +101,7 @@ class Policy(NamedTuple):
 
 LETTER: Final = Policy()
 POLICIES: Final = {
+    "whole-calls": Policy(may_send=complete, leaves_out=True),
     "sequential": Policy(may_send=in_turn),
     "header-with-first-fragment": Policy(may_send=with_text),
     "one-call-per-event": Policy(alone=True),
@@ -93,5 +109,6 @@ POLICIES: Final = {
     "tiny-fragments": Policy(cut=tiny_pieces),
     "late-brace": Policy(cut=last_apart),
     "empty-fragment": Policy(cut=empty_behind_header),
+    "even-ids": Policy(even_ids=True),
 }
 """By the name of the shape."""

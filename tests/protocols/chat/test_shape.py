@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
+from tests.laws.driven import seen
 from toolstream_core.engine.session import Session
 from toolstream_core.model import StreamFacts
-from toolstream_core.protocols.chat.shape.deltas import LONGEST
+from toolstream_core.protocols.chat.repair.writer import LONGEST_EVEN
 from toolstream_core.settings import Settings
 from toolstream_core.stages.answer_ids import Ids, Own
 
@@ -73,7 +76,7 @@ def test_even_ids_leave_what_is_long_enough() -> None:
     """Not a byte changes; empty ids are none, and nothing is as long as an id beyond all measure."""
     even = written(entry(0, "a1"), entry(1, "b2"), entry(2, "c33"), entry(3, ""))
     assert shaped(even)[0] == even
-    endless = written(entry(0, "x" * 1000), entry(1, "y" * LONGEST))
+    endless = written(entry(0, "x" * 1000), entry(1, "y" * LONGEST_EVEN))
     assert shaped(endless)[0] == endless
 
 
@@ -84,3 +87,15 @@ def test_an_event_that_lacks_its_end_becomes_several_that_have_one() -> None:
     events = out.strip().split(b"\n\n")
     assert len(events) == 2
     assert all(json.loads(event.removeprefix(b"data: ")) for event in events)
+
+
+@pytest.mark.parametrize("shape", ["whole-calls", "sequential"])
+def test_unknown_keys_that_contradict_each_other_are_both_kept(shape: str) -> None:
+    """Their entries are not joined."""
+    header, more = entry(1, "call_2", '{"a":'), entry(1, None, "1}")
+    first = entry(0, "call_1", "{")
+    body = written(first, {**header, "x": 1}, {**more, "x": 2}, entry(0, None, "}")) + b"data: [DONE]\n\n"
+    out, _ = shaped(body, shape)
+    assert [out.count(b'"x": %d' % value) + out.count(b'"x":%d' % value) for value in (1, 2)] == [1, 1]
+    calls = seen(out, StreamFacts(path=PATH, content_type="text/event-stream")).calls
+    assert calls == [("ping", {}), ("ping", {"a": 1})]

@@ -36,23 +36,6 @@ class Piece(NamedTuple):
     opening: bool
     """Whether it is the call's first."""
 
-    @property
-    def function(self) -> dict[str, Json]:
-        """The entry's function."""
-        function: dict[str, Json] = self.entry["function"]
-        return function
-
-    @property
-    def arguments(self) -> str:
-        """The entry's argument text; `""` where it has none."""
-        said = self.function.get("arguments")
-        return said if isinstance(said, str) else ""
-
-
-def has_others(piece: Piece) -> bool:
-    """Whether an entry has keys that are not of this protocol."""
-    return bool((piece.entry.keys() | piece.function.keys()) - ENTRY)
-
 
 def choice_number(choice: Json, place: int) -> int:
     """A choice's number: its index, or its place where it has none."""

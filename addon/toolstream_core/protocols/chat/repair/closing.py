@@ -124,8 +124,8 @@ class Closing:
         """What a policy withholds, unchanged."""
         out: list[Frame] = []
         for one in self._client.held:
-            out.append(self._entry(one.held, one.intended.call.choice, self._stream.last))
-            one.held = None
+            out += [self._entry(entry, one.intended.call.choice, self._stream.last) for entry in one.held]
+            one.held = []
         return out
 
     def is_early_total(self, frame: Frame) -> bool:
@@ -137,11 +137,10 @@ class Closing:
         return lacking and self._on(MISSING_FINISH)
 
     def _held(self, one: ClientCall, choice: int, number: int, *, over: bool) -> list[Json]:
-        """The entry with the withheld part of a call, where there is one and the policy allows it."""
-        if one.held is None or not self._client.may_send(one, over=over):
+        """The entries with the withheld part of a call, if the policy allows it."""
+        if not one.held or not self._client.may_send(one, over=over):
             return []
-        entry = self._writer.entry(one, choice, "", came({}), number, upto=None, over=over).entry
-        return [] if entry is None else [entry]
+        return self._writer.entry(one, choice, "", came({}), number, upto=None, over=over).entries
 
     def _entry(self, entry: Json, choice: int, number: int) -> Frame:
         """An event with one entry."""
@@ -156,6 +155,7 @@ class Closing:
         out: list[Frame] = []
         for choice, turn in list(self._client.turns.items()):
             finish = self._finishes.of(choice)
+            turn.complete = turn.complete or not (turn.finished or self._stream.failed)
             self._finishes.without_calls(choice)
             out += self.rest_of(choice, number, made=WORDS.is_complete(finish.owed or finish.sent or ""))
             if (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.protocols.chat.edit import entries_of
+from toolstream_core.protocols.chat.edit import ENTRY, entries_of
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -81,18 +81,23 @@ def _in_order(raw: dict[str, Json], fields: Fields, own: tuple[str, ...]) -> lis
     return [*known, *((key, fields[key]) for key in own if key in fields and key not in raw)]
 
 
-def joined(first: dict[str, Json], more: dict[str, Json]) -> dict[str, Json]:
-    """Two entries of one call as one: arguments concatenated, no key lost."""
+def joined(first: dict[str, Json], more: dict[str, Json]) -> dict[str, Json] | None:
+    """Two entries of one call as one, arguments concatenated; `None` if an unknown key has two values."""
     texts = [json_access.get(one, "function", "arguments") for one in (first, more)]
     out = _together(first, more)
-    out["function"]["arguments"] = "".join(text for text in texts if isinstance(text, str))
+    if out is not None:
+        out["function"]["arguments"] = "".join(text for text in texts if isinstance(text, str))
     return out
 
 
-def _together(first: dict[str, Json], more: dict[str, Json]) -> dict[str, Json]:
-    """The keys of both objects, those of objects in them too; where both have one, the later value."""
+def _together(first: dict[str, Json], more: dict[str, Json]) -> dict[str, Json] | None:
+    """The keys of both objects, at every depth; the later value of those that are fields of a call."""
     out = {**first, **more}
     for key in first.keys() & more.keys():
         if isinstance(first[key], dict) and isinstance(more[key], dict):
             out[key] = _together(first[key], more[key])
+            if out[key] is None:
+                return None
+        elif key not in ENTRY and first[key] != more[key]:
+            return None
     return out

@@ -8,7 +8,7 @@ from toolstream_core.defects.arguments import EMPTY_ARGUMENTS
 from toolstream_core.defects.finish import CUT_OFF_CALL, EARLY_FINISH, IN_BAND_ERROR
 from toolstream_core.defects.framing import DATA_AFTER_END, MISSING_DELTA
 from toolstream_core.model import ABSENT, Kind, Phase
-from toolstream_core.protocols.chat.edit import choice_number, entries_of
+from toolstream_core.protocols.chat.edit import choice_number, entries_of, has_role, others_of, says_nothing
 from toolstream_core.protocols.chat.repair import messages
 from toolstream_core.protocols.chat.repair.closing import Closing
 from toolstream_core.protocols.chat.repair.finishing import WORDS, Finishes
@@ -43,6 +43,8 @@ class ChatEvents:
         self._holds, self._spreads = policy.holds, policy.alone or policy.cut is not at_once
         self.choice, self.skipped = self._stream.choice, self._stream.skipped
         self.held = self._closing.held
+        self._sent: dict[str, Json] = {}
+        """Unknown keys of rewritten events, with the values that the client has."""
 
     @property
     def hears(self) -> bool:
@@ -90,6 +92,7 @@ class ChatEvents:
         for said in waiting.event.content.finishes:
             turn = self._writer.turn(said.choice)
             turn.finished = turn.finished or bool(said.reason)
+            turn.complete = WORDS.is_complete(said.reason) if said.reason else turn.complete
             if said.reason and not (WORDS.is_complete(said.reason) and turn.lacks):
                 turn.settle()
 
@@ -138,8 +141,9 @@ class ChatEvents:
         behind = self._closing.released(frame.number) if self._holds else []
         if result is payload:
             return [*before, frame, *behind]
-        if not payload.get("usage") and _only_again(waiting, result["choices"]):
+        if (waiting.touched or content.finishes) and not has_role(result) and says_nothing(result, self._sent):
             return [*before, *behind]
+        self._sent |= others_of(result)
         return [*before, self._context.writer.rewrite(frame, result), *behind]
 
     def _rewritten(
@@ -200,7 +204,8 @@ class ChatEvents:
         number = event.frame.number
         streamed = messages.unstreamed(choice, said, number, self.client, self._stream, self._writer)
         if streamed is None:
-            return choice
+            is_sent = all(self.client.may_send(part.one, over=True) for part in said)
+            return choice if is_sent else {**choice, "message": messages.rest_of(choice)}
         before += streamed
         return messages.without_calls(choice, text_said=self._stream.text_said)
 
@@ -232,21 +237,3 @@ def _with_entries(choice: dict[str, Json], entries: list[Json]) -> dict[str, Jso
         return choice
     delta = choice["delta"]
     return {**choice, "delta": {**delta, "tool_calls": [*json_access.items(delta.get("tool_calls")), *entries]}}
-
-
-def _says(choice: Json) -> bool:
-    """Whether a choice has content other than the role."""
-    if not isinstance(choice, dict):
-        return True
-    delta = choice.get("delta")
-    rest = delta if isinstance(delta, dict) else {}
-    if choice.get("finish_reason") or "message" in choice or (delta is not None and not isinstance(delta, dict)):
-        return True
-    return any(value not in ("", None, []) for key, value in rest.items() if key != "role")
-
-
-def _only_again(waiting: Waiting, choices: list[Json]) -> bool:
-    """Whether the client has all that an event contained, and it is no role."""
-    if not (waiting.touched or waiting.event.content.finishes):
-        return False
-    return not any(_says(one) or json_access.get(one, "delta", "role") for one in choices)

@@ -183,6 +183,8 @@ class Finishes:
         if choice in self.called:
             return
         if self.called or any(turn.calls for turn in self._client.turns.values()):
-            self._report(SPLIT_CHOICES, finish.event, "the finish reason promises calls, which are in another choice")
+            self._report(SPLIT_CHOICES, finish.event, "the finish reason promises calls, and another choice has them")
         else:
-            self._report(MISSING_CALLS, finish.event, "the finish reason promises tool calls, but the response has none")
+            self._report(
+                MISSING_CALLS, finish.event, "the finish reason promises tool calls, but the response has none"
+            )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.finish import UNSTREAMED_CALLS
 from toolstream_core.protocols.chat.repair.entries import Came, came, written
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from toolstream_core.repair.calls import Client
     from toolstream_core.repair.contract import Touched
     from toolstream_core.wire.frame import Frame
+
+_STREAMED: Final = frozenset(
+    {"role", "content", "reasoning", "reasoning_content", "reasoning_details", "refusal", "annotations", "audio"}
+)
+"""Keys of a message that deltas before it have had."""
 
 
 def unstreamed(
@@ -52,10 +57,16 @@ def unstreamed(
 
 def without_calls(choice: dict[str, Json], *, text_said: bool) -> dict[str, Json]:
     """A choice whose calls were sent as deltas: the rest of its message becomes the delta, if no text came before."""
-    message, delta = choice["message"], choice.get("delta")
-    rest = {key: value for key, value in message.items() if key not in {"tool_calls", "function_call"}}
+    rest, delta = rest_of(choice), choice.get("delta")
     kept = {key: value for key, value in choice.items() if key != "message"}
-    return {**kept, "delta": {**({} if text_said else rest), **(delta if isinstance(delta, dict) else {})}}
+    if text_said:
+        rest = {key: value for key, value in rest.items() if key not in _STREAMED}
+    return {**kept, "delta": {**rest, **(delta if isinstance(delta, dict) else {})}}
+
+
+def rest_of(choice: dict[str, Json]) -> dict[str, Json]:
+    """The message of a choice without its calls."""
+    return {key: value for key, value in choice["message"].items() if key not in {"tool_calls", "function_call"}}
 
 
 def _message_entries(choice: Json) -> list[Json]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.calls import nonblank
 from toolstream_core.calls.finish_reasons import is_cut
@@ -21,6 +21,8 @@ from toolstream_core.stages.repair.identity import USUAL_ID
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Event, Json
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
     from toolstream_core.repair.fields import Fields
 
 
+LONGEST_EVEN: Final = 80
+"""Bytes of an id to which others are lengthened; longer ones remain the only ones of their length."""
+
+
 class Sent(NamedTuple):
     """What becomes of one entry."""
 
@@ -40,6 +46,13 @@ class Sent(NamedTuple):
     changed: bool
     stays: bool = False
     """Whether its call is unknown, so that it is forwarded unchanged, in whatever form."""
+    apart: Sequence[Json] = ()
+    """Entries with unknown keys that contradict those of the entry."""
+
+    @property
+    def entries(self) -> list[Json]:
+        """All entries to send."""
+        return [*self.apart, *([] if self.entry is None else [self.entry])]
 
 
 class Written(NamedTuple):
@@ -64,6 +77,8 @@ class EntryWriter:
         self._report, self._ids = client.reporter.report, client.context.ids
         self._indexes: dict[int, dict[Json, ClientCall]] = {}
         """By choice: the indexes that calls came with, and the last call of each."""
+        self._longest = 0
+        """Bytes of the longest id, for clients that need `even_ids`."""
         self._lost: list[tuple[ClientCall, int]] = []
         """Calls that a finish found without the arguments they need, and its event."""
 
@@ -91,7 +106,7 @@ class EntryWriter:
         container = self._container(delta, sent, number)
         if not (container or any(one.changed for one in sent)):
             return delta
-        kept = [one.entry for one in sent if one.entry is not None] + [entry.raw for entry in entries[len(sent) :]]
+        kept = [entry for one in sent for entry in one.entries] + [entry.raw for entry in entries[len(sent) :]]
         rest = {key: value for key, value in delta.items() if key != "function_call" or kept}
         if container is LEGACY_FUNCTION_CALL:
             rest.pop("function_call", None)
@@ -122,8 +137,10 @@ class EntryWriter:
         repair = self._report(REPEATED_INDEX, number, "one event has two entries for the call", after.one.intended.call)
         if not repair or before.entry is None or after.entry is None or _both_whole(before.entry, after.entry):
             return
-        sent[first] = Sent(joined(before.entry, after.entry), after.one, changed=True)
-        sent[-1] = Sent(None, after.one, changed=True)
+        one = joined(before.entry, after.entry)
+        if one is not None:
+            sent[first] = before._replace(entry=one, changed=True)
+            sent[-1] = after._replace(entry=None, changed=True)
 
     def _container(self, delta: dict[str, Json], sent: list[Sent], number: int) -> Row | None:
         """Why entries that are in no list become one; `None` where they are in one, or stay."""
@@ -132,7 +149,7 @@ class EntryWriter:
         of_list = bool(json_access.items(delta.get("tool_calls")))
         row = TOOL_CALLS_OBJECT if of_list else LEGACY_FUNCTION_CALL
         message = "tool_calls is an object" if of_list else "the call comes as function_call"
-        if self._report(row, number, message):
+        if self._report(row, number, message) or self._client.policy.leaves_out:
             return row
         for one in sent:
             one.one.text.free = True
@@ -143,12 +160,21 @@ class EntryWriter:
         self, one: ClientCall, choice: int, piece: str, entry: Came, number: int, *, upto: int | None, over: bool
     ) -> Sent:
         """What becomes of one entry that brings `piece`; other parameters as for `lack`."""
-        waited = one.held is not None
-        if self._holds:
-            entry, piece = _with_held(one, entry, piece)
-            if not self._client.may_send(one, over=over):
-                one.held = entry.raw
-                return Sent(None, one, changed=True)
+        if not self._holds:
+            return self._entry(one, choice, piece, entry, number, upto=upto, over=over)
+        waited = bool(one.held)
+        apart, entry, piece = _with_held(one, entry, piece)
+        if not self._client.may_send(one, over=over):
+            one.held = [*apart, entry.raw]
+            return Sent(None, one, changed=True)
+        one.held = []
+        sent = self._entry(one, choice, piece, entry, number, upto=upto, over=over)
+        return sent._replace(changed=sent.changed or waited, apart=apart)
+
+    def _entry(
+        self, one: ClientCall, choice: int, piece: str, entry: Came, number: int, *, upto: int | None, over: bool
+    ) -> Sent:
+        """As `entry`, for an entry that is not withheld."""
         opens, one.came = not one.is_open, one.came if upto is None else upto
         if opens and (gone := self._unopened(one, entry, number)) is not None:
             return gone
@@ -158,7 +184,7 @@ class EntryWriter:
             return Sent(entry.raw, one, changed=False, stays=True)
         fields = self._fields(Written(one, self.turn(choice), opens, more, entry.fields), choice, number)
         if fields is entry.fields and (_usual(entry.raw) or not isinstance(entry.raw, dict)):
-            return Sent(entry.raw, one, changed=waited)
+            return Sent(entry.raw, one, changed=False)
         if opens or fields.get("arguments") or fields.keys() - {"index", "arguments"} or entry.extra:
             return Sent(written(entry, fields), one, changed=True)
         return Sent(None, one, changed=True)
@@ -269,6 +295,8 @@ class EntryWriter:
                 meant |= {key: was[key] for key in ("name",) if key in was}
         elif nonblank(kind) and not was.keys() & {"id", "name"}:
             meant["type"] = kind
+        if self._has_other_id(at):
+            meant["id"] = one.id
         if one.text.free or (more.stands and more.text == was.get("arguments", was.get("parameters"))):
             return meant | {key: was[key] for key in ("arguments", "parameters") if key in was}
         if more.text or at.opens or was.keys() & {"arguments", "parameters"}:
@@ -279,6 +307,10 @@ class EntryWriter:
         """Report how a field differs; whether it is to be repaired."""
         field, was, should = one
         call, named, more = at.one.intended.call, rows.BY_FIELD[field](was, should, place), at.more
+        if field == "index" and at.opens and self._leaves_out(at):
+            return True
+        if field == "id" and (was == call.id != "") and self._client.policy.even_ids:
+            return should is not ABSENT
         if field == "arguments" and was is ABSENT and "parameters" in at.was:
             named = rows.MISNAMED
         elif field == "arguments" and named is None and more.row is not None:
@@ -290,6 +322,15 @@ class EntryWriter:
             return True
         repairs = self._report(named.row, number, named.message, call, severity=named.severity)
         return repairs and not (field == "name" and not at.opens and at.one.lacks_name(was))
+
+    def _leaves_out(self, at: Written) -> bool:
+        """Whether an earlier call was left out."""
+        policy = self._client.policy
+        return policy.leaves_out and any(not one.is_open for one in at.turn.calls[: at.one.order])
+
+    def _has_other_id(self, at: Written) -> bool:
+        """Whether a continuation repeats an id in place of which the client has another one."""
+        return self._client.policy.even_ids and not at.opens and at.was.get("id", ABSENT) == at.one.intended.call.id
 
     def _opened(self, at: Written, fields: Fields, number: int) -> None:
         """The client has a call's header."""
@@ -313,9 +354,17 @@ class EntryWriter:
 
     def _identity(self, one: ClientCall, turn: Turn) -> str:
         given = one.intended.call.id
-        if given and (given not in turn.ids or self._client.doubles(one)):
-            return given
-        return self._ids.make("call_")
+        if not given or (given in turn.ids and not self._client.doubles(one)):
+            return self._ids.make("call_")
+        return self._even(given) if self._client.policy.even_ids else given
+
+    def _even(self, given: str) -> str:
+        """The id, or a longer one in its place if an earlier one is longer. Clients compare bytes."""
+        size = len(given.encode("utf-8", "replace"))
+        if size < self._longest:
+            return self._ids.make("call_", self._longest)
+        self._longest = min(size, LONGEST_EVEN)
+        return given
 
     def _judge_id(self, call: OpenCall, number: int) -> None:
         if call.id in self._earlier:
@@ -329,14 +378,20 @@ class EntryWriter:
         return earlier_ids(self._client.context.exchange.request)
 
 
-def _with_held(one: ClientCall, entry: Came, piece: str) -> tuple[Came, str]:
-    """An entry and those withheld before it, as one."""
-    held, one.held = one.held, None
-    if held is None:
-        return entry, piece
+def _with_held(one: ClientCall, entry: Came, piece: str) -> tuple[list[Json], Came, str]:
+    """An entry joined with those withheld before it, after those that cannot be joined; and the arguments of all."""
+    if not one.held:
+        return [], entry, piece
+    *apart, held = one.held
     before = json_access.get(held, "function", "arguments")
-    both = came(joined(held, entry.raw) if _has_function(held) and _has_function(entry.raw) else held)
-    return both, (before if isinstance(before, str) else "") + piece
+    text = (before if isinstance(before, str) else "") + piece
+    if not (_has_function(held) and _has_function(entry.raw)):
+        return apart, came(held), text
+    both = joined(held, entry.raw)
+    if both is None:
+        function = {key: value for key, value in held["function"].items() if key != "arguments"}
+        return [*apart, {**held, "function": function}], entry, text
+    return apart, came(both), text
 
 
 def _usual(raw: Json) -> bool:
