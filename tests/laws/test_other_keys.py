@@ -40,11 +40,6 @@ WITHDRAWN: Final = {
 _REBUILT: Final = "bare-response early-finish empty-output missing-finish missing-head missing-start unclosed-call"
 REBUILT: Final = frozenset({*_REBUILT.split(), "unstreamed-calls"})
 """Defects whose repair makes events that repeat an item or a response of another event, with all of its keys."""
-SHORT: Final = {
-    *(("cohere-v2", name) for name in ("late-id", "late-name", "missing-deltas")),
-    *((dialect, "missing-start") for dialect in ("openai-realtime", "openai-responses")),
-}
-"""Protocols and defects whose repair still loses keys of fragments that it joins, or repeats those of an event."""
 
 
 def tried(body: bytes, content_type: str, name: str) -> Iterator[str | None]:
@@ -75,8 +70,6 @@ def test_shapes_keep_unknown_keys(healthy: Healthy, name: str) -> None:
 @grouped(Case(f"{name}: {one.dialect}", (one, name)) for one in everywhere() for name in INJECTORS[one.dialect])
 def test_repairs_keep_unknown_keys(healthy: Healthy, name: str) -> None:
     """All of them but those of events that the client must not get."""
-    if (healthy.dialect, name) in SHORT:
-        return
     broken = injected(healthy.body, healthy.exchange, name).out
     for place in tried(broken, healthy.content_type, f"{healthy} {name}"):
         body, plants = planted(broken, healthy.content_type, place)
@@ -95,6 +88,5 @@ def test_repairs_keep_unknown_keys_of_samples(at: int) -> None:
                 continue
             went = run(body, pattern.exchange, REPAIRED)
             found, names = miscounted(plants, went.out, pattern.content_type), set(went.told)
-            if SHORT.isdisjoint((went.record.dialect, name) for name in names):
-                assert found.lost == [] or not names.isdisjoint(WITHDRAWN), pattern.name
-                assert found.repeated == [] or not names.isdisjoint(REBUILT), pattern.name
+            assert found.lost == [] or not names.isdisjoint(WITHDRAWN), pattern.name
+            assert found.repeated == [] or not names.isdisjoint(REBUILT), pattern.name

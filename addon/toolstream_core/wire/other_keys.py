@@ -44,3 +44,11 @@ def known_only(payload: Payload, known: AbstractSet[str]) -> Payload:
         for key, value in payload.items()
         if key in known
     }
+
+
+def unknown_only(payload: Payload, known: AbstractSet[str]) -> Payload:
+    """The payload with its unknown keys alone, at every depth: what remains of an event whose content has moved."""
+    rest = {
+        key: unknown_only(value, known) for key, value in payload.items() if key in known and isinstance(value, dict)
+    }
+    return {key: rest.get(key, value) for key, value in payload.items() if key not in known or rest.get(key)}

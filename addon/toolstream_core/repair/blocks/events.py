@@ -230,7 +230,7 @@ class BlockEvents:
             wanted |= self._arguments_of_stop(block, call, one)
             if ABSENT in (wanted.get(ID), wanted.get(NAME)) and not self.arguments_of(one):
                 wanted = {INDEX: wanted[INDEX]} if INDEX in wanted else {}
-                wanted["whole"] = ABSENT
+                wanted["whole"] = self.protocol.rest_of_call(one.parsed)
             self._complete(block, call, upto=one.size)
         block.sent = Sent.STOPPED
         self._stream.pass_on(one.event.frame, one.parsed, wanted, first=one.first)
@@ -248,7 +248,7 @@ class BlockEvents:
             if begun != truth.intended(block, call, over=True).text:
                 return {}
         if self._stream.report(row, self._stream.number, why, call):
-            return {"whole": ABSENT}
+            return {"whole": self.protocol.rest_of_call(one.parsed)}
         block.text.free = True
         return {}
 

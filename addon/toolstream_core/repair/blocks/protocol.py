@@ -10,6 +10,7 @@ from toolstream_core.model import ABSENT
 from toolstream_core.repair.fields import TOP, always, laid_over
 from toolstream_core.stages.repair.identity import USUAL_ID
 from toolstream_core.wire import json_access
+from toolstream_core.wire.other_keys import unknown_only
 
 if TYPE_CHECKING:
     import re
@@ -129,6 +130,11 @@ class BlockProtocol:
     def has(self, event: BlockEvent, name: str) -> bool:
         """Whether events of this kind can have the field."""
         return name in self.paths.get(event.what, {})
+
+    def rest_of_call(self, event: BlockEvent) -> Json:
+        """What remains of the complete call in a stop without its fields: unknown keys, or `ABSENT`."""
+        call, known = self.get(event, "whole"), {key for path in self.paths[What.STOP].values() for key in path}
+        return (unknown_only(call, known) if isinstance(call, dict) else None) or ABSENT
 
     def laid(self, event: BlockEvent, fields: Fields) -> Payload:
         """The body of an event with other fields; the same object if it has them."""

@@ -85,7 +85,7 @@ class Difference:
             self._writer.forward(came)
             return False
         if came.kind == DELTA and is_added_later:
-            intended.early += came.piece
+            intended.early.append(came)
             return False
         self.identities.put_added(intended, json_access.get(came.payload, "item"), MISSING_START, came)
         return True
@@ -100,13 +100,17 @@ class Difference:
         return is_custom and self._writer.repairs(CUSTOM_AS_FUNCTION, intended)
 
     def _send_early(self, intended: IntendedCall) -> None:
-        """Send the arguments of deltas that came before the event that adds their item."""
+        """Send the deltas that came before the event that adds their item."""
         has, early = intended.has, intended.early
-        if early and has is not None and self.reading(intended).startswith(early):
-            self._stream.because(MISSING_START)
-            self._stream.put(events.delta(has, early, self._stream.form))
-            has.text.add(early, intended.arguments)
-            intended.early = ""
+        text = "".join(came.piece for came in early)
+        if not text or has is None or not self.reading(intended).startswith(text):
+            return
+        self._stream.because(MISSING_START)
+        self._stream.renumbers = self._stream.client.number is not None
+        for came in early:
+            self._stream.send(came.frame, self._writer.written(came, events.delta(has, came.piece, self._stream.form)))
+        has.text.add(text, intended.arguments)
+        intended.early = []
 
     # -- what it says
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Fragment
     from toolstream_core.protocols.responses.repair.client import ClientItem
+    from toolstream_core.protocols.responses.repair.writer import CallEvent
     from toolstream_core.repair.fields import Payload
     from toolstream_core.stages.context import Context
 
@@ -69,8 +70,8 @@ class IntendedCall:
         """Whether deltas without `output_index` and `item_id` belong to it; `None` before the first one."""
         self.is_duplicate: bool | None = None
         """Whether it only repeats an earlier call; `None` while that is unknown."""
-        self.early = ""
-        """The arguments of deltas before the event that adds it."""
+        self.early: list[CallEvent] = []
+        """Deltas before the event that adds it."""
         self.queued = 0
         """How many of its events wait."""
         self.row: Row | None = None
