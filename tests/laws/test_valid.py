@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from tests.laws.driven import run
 from tests.laws.grouped import Case, grouped
 from tests.laws.healthy import CONTENT_TYPES, PATHS, SSE, request
@@ -11,15 +9,10 @@ from tests.laws.valid import AN_ARRAY, ASKED, VALID, framings
 from toolstream_core.model import StreamFacts
 from toolstream_core.settings import NOTHING, SAFE, Settings
 
-SHORT: Final = {("openai-chat", "a named tool, finished with stop"): "wrong-finish"}
-"""What is reported of valid streams still."""
-
 
 @grouped(Case(f"{name}: {dialect}", (dialect, name)) for dialect, streams in VALID.items() for name in streams)
 def test_valid_streams_pass_unchanged(dialect: str, name: str) -> None:
     """In every framing."""
-    if (dialect, name) in SHORT:
-        return
     for framing, body in framings(dialect, VALID[dialect][name]):
         content_type = "application/json" if framing == AN_ARRAY else CONTENT_TYPES.get(dialect, SSE)
         asked = request(dialect) | ASKED.get(name, {})

@@ -59,6 +59,12 @@ def tool_choice(request: Json) -> ToolChoice:
     return ToolChoice(_chosen(choice), one_by_one or json_access.get(choice, "disable_parallel_tool_use") is True)
 
 
+def forced_tool(request: Json) -> str:
+    """The name of the tool that `tool_choice` forces the model to call; `""` for none."""
+    choice = json_access.get(request, "tool_choice")
+    return _name_in(choice) if isinstance(choice, dict) and choice.get("type") != "allowed_tools" else ""
+
+
 def _chosen(choice: Json) -> frozenset[str] | None:
     kind = choice if isinstance(choice, str) else json_access.get(choice, "type")
     if isinstance(kind, str) and kind.lower() == "none":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.finish import (
@@ -16,6 +17,7 @@ from toolstream_core.defects.finish import (
 from toolstream_core.defects.framing import SPLIT_CHOICES
 from toolstream_core.defects.row import NOTE, WARNING
 from toolstream_core.protocols.chat.edit import says_text
+from toolstream_core.protocols.requests.tools import forced_tool
 from toolstream_core.repair.finish import FinishWords
 
 if TYPE_CHECKING:
@@ -151,9 +153,14 @@ class Finishes:
         if foreign and self._report(FOREIGN_FINISH, at, f"the finish reason is {reason}"):
             value = WORDS.translated(reason)
         settled = finish.sent is not None and not finish.resumed
-        if value != WORDS.complete or settled or not turn.whole:
+        if value != WORDS.complete or settled or not turn.whole or self._is_forced:
             return value
         return WORDS.called if self._report(WRONG_FINISH, at, "finish reason stop although calls were made") else value
+
+    @cached_property
+    def _is_forced(self) -> bool:
+        """Whether the request forces one tool: OpenAI sends `stop` then (vllm-project/vllm#25054)."""
+        return forced_tool(self._client.context.exchange.request) != ""
 
     def _repeated(self, finish: Finish, reason: str, value: str, at: int) -> str | None:
         severity = NOTE if reason in finish.said or reason == finish.sent else WARNING
