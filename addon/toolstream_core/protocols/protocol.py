@@ -56,7 +56,7 @@ class WireProtocol:
     """
 
     name: str
-    """As options, reports and JSON say it (`dialect` there)."""
+    """Its name in options, reports and JSON (`dialect` there)."""
     package: str
     """The folder, as a dotted name."""
     paths: re.Pattern[str]
@@ -66,35 +66,35 @@ class WireProtocol:
     recognise: Callable[[str, Json], bool]
     """Whether a frame of this SSE event name and JSON payload can only be this protocol's."""
     read: Callable[[Frame], EventContent]
-    """What a frame of the stream says."""
+    """The content of a frame of the stream."""
     answer: Callable[[Json], EventContent]
-    """What a whole, non-streamed answer says; every call in it is a fragment of phase `WHOLE`."""
+    """The content of a response without a stream; every call in it is a fragment of phase `WHOLE`."""
     quiet: Callable[[bytes, int], bool]
     """A cheap test on the raw bytes of so many frames: surely no tool call, finish, error or end in any of them.
 
-    It may say no too often, never yes too often: a quiet frame is counted, not parsed.
+    `False` is always safe; a frame for which it is `True` is counted, not parsed.
     """
     requests: Requests = field(default_factory=Requests)
     pointers: tuple[str, ...]
-    """JSON pointers to what an event says of calls, text, finish and errors; `*` stands for any one key."""
+    """JSON pointers to the calls, text, finish and errors of an event; `*` is any key."""
     form: Form = Form.EVENTS
-    """How a streamed answer is framed, where the request does not decide it."""
+    """The framing of a stream, unless the request decides it."""
     call_form: CallForm = CallForm.ANNOUNCED
     """How its streams bring a call."""
     call_keys: tuple[str, ...] = ("index",)
-    """The fields that say which call a fragment belongs to, the place last; none where each entry is a call."""
+    """The fields that identify a fragment's call, the index last; none if each entry is a call."""
     id_key: str = "id"
     """The field with a call's id."""
     ends_with_finish: bool = False
-    """Whether the event that says the finish reason is the last one."""
+    """Whether the event with the finish reason is the last one."""
     id_prefix: str = "call_"
-    """How the id of a call begins where one has to be made up."""
+    """The prefix of a made-up call id."""
     over_http: bool = True
     """Whether it is asked by HTTP requests too, and not over a WebSocket alone."""
     reads_comments: bool = True
     """Whether the official clients skip SSE comments, as the standard demands."""
     read_only: bool = False
-    """Whether its answers pass as they came, whatever is switched on: they are read, and nothing else."""
+    """Whether its responses are only read and always forwarded unchanged."""
 
     def claims(self, path: str) -> bool:
         """Whether `path` (with or without query) is one of this API's."""
@@ -102,7 +102,7 @@ class WireProtocol:
 
     @property
     def content_type(self) -> str:
-        """Of a streamed answer."""
+        """Content types of a stream."""
         return CONTENT_TYPES[self.form]
 
     @property
@@ -113,9 +113,9 @@ class WireProtocol:
 
     @property
     def at_end(self) -> RepairerMaker | None:
-        """Withholds the end of a response of which a call is incomplete, after all other stages: `stages.AT_END`.
+        """Withholds the end of a response with an incomplete call, after all other stages: `stages.AT_END`.
 
-        `None` where the last repairer does that.
+        `None` if the last repairer does that.
         """
         found: RepairerMaker | None = self._stages("AT_END")
         return found

@@ -1,6 +1,6 @@
-"""How an API talks over a WebSocket: which messages ask, which belong to an answer, which end it.
+"""An API over a WebSocket: which messages are requests, belong to a response, or end it.
 
-What a message says of tool calls is read as an event of the same API over HTTP.
+Tool calls in a message are read as in an event of the same API over HTTP.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 
 class Start(enum.Enum):
-    """When an answer begins."""
+    """When a response starts."""
 
     AT_ONCE = enum.auto()
     """With the client's message that asks for it."""
     LATER = enum.auto()
-    """When the provider says so; until then it has only been asked for."""
+    """When the provider announces it; until then it is only requested."""
     SAID = enum.auto()
-    """The provider has just said so."""
+    """The provider has just announced it."""
 
 
 class SocketRequest(NamedTuple):
-    """A client asks for an answer."""
+    """A client's message requests a response."""
 
     lane: str
-    """Tells answers apart that are under way at once; `""` where the API has one at a time."""
+    """Distinguishes concurrent responses; `""` if the API has one at a time."""
     body: dict[str, Json]
     """What the body of the same request over HTTP would be, with `"stream": true`."""
     start: Start = Start.AT_ONCE
@@ -40,74 +40,74 @@ class SocketRequest(NamedTuple):
 
 
 class SocketEvent(NamedTuple):
-    """A message of the provider that belongs to an answer."""
+    """A provider's message that belongs to a response."""
 
     lane: str
     starts: bool = False
-    """Whether it can only be an answer's first one."""
+    """Whether it can only be a response's first message."""
     ends: bool = False
-    """Whether it is the answer's last one."""
+    """Whether it is the response's last message."""
     begins: SocketRequest | None = None
-    """What the answer that begins here was asked for, where the client's messages did not begin it."""
+    """The request of the response that starts here, if no client message started it."""
 
 
 class SocketTalk(Protocol):
     """One socket, as its messages come. Both methods take JSON of any kind and raise nothing."""
 
     def asked(self, message: Json) -> SocketRequest | None:
-        """What a client's message asks for, where it asks for an answer."""
+        """The request in a client's message, if it requests a response."""
         ...
 
     def withdraw(self) -> None:
-        """The answer that was asked for last, and that the provider was to begin, is not asked of the provider."""
+        """Withdraw the last request: it is not forwarded to the provider, which would have started the response."""
         ...
 
     def answered(self, raw: bytes) -> SocketEvent | None:
-        """Which answer a provider's message belongs to; `None` where to none. JSON is parsed where it has to be."""
+        """The response that a provider's message belongs to, or `None`. JSON is parsed only if necessary."""
         ...
 
 
 class Reply(NamedTuple):
-    """What answers a client's message that asks for no answer of a model."""
+    """The replies to a client's message that does not request a response of a model."""
 
     messages: Sequence[Json] = ()
     cancelled: str | None = None
-    """The lane whose answer is to stop here, its last message being `last`."""
+    """The lane whose response stops here with the message `last`."""
     last: Json = None
 
 
 class SocketHost(SocketTalk, Protocol):
-    """One socket that is served. Each answer begins with the message that asks for it."""
+    """A served socket. Each response starts with the message that requests it."""
 
     def opened(self, request: Json) -> Sequence[Json]:
-        """What is said first. `request` is one that is answered here, `ABSENT` where none is known."""
+        """The first messages of a socket. `request`: one that is served here, or `ABSENT`."""
         ...
 
     def replied(self, message: Json, lanes: Collection[str]) -> Reply:
-        """What is said to a client's message that asks for no answer; `lanes` have an answer under way."""
+        """The replies to a client's message that does not request a response; `lanes` have a running response."""
         ...
 
     def sent(self, lane: str, raw: bytes) -> Sequence[Json]:
-        """A message of the lane's answer went to the client; what goes right behind it."""
+        """The messages to send directly after a message of the lane's response."""
         ...
 
     def over(self, lane: str) -> None:
-        """Nothing more goes of the lane's answer."""
+        """Note that the lane's response has ended."""
         ...
 
 
 class SocketError(NamedTuple):
-    """What went wrong with an answer."""
+    """The error of a response."""
 
     kind: ErrorKind
     status: int
     """The HTTP status."""
     headers: Mapping[str, str] = {}
-    """What an HTTP answer would have."""
+    """The status of an equivalent HTTP response."""
     said: Mapping[str, Json] | None = None
-    """The `error` of an HTTP answer's body, where there is one."""
+    """The `error` in the body of an equivalent HTTP response, if there is one."""
     event: str = ""
-    """The client's message that it answers: `SocketRequest.event`."""
+    """The client's message that it replies to: `SocketRequest.event`."""
 
 
 def _never(message: bytes) -> bool:
@@ -124,7 +124,7 @@ class SocketWire(NamedTuple):
     """An API over a WebSocket."""
 
     dialect: str
-    """The name of the protocol that its answers are read as."""
+    """The name of the protocol with which its responses are read."""
     claims: Callable[[str], bool]
     """Whether a request path, with or without query, is one of this API's sockets."""
     recognise: Callable[[Json], bool]
@@ -134,13 +134,13 @@ class SocketWire(NamedTuple):
     falls_back: bool
     """Whether its clients ask over HTTP where the socket is refused."""
     lane_key: str
-    """The key of a message that says its lane, so that a message of ours needs it too; `""` where there is none."""
+    """The key of a message that identifies its lane, which added messages need too; `""` for none."""
     error: Callable[[SocketError], Json]
     """The message of an error."""
     stray_error: Callable[[bytes], str | None]
-    """The error that a provider's message of no answer says, if it says one."""
+    """The error in a provider's message that belongs to no response, if there is one."""
     warm_up: Callable[[Json, str], Sequence[bytes]] = _nothing
-    """The events that answer a request for which nothing is to be generated, none to any other; with the request's
+    """The events of the response to a request that generates nothing; none for other requests. Takes the request's
     body and a token for its ids."""
     host: Callable[[str], SocketHost] | None = None
     """Begins to serve a socket that was opened at a path; `None` where toolstream cannot be the server of this API."""
@@ -158,12 +158,12 @@ def on_demand(module: str, name: str) -> Callable[..., Any]:
 
 
 class SocketLane(NamedTuple):
-    """Where an answer comes that comes over a socket."""
+    """The socket of a response."""
 
     wire: SocketWire
     lane: str
     event: str = ""
-    """`SocketRequest.event` of what asked for it."""
+    """`SocketRequest.event` of its request."""
 
     def error(
         self,
@@ -172,5 +172,5 @@ class SocketLane(NamedTuple):
         headers: Mapping[str, str] | None = None,
         said: Mapping[str, Json] | None = None,
     ) -> Json:
-        """The message of an error that comes in the answer's place; see `SocketError`."""
+        """The error message in place of a response; see `SocketError`."""
         return self.wire.error(SocketError(kind, status or kind.status, headers or {}, said, self.event))

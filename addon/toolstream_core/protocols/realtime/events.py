@@ -1,4 +1,4 @@
-"""Responses events as Realtime says them.
+"""Responses events in the form of Realtime.
 
 https://platform.openai.com/docs/api-reference/realtime-server-events
 """

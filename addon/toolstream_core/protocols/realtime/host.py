@@ -29,7 +29,7 @@ _ECHOED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "conversation.item.truncate": ("conversation.item.truncated", ("item_id", "content_index", "audio_end_ms")),
     "input_audio_buffer.clear": ("input_audio_buffer.cleared", ()),
 }
-"""What only says that a client's message was carried out, and the keys of that message in it."""
+"""Events that only confirm a client's message, and the keys of the message that they contain."""
 _OF_ITEMS: Final = {
     "response.output_item.added": "conversation.item.added",
     "response.output_item.done": "conversation.item.done",
@@ -127,7 +127,7 @@ class RealtimeHost(RealtimeTalk):
         return Reply(cancelled=lane, last=self._event(DONE, response=response))
 
     def _added(self, item: Json) -> list[dict[str, Any]]:
-        """What says that an item is one of the conversation, and is whole."""
+        """Events that confirm that an item is complete and part of the conversation."""
         own = {"object": "realtime.item", "id": f"item_{self._next()}", "status": "completed", **dictionary(item)}
         before, self._last_item = self._last_item, own["id"]
         names = ("conversation.item.added", "conversation.item.done")

@@ -1,7 +1,7 @@
 """OpenAI Realtime: the events of one response, which are those of Responses with other keys around them.
 
-https://platform.openai.com/docs/api-reference/realtime-server-events. Azure and the beta version say `response.text`
-and `response.audio` where the API says `response.output_text` and `response.output_audio` now.
+https://platform.openai.com/docs/api-reference/realtime-server-events. Azure and the beta version send `response.text`
+and `response.audio` in place of today's `response.output_text` and `response.output_audio`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def read(frame: Frame) -> EventContent:
 
 
 def answer(payload: Json) -> EventContent:
-    """The content of a whole response; see `WireProtocol.answer`."""
+    """The content of a complete response; see `WireProtocol.answer`."""
     return _ended(responses.answer(payload), payload)
 
 

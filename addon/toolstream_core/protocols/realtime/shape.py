@@ -1,4 +1,4 @@
-"""Lawful but rare ways to say Realtime calls."""
+"""Valid encodings of Realtime calls that few servers use."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json
 
 MAX_ITEMS: Final = 256
-"""Items of a conversation that are kept until a response answers them, and responses that wait to be created."""
+"""The most conversation items kept until the next response, and the most responses that wait to be created."""
 _SESSION: Final = frozenset({"session.created", "session.update", "session.updated"})
 OF_SESSION: Final = ("model", "instructions", "tools", "tool_choice")
 """Keys of a session that a response's request has too."""
@@ -33,7 +33,7 @@ ENDS: Final = frozenset({DONE, "response.completed"})
 """Some providers end a response as Responses does."""
 _AUDIO: Final = "audio"
 _REFUSED: Final = "refused "
-"""Begins the lane of a request that no response answers."""
+"""Prefix of the lane of a request without a response."""
 _TYPE: Final = re.compile(rb'(?<!\\)"type"\s*:\s*"([a-z_.]+)"')
 _LANE: Final = re.compile(rb'(?<!\\)"response_id"\s*:\s*"([^"\\]+)"')
 _SOUND: Final = re.compile(rb'^\s*\{[^{}\\]*?"type"\s*:\s*"input_audio_buffer\.append"')
@@ -57,9 +57,9 @@ class RealtimeTalk:
         """The last response that is a part of the conversation."""
 
     def asked(self, message: Json) -> SocketRequest | None:
-        """See `SocketTalk.asked`: the server says when a response begins, also where nobody asked for one.
+        """See `SocketTalk.asked`: the server announces each response, also one that was not requested.
 
-        What is asked for comes in a lane of its own where the server is not asked.
+        A request that is not forwarded to the server has its own lane.
         """
         kind = json_access.get(message, "type")
         if isinstance(kind, str) and kind in _SESSION:
@@ -111,7 +111,7 @@ class RealtimeTalk:
         self._session |= {key: session[key] for key in OF_SESSION if session.get(key) is not None}
 
     def _begun(self, response_id: str, response: Mapping[str, Json]) -> SocketRequest:
-        """What a response was asked for, as a request to Responses says it."""
+        """The request of a response, in the form of the Responses API."""
         self._open[response_id] = None
         if len(self._open) > MAX_ITEMS:
             self._open.pop(next(iter(self._open)))
@@ -124,7 +124,7 @@ class RealtimeTalk:
         return request
 
     def _refused(self, event_id: Json) -> SocketEvent | None:
-        """An error message: the whole answer to the `response.create` that it names, if it names one."""
+        """An error message: the complete reply to the `response.create` that it names, if it names one."""
         asked = next((one for one in self._creates if isinstance(event_id, str) and one[0] == event_id), None)
         if asked is None:
             return None
@@ -133,7 +133,7 @@ class RealtimeTalk:
         return SocketEvent(lane, ends=True, begins=SocketRequest(lane, self._body(asked[1]), Start.SAID))
 
     def _body(self, own: Mapping[str, Json]) -> dict[str, Json]:
-        """What a `response.create` asks for, as a request to Responses says it."""
+        """The request in a `response.create`, in the form of the Responses API."""
         body: dict[str, Json] = {**self._session, **{key: own[key] for key in OF_SESSION if key in own}}
         given = own.get("input")
         if isinstance(given, list):
@@ -144,7 +144,7 @@ class RealtimeTalk:
         return {**body, "stream": True}
 
     def _taken(self, response: Mapping[str, Json]) -> Mapping[str, Json]:
-        """The client's `response.create` that a response answers; nothing for one that the server began by itself."""
+        """The client's `response.create` for a response; empty for a response that the server started by itself."""
         metadata = response.get("metadata") or None
         asked = next((one for one in self._creates if (one[1].get("metadata") or None) == metadata), None)
         if asked is None:
@@ -171,7 +171,7 @@ def _is_realtime(message: Json) -> bool:
 
 
 def is_sound(message: bytes) -> bool:
-    """Whether a client's message is surely a piece of sound; see `SocketWire.is_media`."""
+    """Whether a client's message certainly is a chunk of audio; see `SocketWire.is_media`."""
     return _SOUND.search(message, 0, _HEAD) is not None
 
 

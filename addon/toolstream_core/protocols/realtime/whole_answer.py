@@ -1,4 +1,4 @@
-"""Realtime: a whole response as a stream, and a stream as the whole response."""
+"""Realtime: converts a complete response to a stream, and a stream to a complete response."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def streamed(answer: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes
 
 
 def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
-    """The whole response that a stream amounts to; see `WireProtocol.assembled`."""
+    """The complete response of a stream; see `WireProtocol.assembled`."""
     return realtime_response(dictionary(responses.assembled(payloads, calls)))

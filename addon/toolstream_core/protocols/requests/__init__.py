@@ -1,1 +1,1 @@
-"""Requests to LLM APIs: what they offer, what they ask for, and what they say of earlier answers."""
+"""Requests to LLM APIs: tools on offer, options, and the earlier turns that they repeat."""

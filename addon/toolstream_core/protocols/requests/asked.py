@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A request, by what decides which answer would fit it."""
+    """The properties of a request that decide which saved response fits it."""
 
     dialect: str
     """The protocol's name."""
@@ -31,9 +31,9 @@ class Asked:
     results: int
     """How many tool results the messages hold: the turn of a tool-calling conversation."""
     words: str
-    """What the user said last."""
+    """The last user message."""
     opening: str = ""
-    """What the user said first: equal in all requests of one conversation."""
+    """The first user message: equal in all requests of a conversation."""
 
 
 # Said in the path by Gemini and Vertex (`/models/NAME:…`), by Azure (`/deployments/NAME/…`), by Bedrock
@@ -50,7 +50,7 @@ _OF_LLM: Final = frozenset(
 
 
 def read(path: str, request: Json) -> Asked | None:
-    """What a POST of `request` to `path` (with query) asks for; `None` where that is no completion."""
+    """The properties of a POST of `request` to `path` (with query); `None` if it does not request a completion."""
     protocol = protocol_of(path, request)
     if protocol is None:
         return None
@@ -95,7 +95,7 @@ def results(path: str, request: Json) -> int:
 
 
 def wants_stream(path: str, request: Json) -> bool:
-    """Whether a request asks for a streamed answer: in its body, in its path (Gemini), or by default (Ollama)."""
+    """Whether a request asks for a stream: in its body, in its path (Gemini), or by default (Ollama)."""
     claimed = claiming(path)
     if json_access.get(request, "stream") is True:
         return True

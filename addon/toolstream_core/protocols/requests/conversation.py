@@ -1,6 +1,6 @@
 """The tool calls and results that a request repeats from earlier turns, in any protocol.
 
-The message shapes of OpenAI Chat Completions and Responses, Anthropic, Gemini and Ollama are told apart by their keys.
+The messages of OpenAI Chat Completions and Responses, Anthropic, Gemini and Ollama are distinguished by their keys.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class ToolResult:
     """The result of a tool, as the client sends it."""
 
     id: str
-    """The id of the call that it answers; `""` if there is none."""
+    """The id of the result's call; `""` if there is none."""
     name: str
     """The tool's name, in protocols that send it (Gemini, Ollama)."""
     text: str

@@ -1,4 +1,4 @@
-"""Where a request names calls by their ids, in any protocol. Knows the shapes of requests, none of answers."""
+"""Finds the call ids in a request of any protocol. Knows the forms of requests, not of responses."""
 
 from __future__ import annotations
 

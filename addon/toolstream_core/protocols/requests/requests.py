@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 class Requests:
-    """Reads requests. The methods know the shapes of OpenAI, Anthropic, Gemini and Ollama by themselves.
+    """Reads requests. The methods know the forms of OpenAI, Anthropic, Gemini and Ollama.
 
-    None of them raises, whatever the request is.
+    No method raises, for any request.
     """
 
     def fits(self, request: Mapping[str, Json]) -> bool:
-        """Whether a request to one of the protocol's paths asks for an answer of it."""
+        """Whether a request to one of the protocol's paths requests a completion."""
         return isinstance(request.get("messages"), list)
 
     def claims(self, request: Mapping[str, Json]) -> bool:
@@ -33,7 +33,7 @@ class Requests:
         return False
 
     def form(self, path: str, request: Json) -> Form:
-        """How the answer that is asked for is framed; `path` has its query."""
+        """The framing of the requested response; `path` includes the query."""
         del path
         return Form.EVENTS if json_access.get(request, "stream") is True else Form.WHOLE
 
@@ -53,7 +53,7 @@ class Requests:
         return tools.offered(request)
 
     def tool_choice(self, request: Json) -> ToolChoice:
-        """Which of them the answer may call."""
+        """The tools that the response may call."""
         return tools.tool_choice(request)
 
     def ends_with_results(self, request: Json) -> bool:
@@ -61,7 +61,7 @@ class Requests:
         return self.results(turns.after_last_answer(request)) > 0
 
     def conversation(self, request: Json) -> Conversation:
-        """What the request says again of earlier answers, and the tools' results."""
+        """The earlier calls that the request repeats, and the tools' results."""
         return conversation.conversation(request)
 
     def mentions(self, request: Json) -> Iterator[Mention]:
@@ -77,15 +77,15 @@ class Requests:
         return turns.results(request)
 
     def words(self, request: Json) -> str:
-        """What the user said last; `""` where that is not known."""
+        """The last user message; `""` if unknown."""
         return turns.words(request)
 
     def opening(self, request: Json) -> str:
-        """What the user said first; `""` where that is not known."""
+        """The first user message; `""` if unknown."""
         return turns.opening(request)
 
     def unstreamed_path(self, path: str) -> str:
-        """The path, with its query, of the same request for a whole answer."""
+        """The path, with query, of the same request without a stream."""
         return path
 
     def model(self, path: str, request: Json) -> str | None:
@@ -94,6 +94,6 @@ class Requests:
         return tools.model_in_body(request)
 
     def unstreamed(self, request: Json) -> Json:
-        """The same request for a whole answer; all else stays as it was."""
+        """The same request without a stream; everything else is unchanged."""
         kept = {key: value for key, value in request.items() if key not in {"stream", "stream_options"}}
         return {**kept, "stream": False}

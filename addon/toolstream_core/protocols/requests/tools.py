@@ -1,4 +1,4 @@
-"""What a request offers, in any protocol: the tools by name and the model. Evidence for reading its answer."""
+"""The tools and the model of a request, in any protocol."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class OfferedTool(NamedTuple):
 
 
 class ToolChoice(NamedTuple):
-    """What a request says of the calls that it wants."""
+    """The calls that a request allows."""
 
     names: frozenset[str] | None = None
     """The tools that may be called; `None` are all that are on offer."""
     single: bool = False
-    """Whether an answer is to make one call at most."""
+    """Whether the response may make one call at most."""
 
 
 def offered(request: Json) -> list[OfferedTool]:
@@ -53,7 +53,7 @@ def offered(request: Json) -> list[OfferedTool]:
 
 
 def tool_choice(request: Json) -> ToolChoice:
-    """What `tool_choice` and its neighbours say."""
+    """The calls that `tool_choice` and `parallel_tool_calls` allow."""
     choice = json_access.get(request, "tool_choice")
     one_by_one = json_access.get(request, "parallel_tool_calls") is False
     return ToolChoice(_chosen(choice), one_by_one or json_access.get(choice, "disable_parallel_tool_use") is True)
@@ -127,7 +127,7 @@ def _declared(request: Json) -> Iterator[OfferedTool]:
 
 
 def _defined(request: Json) -> Iterator[tuple[Json, str]]:
-    """Each entry of `tools`, and of what Responses input brings beside, with the namespace that it stands in.
+    """Each entry of `tools` and of tools in Responses input, with its namespace.
 
     `additional_tools` is how Codex offers its tools: https://github.com/openai/codex. A namespace holds functions and
     custom tools: https://developers.openai.com/api/docs/guides/tools-tool-search.
@@ -161,6 +161,6 @@ def _tool(tool: Json) -> Iterator[OfferedTool]:
 
 
 def description_of(tool: Json) -> str:
-    """What a tool says of itself."""
+    """The description of a tool."""
     found = json_access.get(tool, "description")
     return found if isinstance(found, str) else ""

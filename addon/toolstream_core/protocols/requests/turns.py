@@ -1,4 +1,4 @@
-"""The turns of a conversation in the common shapes: tool results, and what the user said."""
+"""The turns of a conversation in the common forms: tool results and user messages."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def results(request: Json) -> int:
 
 
 def words(request: Json) -> str:
-    """What the user said last; `""` where that is not known."""
+    """The last user message; `""` if unknown."""
     return next(_said(request, reversed(list(_entries(request)))), "")
 
 
 def opening(request: Json) -> str:
-    """What the user said first; `""` where that is not known."""
+    """The first user message; `""` if unknown."""
     return next(_said(request, _entries(request)), "")
 
 
 def after_last_answer(request: Json) -> dict[str, Json]:
-    """A request of what comes behind the assistant's last words or calls."""
+    """A request with only the messages after the assistant's last one."""
     for key in ("messages", "input", "contents"):
         entries = json_access.items(json_access.get(request, key))
         if entries:

@@ -1,4 +1,4 @@
-"""What the ids, the index, the name and the arguments of a fragment say about a call."""
+"""Evidence for the call that a fragment belongs to: its ids, index, name and arguments."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def is_other_call(call: OpenCall, fragment: Fragment) -> bool:
-    """Whether a fragment belongs to another call than the one that its item id or index points to.
+    """Whether a fragment belongs to another call than the one of its item id or index.
 
-    It does where its `call_id` differs and it has another name, or other arguments than that call's whole ones.
+    It does if its `call_id` differs, and its name or the call's complete arguments differ too.
     """
     key = "" if fragment.id is ABSENT else nonblank(fragment.id)
     if not key or not call.id or key == call.id:
@@ -33,9 +33,9 @@ def is_other_call(call: OpenCall, fragment: Fragment) -> bool:
 
 
 def may_be_at(call: OpenCall, fragment: Fragment) -> bool:
-    """Whether a fragment with an index may be of an open call.
+    """Whether a fragment with an index may belong to an open call.
 
-    Where that has none, and another item, it is not: but for the deltas of one that is not whole.
+    It does not belong to a call without an index and with another item, unless it is a delta and the call incomplete.
     """
     if is_other_call(call, fragment):
         return False
@@ -51,7 +51,7 @@ def _names_another(call: OpenCall, fragment: Fragment) -> bool:
 
 
 def contradicts(call: OpenCall, fragment: Fragment) -> bool:
-    """Whether a fragment with the whole arguments has others than a call whose arguments are whole; `""` is none."""
+    """Whether a fragment's complete arguments differ from a call's complete arguments; `""` does not count."""
     text, arguments = fragment.arguments, call.arguments
     if not (isinstance(text, str) and text and arguments.whole):
         return False
@@ -80,21 +80,21 @@ def opens_late(call: OpenCall, fragment: Fragment) -> bool:
 
 
 def corrects(call: OpenCall, fragment: Fragment) -> bool:
-    """Whether the whole arguments differ from those of the deltas: some deltas were lost, and the whole ones count."""
+    """Whether the complete arguments differ from the deltas'. Some deltas were lost then: the complete ones count."""
     if call.kind is not Kind.FUNCTION or not says_other_object(call, fragment) or of_other_item(call, fragment):
         return False
     return isinstance(fragment.arguments, str) and not same_arguments(fragment.arguments, "{}")
 
 
 def says_same(call: OpenCall, fragment: Fragment) -> bool:
-    """Whether a fragment with the whole arguments has those of a call, however they are written."""
+    """Whether a fragment's complete arguments equal those of a call as JSON."""
     text = fragment.arguments
     return isinstance(text, str) and call.arguments.meaning == _meaning(text)
 
 
 @lru_cache(maxsize=1)
 def _meaning(arguments: str) -> str:
-    """What whole arguments mean; cached, because one text is compared with those of several calls."""
+    """The value of complete arguments; cached, because one text is compared with those of several calls."""
     text = ArgumentText()
     text.add(arguments)
     return text.meaning if arguments.lstrip(WHITE).startswith('"') else meaning(arguments)
@@ -119,19 +119,19 @@ def is_another(owner: OpenCall, fragment: Fragment) -> bool:
 
 
 def says_other_object(call: OpenCall, fragment: Fragment) -> bool:
-    """Whether a fragment has a whole JSON object that is not the call's."""
+    """Whether a fragment has a complete JSON object that differs from the call's."""
     text = fragment.arguments
     return isinstance(text, str) and contradicts(call, fragment) and is_object(unwrapped(text))
 
 
 def closes_another(owner: OpenCall, fragment: Fragment) -> bool:
-    """Whether an item that was taken for a piece of a call turns out, when it closes, to have other arguments."""
+    """Whether an item that was treated as a fragment of a call has other arguments when it closes."""
     item = nonblank(fragment.item_id)
     return fragment.phase is Phase.CLOSE and item not in {"", owner.item_id} and _begins_other_object(owner, fragment)
 
 
 def _begins_other_object(call: OpenCall, fragment: Fragment) -> bool:
-    """Whether a fragment begins with a whole JSON object that is not the call's, whatever follows it."""
+    """Whether a fragment starts with a complete JSON object that differs from the call's."""
     said = fragment.arguments
     if not isinstance(said, str):
         return False
@@ -151,7 +151,7 @@ def of_other_item(call: OpenCall, fragment: Fragment) -> bool:
 
 
 def closes_piece(call: OpenCall, fragment: Fragment) -> bool:
-    """Whether a fragment closes another item that brought the last piece of a call, and repeats this piece."""
+    """Whether a fragment closes the item of a call's last fragment and repeats that fragment."""
     text = fragment.arguments
     return isinstance(text, str) and of_other_item(call, fragment) and call.arguments.ends_in(text)
 

@@ -1,4 +1,4 @@
-"""Responses: healthy answers, as OpenAI writes them."""
+"""Responses: healthy streams as OpenAI sends them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _USUAL: Final[dict[str, Any]] = {
     "truncation": "disabled",
     "metadata": {},
 }
-"""What an answer says again of its request, and its value where the request has none."""
+"""The request's fields that a response repeats, with their default values."""
 
 
 def streamed(answer: HealthyAnswer) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""Responses over a WebSocket, served: what answers messages that ask for no response.
+"""Serves Responses over a WebSocket: replies to messages that do not request a response.
 
 https://developers.openai.com/api/docs/guides/websocket-mode
 """
@@ -54,7 +54,7 @@ class ResponsesHost(ResponsesTalk):
         return Reply([self._not_steered(message)] if kind == "response.steer" else ())
 
     def sent(self, lane: str, raw: bytes) -> Sequence[Json]:
-        """See `SocketHost.sent`: nothing is said beside a response's own events."""
+        """See `SocketHost.sent`: a response has only its own events."""
         event = parse(raw)
         self._under_way.setdefault(lane, SentSoFar()).take(event, ends=json_access.get(event, "type") in ENDS)
         return ()
@@ -81,7 +81,7 @@ class ResponsesHost(ResponsesTalk):
         return Reply(cancelled=lane, last={**end, "sequence_number": answer.number + 1})
 
     def _not_steered(self, message: Json) -> Json:
-        """That what is served goes on as it is; with the input, so that the client may ask anew."""
+        """Confirms that serving continues, with the input, so that the client may repeat its request."""
         named, lane = json_access.get(message, "previous_response_id"), self._lane(message, "previous_response_id")
         answer = None if lane is None else self._under_way[lane]
         if answer is None:
@@ -108,6 +108,6 @@ class ResponsesHost(ResponsesTalk):
 
 
 def _placed(message: Json, reply: Json) -> Json:
-    """A reply in the lane of what it answers."""
+    """A reply in the lane of its request."""
     lane = lane_of(message)
     return {**reply, "stream_id": lane} if lane and isinstance(reply, dict) else reply

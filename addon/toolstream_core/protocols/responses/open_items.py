@@ -1,4 +1,4 @@
-"""Indexes over the calls of a Responses answer, so that one fragment never goes through all of them."""
+"""Indexes over the calls of a response: finding a fragment's call never visits all of them."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class CallsOfEvent:
 
 
 def _open(calls: list[OpenCall]) -> Iterator[OpenCall]:
-    """From the end; closed ones are removed on the way."""
+    """The open calls from the end; closed ones are removed."""
     at = len(calls) - 1
     while at >= 0:
         if calls[at].closed:

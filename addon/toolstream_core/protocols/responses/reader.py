@@ -135,7 +135,7 @@ def _item(item: Json, index: int | Absent, phase: Phase) -> Fragment | None:
 
 
 def _says_nothing(item: dict[str, Json], arguments: Seen[str]) -> bool:
-    """Whether an added item has no more than `{}` for what it will say, and not under the key of a function call's."""
+    """Whether an added item only has `{}` as its arguments, under another key than that of a function call."""
     return arguments == "{}" and "arguments" not in item
 
 
@@ -151,7 +151,7 @@ def _name_of(kind: str) -> Json:
 
 
 def _other_kind(kind: str, item: dict[str, Json]) -> Kind:
-    """Who runs a call that is no function's; for `tool_search_call` and `shell_call` the item's fields tell."""
+    """The side that runs a call other than a function call; for `tool_search_call` and `shell_call` by their fields."""
     if kind == "tool_search_call":
         return Kind.CUSTOM if item.get("execution") == "client" else Kind.SERVER
     where = json_access.get(item, "environment", "type")
@@ -160,7 +160,7 @@ def _other_kind(kind: str, item: dict[str, Json]) -> Kind:
 
 
 def answer(payload: Json) -> EventContent:
-    """The content of a whole answer; see `WireProtocol.answer`."""
+    """The content of a complete response; see `WireProtocol.answer`."""
     fragments: list[Fragment] = []
     texts: list[str] = []
     for place, item in enumerate(json_access.items_at(payload, "output")):

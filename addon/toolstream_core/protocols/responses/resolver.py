@@ -42,7 +42,7 @@ MAX_ALIKE: Final = 64
 
 
 class ResponsesCalls(Calls):
-    """The calls of a Responses answer, streamed or whole."""
+    """The calls of a response, streamed or not."""
 
     def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
         """`tools`: as for `Calls`."""
@@ -50,13 +50,13 @@ class ResponsesCalls(Calls):
         self._by_call: dict[str, list[OpenCall]] = {}
         self._indexed: set[tuple[str, int]] = set()
         self._by_item: dict[Seen[str], OpenCall] = {}
-        """By item id, those that say nothing left out."""
+        """By item id; `ABSENT` is not a key."""
         self._rotated: dict[Seen[int], tuple[Seen[str], OpenCall]] = {}
-        """By index, the last delta that did not say its call's index or id: the id that it said, and the call."""
+        """By index: the item id and the call of the last delta whose index or id differs from its call's."""
         self._open_calls = OpenCalls()
         self._in_event = CallsOfEvent()
         self._end_completes = False
-        """Whether the terminal event said a call whole that was not until then."""
+        """Whether the terminal event completed a call."""
 
     @override
     def half_calls(self) -> list[OpenCall]:
@@ -89,9 +89,9 @@ class ResponsesCalls(Calls):
         return call
 
     def _fill(self, call: OpenCall, fragment: Fragment) -> None:
-        """Arguments that the item was added with count only until deltas bring them again (litellm#30155).
+        """Arguments in the event that adds an item count until deltas repeat them (litellm#30155).
 
-        Deltas behind an event that had the whole arguments bring nothing new.
+        Deltas after an event with the complete arguments add nothing.
         """
         if fragment.phase is Phase.OPEN and call.over:
             self._reopen(call)

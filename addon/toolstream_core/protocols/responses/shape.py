@@ -58,7 +58,7 @@ class Numbers:
 
 
 class WholeCalls(MergedFragments):
-    """Each call's arguments come in one delta; a call that was cut off does not come, in the whole response neither."""
+    """Sends each call's arguments in one delta, and leaves out incomplete calls, in the completed response too."""
 
     place = "output_index"
     known = _KNOWN

@@ -35,12 +35,12 @@ ENDS: Final = frozenset(
 """Types of the events that end a response."""
 _LANE: Final = b'"stream_id"'
 _EDGE: Final = re.compile(rb'"(?:error|response\.(?:created|cancelled|completed|done|failed|incomplete))"|\\u')
-"""In an event that may be an answer's first or last one; one whose type is escaped is parsed too."""
+"""Matches events that may be a response's first or last one. An event with an escaped type is parsed too."""
 _OF_NO_ANSWER: Final = re.compile(rb'^\s*\{\s*"type"\s*:\s*"(?!response\.|error")')
 
 
 class ResponsesTalk:
-    """A socket with one answer at a time on each `stream_id`, and on none."""
+    """A socket with one response at a time for each `stream_id`, and for messages without one."""
 
     def __init__(self, path: str) -> None:
         """Nothing of the path matters: each message names its model."""
@@ -54,7 +54,7 @@ class ResponsesTalk:
         return SocketRequest(lane_of(message), {**body, "stream": True})
 
     def withdraw(self) -> None:
-        """See `SocketTalk.withdraw`: each answer begins with what asks for it."""
+        """See `SocketTalk.withdraw`: each response starts with its request."""
 
     def answered(self, raw: bytes) -> SocketEvent | None:
         """See `SocketTalk.answered`."""

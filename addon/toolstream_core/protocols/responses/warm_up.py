@@ -1,4 +1,4 @@
-"""Responses over a WebSocket: what answers a request that only warms up."""
+"""Responses over a WebSocket: the response to a request that only warms up the connection."""
 
 from __future__ import annotations
 

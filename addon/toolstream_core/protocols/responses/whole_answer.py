@@ -1,4 +1,4 @@
-"""Responses: a whole answer as a stream, and a stream as the whole answer."""
+"""Responses: converts a complete response to a stream, and a stream to a complete response."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def streamed(answer: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes
 
 
 def events(answer: Payload, cut: Cut) -> list[Payload]:
-    """The events of a whole response, without their numbers."""
+    """The events of a complete response, without sequence numbers."""
     begun = {**answer, "status": "in_progress", "output": [], "usage": None}
     made: list[Payload] = [{"type": f"response.{kind}", "response": begun} for kind in ("created", "in_progress")]
     for place, item in enumerate(json_access.items(answer.get("output"))):
@@ -35,7 +35,7 @@ def events(answer: Payload, cut: Cut) -> list[Payload]:
 
 
 def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
-    """The whole answer that a stream amounts to; see `WireProtocol.assembled`."""
+    """The complete response of a stream; see `WireProtocol.assembled`."""
     responses = [inner for payload in payloads if isinstance(inner := payload.get("response"), dict)]
     response: dict[str, Json] = {"id": "resp_saved", "object": "response", **(responses[-1] if responses else {})}
     if not response.get("output"):

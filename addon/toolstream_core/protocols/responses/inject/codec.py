@@ -1,4 +1,4 @@
-"""The events of Responses and Realtime, as faults change them: sequence numbers go on after added events."""
+"""The events of Responses and Realtime for faults. Sequence numbers stay consecutive after added events."""
 
 from __future__ import annotations
 
