@@ -12,8 +12,7 @@ from toolstream_core.defects.arguments import DOUBLE_ENCODED_ARGUMENTS, PLACEHOL
 from toolstream_core.defects.identity import DECORATED_NAME, DOUBLED_CALL, DUPLICATE_ID, MISSING_NAME
 from toolstream_core.repair.complete_form import PARTIAL
 from toolstream_core.repair.fields import laid_over
-from toolstream_core.stages.repair.identity import judge_id
-from toolstream_core.stages.repair.names import plain_name
+from toolstream_core.repair.identity import judge_id, plain_name
 from toolstream_core.wire import numbers
 
 if TYPE_CHECKING:

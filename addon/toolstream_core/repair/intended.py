@@ -8,9 +8,9 @@ from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.defects.arguments import NULL_ARGUMENTS, PLACEHOLDER_ARGUMENTS, TRAILING_GARBAGE
 from toolstream_core.defects.identity import LATE_ID, LATE_NAME, SPLIT_NAME
+from toolstream_core.repair.identity import may_grow, plain_name
 from toolstream_core.repair.meaning import Meaning
 from toolstream_core.repair.reading import HIGH, LONGEST_PLACEHOLDER, Reading, is_placeholder
-from toolstream_core.stages.repair.names import may_grow, plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable

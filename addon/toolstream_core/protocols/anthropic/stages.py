@@ -16,9 +16,9 @@ from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, In
 from toolstream_core.repair.blocks.shapes import shapes
 from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.finish import FinishWords
+from toolstream_core.repair.identity import STRICT_ID
 from toolstream_core.stages.inject import sse as sse_faults
 from toolstream_core.stages.inject.cause_injector import injectors
-from toolstream_core.stages.repair.identity import STRICT_ID
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
 from toolstream_core.stages.repair.sse import SseRepairer
 from toolstream_core.stages.shape import sse as sse_shapes

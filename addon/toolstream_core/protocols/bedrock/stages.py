@@ -17,9 +17,9 @@ from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, In
 from toolstream_core.repair.blocks.shapes import shapes
 from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.finish import FinishWords
+from toolstream_core.repair.identity import STRICT_ID
 from toolstream_core.stages.inject.cause_injector import injectors
 from toolstream_core.stages.repair.early_finish import EarlyFinishRepairer
-from toolstream_core.stages.repair.identity import STRICT_ID
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
 
 if TYPE_CHECKING:

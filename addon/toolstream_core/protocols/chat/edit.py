@@ -130,8 +130,6 @@ def says_nothing(payload: Json, sent: Mapping[str, Json] = _NONE) -> bool:
     """
     if not isinstance(payload, dict) or payload.get("usage") or payload.get("error"):
         return False
-    if any(key not in sent or sent[key] != value for key, value in others_of(payload).items()):
-        return False
     for choice in json_access.items(payload.get("choices")):
         if not isinstance(choice, dict) or choice.get("finish_reason") not in _NOTHING:
             return False
@@ -141,7 +139,7 @@ def says_nothing(payload: Json, sent: Mapping[str, Json] = _NONE) -> bool:
         rest = delta.items() if isinstance(delta, dict) else ()
         if any(value not in _NOTHING for key, value in rest if key != "role"):
             return False
-    return True
+    return not any(key not in sent or sent[key] != value for key, value in others_of(payload).items())
 
 
 def has_role(payload: Json) -> bool:

@@ -16,8 +16,8 @@ from toolstream_core.defects.arguments import (
     SPLIT_SURROGATE,
     TRAILING_GARBAGE,
 )
+from toolstream_core.repair.escapes import Escapes
 from toolstream_core.repair.reading import LONGEST_PLACEHOLDER, Reading
-from toolstream_core.stages.repair.escapes import Escapes
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:

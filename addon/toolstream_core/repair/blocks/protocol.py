@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from toolstream_core.defects.causes.what import What
 from toolstream_core.model import ABSENT
 from toolstream_core.repair.fields import TOP, always, laid_over
-from toolstream_core.stages.repair.identity import USUAL_ID
+from toolstream_core.repair.identity import USUAL_ID
 from toolstream_core.wire import json_access
 from toolstream_core.wire.other_keys import unknown_only
 

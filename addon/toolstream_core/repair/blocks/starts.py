@@ -36,7 +36,7 @@ from toolstream_core.repair.blocks.protocol import (
     NAME,
     TYPE,
 )
-from toolstream_core.stages.repair.identity import judge_id, judge_name
+from toolstream_core.repair.identity import judge_id, judge_name
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall

@@ -91,8 +91,8 @@ def joined(first: dict[str, Json], more: dict[str, Json]) -> dict[str, Json] | N
 
 
 def _together(first: dict[str, Json], more: dict[str, Json]) -> dict[str, Json] | None:
-    """The keys of both objects, at every depth; the later value of those that are fields of a call."""
-    out = {**first, **more}
+    """The keys of both objects, at every depth; of the fields of a call the first value that is not blank."""
+    out = {**first, **{key: value for key, value in more.items() if first.get(key) in ("", None) or key not in ENTRY}}
     for key in first.keys() & more.keys():
         if isinstance(first[key], dict) and isinstance(more[key], dict):
             out[key] = _together(first[key], more[key])

@@ -8,7 +8,7 @@ from toolstream_core.defects.arguments import EMPTY_ARGUMENTS
 from toolstream_core.defects.finish import CUT_OFF_CALL, EARLY_FINISH, IN_BAND_ERROR
 from toolstream_core.defects.framing import DATA_AFTER_END, MISSING_DELTA
 from toolstream_core.model import ABSENT, Kind, Phase
-from toolstream_core.protocols.chat.edit import choice_number, entries_of, has_role, others_of, says_nothing
+from toolstream_core.protocols.chat.edit import choice_number, entries_of, has_role, says_nothing
 from toolstream_core.protocols.chat.repair import messages
 from toolstream_core.protocols.chat.repair.closing import Closing
 from toolstream_core.protocols.chat.repair.finishing import WORDS, Finishes
@@ -43,8 +43,6 @@ class ChatEvents:
         self._holds, self._spreads = policy.holds, policy.alone or policy.cut is not at_once
         self.choice, self.skipped = self._stream.choice, self._stream.skipped
         self.held = self._closing.held
-        self._sent: dict[str, Json] = {}
-        """Unknown keys of rewritten events, with the values that the client has."""
 
     @property
     def hears(self) -> bool:
@@ -141,9 +139,9 @@ class ChatEvents:
         behind = self._closing.released(frame.number) if self._holds else []
         if result is payload:
             return [*before, frame, *behind]
-        if (waiting.touched or content.finishes) and not has_role(result) and says_nothing(result, self._sent):
+        sent = {} if self._stream.head is payload else self._stream.head
+        if (waiting.touched or content.finishes) and says_nothing(result, sent) and not has_role(result):
             return [*before, *behind]
-        self._sent |= others_of(result)
         return [*before, self._context.writer.rewrite(frame, result), *behind]
 
     def _rewritten(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.calls import nonblank
@@ -10,14 +10,14 @@ from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.defects.arguments import EMPTY_ARGUMENTS, LOST_ARGUMENTS, NULL_ARGUMENTS
 from toolstream_core.defects.framing import LEGACY_FUNCTION_CALL, TOOL_CALLS_OBJECT
-from toolstream_core.defects.identity import DOUBLED_CALL, MISSING_ID, ODD_ID, REPEATED_INDEX, REUSED_ID
+from toolstream_core.defects.identity import DOUBLED_CALL, MISSING_ID, REPEATED_INDEX
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.chat.repair import rows
 from toolstream_core.protocols.chat.repair.entries import Came, all_came, came, joined, written
 from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.repair.difference import Lack, lack
 from toolstream_core.repair.fields import Deviation, laid_over
-from toolstream_core.stages.repair.identity import USUAL_ID
+from toolstream_core.repair.identity import judge_id
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -92,13 +92,14 @@ class EntryWriter:
         last = {id(part.one): at for at, part in enumerate(parts)}
         sent: list[Sent] = []
         first: dict[int, int] = {}
+        write = self.entry if self._holds else self._entry
         for at, (part, entry) in enumerate(zip(parts, entries, strict=False)):
             if part.is_foreign:
                 sent.append(self._foreign(part, entry, number))
                 continue
             key, final = id(part.one), over and last[id(part.one)] == at
             choice, piece = part.fragment.choice, part.piece
-            sent.append(self.entry(part.one, choice, piece, entry, number, upto=part.upto, over=final))
+            sent.append(write(part.one, choice, piece, entry, number, upto=part.upto, over=final))
             if key in first:
                 self._join(sent, first[key], number)
             elif sent[-1].entry is not None:
@@ -160,8 +161,6 @@ class EntryWriter:
         self, one: ClientCall, choice: int, piece: str, entry: Came, number: int, *, upto: int | None, over: bool
     ) -> Sent:
         """What becomes of one entry that brings `piece`; other parameters as for `lack`."""
-        if not self._holds:
-            return self._entry(one, choice, piece, entry, number, upto=upto, over=over)
         waited = bool(one.held)
         apart, entry, piece = _with_held(one, entry, piece)
         if not self._client.may_send(one, over=over):
@@ -342,7 +341,7 @@ class EntryWriter:
         at.turn.ids.update({one.id} - {""})
         if call.id and one.id != call.id:
             self._ids.stands_for(one.id, call.id, one.intended.tool)
-        self._judge_id(call, number)
+        judge_id(call.id, self._earlier, partial(self._report_at, number, call))
 
     def _went_on(self, at: Written, fields: Fields) -> None:
         """The client has more of a call: perhaps a part of its name, and an id that replaces a made one."""
@@ -366,12 +365,8 @@ class EntryWriter:
         self._longest = min(size, LONGEST_EVEN)
         return given
 
-    def _judge_id(self, call: OpenCall, number: int) -> None:
-        if call.id in self._earlier:
-            self._report(REUSED_ID, number, f"id {call.id} was that of a call of an earlier turn", call)
-        if call.id and not USUAL_ID.fullmatch(call.id):
-            message = f"the id has {len(call.id)} characters, or some that other APIs refuse"
-            self._report(ODD_ID, number, message, call)
+    def _report_at(self, number: int, call: OpenCall, row: Row, message: str) -> bool:
+        return self._report(row, number, message, call)
 
     @cached_property
     def _earlier(self) -> frozenset[str]:

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls import nonblank
 from toolstream_core.defects.arguments import OBJECT_ARGUMENTS, PREFILLED_ARGUMENTS
 from toolstream_core.defects.finish import REPEATED_START
 from toolstream_core.defects.identity import (
-    DECORATED_NAME,
     DOUBLED_CALL,
     DUPLICATE_ID,
     ITEM_PER_FRAGMENT,
     MISSING_ID,
     MISSING_INDEX,
-    MISSING_NAME,
-    ODD_ID,
-    REUSED_ID,
     REUSED_INDEX,
 )
 from toolstream_core.protocols.responses.repair import events
 from toolstream_core.protocols.responses.repair.client import ClientItem
 from toolstream_core.protocols.responses.repair.naming import MESSAGES
-from toolstream_core.stages.repair.names import plain_name
+from toolstream_core.repair.identity import judge_id, judge_name
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -124,19 +121,9 @@ class Identities:
             row = MISSING_ID if not nonblank(call.id) else DUPLICATE_ID
             if self._writer.repairs(row, intended):
                 has.call_id, has.why["call_id"] = stream.context.ids.make("call_"), row
-        if call.id in stream.calls.earlier_ids:
-            self._writer.repairs(REUSED_ID, intended, f"call_id {call.id} was that of a call of an earlier turn")
-        if call.id and not _USUAL_ID.fullmatch(call.id):
-            self._writer.repairs(
-                ODD_ID, intended, f"the call_id has {len(call.id)} characters, or some that other APIs refuse"
-            )
-        plain = plain_name(call.name, stream.context.schemas)
-        if plain != call.name and self._writer.repairs(
-            DECORATED_NAME, intended, f"the name is {call.name!r}, the tool is {plain}"
-        ):
-            has.name = plain
-        if not call.name:
-            self._writer.repairs(MISSING_NAME, intended, "the call has no name")
+        judge = partial(self._report, intended)
+        judge_id(call.id, stream.calls.earlier_ids, judge, _USUAL_ID)
+        has.name = judge_name(call.name, stream.context.schemas, judge)
         stream.client.take_place(place)
         intended.passed = False
         if moved is not None:
@@ -144,6 +131,9 @@ class Identities:
             if isinstance(call.index, int):
                 stream.client.moved[call.index] = moved
         return has
+
+    def _report(self, intended: IntendedCall, row: Row, message: str) -> bool:
+        return self._writer.repairs(row, intended, message)
 
     def _place(self, intended: IntendedCall, index: object) -> tuple[int, Row | None]:
         """A place for a new item, and the defect because of which it is not the event's `output_index`."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.defects.arguments import INVALID_ARGUMENTS
 
 if TYPE_CHECKING:
-    from toolstream_core.stages.repair.emitted import Judge
+    from toolstream_core.repair.identity import Judge
 
 _HEX_BEGUN = re.compile(r"[0-9a-fA-F]{0,3}")
 _ODD: Final = re.compile(r'[\x00-\x1f]|\\[^"\\/bfnrtu]|\\u(?![0-9a-fA-F]{4})')

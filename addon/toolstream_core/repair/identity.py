@@ -1,0 +1,68 @@
+"""Checks ids and names of calls, for all protocols. Each protocol chooses the id that replaces one."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, Protocol
+
+from toolstream_core.defects.identity import DECORATED_NAME, MISSING_NAME, ODD_ID, REUSED_ID
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping
+
+    from toolstream_core.defects.row import Row
+    from toolstream_core.model import Json
+
+USUAL_ID: Final = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
+"""Ids as providers make them."""
+STRICT_ID: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+"""Ids that Anthropic's API and Bedrock's take."""
+
+# Seen around names: `functions.` before them (maki#780), `default_api.` (the module of tools in Gemini's prompts),
+# a line feed after them (mlx-lm#995), gpt-oss's channel tokens after them (vllm#32633), think tags
+# (vllm-ascend#12398).
+_AROUND = re.compile(r"(?:<\|.*|</?think>.*|\s*\Z)", re.DOTALL)
+_BEFORE = re.compile(r"\A(?:\s+|</?think>\s*|(?:functions?|default_api)[.:])+")
+_COUNTED = re.compile(r":\d+\Z")
+
+
+class Judge(Protocol):
+    """Receives the defects of a call."""
+
+    def __call__(self, row: Row, message: str) -> bool:
+        """Report a defect; whether it is to be repaired."""
+        ...
+
+
+def judge_id(identity: str, earlier: Container[str], judge: Judge, usual: re.Pattern[str] = USUAL_ID) -> None:
+    """Report an id that a call of an `earlier` turn has, or that is not `usual`."""
+    if identity in earlier:
+        judge(REUSED_ID, f"id {identity} was already used in an earlier turn")
+    if identity and not usual.fullmatch(identity):
+        judge(ODD_ID, f"the id has {len(identity)} characters, or some that other APIs refuse")
+
+
+def judge_name(name: str, offered: Mapping[str, Json], judge: Judge) -> str:
+    """Report a missing name, or one with other characters around it; the name to send."""
+    if not name:
+        judge(MISSING_NAME, "the call has no name")
+        return name
+    plain = name if name in offered else plain_name(name, offered)
+    return plain if plain != name and judge(DECORATED_NAME, f"the name is {name!r}, the tool is {plain}") else name
+
+
+def may_grow(name: str, offered: Mapping[str, Json]) -> bool:
+    """Whether `name` can be the beginning of an offered tool's name, with or without `functions.`."""
+    whole = [f"{before}{tool}" for tool in offered for before in ("", "functions.")]
+    return name not in offered and any(one.startswith(name) and one != name for one in whole)
+
+
+def plain_name(name: str, offered: Mapping[str, Json]) -> str:
+    """The offered tool in `name` without the characters around it; `name` itself if there is none."""
+    if not offered or name in offered:
+        return name
+    bare = _AROUND.sub("", _BEFORE.sub("", name))
+    for candidate in (bare, _COUNTED.sub("", bare)):
+        if candidate in offered:
+            return candidate
+    return name
