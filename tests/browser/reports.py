@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tests.browser.sessions import SESSIONS
-from toolstream_core.checking.sessions import Sessions
+from toolstream_core.checking.client import Sessions
 from toolstream_core.saved.read import flow_bytes
 
 if TYPE_CHECKING:

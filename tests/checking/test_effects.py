@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from toolstream_core.checking.effects import failed_call
+from toolstream_core.checking.grading import failed_call
 from toolstream_core.testing.exchanges import Exchange, exchange_of
 
 CALL = {

@@ -15,7 +15,7 @@ from toolstream_core.checking.client import Run
 from toolstream_core.checking.grading import REASONS, Grade, Reason, Result, graded, rank
 from toolstream_core.testing.exchanges import Exchange, exchange_of
 from toolstream_core.verdict import Outcome
-from toolstream_core.verdict.evidence import KnownResult
+from toolstream_core.verdict.judge import KnownResult
 
 PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 CALL = {

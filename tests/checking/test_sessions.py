@@ -10,9 +10,8 @@ import pytest
 
 from tests.browser.sessions import SESSIONS
 from tests.conftest import ROOT
-from toolstream_core.checking import sessions
-from toolstream_core.checking.client import Client, Seat
-from toolstream_core.checking.sessions import Sessions, flow_files
+from toolstream_core.checking import client
+from toolstream_core.checking.client import Client, Seat, Sessions, flow_files
 from toolstream_core.saved.read import flow_bytes
 from toolstream_core.testing import Setup
 
@@ -61,7 +60,7 @@ def test_flow_files_that_are_too_long_are_not_read(tmp_path: Path, monkeypatch: 
         (tmp_path / f"{name}.flow").write_bytes(name.encode())
     (tmp_path / "other").write_bytes(b"x")
     assert flow_files(tmp_path) == (b"a", b"b")
-    monkeypatch.setattr(sessions, "_MOST_CAPTURED", 1)
+    monkeypatch.setattr(client, "_MOST_CAPTURED", 1)
     assert flow_files(tmp_path) == ()
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.checking.workdir import Workdir
+from toolstream_core.checking.client import Workdir
 from toolstream_core.errors import ToolstreamError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def test_no_link_leads_out(root: Path) -> None:
 def test_a_large_directory_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is ignored does not count."""
     (root / "built" / "large").write_bytes(b"x" * 1000)
-    monkeypatch.setattr("toolstream_core.checking.workdir.MAX_BYTES", 900)
+    monkeypatch.setattr("toolstream_core.checking.client.MAX_BYTES", 900)
     assert "a.txt" in Workdir.of(root).files
     (root / "large").write_bytes(b"x" * 1000)
     with pytest.raises(ToolstreamError, match="at most"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from toolstream_core.clients.entries import ReceivedEvent
+from toolstream_core.clients.model import ReceivedEvent
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests.conversation import EchoedCall
 from toolstream_core.wire.frame import Frame

@@ -9,11 +9,10 @@ import pytest
 
 from tests.laws.driven import injected
 from tests.laws.healthy import streams
-from toolstream_core.clients.advice import Answer, advise
-from toolstream_core.clients.explanation import Explainer
+from toolstream_core.clients.explanation import Explainer, advise
 from toolstream_core.clients.fit import concerning
 from toolstream_core.clients.model import STANDARD
-from toolstream_core.clients.received import Received, rewritten
+from toolstream_core.clients.received import Answer, Received, rewritten
 from toolstream_core.clients.stepping import reads
 from toolstream_core.defects.table import ROWS
 from toolstream_core.faults.presets import PRESETS

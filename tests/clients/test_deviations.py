@@ -26,7 +26,6 @@ from tests.clients.streams import (
     whole,
 )
 from toolstream_core.clients.deviations import PROJECTS, ROWS, fix, projects
-from toolstream_core.clients.entries import entries_of
 from toolstream_core.clients.fit import fitting, gives
 from toolstream_core.clients.model import (
     AXES,
@@ -43,6 +42,7 @@ from toolstream_core.clients.model import (
     NoObject,
     Objects,
     Source,
+    entries_of,
 )
 from toolstream_core.clients.stepping import reads
 from toolstream_core.protocols.registry import PROTOCOLS
@@ -50,8 +50,7 @@ from toolstream_core.protocols.registry import PROTOCOLS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.clients.entries import ReceivedEvent
-    from toolstream_core.clients.model import Deviation
+    from toolstream_core.clients.model import Deviation, ReceivedEvent
     from toolstream_core.protocols.protocol import WireProtocol
 
 MOST_WORDS = 25

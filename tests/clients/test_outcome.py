@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolstream_core.clients.outcome import MAX_TEXT, completed, head, listed, shortened
+from toolstream_core.clients.fields import MAX_TEXT, completed, head, listed, shortened
 
 
 @pytest.mark.parametrize(

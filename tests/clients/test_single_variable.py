@@ -10,19 +10,18 @@ from tests.clients.streams import anthropic, block, echoed, part
 from tests.laws.healthy import streams
 from toolstream_core.calls.json_text import is_json
 from toolstream_core.clients.deviations import fix
-from toolstream_core.clients.entries import entries_of
 from toolstream_core.clients.explanation import explain
 from toolstream_core.clients.fit import MAX_CONTINUED, groupings
-from toolstream_core.clients.model import STANDARD, Adding, Invalid, Key
+from toolstream_core.clients.model import STANDARD, Adding, Invalid, Key, entries_of
 from toolstream_core.clients.received import Answer, Received
 from toolstream_core.model import Phase
 from toolstream_core.protocols.call_form import CallForm
-from toolstream_core.report.causes import reason
+from toolstream_core.report.judging import reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from toolstream_core.clients.entries import Entry
+    from toolstream_core.clients.model import Entry
     from toolstream_core.model import Fragment
 
 NO_WHOLE = ("anthropic", "bedrock", "cohere-v2")

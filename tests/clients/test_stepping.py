@@ -13,12 +13,23 @@ from tests.clients import whole_reading
 from tests.clients.streams import CHAT, chat, entry, received
 from tests.laws.driven import injected
 from tests.laws.healthy import streams
-from toolstream_core.clients.entries import EntryReader, ReceivedEvent, shortened
 from toolstream_core.clients.explanation import parting
-from toolstream_core.clients.fields import arguments_of, id_of, name_of
+from toolstream_core.clients.fields import arguments_of, id_of, kept, kept_arguments, name_of
 from toolstream_core.clients.grouping import Grouping, grouped
-from toolstream_core.clients.model import AXES, STANDARD, Adding, Arguments, Entries, Kept, Key, Name, Source
-from toolstream_core.clients.outcome import kept, kept_arguments
+from toolstream_core.clients.model import (
+    AXES,
+    STANDARD,
+    Adding,
+    Arguments,
+    Entries,
+    EntryReader,
+    Kept,
+    Key,
+    Name,
+    ReceivedEvent,
+    Source,
+    shortened,
+)
 from toolstream_core.clients.stepping import Change, ResolvedEvent, Stepper, What, intended, traces
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import Session
@@ -30,9 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.clients.entries import Entry
     from toolstream_core.clients.grouping import Group
-    from toolstream_core.clients.model import ClientModel, Deviation
+    from toolstream_core.clients.model import ClientModel, Deviation, Entry
     from toolstream_core.model import Event, Record, Seen, StreamFacts
 
 type Values = list[str]

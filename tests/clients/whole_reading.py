@@ -14,9 +14,8 @@ from toolstream_core.protocols.call_form import CallForm
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.clients.entries import Entry
     from toolstream_core.clients.grouping import Group
-    from toolstream_core.clients.model import ClientModel
+    from toolstream_core.clients.model import ClientModel, Entry
     from toolstream_core.model import Fragment, Seen
 
 STATED = {Source.DONE: Phase.ARGUMENTS, Source.ITEM: Phase.CLOSE, Source.COMPLETED: Phase.WHOLE}

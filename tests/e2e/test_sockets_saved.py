@@ -20,8 +20,8 @@ from tests.saved.test_sockets import file_of, socket
 from tests.sockets import conversation
 from tests.sockets.test_saved import apart
 from toolstream_core.cli.main import main
+from toolstream_core.saved.flowfile import unfolded
 from toolstream_core.saved.read import load
-from toolstream_core.saved.sockets import unfolded
 from toolstream_core.sockets.lines import line_of
 from toolstream_core.testing import ProxySession, Setup
 

@@ -16,8 +16,8 @@ from toolstream_core.protocols.registry import PROTOCOLS, named
 from toolstream_core.protocols.requests.asked import Asked
 from toolstream_core.proxy.provider import CallProvider, Provider
 from toolstream_core.proxy.replay import REPLAY
-from toolstream_core.saved.distance import form_of
 from toolstream_core.saved.flow import Fixture, chunks_of, read_flow
+from toolstream_core.saved.matching import form_of
 from toolstream_core.saved.read import load
 from toolstream_core.synthetic.answers import DONE
 from toolstream_core.wire.form import Form

@@ -11,8 +11,8 @@ from mitmproxy.test import tflow
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Call, StreamFacts
 from toolstream_core.proxy.provider import assembled
-from toolstream_core.saved.distance import form_of
 from toolstream_core.saved.flow import Fixture, read_flow
+from toolstream_core.saved.matching import form_of
 from toolstream_core.saved.read import load
 from toolstream_core.wire.form import Form
 

@@ -11,7 +11,7 @@ from tests.clients.test_deviations import CASES
 from toolstream_core.clients.explanation import Explanation, explain
 from toolstream_core.clients.model import AXES, STANDARD, Kept, Key
 from toolstream_core.clients.stepping import Change, What
-from toolstream_core.report.causes import CAUSES, cause, reason
+from toolstream_core.report.judging import CAUSES, cause, reason
 
 if TYPE_CHECKING:
     from tests.clients.test_deviations import Case

@@ -13,8 +13,8 @@ from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow, tutils
 
 from toolstream_core.engine.session import read_body
-from toolstream_core.saved import flowfile
 from toolstream_core.saved.exchange import Saved, UnreadableError
+from toolstream_core.saved.flowfile import responses_in
 
 BODY = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 REQUEST = {"model": "m", "messages": [], "stream": True}
@@ -48,7 +48,7 @@ def saved(*flows: flow.Flow) -> bytes:
 
 def read(*flows: flow.Flow) -> list[Saved]:
     """All answers in a file of them."""
-    return list(flowfile.answers(io.BytesIO(saved(*flows)), "a.flow"))
+    return list(responses_in(io.BytesIO(saved(*flows)), "a.flow"))
 
 
 def test_a_flow_says_what_the_addon_would_have_seen() -> None:
@@ -148,7 +148,7 @@ def test_notes_that_do_not_fit_are_not_believed(noted: Any) -> None:
 def test_what_came_before_the_damage_is_read() -> None:
     """A file that is still being written ends anywhere."""
     data = saved(made(), made())
-    answers = flowfile.answers(io.BytesIO(data[:-10]), "a.flow")
+    answers = responses_in(io.BytesIO(data[:-10]), "a.flow")
     assert next(answers).exchange.source == "a.flow#0"
     with pytest.raises(UnreadableError, match="after flow 0"):
         next(answers)
@@ -158,7 +158,7 @@ def test_a_file_from_a_newer_mitmproxy_is_told() -> None:
     """In mitmproxy's words: it says what to do."""
     data = saved(made()).replace(b"7:version;2:21#", b"7:version;2:99#")
     with pytest.raises(UnreadableError, match=r"from the beginning.*version"):
-        list(flowfile.answers(io.BytesIO(data), "a.flow"))
+        list(responses_in(io.BytesIO(data), "a.flow"))
 
 
 @given(st.data())
@@ -169,7 +169,7 @@ def test_foreign_bytes_are_told(data: st.DataObject) -> None:
     until = data.draw(st.integers(at, min(len(whole), at + 20)))
     damaged = whole[:at] + data.draw(st.binary(max_size=20)) + whole[until:]
     try:
-        for one in flowfile.answers(io.BytesIO(damaged), "a.flow"):
+        for one in responses_in(io.BytesIO(damaged), "a.flow"):
             read_body(one.chunks, one.exchange)
     except UnreadableError as error:
         assert str(error).startswith("is a damaged or truncated mitmproxy flow file: unreadable ")  # noqa: PT017 - either is right

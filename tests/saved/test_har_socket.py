@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from tests.sockets import conversation
 from toolstream_core.saved import har
 from toolstream_core.saved.exchange import NewBody, saved_of
+from toolstream_core.saved.files import rewritten
 from toolstream_core.saved.flow import flow_of, read_flow
-from toolstream_core.saved.rewrite import rewritten
 from toolstream_core.sockets.lines import line_of
 from toolstream_core.sockets.saved import STILL_OPEN
 

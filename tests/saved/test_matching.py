@@ -17,9 +17,8 @@ from toolstream_core.protocols.requests.asked import Asked
 from toolstream_core.proxy.provider import Provider
 from toolstream_core.proxy.replay import REPLAY
 from toolstream_core.redaction import Redaction, TextMode, redacted_body
-from toolstream_core.saved.distance import parting
 from toolstream_core.saved.flow import Fixture, read_flow
-from toolstream_core.saved.matching import Answer, Match, Matcher
+from toolstream_core.saved.matching import Answer, Match, Matcher, parting
 from toolstream_core.saved.read import load
 from toolstream_core.saved.redact import redact as redact_flow
 from toolstream_core.saved.redact import save

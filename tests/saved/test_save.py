@@ -12,7 +12,7 @@ from mitmproxy.flow import Error
 from mitmproxy.io import FlowReader
 from mitmproxy.test import tflow
 
-from toolstream_core.saved.atomic import write_atomic
+from toolstream_core.saved.files import write_atomic
 from toolstream_core.saved.flow import chunks_of
 from toolstream_core.saved.read import load
 from toolstream_core.saved.redact import redact, save

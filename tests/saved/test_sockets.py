@@ -12,13 +12,12 @@ from wsproto.frame_protocol import Opcode
 from tests.sockets import conversation
 from toolstream_core.redaction import Redaction
 from toolstream_core.report.jsonform import record_object
-from toolstream_core.saved import flowfile
 from toolstream_core.saved.examine import examine
 from toolstream_core.saved.exchange import NewBody
 from toolstream_core.saved.flow import read_flow
+from toolstream_core.saved.flowfile import responses_in, rewritten_flows, socket_flows, unfolded
 from toolstream_core.saved.read import load
 from toolstream_core.saved.redact import redact
-from toolstream_core.saved.sockets import socket_flows, unfolded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -157,7 +156,7 @@ def test_a_repaired_socket_has_its_new_messages_in_the_place_of_the_old() -> Non
     """What stays, stays as it is."""
     flow = socket(conversation.two_lanes())
     assert flow.websocket is not None
-    unchanged = flowfile.rewritten(io.BytesIO(file_of(flow)), "a", lambda saved: NewBody([*saved.chunks, b""]))
+    unchanged = rewritten_flows(io.BytesIO(file_of(flow)), "a", lambda saved: NewBody([*saved.chunks, b""]))
     assert unchanged == file_of(flow)
     sources: list[str] = []
 
@@ -166,8 +165,8 @@ def test_a_repaired_socket_has_its_new_messages_in_the_place_of_the_old() -> Non
         first, *rest = saved.chunks
         return NewBody([first, b"", *rest[1:], b'{"type":"response.last"}\n'])
 
-    written = io.BytesIO(flowfile.rewritten(io.BytesIO(file_of(flow)), "a", twice))
-    one, other = flowfile.answers(written, "b")
+    written = io.BytesIO(rewritten_flows(io.BytesIO(file_of(flow)), "a", twice))
+    one, other = responses_in(written, "b")
     assert sources == ["a#0.1", "a#0.2"]
     assert [json.loads(chunk).get("stream_id") for chunk in one.chunks] == ["a"] * len(list(one.chunks))
     assert b'"response.completed"' in list(other.chunks)[-1]

@@ -12,8 +12,7 @@ import jsonschema
 import pytest
 
 from toolstream_core.protocols.requests.tools import OfferedTool
-from toolstream_core.synthetic import places
-from toolstream_core.synthetic.schema import distinct_arguments
+from toolstream_core.synthetic.schema import absent, clear_places, distinct_arguments, sample_file
 
 TEXT = {"type": "string"}
 
@@ -64,7 +63,7 @@ def leaves(value: Any) -> list[Any]:
 @pytest.mark.parametrize(("name", "properties"), PATHS, ids=json.dumps)
 def test_a_path_does_not_exist(name: str, properties: Any) -> None:
     """It lies in a temporary folder."""
-    folder = Path(places.absent("x")).parent
+    folder = Path(absent("x")).parent
     for arguments in texts(schema_of(**properties), name):
         for path in leaves(arguments):
             assert Path(path).is_relative_to(folder)
@@ -108,7 +107,7 @@ def test_a_tool_that_reads_gets_a_sample(name: str, parameter: str, is_there: An
     assert len({*paths}) == 2
     for path in paths:
         assert is_there(path)
-        assert path.is_relative_to(Path(places.absent("x")).parents[1])
+        assert path.is_relative_to(Path(absent("x")).parents[1])
 
 
 @pytest.mark.parametrize(
@@ -141,7 +140,7 @@ def test_what_is_run_or_asked_for_does_nothing(name: str, properties: Any, patte
 
 def test_the_files_of_a_call_are_removed() -> None:
     """So that the next one finds a fresh folder; samples stay until the process ends."""
-    path, sample = Path(places.absent("made")), Path(places.sample_file("kept"))
+    path, sample = Path(absent("made")), Path(sample_file("kept"))
     path.write_text("x")
-    places.clear()
+    clear_places()
     assert (path.exists(), path.parent.is_dir(), sample.is_file()) == (False, True, True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from toolstream_core.testing.passed import passed_of
+from toolstream_core.testing.understanding import passed_of
 
 NOTHING = {
     **dict.fromkeys(("requests", "others", "refused", "websockets", "unopened", "answers", "calls"), 0),

@@ -6,7 +6,7 @@ import pytest
 
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.protocols.registry import PROTOCOLS
-from toolstream_core.testing.routes import routes
+from toolstream_core.testing.session import routes
 
 PROXY = "http://127.0.0.1:4711"
 

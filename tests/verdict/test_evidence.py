@@ -10,7 +10,7 @@ import pytest
 
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests.conversation import ToolResult
-from toolstream_core.verdict.evidence import KnownResult, Sign, evidence
+from toolstream_core.verdict.judge import KnownResult, Sign, evidence
 
 RESULTS = [json.loads(line) for line in Path(__file__).with_name("results.jsonl").read_text("utf-8").splitlines()]
 

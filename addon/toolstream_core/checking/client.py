@@ -1,36 +1,187 @@
-"""A client under test: its command, its working directory, and its runs, each with a proxy."""
+"""The sessions of failed cases, as the page of a check shows them: captured, and read as `toolstream view` does."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import queue
 import re
+import shutil
 import signal
+import stat
 import subprocess
 import tempfile
 import threading
 import time
 import tomllib
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, Self
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from toolstream_core.agents import Upstream, launch
-from toolstream_core.checking.sessions import captured_in, flow_files
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.redact import redacted
+from toolstream_core.saved.exchange import UnreadableError
+from toolstream_core.saved.flowfile import responses_in
 from toolstream_core.synthetic.answers import MODEL
 from toolstream_core.testing import ProxySession, ProxySessionError
+from toolstream_core.view.assemble import document_text
+from toolstream_core.view.document import ViewBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from toolstream_core.checking.workdir import Workdir
     from toolstream_core.testing import Setup
     from toolstream_core.testing.exchanges import Exchange
+
+
+_MOST_CAPTURED: Final = 8 * 1024 * 1024
+"""Bytes of the flow files of a run that are kept."""
+_SHARED: Final = ("models", "projects", "defects")
+"""Keys of documents whose values mean the same in all of them."""
+_MOST: Final = 32 * 1024 * 1024
+"""Characters of all documents."""
+
+
+def captured_in(setup: Setup, folder: str) -> Setup:
+    """The same with captures in `folder`."""
+    return replace(setup, options={**setup.options, "toolstream_capture": folder})
+
+
+def flow_files(folder: Path) -> tuple[bytes, ...]:
+    """The flow files in a folder, the oldest first; none where they are too long."""
+    paths = sorted(folder.rglob("*.flow"))
+    if sum(path.stat().st_size for path in paths) > _MOST_CAPTURED:
+        return ()
+    return tuple(path.read_bytes() for path in paths)
+
+
+class Sessions:
+    """The session view's documents of a client's failed cases, up to a limit."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self._cases: dict[str, dict[str, Any]] = {}
+        self._shared: dict[str, dict[str, Any]] = {key: {} for key in _SHARED}
+        self._left = _MOST
+
+    @property
+    def object(self) -> dict[str, Any]:
+        """As the page has them: what documents share, and `cases`, the rest of each by the id of its case."""
+        return {**self._shared, "cases": self._cases}
+
+    def add(self, identity: str, captured: Iterable[bytes]) -> None:
+        """Keep the document of a case, unless it has no response or is too long."""
+        builder = ViewBuilder()
+        try:
+            responses = (one for data in captured for one in responses_in(io.BytesIO(data), identity))
+            for number, saved in enumerate(responses):
+                builder.take(replace(saved, exchange=replace(saved.exchange, source=f"{identity}#{number}")))
+        except UnreadableError:
+            return
+        if builder.empty:
+            return
+        document = builder.document([identity])
+        shared = {key: document.pop(key) for key in _SHARED}
+        size = len(document_text(document))
+        if size <= self._left:
+            self._left -= size
+            self._cases[identity] = document
+            for key, values in shared.items():
+                self._shared[key] |= values
+
+
+MAX_BYTES: Final = 200_000_000
+
+
+class Workdir(NamedTuple):
+    """A working directory, and the files of it that are copied."""
+
+    root: Path
+    files: tuple[str, ...]
+    """Relative to the root: regular files, and relative links to files or folders of it."""
+
+    @classmethod
+    def of(cls, root: Path) -> Workdir:
+        """Look at a folder. Raises `ToolstreamError` for one that is too large."""
+        files = tuple(name for name in _names(root) if _is_copied(root, name))
+        size = sum((root / name).lstat().st_size for name in files)
+        if size > MAX_BYTES:
+            raise ToolstreamError(
+                f"--workdir copy: {root} has {size / 1e6:.0f} MB of files that .gitignore does not name; at most "
+                f"{MAX_BYTES / 1e6:.0f} MB are copied. Run toolstream check in a smaller directory"
+            )
+        return cls(root, files)
+
+    @contextlib.contextmanager
+    def copied(self) -> Iterator[Path]:
+        """A copy, which is removed afterwards. Raises `OSError`."""
+        with tempfile.TemporaryDirectory(prefix="toolstream-", ignore_cleanup_errors=True) as made:
+            target = Path(made, self.root.name or "workdir")
+            target.mkdir()
+            for name in self.files:
+                (target / name).parent.mkdir(parents=True, exist_ok=True)
+                with contextlib.suppress(FileNotFoundError):  # removed since
+                    shutil.copy2(self.root / name, target / name, follow_symlinks=False)
+            yield target
+
+
+def _names(root: Path) -> Iterator[str]:
+    """Names of files and links, as Git knows them; without Git, all that `.gitignore` does not name."""
+    words = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        listed = subprocess.run(words, cwd=root, capture_output=True, check=False)
+    except OSError:
+        listed = None
+    if listed is None or listed.returncode:
+        yield from _walked(root, _ignored(root))
+        return
+    for name in dict.fromkeys(map(os.fsdecode, listed.stdout.split(b"\0"))):
+        inside = root / name
+        if name and inside.is_dir() and not inside.is_symlink():  # a repository inside this one
+            yield from (f"{name.rstrip('/')}/{one}" for one in _walked(inside, _ignored(inside)))
+        elif name:
+            yield name
+
+
+def _walked(root: Path, ignored: tuple[str, ...]) -> Iterator[str]:
+    for folder, folders, files in root.walk():
+        inside = folder.relative_to(root)
+        folders[:] = [name for name in folders if not _is_ignored(inside / name, ignored)]
+        yield from (str(inside / name) for name in files if not _is_ignored(inside / name, ignored))
+
+
+def _ignored(root: Path) -> tuple[str, ...]:
+    """The patterns of `.gitignore`, without those that take others back."""
+    try:
+        lines = (root / ".gitignore").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    return (".git", *(line.strip().strip("/") for line in lines if line.strip() and line[0] not in "#!"))
+
+
+def _is_ignored(path: Path, ignored: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(str(path), one) or fnmatchcase(path.name, one) for one in ignored)
+
+
+def _is_copied(root: Path, name: str) -> bool:
+    """Whether it is a regular file, or a link that stays inside when it is copied."""
+    path = root / name
+    if ".git" in Path(name).parts or any((root / parent).is_symlink() for parent in Path(name).parents[:-1]):
+        return False
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return False
+    if not stat.S_ISLNK(mode):
+        return stat.S_ISREG(mode)
+    target = path.readlink()
+    stays = not os.path.normpath(Path(name).parent / target).startswith("..")
+    return not target.is_absolute() and stays and path.resolve().is_relative_to(root.resolve())
 
 
 _NOT_STARTED: Final = (126, 127)

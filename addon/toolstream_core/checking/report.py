@@ -9,8 +9,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from toolstream_core.checking.effects import returned
-from toolstream_core.checking.grading import Grade, Reason, Result, Skip, rank
+from toolstream_core.checking.grading import Grade, Reason, Result, Skip, rank, returned
 from toolstream_core.printable import printable
 from toolstream_core.redact import redacted
 from toolstream_core.redaction import Redaction, redacted_text

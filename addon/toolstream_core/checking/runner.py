@@ -9,12 +9,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from toolstream_core.checking.cases import Kind, Transport, all_cases, cases_of, healthy
-from toolstream_core.checking.effects import failed_call, known_results
+from toolstream_core.checking.client import Sessions
 from toolstream_core.checking.fitting import AskedRequest, Fitting
-from toolstream_core.checking.grading import NOTHING_INJECTED, Grade, Result, Skip, graded, rank
+from toolstream_core.checking.grading import (
+    NOTHING_INJECTED,
+    Grade,
+    Result,
+    Skip,
+    failed_call,
+    graded,
+    known_results,
+    rank,
+)
 from toolstream_core.checking.report import VERSION, case_object, client_object, rename_reason, result_of
-from toolstream_core.checking.sessions import Sessions
-from toolstream_core.clients.advice import Advice
+from toolstream_core.clients.explanation import Advice
 from toolstream_core.defects.row import Safety
 from toolstream_core.defects.table import ROWS
 from toolstream_core.faults.presets import PRESETS
@@ -22,8 +30,8 @@ from toolstream_core.protocols.registry import named
 from toolstream_core.redact import redacted
 from toolstream_core.report.verdict import as_flags, option_values
 from toolstream_core.state_file import StateFile
-from toolstream_core.synthetic import places
 from toolstream_core.synthetic.answers import parse_calls, spec_text, withheld
+from toolstream_core.synthetic.schema import clear_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,7 +41,7 @@ if TYPE_CHECKING:
     from toolstream_core.checking.client import Client, Run, Seats
     from toolstream_core.testing import Setup
     from toolstream_core.testing.exchanges import Exchange
-    from toolstream_core.verdict.evidence import KnownResult
+    from toolstream_core.verdict.judge import KnownResult
 
 
 class CheckState:
@@ -270,7 +278,7 @@ class ClientCheck:
         return _Tried([run for run, _ in found], worst, result, advice)
 
     def _run_once(self, case: Case, setup: Setup) -> tuple[Run, Result]:
-        places.clear()
+        clear_places()
         with self._seats.taken() as seat:
             run = seat.run(self._client, setup, capture=self._plan.sessions)
         return run, self._graded(case, run)

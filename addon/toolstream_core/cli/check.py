@@ -18,13 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 
 from toolstream_core.checking.cases import UNKNOWN, Kind, Plan, Selection, all_cases
-from toolstream_core.checking.client import Client, Seats, clients_of
+from toolstream_core.checking.client import Client, Seats, Workdir, clients_of
 from toolstream_core.checking.report import comparison, current, document, junit, lines, summary, workflow_commands
 from toolstream_core.checking.runner import CheckState, ClientCheck, withheld_text
-from toolstream_core.checking.workdir import Workdir
 from toolstream_core.cli.commands import PROMPT, TIMEOUT
-from toolstream_core.cli.output import Output, check_outputs
-from toolstream_core.cli.progress import ProgressLine, how_to_continue
+from toolstream_core.cli.output import Output, ProgressLine, check_outputs, how_to_continue
 from toolstream_core.cli.serve import flows_and_calls
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import printable
@@ -212,7 +210,7 @@ class Reports:
 
     def write(self, report: dict[str, Any], sessions: Sequence[dict[str, Any]] = ()) -> None:
         """Write all of them. `sessions` as for `check_page`. Raises `OSError`."""
-        from toolstream_core.saved.atomic import write_atomic
+        from toolstream_core.saved.files import write_atomic
 
         told = self._told()
         if self.junit is not None:

@@ -12,9 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from toolstream_core.cli.output import printed_to
-from toolstream_core.cli.reading import Reading
-from toolstream_core.clients.advice import MAX_BODY, tried_repairs
+from toolstream_core.cli.output import Reading, printed_to
+from toolstream_core.clients.explanation import MAX_BODY, tried_repairs
 from toolstream_core.clients.received import Answer
 from toolstream_core.defects.table import named
 from toolstream_core.engine.session import read_body

@@ -13,8 +13,7 @@ from toolstream_core.cli.output import printed_to, write_fixture
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import printable
 from toolstream_core.probing.ask import Asker, key_of, target
-from toolstream_core.probing.probe import CASES, Case, probe
-from toolstream_core.probing.report import printed
+from toolstream_core.probing.probe import CASES, Case, printed, probe
 from toolstream_core.protocols.api import Tool
 from toolstream_core.protocols.registry import named
 from toolstream_core.redaction import Redaction, redacted_text

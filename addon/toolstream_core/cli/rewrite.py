@@ -22,8 +22,7 @@ from toolstream_core.report.layout import counted
 from toolstream_core.report.text import fault_line
 from toolstream_core.saved.demo import located
 from toolstream_core.saved.exchange import NewBody, UnreadableError
-from toolstream_core.saved.files import STDIN
-from toolstream_core.saved.rewrite import pairs, rewritten
+from toolstream_core.saved.files import STDIN, pairs, rewritten
 from toolstream_core.settings import Words, settings
 from toolstream_core.stages.answer_ids import AnswerIds
 from toolstream_core.transit import repair_cut
@@ -45,7 +44,7 @@ _CONTEXT: Final = 40
 
 def rewrite(args: argparse.Namespace, settings: Settings) -> int:
     """Rewrite IN to OUT. Raises `ToolstreamError`."""
-    from toolstream_core.saved.atomic import write_atomic
+    from toolstream_core.saved.files import write_atomic
 
     targets = _targets(args)
     work = Rewriting(settings, diff=args.diff, request=args.request)

@@ -19,9 +19,9 @@ from toolstream_core.agents import Upstream, launch, recognise
 from toolstream_core.cli.output import Output
 from toolstream_core.cli.serve import appended, check_files, log_of, setup_of
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.saved.atomic import write_atomic
+from toolstream_core.saved.files import write_atomic
 from toolstream_core.testing import ProxySession, ProxySessionError
-from toolstream_core.testing.routes import routes
+from toolstream_core.testing.session import routes
 
 if TYPE_CHECKING:
     import argparse
@@ -130,8 +130,8 @@ def write_report(report: Path, captured: Sequence[Path], *, replace: bool) -> li
     """
     from toolstream_core.cli.report import reported
     from toolstream_core.report.markdown import bug_report
-    from toolstream_core.saved.atomic import write_atomic
     from toolstream_core.saved.exchange import UnreadableError
+    from toolstream_core.saved.files import write_atomic
     from toolstream_core.version import __version__
 
     try:

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolstream_core.checking.client import Client, Seats
-from toolstream_core.cli.output import Output, check_outputs, write_fixture
-from toolstream_core.cli.progress import ProgressLine, how_to_continue
+from toolstream_core.cli.output import Output, ProgressLine, check_outputs, how_to_continue, write_fixture
 from toolstream_core.defects.table import ROWS
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import word

@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolstream_core.cli.inspect import CLEAN, UNREADABLE
-from toolstream_core.cli.output import Output, check_outputs
-from toolstream_core.cli.reading import Reading, shown_name
+from toolstream_core.cli.output import Output, Reading, check_outputs, shown_name
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import ABSENT
-from toolstream_core.saved.atomic import write_atomic
-from toolstream_core.saved.files import READABLE, STDIN, answers
+from toolstream_core.saved.files import READABLE, STDIN, answers, write_atomic
 from toolstream_core.view.assemble import document_text, page
 from toolstream_core.view.document import ViewBuilder
 

@@ -7,8 +7,7 @@ from itertools import chain, combinations, product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.calls.json_text import is_object
-from toolstream_core.clients.entries import shortened
-from toolstream_core.clients.fields import arguments_of, id_of, name_of
+from toolstream_core.clients.fields import arguments_of, fits, id_of, kept, kept_arguments, name_of
 from toolstream_core.clients.grouping import grouped, splits
 from toolstream_core.clients.model import (
     AXES,
@@ -26,17 +25,16 @@ from toolstream_core.clients.model import (
     NoObject,
     Objects,
     Source,
+    shortened,
 )
-from toolstream_core.clients.outcome import fits, kept, kept_arguments
 from toolstream_core.model import Phase
 from toolstream_core.protocols.call_form import CallForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from toolstream_core.clients.entries import Entry
     from toolstream_core.clients.grouping import Group
-    from toolstream_core.clients.model import ClientModel, Deviation
+    from toolstream_core.clients.model import ClientModel, Deviation, Entry
     from toolstream_core.protocols.requests.conversation import EchoedCall
 
 

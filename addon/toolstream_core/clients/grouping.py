@@ -16,8 +16,7 @@ from toolstream_core.protocols.call_form import CallForm
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from toolstream_core.clients.entries import Entry
-    from toolstream_core.clients.model import ClientModel
+    from toolstream_core.clients.model import ClientModel, Entry
 
 
 class ObjectText:

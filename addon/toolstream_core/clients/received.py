@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, override
 
-from toolstream_core.clients.entries import ReceivedEvent, entries_of
-from toolstream_core.clients.model import Id
+from toolstream_core.clients.model import Id, ReceivedEvent, entries_of
 from toolstream_core.clients.stepping import reads
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink

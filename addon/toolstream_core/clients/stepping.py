@@ -11,19 +11,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from toolstream_core.calls.json_text import paired
 from toolstream_core.calls.open_call import nonblank
 from toolstream_core.clients.deviations import ROWS
-from toolstream_core.clients.entries import shortened
-from toolstream_core.clients.fields import MADE_UP, CallValues, readable
+from toolstream_core.clients.fields import MADE_UP, CallValues, is_valid, kept, kept_arguments, readable
 from toolstream_core.clients.grouping import Grouping
-from toolstream_core.clients.model import Kept
-from toolstream_core.clients.outcome import is_valid, kept, kept_arguments
+from toolstream_core.clients.model import Kept, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.clients.entries import Entry
     from toolstream_core.clients.fields import Edit
-    from toolstream_core.clients.model import ClientModel
+    from toolstream_core.clients.model import ClientModel, Entry
     from toolstream_core.model import Call, EventContent, Fragment
     from toolstream_core.protocols.call_form import CallForm
 

@@ -21,7 +21,7 @@ from toolstream_core.report.layout import MARGIN, WIDTH, Blocks, Label, colour, 
 from toolstream_core.report.text import EndLines, Lines, delivered_lines
 from toolstream_core.report.verdict import advice_text
 from toolstream_core.saved.flow import secrets_of
-from toolstream_core.saved.sockets import SOCKET
+from toolstream_core.saved.flowfile import SOCKET
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -192,8 +192,8 @@ class FlowItem(pytest.Item):
         flows = self.config.pluginmanager.get_plugin("toolstream-flows")
         if not isinstance(flows, Flows) or mode not in flows.modes:
             return False
-        from toolstream_core.saved.atomic import write_atomic
         from toolstream_core.saved.expectation import dumps
+        from toolstream_core.saved.files import write_atomic
 
         write_atomic(path, dumps(found).encode(), replace=True)
         what = {"create": "created", "fix": "fixed"}[mode]

@@ -26,7 +26,7 @@ from toolstream_core.wire import json_access, numbers
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
-    from toolstream_core.clients.entries import Entry
+    from toolstream_core.clients.model import Entry
     from toolstream_core.clients.stepping import SteppedCall
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Call, Finding, Json, Record

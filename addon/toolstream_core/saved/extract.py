@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from mitmproxy.io import FlowWriter
 
 from toolstream_core.saved import layout
-from toolstream_core.saved.atomic import write_atomic
 from toolstream_core.saved.cassette import cassette
 from toolstream_core.saved.expectation import expect_path
+from toolstream_core.saved.files import write_atomic
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:

@@ -1,29 +1,67 @@
-"""Which files a path means, and which kind of file each is. Knows formats by their first bytes."""
+"""Writes files that are complete or absent, with mode 0600, and overwrites one only if told to."""
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import enum
+import errno
 import gzip
 import io
 import os
 import re
 import sys
+import tempfile
 import zlib
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from toolstream_core.model import ABSENT, Note
 from toolstream_core.saved import cassette, demo, har, layout, raw
+from toolstream_core.saved.demo import located
 from toolstream_core.saved.exchange import UnreadableError, saved_of
 from toolstream_core.saved.pieces import PIECE, Pieces, Recoded, readable, wide_coding
+from toolstream_core.wire.frame import parse
+from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from toolstream_core.model import Json
-    from toolstream_core.saved.exchange import Exchange, Saved
+    from toolstream_core.saved.exchange import Change, Exchange, Saved
+
+
+def write_atomic(path: Path, data: bytes, *, replace: bool = False) -> None:
+    """Write a new file; with `replace`, also instead of an existing one. Raises `OSError`.
+
+    A device or a pipe is written to. Which existing files a command may replace is decided in `cli/output.py`.
+    """
+    if is_special(path):
+        path.write_bytes(data)
+        return
+    descriptor, name = tempfile.mkstemp(".part", f".{path.name[:64]}.", path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if not replace and os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))  # noqa: TRY301 - removes the part
+        Path(name).replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+def is_special(path: Path) -> bool:
+    """Whether a path is a device, a pipe or a stream of this process (`/dev/stdout`), which holds nothing to lose."""
+    if not path.exists() or path.is_dir():
+        return False
+    _, *folders = path.parent.resolve().parts
+    return not path.is_file() or folders == ["dev"] or folders[:1] == ["proc"]
 
 
 STDIN = "-"
@@ -75,7 +113,7 @@ def answers(path: str, request: Json = ABSENT) -> Iterator[Saved]:
         if file.kind is Kind.FLOWS:
             from toolstream_core.saved import flowfile  # noqa: PLC0415 - mitmproxy is slow to load
 
-            yield from flowfile.answers(file.whole(), path)
+            yield from flowfile.responses_in(file.whole(), path)
         else:
             found = exchanges(file, path, request)
             yield from file.bodies(path, request) if found is None else map(saved_of, found)
@@ -180,3 +218,64 @@ def _begin(stream: io.BufferedReader) -> Begun:
     except zlib.error:
         lead = b""
     return Begun(head, stream, "gzip", lead)
+
+
+def pairs(source: str, target: str) -> Iterator[tuple[str, str]]:
+    """Each file that `source` means and where it goes: `target` itself, or, for a folder, its place below it."""
+    folder = located(source)
+    if source == STDIN or not folder.is_dir():
+        yield source, target
+        return
+    for file in files(source):
+        yield file, str(Path(target) / located(file).relative_to(folder))
+
+
+def rewritten(path: str, change: Change, request: Json = ABSENT) -> bytes:
+    """One file with its answers changed. Raises `UnreadableError`."""
+    with begun(path) as file:
+        if file.kind is Kind.FLOWS:
+            from toolstream_core.saved import flowfile  # noqa: PLC0415 - mitmproxy is slow to load
+
+            return flowfile.rewritten_flows(file.whole(), path, change)
+        if file.kind is Kind.HAR:
+            return _har(file.whole().read(), path, change)
+        if file.kind is Kind.CASSETTE:
+            entries = list(cassette.exchanges(file.whole().read(), path))
+            return cassette.cassette([replace(one, body=change(saved_of(one)).body) for one in entries])
+        return _body(file.bodies(path, request), change)
+
+
+def _body(found: Iterator[Saved], change: Change) -> bytes:
+    """The new body of the one response in a file without a format."""
+    body = change(next(found)).body
+    if next(found, None) is not None:
+        raise UnreadableError("holds several responses; `toolstream extract` makes a flow file of each")
+    return body
+
+
+def _har(data: bytes, path: str, change: Change) -> bytes:
+    document = parse(data.removeprefix(b"\xef\xbb\xbf"))
+    for number, entry in enumerate(har.entries(document)):
+        if not har.has_response(entry):
+            continue
+        one = har.exchange(entry, f"{path}#{number}")
+        if har.MESSAGES in entry and har.put_messages(entry, one, lambda saved: change(saved).pieces):
+            continue
+        saved = saved_of(one)
+        if saved.missing:
+            continue
+        body = change(saved).body
+        if body != b"".join(saved.chunks):
+            _put(entry["response"], body)
+    return encoded(document)
+
+
+def _put(response: dict[str, Json], body: bytes) -> None:
+    before = response.get("content")
+    content = dict(before) if isinstance(before, dict) else {}
+    try:
+        content.update(text=body.decode(), size=len(body))
+        content.pop("encoding", None)
+    except UnicodeDecodeError:
+        content.update(text=base64.b64encode(body).decode(), size=len(body), encoding="base64")
+    response["content"] = content

@@ -1,28 +1,222 @@
-"""Answers in a mitmproxy flow file. Knows mitmproxy's format by way of mitmproxy."""
+"""The answers of a socket as flows of their own, as the same requests over HTTP would be. Knows mitmproxy's flow."""
 
 from __future__ import annotations
 
 import io
+import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from mitmproxy import flow, http
+from mitmproxy.flow import Error
 from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.websocket import WebSocketMessage
 
 from toolstream_core.delivery.sent_bytes import response_id
+from toolstream_core.model import ABSENT
 from toolstream_core.saved.exchange import Saved, UnreadableError, chunk_table, was_llm
-from toolstream_core.saved.flow import caused_in, facts_of, not_whole, request_json, secrets_of, sent_in, unlabel
-from toolstream_core.saved.sockets import socket_flows
+from toolstream_core.saved.flow import (
+    LINE_ENDS,
+    Chunk,
+    caused_in,
+    facts_of,
+    not_whole,
+    request_json,
+    secrets_of,
+    sent_in,
+    table_of,
+    unlabel,
+)
+from toolstream_core.sockets.lines import line_of
+from toolstream_core.sockets.saved import (
+    NORMAL,
+    STILL_OPEN,
+    SavedMessage,
+    how_closed,
+    is_of_upgrade,
+    taken_apart,
+    wire_of,
+)
 from toolstream_core.wire import json_access
+from toolstream_core.wire.body import BodyFraming
+from toolstream_core.wire.form import CONTENT_TYPES, Form
+from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from toolstream_core.model import Json
-    from toolstream_core.protocols.socket_wire import SocketLane
+    from toolstream_core.protocols.socket_wire import SocketLane, SocketRequest
     from toolstream_core.saved.exchange import NewBody
-    from toolstream_core.saved.sockets import SocketFlow
+    from toolstream_core.sockets.saved import SavedAnswer
+    from toolstream_core.wire.frame import Frame
+
+
+SOCKET: Final = "toolstream_socket"
+"""The key in a flow's metadata that says which socket its answer came over."""
+
+
+class SocketFlow(NamedTuple):
+    """An answer of a saved socket."""
+
+    answer: SavedAnswer
+    flow: http.HTTPFlow
+
+
+def answer_flow(socket: http.HTTPFlow, request: SocketRequest, number: int) -> http.HTTPFlow:
+    """The flow of the answer that is `number` on a socket, from 1 on: its messages are lines of JSON."""
+    flow = http.HTTPFlow(socket.client_conn, socket.server_conn, live=True)
+    flow.id = f"{socket.id}.{number}"
+    flow.request = socket.request.copy()
+    flow.request.method = "POST"
+    for name in list(flow.request.headers):
+        if is_of_upgrade(name):
+            del flow.request.headers[name]
+    flow.request.headers["content-type"] = CONTENT_TYPES[Form.WHOLE]
+    flow.request.content = encoded(request.body)
+    flow.request.timestamp_start = flow.request.timestamp_end = time.time()
+    flow.response = http.Response.make(200, b"", {"content-type": CONTENT_TYPES[Form.LINES]})
+    del flow.response.headers["content-length"]
+    flow.response.stream = True
+    flow.metadata[SOCKET] = {"flow": socket.id, **({"lane": request.lane} if request.lane else {})}
+    return flow
+
+
+def unfolded(flow: http.HTTPFlow, source: str) -> Iterator[tuple[str, http.HTTPFlow]]:
+    """A saved flow with what it is called; of an LLM's socket the flows of its answers, from `source.1` on."""
+    answers = socket_flows(flow)
+    if answers is None:
+        yield source, flow
+        return
+    for number, one in enumerate(answers, 1):
+        yield f"{source}.{number}", one.flow
+
+
+def socket_flows(flow: http.HTTPFlow) -> list[SocketFlow] | None:
+    """The answers that came over a saved socket; `None` where the flow is no socket of an LLM."""
+    if flow.websocket is None:
+        return None
+    messages = [_saved(place, one) for place, one in enumerate(flow.websocket.messages)]
+    path = flow.request.path
+    wire = wire_of(path, messages)
+    if wire is None:
+        return None
+    closed = _closed(flow)
+    answers = taken_apart(wire, path, _provided(flow, messages), closed)
+    got = taken_apart(wire, path, _gone(flow, messages), closed) if _differs(flow) else answers
+    clients = got if len(got) == len(answers) else answers
+    return [
+        SocketFlow(answer, _flow(flow, number, answer, client))
+        for number, (answer, client) in enumerate(zip(answers, clients, strict=True), 1)
+    ]
+
+
+def note_of(lane: str, begun: float, others: list[SavedMessage]) -> dict[str, Json]:
+    """What a flow's `toolstream` metadata says of the socket that its answer came over.
+
+    `stream_id` where it had one, and `sent`, what the client sent while the answer came: `[[ms, text], …]`, counted
+    from the request.
+    """
+    sent = [[max(0, round((one.at - begun) * 1000)), one.data.decode("utf-8", "replace")] for one in others]
+    return {**({"stream_id": lane} if lane else {}), **({"sent": sent} if sent else {})}
+
+
+def _saved(place: int, message: WebSocketMessage) -> SavedMessage:
+    return SavedMessage(message.from_client, message.timestamp, message.content, place)
+
+
+def _provided(flow: http.HTTPFlow, messages: list[SavedMessage]) -> list[SavedMessage]:
+    """What client and provider said; what the proxy sent in a message's place, it marks as injected."""
+    assert flow.websocket is not None
+    return [one for one, said in zip(messages, flow.websocket.messages, strict=True) if not said.injected]
+
+
+def _gone(flow: http.HTTPFlow, messages: list[SavedMessage]) -> list[SavedMessage]:
+    """What the client said and what it got."""
+    assert flow.websocket is not None
+    pairs = zip(messages, flow.websocket.messages, strict=True)
+    return [one for one, said in pairs if (not said.injected if said.from_client else not said.dropped)]
+
+
+def _differs(flow: http.HTTPFlow) -> bool:
+    """Whether the client got other messages than the provider's."""
+    assert flow.websocket is not None
+    return any(one.dropped or one.injected for one in flow.websocket.messages if not one.from_client)
+
+
+def _closed(flow: http.HTTPFlow) -> str | None:
+    """How a socket broke; a provider that closes it in order has said everything."""
+    assert flow.websocket is not None
+    if flow.error is not None:
+        return flow.error.msg
+    if flow.websocket.closed_by_client is None:
+        return STILL_OPEN
+    if not flow.websocket.closed_by_client and flow.websocket.close_code == NORMAL:
+        return None
+    return how_closed(flow.websocket.close_code, by_client=flow.websocket.closed_by_client)
+
+
+def _flow(socket: http.HTTPFlow, number: int, answer: SavedAnswer, client: SavedAnswer) -> http.HTTPFlow:
+    flow = answer_flow(socket, answer.request, number)
+    assert flow.response is not None
+    flow.live = False
+    flow.request.timestamp_start = flow.request.timestamp_end = answer.asked.at
+    flow.response.timestamp_start = answer.messages[0].at if answer.messages else answer.asked.at
+    flow.response.timestamp_end = answer.messages[-1].at if answer.messages else answer.asked.at
+    chunks = [Chunk(*line) for line in answer.lines]
+    flow.response.raw_content = b"".join(chunk.data for chunk in chunks)
+    noted = table_of(chunks) | {"socket": note_of(answer.request.lane, answer.asked.at, answer.others)}
+    if line_ends := answer.line_ends:
+        noted[LINE_ENDS] = line_ends.places
+    if client is not answer:
+        got = [Chunk(*line) for line in client.lines]
+        noted["sent"] = {"body": b"".join(chunk.data for chunk in got), "chunks": table_of(got)["chunks"]}
+    if answer.broken is not None:
+        flow.error = Error(answer.broken, answer.messages[-1].at if answer.messages else answer.asked.at)
+        noted["broken"] = answer.broken
+    flow.metadata["toolstream"] = noted
+    return flow
+
+
+def socket_lines(chunks: Iterable[Chunk], content_type: str, place: SocketLane) -> list[Chunk]:
+    """The events of a stream as lines, each at the time of its last chunk, and on the lane of `place`.
+
+    One that was on that lane already stays as it is.
+    """
+    return [
+        Chunk(after, line_of(_placed(frame, place)))
+        for after, frame in _frames(chunks, content_type)
+        if frame.json is not ABSENT
+    ]
+
+
+def _frames(chunks: Iterable[Chunk], content_type: str) -> Iterator[tuple[int, Frame]]:
+    framing = BodyFraming(content_type)
+    after = 0
+    for after, data in chunks:
+        opened = data if framing.framer is not None else framing.open(data)
+        if framing.framer is not None:
+            yield from ((after, frame) for frame in framing.framer.feed(opened))
+    rest = framing.open(b"", ended=True) if framing.framer is None else b""
+    if framing.framer is not None:
+        yield from ((after, frame) for last in (rest, b"") for frame in framing.framer.feed(last))
+
+
+def _whole(frame: Frame) -> bytes:
+    """An event's JSON, with the spaces around it where it was a line."""
+    line = frame.raw.removesuffix(b"\n")
+    return line if b"\n" not in line and line.strip() == frame.data else frame.data or b""
+
+
+def _placed(frame: Frame, place: SocketLane) -> bytes:
+    """The event's JSON, with the lane."""
+    key, payload = place.wire.lane_key, frame.json
+    lane = json_access.get(payload, key)
+    if not key or not isinstance(payload, dict) or (lane if isinstance(lane, str) else "") == place.lane:
+        return _whole(frame)
+    others = {name: value for name, value in payload.items() if name != key}
+    return encoded(others | ({key: place.lane} if place.lane else {}))
+
 
 # mitmproxy keeps no body of a stream unless told to, and none at all of one that broke off.
 _UNSAVED = "its body was not saved; record streams with --set store_streamed_bodies=true"
@@ -31,7 +225,7 @@ _EMPTY = "its body is empty"
 _PIECE = 64 * 1024
 
 
-def answers(stream: BinaryIO, source: str) -> Iterator[Saved]:
+def responses_in(stream: BinaryIO, source: str) -> Iterator[Saved]:
     """Each HTTP flow's answer, named by the flow's place in the file."""
     for number, one in enumerate(_flows(stream)):
         if isinstance(one, http.HTTPFlow) and one.response is not None:
@@ -44,7 +238,7 @@ def answers(stream: BinaryIO, source: str) -> Iterator[Saved]:
         del one  # the next flow is read before this name is bound again
 
 
-def rewritten(stream: BinaryIO, source: str, change: Callable[[Saved], NewBody]) -> bytes:
+def rewritten_flows(stream: BinaryIO, source: str, change: Callable[[Saved], NewBody]) -> bytes:
     """The flow file with the answers that `change` gives; what it leaves as it is stays as it is."""
     out = io.BytesIO()
     writer = FlowWriter(out)

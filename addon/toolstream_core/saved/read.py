@@ -18,8 +18,8 @@ from toolstream_core.saved import demo, raw
 from toolstream_core.saved.exchange import Exchange, UnreadableError, saved_of
 from toolstream_core.saved.files import READABLE, STDIN, Kind, begun, exchanges, files
 from toolstream_core.saved.flow import Chunk, Fixture, as_sent, flow_of, not_whole, read_flow, sent_in, table_of
+from toolstream_core.saved.flowfile import unfolded
 from toolstream_core.saved.redact import redact
-from toolstream_core.saved.sockets import unfolded
 from toolstream_core.shrinking.candidate import TimedChunk, turn
 from toolstream_core.wire.write import encoded
 

@@ -20,9 +20,9 @@ from toolstream_core.redaction import (
     redacted_path,
     redacted_text,
 )
-from toolstream_core.saved.atomic import write_atomic
+from toolstream_core.saved.files import write_atomic
 from toolstream_core.saved.flow import chunks_of, content_of, table_of
-from toolstream_core.saved.sockets import socket_flows
+from toolstream_core.saved.flowfile import socket_flows
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:

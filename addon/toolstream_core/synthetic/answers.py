@@ -15,9 +15,8 @@ from toolstream_core.model import ABSENT
 from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests import asked
-from toolstream_core.synthetic import places
 from toolstream_core.synthetic.harmless import may_be_called
-from toolstream_core.synthetic.schema import distinct_arguments
+from toolstream_core.synthetic.schema import clear_places, distinct_arguments
 from toolstream_core.wire import json_access, numbers
 from toolstream_core.wire.form import Form
 from toolstream_core.wire.frame import parse
@@ -124,7 +123,7 @@ class SyntheticProvider:
 
         `wide_characters`: arguments that may be any text have a character beyond the first 65,536.
         """
-        places.clear()
+        clear_places()
         self._specs = tuple(specs)
         self._seed = seed
         self._wide_characters = wide_characters

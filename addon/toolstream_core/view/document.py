@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.clients.deviations import PROJECTS
 from toolstream_core.defects.table import ROWS
-from toolstream_core.report.causes import cause, reason
-from toolstream_core.report.judging import Judging, SavedVerdict
+from toolstream_core.report.judging import Judging, SavedVerdict, cause, reason
 from toolstream_core.report.verdict import as_flags, headline, without_verdict
 from toolstream_core.version import __version__
 from toolstream_core.view.clean import decoded, without_secrets

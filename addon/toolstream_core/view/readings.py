@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.clients.deviations import ROWS, fix, measured_in, projects
-from toolstream_core.clients.entries import EntryReader, ReceivedEvent
 from toolstream_core.clients.explanation import parting
 from toolstream_core.clients.fit import continues
-from toolstream_core.clients.model import STANDARD, Adding, Id, Key, NoIndex, Source
+from toolstream_core.clients.model import STANDARD, Adding, EntryReader, Id, Key, NoIndex, ReceivedEvent, Source
 from toolstream_core.clients.received import Answer, Received
 from toolstream_core.clients.stepping import intended, traces
 from toolstream_core.protocols.call_form import CallForm
@@ -20,9 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from toolstream_core.clients.deviations import MeasuredClient
-    from toolstream_core.clients.entries import Entry
     from toolstream_core.clients.explanation import Explanation
-    from toolstream_core.clients.model import ClientModel, Deviation
+    from toolstream_core.clients.model import ClientModel, Deviation, Entry
     from toolstream_core.clients.stepping import Trace
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.view.received import Alignment

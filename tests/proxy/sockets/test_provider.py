@@ -15,7 +15,7 @@ from toolstream_core.proxy.provider import CallProvider, Provider
 from toolstream_core.proxy.replay import REPLAY
 from toolstream_core.proxy.sockets import SocketProvider
 from toolstream_core.saved.flow import Fixture, read_flow
-from toolstream_core.saved.sockets import answer_flow, socket_flows
+from toolstream_core.saved.flowfile import answer_flow, socket_flows
 
 if TYPE_CHECKING:
     from toolstream_core.proxy.flow_facts import Provided

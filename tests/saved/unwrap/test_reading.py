@@ -12,8 +12,8 @@ import pytest
 from tests.saved.unwrap import wrappers
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import StreamFacts
-from toolstream_core.saved import flowfile
 from toolstream_core.saved.files import answers
+from toolstream_core.saved.flowfile import responses_in
 from toolstream_core.saved.raw import body_of
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ ALL = {**wrappers.BOTH, **wrappers.DATA, **wrappers.OBJECTS}
 def bare(name: str) -> bytes:
     """The body of a saved stream."""
     with (FLOWS / f"{name}.flow").open("rb") as stream:
-        return body_of(next(flowfile.answers(stream, name)))
+        return body_of(next(responses_in(stream, name)))
 
 
 def read(path: Path) -> list[Record]:

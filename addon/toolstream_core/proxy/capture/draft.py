@@ -19,8 +19,8 @@ from toolstream_core.proxy.capture.snapshot import Snapshot
 from toolstream_core.redaction import known_secrets, redacted_body, redacted_text
 from toolstream_core.report.jsonform import record_object
 from toolstream_core.saved.flow import LINE_ENDS, content_of
+from toolstream_core.saved.flowfile import SOCKET
 from toolstream_core.saved.redact import redacted_state
-from toolstream_core.saved.sockets import SOCKET
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from toolstream_core.proxy.own_ids import restore, upstream, with_own_ids
 from toolstream_core.proxy.sockets.answer import SocketAnswer
 from toolstream_core.proxy.sockets.relay import SocketRelay
 from toolstream_core.saved.flow import LINE_ENDS
-from toolstream_core.saved.sockets import SOCKET, answer_flow, note_of
+from toolstream_core.saved.flowfile import SOCKET, answer_flow, note_of
 from toolstream_core.settings import NOTHING
 from toolstream_core.sockets.saved import FIRST, how_closed
 from toolstream_core.transit import BreakKind

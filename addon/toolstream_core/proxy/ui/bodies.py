@@ -11,8 +11,7 @@ from mitmproxy import ctx, http
 
 from toolstream_core.proxy.live.recording import LiveRecording
 from toolstream_core.saved.flow import Chunk, table_of
-from toolstream_core.saved.flowfile import Cut
-from toolstream_core.saved.sockets import SOCKET
+from toolstream_core.saved.flowfile import SOCKET, Cut
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,8 +14,7 @@ from toolstream_core.proxy.flow_facts import is_stream
 from toolstream_core.proxy.ui.facts import facts_of
 from toolstream_core.redact import raised_at
 from toolstream_core.saved.flow import request_json
-from toolstream_core.saved.flowfile import saved_response
-from toolstream_core.saved.sockets import socket_flows
+from toolstream_core.saved.flowfile import saved_response, socket_flows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence

@@ -10,10 +10,9 @@ from toolstream_core.report.markdown import bug_report
 from toolstream_core.saved.expectation import dumps, expectation_of
 from toolstream_core.saved.extract import conversations, flow_files, stem_of, write_all
 from toolstream_core.saved.flow import read_flow
-from toolstream_core.saved.flowfile import saved_response
+from toolstream_core.saved.flowfile import saved_response, socket_flows, unfolded
 from toolstream_core.saved.read import Answered, Found
 from toolstream_core.saved.redact import redact
-from toolstream_core.saved.sockets import socket_flows, unfolded
 from toolstream_core.version import __version__
 from toolstream_core.view.assemble import page
 from toolstream_core.view.clean import without_secrets

@@ -22,7 +22,7 @@ from toolstream_core.report.layout import Label, plain
 from toolstream_core.report.text import EndLines
 from toolstream_core.report.verdict import advice_text, as_marker
 from toolstream_core.saved.flow import content_of, secrets_of
-from toolstream_core.saved.sockets import SOCKET
+from toolstream_core.saved.flowfile import SOCKET
 from toolstream_core.wire.aws_event_stream import EventStreamFramer
 from toolstream_core.wire.body import BodyDecoder, BodyFraming
 
