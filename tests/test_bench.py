@@ -6,7 +6,7 @@ from benchlib.core import Raced
 from benchlib.streams import HEALTHY, Kind, Load
 from benchlib.tables import Results, report
 from benchlib.turns import CAPTURED, DIRECT, PACED, PINGED, THROUGHPUT, Delays, Endured, Scene, Timed
-from benchlib.usage import Growth
+from benchlib.wire import Growth
 
 KINDS = ("content-heavy", "tool-heavy")
 LABELS = (

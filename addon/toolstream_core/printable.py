@@ -1,4 +1,4 @@
-"""Foreign text as it may be shown on a terminal."""
+"""Counts, and foreign text as a terminal may show it."""
 
 from __future__ import annotations
 
@@ -26,3 +26,8 @@ def printable(text: str) -> str:
 def word(text: str) -> str:
     """Foreign text that stands bare in a line: a host, a model, a reason."""
     return text if text.isprintable() and " " not in text else quoted(text, 200)
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 event`, `2 events`."""
+    return f"1 {noun}" if number == 1 else f"{number} {noun}s"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import gc
-import itertools
 import json
 import time
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from benchlib.rig import WrongCallsError
 from toolstream_core.engine.session import Session
 from toolstream_core.model import StreamFacts
+from toolstream_core.protocols.anthropic import responses
 from toolstream_core.settings import SAFE, Settings
 
 if TYPE_CHECKING:
@@ -62,80 +63,43 @@ def _timed(body: bytes, settings: Settings) -> float:
     return seconds
 
 
-def _plain(size: int) -> Iterator[str]:
-    return iter(['{"a":"', *["word \\n"] * size, '"}'])
+def _block(delta: dict[str, object], finish: str | None = None) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    payload = {"id": "c", "object": "chat.completion.chunk", "choices": [choice]}
+    return b"data: " + json.dumps(payload, separators=(",", ":")).encode() + b"\n\n"
 
 
-def _encoded(size: int) -> Iterator[str]:
-    return iter(['"{\\"a\\":\\"', *["word \\\\n"] * size, '\\"}"'])
-
-
-def _replayed(size: int) -> Iterator[str]:
-    return itertools.repeat(_WHOLE, size)
-
-
-def _replayed_in_pieces(size: int) -> Iterator[str]:
-    return itertools.chain.from_iterable(itertools.repeat((_WHOLE[:5], _WHOLE[5:]), size // 2))
-
-
-def _cumulative(size: int) -> Iterator[str]:
-    return ('{"a":"' + "x" * min(at, _GROWN) for at in range(1, size))
-
-
-def _garbage(size: int) -> Iterator[str]:
-    return iter([_WHOLE, *["<|x|>"] * size])
-
-
-def _block(payload: dict[str, object], name: str = "") -> bytes:
-    event = f"event: {name}\n".encode() if name else b""
-    return event + b"data: " + json.dumps(payload, separators=(",", ":")).encode() + b"\n\n"
-
-
-def _chunk(delta: dict[str, object], finish: str | None = None) -> bytes:
-    return _block({"id": "c", "object": "chat.completion.chunk", "choices": [
-        {"index": 0, "delta": delta, "finish_reason": finish}]})  # fmt: skip
-
-
-def _chat(pieces: Callable[[int], Iterator[str]]) -> Callable[[int], Iterator[bytes]]:
-    def blocks(size: int) -> Iterator[bytes]:
-        yield _chunk({"tool_calls": [_HEAD]})
-        for piece in pieces(size):
-            yield _chunk({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]})
-        yield _chunk({}, "tool_calls")
-        yield b"data: [DONE]\n\n"
-
-    return blocks
-
-
-def _calls(size: int) -> Iterator[bytes]:
-    for at in range(size):
-        function = {"name": "f", "arguments": f'{{"a":{at}}}'}
-        yield _chunk({"tool_calls": [{"index": at, "id": f"call_{at}", "type": "function", "function": function}]})
-    yield _chunk({}, "tool_calls")
+def _chat(deltas: Iterable[dict[str, object]]) -> Iterator[bytes]:
+    """A Chat stream with these entries of `tool_calls`."""
+    yield from (_block({"tool_calls": [entry]}) for entry in deltas)
+    yield _block({}, "tool_calls")
     yield b"data: [DONE]\n\n"
 
 
+def _one_call(pieces: Iterable[str]) -> Iterator[bytes]:
+    return _chat(chain([_HEAD], ({"index": 0, "function": {"arguments": piece}} for piece in pieces)))
+
+
+def _many_calls(size: int) -> Iterator[bytes]:
+    functions = ({"name": "f", "arguments": f'{{"a":{at}}}'} for at in range(size))
+    entries = ({"index": at, "id": f"call_{at}", "type": "function", "function": f} for at, f in enumerate(functions))
+    return _chat(entries)
+
+
 def _blocks(size: int) -> Iterator[bytes]:
+    calls = [{"type": "tool_use", "id": f"toolu_{at}", "name": "f", "input": {"a": at}} for at in range(size)]
     usage = {"input_tokens": 1, "output_tokens": 1}
-    message = {"id": "m", "type": "message", "role": "assistant", "content": [], "usage": usage}
-    yield _block({"type": "message_start", "message": message}, "message_start")
-    for at in range(size):
-        call = {"type": "tool_use", "id": f"toolu_{at}", "name": "f", "input": {}}
-        delta = {"type": "input_json_delta", "partial_json": f'{{"a":{at}}}'}
-        yield _block({"type": "content_block_start", "index": at, "content_block": call}, "content_block_start")
-        yield _block({"type": "content_block_delta", "index": at, "delta": delta}, "content_block_delta")
-        yield _block({"type": "content_block_stop", "index": at}, "content_block_stop")
-    yield _block({"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": usage}, "message_delta")
-    yield _block({"type": "message_stop"}, "message_stop")
+    message = {"id": "m", "type": "message", "role": "assistant", "content": calls, "usage": usage}
+    return responses.streamed({**message, "stop_reason": "tool_use"}, {})
 
 
 STREAMS: Final[dict[str, Callable[[int], Iterator[bytes]]]] = {
-    "plain": _chat(_plain),
-    "encoded twice": _chat(_encoded),
-    "garbage behind them": _chat(_garbage),
-    "sent again": _chat(_replayed),
-    "sent again, in pieces": _chat(_replayed_in_pieces),
-    "cumulative": _chat(_cumulative),
-    "a call an event": _calls,
+    "plain": lambda size: _one_call(['{"a":"', *["word \\n"] * size, '"}']),
+    "encoded twice": lambda size: _one_call(['"{\\"a\\":\\"', *["word \\\\n"] * size, '\\"}"']),
+    "garbage behind them": lambda size: _one_call([_WHOLE, *["<|x|>"] * size]),
+    "sent again": lambda size: _one_call([_WHOLE] * size),
+    "sent again, in pieces": lambda size: _one_call([_WHOLE[:5], _WHOLE[5:]] * (size // 2)),
+    "cumulative": lambda size: _one_call('{"a":"' + "x" * min(at, _GROWN) for at in range(1, size)),
+    "a call an event": _many_calls,
     "a block for each call": _blocks,
 }

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Final
 from websockets.asyncio.server import serve
 from websockets.sync.client import connect
 
-from benchlib.streams import HEALTHY, Load, responses
-from benchlib.usage import processor_seconds, resident
+from benchlib.streams import HEALTHY, Load, cut, response
+from benchlib.wire import processor_seconds, resident
 from tests.e2e.harness.mitmdump import Mitmdump
 from toolstream_core.packaged import addon_script
+from toolstream_core.protocols.responses.whole_answer import events as response_events
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +53,8 @@ def measure(folder: Path, messages: int, rounds: int) -> list[Passing]:
 
 
 def _measured(folder: Path, load: Load, rounds: int) -> list[Passing]:
-    events = [json.dumps(event) for event in responses(load)]
+    made = enumerate(response_events(response(load), cut(load)))
+    events = [json.dumps({**event, "sequence_number": number}) for number, event in made]
     here, there = multiprocessing.Pipe()
     server = multiprocessing.Process(target=_serve, args=(events, there), daemon=True)
     server.start()

@@ -8,7 +8,10 @@ import itertools
 import json
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from toolstream_core.protocols.anthropic import responses
+from toolstream_core.protocols.responses import whole_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -35,6 +38,7 @@ class Kind(enum.StrEnum):
 
 HEALTHY = (Kind.CONTENT, Kind.TOOL)
 _PADDING = "aB3xK9mQ2zT7"
+_ID = "0a1363204f5a6fae016a1f595d612c81978ef18dfb79594b77"
 
 _AROUND = {Kind.CONTENT: 6, Kind.TOOL: 5, Kind.BROKEN: 5}
 """Events that are neither text nor a piece of arguments between the first and the last."""
@@ -129,7 +133,7 @@ def as_chunk(block: bytes) -> bytes:
 _HEADER = {"index": 0, "id": CALL_ID, "type": "function", "function": {"name": TOOL, "arguments": ""}}
 
 
-def padding(text: str) -> str:
+def _padding(text: str) -> str:
     """What OpenAI adds to a delta of `text` so that its size does not tell what it says ("obfuscation")."""
     return _PADDING[: max(1, 12 - len(text))]
 
@@ -143,7 +147,7 @@ def _event(delta: dict[str, object], finish: str | None = None, said: str = "") 
         "service_tier": "default",
         "system_fingerprint": None,
         "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
-        "obfuscation": padding(said),
+        "obfuscation": _padding(said),
     }
     return b"data: " + json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode() + b"\n\n"
 
@@ -167,117 +171,41 @@ def _cycled(words: tuple[str, ...], count: int) -> tuple[str, ...]:
     return tuple(itertools.islice(itertools.cycle(words), count))
 
 
-type Object = dict[str, object]
-
-_ITEM_ID = "fc_0a1363204f5a6fae016a1f595d612c81978ef18dfb79594b77"
-_MESSAGE_ID = "msg_0a1363204f5a6fae016a1f595d612c81978ef18dfb7959aa01"
-_ITEM: Object = {"id": _ITEM_ID, "type": "function_call", "call_id": CALL_ID, "name": TOOL}
-_ITEM_OF_TEXT: Object = {"id": _MESSAGE_ID, "type": "message", "role": "assistant"}
-_RESPONSE: Object = {
-    "id": "resp_0a1363204f5a6fae016a1f595c61608197850567752d709e1b",
-    "object": "response",
-    "created_at": 1780439388,
-    "model": "gpt-4.1-mini-2025-04-14",
-    "parallel_tool_calls": True,
-    "tool_choice": "auto",
-    "tools": [],
-}
-_ANTHROPIC_USAGE: Object = {"input_tokens": 450, "output_tokens": 24}
-_ANTHROPIC_MESSAGE: Object = {
-    "id": "msg_01TZAz4krKFibFDdstrarQQV",
-    "type": "message",
-    "role": "assistant",
-    "model": "claude-sonnet-4-5-20250929",
-    "content": [],
-    "stop_reason": None,
-    "stop_sequence": None,
-    "usage": _ANTHROPIC_USAGE,
-}
-
-
 class Protocol(NamedTuple):
-    """A dialect, where it is asked for, and a load in its words. Framing events come on top of the load's."""
+    """A protocol, its path, and a load as its events. Framing events come on top of the load's."""
 
     name: str
     path: str
     blocks: Callable[[Load], Iterator[bytes]]
 
 
-def responses(load: Load) -> Iterator[Object]:
-    """The events of the Responses API, which a WebSocket sends as messages."""
-    return ({**event, "sequence_number": number} for number, event in enumerate(_response_events(load)))
+def response(load: Load) -> dict[str, Any]:
+    """A complete response of the Responses API."""
+    text = {"type": "output_text", "annotations": [], "logprobs": [], "text": "".join(load.texts)}
+    message = {"id": f"msg_{_ID}", "type": "message", "role": "assistant", "status": "completed", "content": [text]}
+    call = {"id": f"fc_{_ID}", "type": "function_call", "status": "completed", "call_id": CALL_ID, "name": TOOL}
+    output = [*([message] if load.texts else []), {**call, "arguments": load.call.arguments}]
+    settings = {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+    about = {"id": f"resp_{_ID}", "object": "response", "created_at": 1780439388, "model": "gpt-4.1-mini-2025-04-14"}
+    return {**about, **settings, "status": "completed", "output": output}
 
 
-def _response_events(load: Load) -> Iterator[Object]:
-    yield {"type": "response.created", "response": {**_RESPONSE, "status": "in_progress", "output": []}}
-    output: list[Object] = []
-    if load.texts:
-        message: Object = {**_ITEM_OF_TEXT, "status": "completed", "content": [_part("".join(load.texts))]}
-        yield from _response_text(load, message)
-        output.append(message)
-    at = len(output)
-    where: Object = {"item_id": _ITEM_ID, "output_index": at}
-    opened = {**_ITEM, "status": "in_progress", "arguments": ""}
-    yield {"type": "response.output_item.added", "output_index": at, "item": opened}
-    for delta in load.pieces:
-        yield {"type": "response.function_call_arguments.delta", "delta": delta, **_padded(where, delta)}
-    arguments = load.call.arguments
-    yield {"type": "response.function_call_arguments.done", **where, "arguments": arguments, "name": TOOL}
-    output.append({**_ITEM, "status": "completed", "arguments": arguments})
-    yield {"type": "response.output_item.done", "output_index": at, "item": output[-1]}
-    yield {"type": "response.completed", "response": {**_RESPONSE, "status": "completed", "output": output}}
+def _message(load: Load) -> dict[str, Any]:
+    """A complete response of Anthropic's."""
+    call = {"type": "tool_use", "id": CALL_ID, "name": TOOL, "input": json.loads(load.call.arguments)}
+    content = [*([{"type": "text", "text": "".join(load.texts)}] if load.texts else []), call]
+    about = {"id": "msg_01TZAz4krKFibFDdstrarQQV", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5"}
+    usage = {"input_tokens": 450, "output_tokens": 50}
+    return {**about, "content": content, "stop_reason": "tool_use", "stop_sequence": None, "usage": usage}
 
 
-def _response_text(load: Load, message: Object) -> Iterator[Object]:
-    where: Object = {"item_id": _MESSAGE_ID, "output_index": 0, "content_index": 0}
-    opened = {**_ITEM_OF_TEXT, "status": "in_progress", "content": []}
-    yield {"type": "response.output_item.added", "output_index": 0, "item": opened}
-    yield {"type": "response.content_part.added", **where, "part": _part("")}
-    for delta in load.texts:
-        yield {"type": "response.output_text.delta", "delta": delta, "logprobs": [], **_padded(where, delta)}
-    whole = "".join(load.texts)
-    yield {"type": "response.output_text.done", **where, "text": whole, "logprobs": []}
-    yield {"type": "response.content_part.done", **where, "part": _part(whole)}
-    yield {"type": "response.output_item.done", "output_index": 0, "item": message}
+def cut(load: Load) -> Callable[[str], tuple[str, ...]]:
+    """Cuts the text and the arguments of a complete response into the deltas of the load."""
+    return lambda text: load.pieces if text.startswith("{") else load.texts
 
 
-def _padded(where: Object, delta: str) -> Object:
-    return {"item_id": where["item_id"], "obfuscation": padding(delta), **where}
-
-
-def _part(text: str) -> Object:
-    return {"type": "output_text", "annotations": [], "logprobs": [], "text": text}
-
-
-def _anthropic(load: Load) -> Iterator[bytes]:
-    yield _sse({"type": "message_start", "message": _ANTHROPIC_MESSAGE})
-    at = 0
-    if load.texts:
-        yield from _block(at, {"type": "text", "text": ""}, "text_delta", "text", load.texts)
-        at = 1
-    tool: Object = {"type": "tool_use", "id": CALL_ID, "name": TOOL, "input": {}}
-    yield from _block(at, tool, "input_json_delta", "partial_json", load.pieces)
-    stop: Object = {"stop_reason": "tool_use", "stop_sequence": None}
-    yield _sse({"type": "message_delta", "delta": stop, "usage": {"output_tokens": 50}})
-    yield _sse({"type": "message_stop"})
-
-
-def _block(at: int, block: Object, kind: str, key: str, deltas: tuple[str, ...]) -> Iterator[bytes]:
-    yield _sse({"type": "content_block_start", "index": at, "content_block": block})
-    for number, delta in enumerate(deltas):
-        event = _sse({"type": "content_block_delta", "index": at, "delta": {"type": kind, key: delta}})
-        # Anthropic's own padding: white space before the last brace.
-        yield event.replace(b"}}\n", b"}" + b" " * (number * 7 % 15) + b"}\n")
-    yield _sse({"type": "content_block_stop", "index": at})
-
-
-def _sse(event: Object) -> bytes:
-    data = json.dumps(event, separators=(",", ":"), ensure_ascii=False)
-    return f"event: {event['type']}\ndata: {data}\n\n".encode()
-
-
-PROTOCOLS = (
+PROTOCOLS: Final = (
     Protocol("openai-chat", "/v1/chat/completions", Load.blocks),
-    Protocol("openai-responses", "/v1/responses", lambda load: map(_sse, responses(load))),
-    Protocol("anthropic", "/v1/messages", _anthropic),
+    Protocol("openai-responses", "/v1/responses", lambda load: whole_answer.streamed(response(load), {}, cut(load))),
+    Protocol("anthropic", "/v1/messages", lambda load: responses.streamed(_message(load), {}, cut(load))),
 )

@@ -16,15 +16,22 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from benchlib.rig import CONTENDERS, check_told
 from benchlib.streams import HEALTHY, Kind, Load, as_chunk
-from benchlib.usage import all_processor_seconds, wait_until_idle
-from benchlib.wire import HEAD, READ, Job, WrongBytesError, read_request, request
+from benchlib.wire import (
+    HEAD,
+    READ,
+    Job,
+    WrongBytesError,
+    all_processor_seconds,
+    read_request,
+    request,
+    wait_until_idle,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from benchlib.rig import Rig, Running
-    from benchlib.usage import Growth
-    from benchlib.wire import Security
+    from benchlib.wire import Growth, Security
 
 THROUGHPUT: Final = {
     Kind.CONTENT: ("a", "b", "c", "d", "e"),

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from toolstream_core.checking.grading import Grade, Reason, Result, Skip, rank, returned
-from toolstream_core.printable import printable
+from toolstream_core.printable import counted, printable
 from toolstream_core.redact import redacted
 from toolstream_core.redaction import Redaction, redacted_text
-from toolstream_core.report.layout import counted, middle, wrapped
+from toolstream_core.report.layout import middle, wrapped
 from toolstream_core.verdict import Outcome
 from toolstream_core.version import __version__
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolstream_core.cli.output import printed_to
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.report.layout import counted
+from toolstream_core.printable import counted
 from toolstream_core.saved import demo
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.defects.table import named
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import Severity
-from toolstream_core.printable import word
-from toolstream_core.report.layout import counted
+from toolstream_core.printable import counted, word
 from toolstream_core.saved.expectation import dumps, expectation_of
 from toolstream_core.saved.extract import bare_files, cassette_files, conversations, flow_files, stem_of, write_all
 from toolstream_core.saved.flow import BAD_STATUS, exchange_of, read_flow

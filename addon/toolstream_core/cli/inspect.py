@@ -19,12 +19,12 @@ from toolstream_core.defects.table import named
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import Note, Severity
-from toolstream_core.printable import word
+from toolstream_core.printable import counted, word
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.redact import redacted
 from toolstream_core.report import jsonform
 from toolstream_core.report.judging import Judging, SavedVerdict, as_sent
-from toolstream_core.report.layout import Blocks, Label, colour, counted, plain, wants_colour
+from toolstream_core.report.layout import Blocks, Label, colour, plain, wants_colour
 from toolstream_core.report.text import EndLines, Lines
 from toolstream_core.report.verdict import advice_text, as_command
 from toolstream_core.saved.files import STDIN, answers

@@ -15,10 +15,9 @@ from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import ABSENT
-from toolstream_core.printable import printable, word
+from toolstream_core.printable import counted, printable, word
 from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.redact import redacted
-from toolstream_core.report.layout import counted
 from toolstream_core.report.text import fault_line
 from toolstream_core.saved.demo import located
 from toolstream_core.saved.exchange import NewBody, UnreadableError

@@ -14,7 +14,7 @@ from toolstream_core.checking.client import Client, Seats
 from toolstream_core.cli.output import Output, ProgressLine, check_outputs, how_to_continue, write_fixture
 from toolstream_core.defects.table import ROWS
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.printable import word
+from toolstream_core.printable import counted, word
 from toolstream_core.saved.demo import beside
 from toolstream_core.saved.expectation import expect_path
 from toolstream_core.saved.files import STDIN
@@ -240,7 +240,7 @@ def _does_not_show(args: argparse.Namespace, finding: Codes, found: frozenset[Ou
 def _told(candidate: Candidate) -> str:
     count, bytes_ = events(candidate), size(candidate)
     shown = f"{bytes_} bytes" if bytes_ < _KIB else f"{bytes_ / _KIB:.1f} KB"
-    return f"{count} event{'' if count == 1 else 's'}, {shown}"
+    return f"{counted(count, 'event')}, {shown}"
 
 
 class _Display:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import ABSENT, Finding, Severity, StreamFacts
 from toolstream_core.model.record import runs_on_client
-from toolstream_core.printable import printable
+from toolstream_core.printable import counted, printable
 from toolstream_core.protocols.api import Question, Tool
 from toolstream_core.protocols.registry import named
 from toolstream_core.report.jsonform import finding_object
@@ -223,7 +223,7 @@ def _between(calls: list[_Made], right: list[_Made]) -> list[tuple[str, bool]]:
 
 
 def _count(calls: list[_Made]) -> str:
-    return "1 call" if len(calls) == 1 else f"{len(calls) or 'no'} calls"
+    return counted(len(calls), "call") if calls else "no calls"
 
 
 def _text(call: _Made) -> str:
@@ -289,7 +289,7 @@ def _told(one: ResolvedFragment) -> str:
         return one.failure
     calls = len(one.record.calls) if one.record is not None else 0
     took = one.answer.chunks[-1][0] if one.answer.chunks else 0
-    return f"HTTP {one.answer.status}, {calls} call{'' if calls == 1 else 's'}, {took} ms"
+    return f"HTTP {one.answer.status}, {counted(calls, 'call')}, {took} ms"
 
 
 def _any_heard(answers: Sequence[ResolvedFragment]) -> bool:
@@ -382,11 +382,7 @@ def _result(probe: Probe) -> str:
     for one in probe.verdicts:
         for seen in one.defects:
             codes[seen.finding.severity].add(seen.finding.code)
-    counts = [f"{_plural(len(codes.get(severity, ())), f'{severity}')}" for severity in Severity]
+    counts = [f"{counted(len(codes.get(severity, ())), severity)}" for severity in Severity]
     failures = sum(len(one.failures) for one in probe.verdicts)
-    tail = f", {_plural(failures, 'request')} failed" if failures else ""
-    return f"{_plural(differences, 'difference')}; {', '.join(counts)} in the streams{tail}"
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    tail = f", {counted(failures, 'request')} failed" if failures else ""
+    return f"{counted(differences, 'difference')}; {', '.join(counts)} in the streams{tail}"

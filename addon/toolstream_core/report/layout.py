@@ -114,11 +114,6 @@ class Blocks:
                 self.line(text)
 
 
-def counted(number: int, noun: str) -> str:
-    """`1 event`, `2 events`."""
-    return f"1 {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def foreign(text: str) -> str:
     """A name of the wire that stands bare in a line."""
     return middle(word(text), _NAME)

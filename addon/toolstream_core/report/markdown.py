@@ -14,11 +14,11 @@ from toolstream_core.clients.stepping import reads
 from toolstream_core.defects.table import ROWS
 from toolstream_core.faults import parse_fault
 from toolstream_core.packaged import packaged
-from toolstream_core.printable import printable
+from toolstream_core.printable import counted, printable
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests import asked
-from toolstream_core.report.layout import code, counted, escaped, fenced
+from toolstream_core.report.layout import code, escaped, fenced
 from toolstream_core.shrinking.candidate import nodes
 from toolstream_core.transit.rows import keys_of
 from toolstream_core.wire import json_access, numbers
@@ -123,7 +123,7 @@ def _fold(waiting: Sequence[Frame], before: Frame | None) -> Iterator[str]:
     alike = list(takewhile(lambda frame: before is not None and _shape(frame) == _shape(before), events))
     for some, told in ((len(alike), " like the previous one"), (len(events) - len(alike), "")):
         if some:
-            yield f"… {some} event{'' if some == 1 else 's'}{told} …"
+            yield f"… {counted(some, 'event')}{told} …"
 
 
 def _shape(frame: Frame) -> frozenset[Shape]:

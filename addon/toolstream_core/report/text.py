@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Kind, Phase, Severity
-from toolstream_core.printable import printable, word
+from toolstream_core.printable import counted, printable, word
 from toolstream_core.report.layout import (
     ID,
     LEAST,
@@ -15,7 +15,6 @@ from toolstream_core.report.layout import (
     WIDTH,
     Label,
     Marked,
-    counted,
     foreign,
     middle,
     plain,

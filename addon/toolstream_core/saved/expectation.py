@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import Kind
+from toolstream_core.printable import counted
 from toolstream_core.saved.layout import EXPECTATION
 
 if TYPE_CHECKING:
@@ -262,7 +263,7 @@ def _between(expected: ExpectedAnswer, found: ExpectedAnswer) -> Iterator[str]:
 
 def _count(expected: Sequence[object], found: Sequence[object], noun: str) -> Iterator[str]:
     if len(expected) != len(found):
-        yield f"expected {len(expected)} {noun}{'' if len(expected) == 1 else 's'}, found {len(found)}"
+        yield f"expected {counted(len(expected), noun)}, found {len(found)}"
 
 
 def _fields(expected: Noun, found: Noun, of: str, but: Iterable[str] = ()) -> Iterator[str]:

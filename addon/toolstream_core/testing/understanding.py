@@ -11,8 +11,8 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.defects.finish import MISSING_CALLS
+from toolstream_core.printable import counted
 from toolstream_core.protocols.requests.asked import wants_stream
-from toolstream_core.report.layout import counted
 from toolstream_core.report.verdict import as_flags
 from toolstream_core.testing.exchanges import FoundProblem
 from toolstream_core.verdict import Outcome, added, history_of, judge, to_run

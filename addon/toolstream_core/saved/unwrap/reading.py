@@ -9,6 +9,7 @@ from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import ABSENT, Note
+from toolstream_core.printable import counted
 from toolstream_core.saved.exchange import RefusedError, UnreadableError
 from toolstream_core.saved.unwrap import http
 from toolstream_core.saved.unwrap.events import FENCE, Found, Group, Scanner
@@ -354,7 +355,7 @@ def _where(group: Group) -> str:
 
 
 def _lines(count: int) -> str:
-    return f"{count} other {'line' if count == 1 else 'lines'}"
+    return counted(count, "other line")
 
 
 _HAR: Final = "export the session as HAR and inspect that file"
