@@ -6,7 +6,7 @@ from mitmproxy.test import tflow
 
 from tests.proxy.flows import CHUNK, DONE, llm_flow
 from toolstream_core.proxy.flow_facts import Provided, breaks, note, provided
-from toolstream_core.saved.flow import Chunk
+from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.sockets.lines import LineEnds, line_of
 
 CHUNKS = [Chunk(0, CHUNK), Chunk(12, DONE)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from toolstream_core.proxy.delivery import SavedChunks
-from toolstream_core.saved.flow import Chunk
+from toolstream_core.shrinking.candidate import Chunk
 
 CHUNKS = (Chunk(100, b"a"), Chunk(700, b"b"))
 

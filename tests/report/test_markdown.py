@@ -18,7 +18,7 @@ from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.registry import named
 from toolstream_core.report import markdown
 from toolstream_core.report.markdown import LONGEST, ReportedAnswer, bug_report, wrong_readings
-from toolstream_core.shrinking.candidate import TimedChunk, split
+from toolstream_core.shrinking.candidate import Chunk, split
 
 if TYPE_CHECKING:
     from tests.laws.healthy import Healthy
@@ -29,7 +29,7 @@ def reported(body: bytes, healthy: Healthy) -> ReportedAnswer:
     """A body as a report shows it."""
     record = read_body([body], healthy.exchange)
     assert record is not None
-    frames = [piece.frame for piece in split([TimedChunk(0, body)], healthy.exchange.content_type)[1]]
+    frames = [piece.frame for piece in split([Chunk(0, body)], healthy.exchange.content_type)[1]]
     return ReportedAnswer(
         record=record,
         frames=frames,

@@ -10,7 +10,7 @@ from tests.laws.healthy import Healthy, request, streams
 from tests.protocols.responses.events import CREATED, completed
 from tests.tables import INJECTORS
 from toolstream_core.defects.table import ROWS, named
-from toolstream_core.shrinking.candidate import Candidate, TimedChunk, turn
+from toolstream_core.shrinking.candidate import Candidate, Chunk, turn
 from toolstream_core.shrinking.law import Law, Oracle, RecordCache, shows
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def sample_of(name: str) -> Sample:
         if name in INJECTORS[healthy.dialect]:
             went = injected(healthy.body, exchange, name)
             if name in went.told:
-                original = (turn(0, exchange, [TimedChunk(0, went.out)]),)
+                original = (turn(0, exchange, [Chunk(0, went.out)]),)
                 reader = RecordCache()
                 return Sample(name, original, Law(reader, original), shows(reader, named([name])))
     raise AssertionError(name)

@@ -12,7 +12,7 @@ from tests.laws.healthy import streams
 from tests.shrinking.samples import NAMES, Sample, sample_of
 from toolstream_core.cli.shrink import reproduction
 from toolstream_core.defects.table import named
-from toolstream_core.shrinking.candidate import Candidate, TimedChunk, digest, events, size, turn
+from toolstream_core.shrinking.candidate import Candidate, Chunk, digest, events, size, turn
 from toolstream_core.shrinking.law import Law, RecordCache, shows
 from toolstream_core.shrinking.search import Search, passes
 
@@ -62,7 +62,7 @@ def test_keys_of_arguments_are_no_fields_of_the_protocol() -> None:
     """All calls of a tool have them; those that the tool does not need go all the same, and a call never gets empty."""
     healthy = next(one for one in streams() if one.dialect == "gemini")
     body = injected(healthy.body, healthy.exchange, "missing-name").out
-    original = (turn(0, healthy.exchange, [TimedChunk(0, body)]),)
+    original = (turn(0, healthy.exchange, [Chunk(0, body)]),)
     reader = RecordCache()
     sample = Sample("missing-name", original, Law(reader, original), shows(reader, named(["missing-name"])))
     [best] = smallest(sample)

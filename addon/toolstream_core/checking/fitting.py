@@ -14,9 +14,9 @@ from toolstream_core.model.record import runs_on_client
 from toolstream_core.protocols.registry import SOCKETS, named
 from toolstream_core.protocols.requests import asked
 from toolstream_core.protocols.socket_wire import SocketLane
-from toolstream_core.saved.flow import Chunk
 from toolstream_core.saved.flowfile import socket_lines
 from toolstream_core.settings import Words, settings
+from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.synthetic.answers import CallSpec, SyntheticProvider, parse_calls, spec_text
 from toolstream_core.synthetic.harmless import may_be_called, required
 from toolstream_core.synthetic.schema import distinct_arguments

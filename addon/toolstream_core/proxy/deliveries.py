@@ -26,8 +26,9 @@ from toolstream_core.proxy.gate import Gate, missing
 from toolstream_core.proxy.own_ids import is_signed
 from toolstream_core.proxy.socket_layer import order
 from toolstream_core.redact import raised_at
-from toolstream_core.saved.flow import Chunk, content_of
+from toolstream_core.saved.flow import content_of
 from toolstream_core.settings import NOTHING
+from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.transit.rows import Moment
 from toolstream_core.wire.form import Form
 from toolstream_core.wire.frame import joined, parse

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.delivery.schedule import Schedule
     from toolstream_core.proxy.live_response import Watch
-    from toolstream_core.saved.flow import Chunk
+    from toolstream_core.shrinking.candidate import Chunk
     from toolstream_core.transit import Action
 
 

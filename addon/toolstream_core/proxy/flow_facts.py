@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, override
 
 from toolstream_core.faults.spec import Budget, Picker, parse_fault
 from toolstream_core.model import ABSENT, StreamFacts
-from toolstream_core.saved.flow import LINE_ENDS, Chunk, line_ends_of, secrets_of, table_of, unlabel
+from toolstream_core.saved.flow import LINE_ENDS, line_ends_of, secrets_of, table_of, unlabel
+from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.transit.rows import keys_of
 from toolstream_core.verdict.conversations import SentResponse, dropped
 from toolstream_core.wire import json_access

@@ -17,10 +17,11 @@ from toolstream_core.protocols.requests.asked import model_of
 from toolstream_core.proxy.flow_facts import note as note_chunks
 from toolstream_core.proxy.replay import note
 from toolstream_core.redaction import Redaction, TextMode, known_secrets, redacted_body
-from toolstream_core.saved.flow import BAD_STATUS, Chunk, Fixture, content_of
+from toolstream_core.saved.flow import BAD_STATUS, Fixture, content_of
 from toolstream_core.saved.flowfile import SOCKET
 from toolstream_core.saved.matching import Answer, Matcher, form_of, names_of
 from toolstream_core.saved.read import load
+from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.synthetic.answers import MODEL, SyntheticProvider, final_text, parse_calls
 from toolstream_core.wire import aws_event_stream, json_access
 from toolstream_core.wire.form import CONTENT_TYPES, Form

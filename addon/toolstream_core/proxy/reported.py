@@ -11,10 +11,10 @@ from toolstream_core.saved.read import as_client_got, turn_of
 
 if TYPE_CHECKING:
     from toolstream_core.report.judging import SavedVerdict
-    from toolstream_core.saved.read import Answered
+    from toolstream_core.saved.read import Found
 
 
-def reported_answer(one: Answered, verdict: SavedVerdict | None) -> ReportedAnswer:
+def reported_answer(one: Found, verdict: SavedVerdict | None) -> ReportedAnswer:
     """Of a response, with the verdict on its client."""
     caused, got = one.fixture.caused, as_client_got(one)
     fixture = got.fixture

@@ -11,6 +11,7 @@ from toolstream_core.model import ABSENT, StreamFacts
 from toolstream_core.protocols.registry import claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm
 from toolstream_core.redact import request_secrets
+from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
@@ -138,12 +139,12 @@ class Exchange:
         return _split(self.url)[1]
 
     @property
-    def timed_chunks(self) -> list[tuple[int, bytes]]:
-        """Milliseconds and bytes of each chunk; empty if the chunks are not known, or are those of another body."""
+    def timed_chunks(self) -> list[Chunk]:
+        """The chunks of the body; empty if they are not known, or are those of another body."""
         if sum(size for _, size in self.chunks) != len(self.body):
             return []
         ends = accumulate(size for _, size in self.chunks)
-        return [(when, self.body[end - size : end]) for end, (when, size) in zip(ends, self.chunks, strict=True)]
+        return [Chunk(when, self.body[end - size : end]) for end, (when, size) in zip(ends, self.chunks, strict=True)]
 
     def response_header(self, name: str) -> str:
         """The first header of that name (in lower case) of the answer, or nothing."""

@@ -20,6 +20,7 @@ from toolstream_core.protocols.requests.asked import may_be_llm
 from toolstream_core.redact import redacted, request_secrets
 from toolstream_core.redaction import TextMode
 from toolstream_core.saved.exchange import Exchange, chunk_table
+from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.sockets.lines import LineEnds
 from toolstream_core.wire import json_access
 from toolstream_core.wire.coding import CodingError, Decoder
@@ -49,14 +50,6 @@ CHUNKS_VERSION = 1
 
 LINE_ENDS: Final = "line_ends"
 """The key there under which is what `LineEnds.places` says of a body whose lines were messages of a WebSocket."""
-
-
-class Chunk(NamedTuple):
-    """A piece of a body as it arrived, its content coding undone."""
-
-    after: int
-    """Milliseconds since the first byte."""
-    data: bytes
 
 
 def chunks_of(flow: http.HTTPFlow) -> list[Chunk]:
@@ -239,7 +232,7 @@ def flow_of(one: Exchange) -> http.HTTPFlow:
 
 def _note(flow: http.HTTPFlow, one: Exchange) -> None:
     """The table of chunks, and the break."""
-    chunks = [Chunk(*chunk) for chunk in one.timed_chunks] or ([Chunk(0, one.body)] if one.body else [])
+    chunks = one.timed_chunks or ([Chunk(0, one.body)] if one.body else [])
     if one.chunks or one.broken is not None:
         flow.metadata["toolstream"] = table_of(chunks)
     if ends := LineEnds(one.line_ends):

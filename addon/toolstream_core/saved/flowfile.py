@@ -17,7 +17,6 @@ from toolstream_core.model import ABSENT
 from toolstream_core.saved.exchange import Saved, UnreadableError, chunk_table, was_llm
 from toolstream_core.saved.flow import (
     LINE_ENDS,
-    Chunk,
     caused_in,
     facts_of,
     not_whole,
@@ -27,6 +26,7 @@ from toolstream_core.saved.flow import (
     table_of,
     unlabel,
 )
+from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.sockets.lines import line_of
 from toolstream_core.sockets.saved import (
     NORMAL,

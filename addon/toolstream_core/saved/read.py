@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mitmproxy import http
 from mitmproxy.io import FlowReader, FlowWriter
@@ -17,10 +17,10 @@ from toolstream_core.protocols.registry import named
 from toolstream_core.saved import demo, raw
 from toolstream_core.saved.exchange import Exchange, UnreadableError, saved_of
 from toolstream_core.saved.files import READABLE, STDIN, Kind, begun, exchanges, files
-from toolstream_core.saved.flow import Chunk, Fixture, as_sent, flow_of, not_whole, read_flow, sent_in, table_of
+from toolstream_core.saved.flow import Fixture, as_sent, flow_of, not_whole, read_flow, sent_in, table_of
 from toolstream_core.saved.flowfile import unfolded
 from toolstream_core.saved.redact import redact
-from toolstream_core.shrinking.candidate import TimedChunk, turn
+from toolstream_core.shrinking.candidate import Chunk, turn
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def exchange_with(body: bytes, record: Record, source: str, request: Json) -> Ex
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A flow that is a fixture."""
+    """A flow, and the fixture that it is."""
 
     flow: http.HTTPFlow
     fixture: Fixture
@@ -168,30 +168,21 @@ def _found(flow: http.HTTPFlow, source: str) -> Found | LeftOut:
 _CODED = ("content-encoding", "transfer-encoding")
 
 
-class Answered(NamedTuple):
-    """A flow without secrets, and the fixture that it is."""
-
-    number: int
-    """Its place in the file, from 0."""
-    flow: http.HTTPFlow
-    fixture: Fixture
-
-
-def read_answers(path: Path) -> list[Answered]:
+def read_answers(path: Path) -> list[Found]:
     """The answers of LLMs in a flow file, or whatever else `toolstream extract` reads, redacted.
 
     Raises `ToolstreamError`.
     """
-    answers: list[Answered] = []
+    answers: list[Found] = []
     left_out: list[LeftOut] = []
-    for number, one in enumerate(gathered(str(path))):
+    for one in gathered(str(path)):
         if isinstance(one, LeftOut):
             left_out.append(one)
             continue
         clean = redact(one.flow)
         fixture = read_flow(clean, one.fixture.source)
         if fixture is not None:
-            answers.append(Answered(number, clean, fixture))
+            answers.append(Found(clean, fixture))
     for one in left_out:
         if one.unreadable or not answers:
             raise ToolstreamError(f"{one.source} {one.why}. Expected a file with an LLM response and its body")
@@ -200,16 +191,16 @@ def read_answers(path: Path) -> list[Answered]:
     return answers
 
 
-def as_client_got(one: Answered) -> Answered:
+def as_client_got(one: Found) -> Found:
     """The answer as its client got it, where a fault changed it on its way; else the same object."""
     if not one.fixture.caused.specs or sent_in(one.flow) is None:
         return one
     flow = as_sent(one.flow)
     fixture = read_flow(flow, one.fixture.source)
-    return one if fixture is None else Answered(one.number, flow, fixture)
+    return one if fixture is None else Found(flow, fixture)
 
 
-def with_answer(flow: http.HTTPFlow, request: Json, chunks: Sequence[tuple[int, bytes]]) -> http.HTTPFlow:
+def with_answer(flow: http.HTTPFlow, request: Json, chunks: Sequence[Chunk]) -> http.HTTPFlow:
     """A copy of `flow` with another request body (JSON) and another answer, in these chunks, not encoded."""
     new = http.HTTPFlow.from_state(flow.get_state())  # unlike a copy, under the same id
     assert isinstance(new, http.HTTPFlow)
@@ -220,7 +211,7 @@ def with_answer(flow: http.HTTPFlow, request: Json, chunks: Sequence[tuple[int, 
     new.request.content = encoded(request)
     new.response.content = b"".join(data for _, data in chunks)
     kept = {key: value for key, value in flow.metadata.get("toolstream", {}).items() if key in {"broken", "text"}}
-    new.metadata = {"toolstream": table_of(Chunk(*chunk) for chunk in chunks) | kept}
+    new.metadata = {"toolstream": table_of(chunks) | kept}
     return new
 
 
@@ -251,4 +242,4 @@ def turn_of(number: int, fixture: Fixture) -> Turn:
         status=fixture.status,
         request=fixture.request,
     )
-    return turn(number, exchange, (TimedChunk(*chunk) for chunk in fixture.chunks), fixture.broken)
+    return turn(number, exchange, fixture.chunks, fixture.broken)

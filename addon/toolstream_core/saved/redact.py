@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mitmproxy.websocket import WebSocketMessage
 
     from toolstream_core.model import Json
-    from toolstream_core.saved.flow import Chunk
+    from toolstream_core.shrinking.candidate import Chunk
     from toolstream_core.sockets.saved import SavedAnswer
 
 

@@ -89,10 +89,11 @@ class ChunkStart(NamedTuple):
     """Milliseconds since the first byte."""
 
 
-class TimedChunk(NamedTuple):
-    """A chunk of a body, and when it came."""
+class Chunk(NamedTuple):
+    """A chunk of a body as it arrived, its content coding undone."""
 
     after: int
+    """Milliseconds since the first byte."""
     data: bytes
 
 
@@ -136,9 +137,9 @@ class Framing:
             new = self._writer.rewrite(frame, payload)
         return Piece(new, piece.chunk_starts if new.raw == frame.raw else piece.chunk_starts[:1])
 
-    def joined(self, pieces: Sequence[Piece]) -> list[TimedChunk]:
+    def joined(self, pieces: Sequence[Piece]) -> list[Chunk]:
         """The body in its chunks."""
-        chunks: list[TimedChunk] = []
+        chunks: list[Chunk] = []
         for piece in pieces:
             raw = self._with_lead(piece, first=not chunks)
             chunk_starts = [start for start in piece.chunk_starts if start.offset < len(raw)]
@@ -146,10 +147,9 @@ class Framing:
                 chunk_starts.insert(0, ChunkStart(0, 0))
             ends = [*(start.offset for start in chunk_starts), len(raw)]
             if ends[0]:  # the beginning belongs to the chunk before
-                chunks[-1] = TimedChunk(chunks[-1].after, chunks[-1].data + raw[: ends[0]])
+                chunks[-1] = Chunk(chunks[-1].after, chunks[-1].data + raw[: ends[0]])
             chunks += [
-                TimedChunk(start.after, raw[start.offset : end])
-                for start, end in zip(chunk_starts, ends[1:], strict=True)
+                Chunk(start.after, raw[start.offset : end]) for start, end in zip(chunk_starts, ends[1:], strict=True)
             ]
         return chunks
 
@@ -162,7 +162,7 @@ class Framing:
         return (b"[" if first else b",\r\n") + raw[lead.end() :]
 
 
-def split(chunks: Iterable[TimedChunk], content_type: str) -> tuple[Framing, tuple[Piece, ...]]:
+def split(chunks: Iterable[Chunk], content_type: str) -> tuple[Framing, tuple[Piece, ...]]:
     """A body's framing and its pieces; a body without a known framing is one piece."""
     taken = list(chunks)
     body = b"".join(chunk.data for chunk in taken)
@@ -172,7 +172,7 @@ def split(chunks: Iterable[TimedChunk], content_type: str) -> tuple[Framing, tup
     return Framing(framer), tuple(_pieces(frames, taken))
 
 
-def _pieces(frames: Iterable[Frame], chunks: Sequence[TimedChunk]) -> Iterable[Piece]:
+def _pieces(frames: Iterable[Frame], chunks: Sequence[Chunk]) -> Iterable[Piece]:
     starts: list[ChunkStart] = []
     at = 0
     for chunk in chunks:
@@ -207,7 +207,7 @@ class Turn:
     """The error with which the connection broke; `None` where it did not."""
 
     @cached_property
-    def chunks(self) -> list[TimedChunk]:
+    def chunks(self) -> list[Chunk]:
         """The decoded body."""
         return self.framing.joined(self.pieces)
 
@@ -246,7 +246,7 @@ type Candidate = tuple[Turn, ...]
 """Responses in the order in which they were saved."""
 
 
-def turn(number: int, exchange: StreamFacts, chunks: Iterable[TimedChunk], broken: str | None = None) -> Turn:
+def turn(number: int, exchange: StreamFacts, chunks: Iterable[Chunk], broken: str | None = None) -> Turn:
     """A response as it was saved, given its decoded body."""
     return Turn(number, exchange, *split(chunks, exchange.content_type), broken)
 

@@ -8,7 +8,7 @@ from tests.proxy.flows import CHUNK, DONE, llm_flow
 from toolstream_core.proxy.capture import recording as module
 from toolstream_core.proxy.capture.recording import Recording
 from toolstream_core.proxy.flow_facts import note
-from toolstream_core.saved.flow import Chunk
+from toolstream_core.shrinking.candidate import Chunk
 
 if TYPE_CHECKING:
     from collections.abc import Callable

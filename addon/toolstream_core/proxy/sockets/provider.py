@@ -12,9 +12,10 @@ from toolstream_core.protocols.provider_error import kind_of
 from toolstream_core.protocols.registry import SOCKETS, claiming
 from toolstream_core.proxy.flow_facts import Provided, opens_socket, provided
 from toolstream_core.proxy.replay import REPLAY
-from toolstream_core.saved.flow import BAD_STATUS, Chunk, content_of, request_json
+from toolstream_core.saved.flow import BAD_STATUS, content_of, request_json
 from toolstream_core.saved.flowfile import socket_lines
 from toolstream_core.saved.matching import Answer
+from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.wire import json_access
 from toolstream_core.wire.form import CONTENT_TYPES, Form
 from toolstream_core.wire.frame import parse

@@ -11,7 +11,7 @@ from toolstream_core.saved.expectation import dumps, expectation_of
 from toolstream_core.saved.extract import conversations, flow_files, stem_of, write_all
 from toolstream_core.saved.flow import read_flow
 from toolstream_core.saved.flowfile import saved_response, socket_flows, unfolded
-from toolstream_core.saved.read import Answered, Found
+from toolstream_core.saved.read import Found
 from toolstream_core.saved.redact import redact
 from toolstream_core.version import __version__
 from toolstream_core.view.assemble import page
@@ -79,28 +79,28 @@ def following(shown: Sequence[Shown], found: Callable[[str], http.HTTPFlow | Non
     return [saved_response(one, one.id) for one in flows if one is not None and one.response is not None]
 
 
-def answered(flows: Sequence[http.HTTPFlow], bodies: Bodies) -> list[Answered]:
+def answered(flows: Sequence[http.HTTPFlow], bodies: Bodies) -> list[Found]:
     """The responses of flows without secrets, each named by the id of its flow."""
-    found: list[Answered] = []
+    found: list[Found] = []
     for flow in flows:
         for source, one in unfolded(bodies.complete(flow), flow.id):
             clean = redact(one)
             fixture = read_flow(clean, source)
             if fixture is not None:
-                found.append(Answered(len(found), clean, fixture))
+                found.append(Found(clean, fixture))
     return found
 
 
-def report_of(found: Sequence[Answered], verdicts: Mapping[str, SavedVerdict | None], name: str) -> str:
+def report_of(found: Sequence[Found], verdicts: Mapping[str, SavedVerdict | None], name: str) -> str:
     """A bug report; `verdicts` are by the sources of the responses."""
     told = [reported_answer(one, verdicts.get(one.fixture.source)) for one in found]
     return bug_report(told, name, __version__)
 
 
-def fixtures_of(found: Sequence[Answered]) -> dict[str, bytes]:
+def fixtures_of(found: Sequence[Found]) -> dict[str, bytes]:
     """The files of fixtures, one for each conversation, with what they have to be read as."""
     files: dict[str, bytes] = {}
-    for group in conversations(Found(one.flow, one.fixture) for one in found):
+    for group in conversations(found):
         fixture, number = group[0].fixture, 1
         model = fixture.asked.model or fixture.record.model
         started = group[0].flow.request.timestamp_start
