@@ -206,7 +206,7 @@ class Explainer:
     ) -> Explanation | None:
         """The model of fewest deviations that makes the calls `echoed` of `events`; `None` where no small set does.
 
-        `events` are those of one answer as the client got them; events that say nothing of calls, a finish or an end
+        `events` are those of one response as the client got them; events that say nothing of calls, a finish or an end
         may be left out. `echoed` are the calls of its next request that the request before did not have: none, where
         it lost them all. `client` tells clients apart (by address, or user agent); `""` is nobody in particular.
         """

@@ -102,7 +102,7 @@ def _is_local(url: str) -> bool:
 
 
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""Of one answer; what is longer is cut."""
+"""Of one response; what is longer is cut."""
 _PIECE: Final = 64 * 1024
 _BUSY: Final = frozenset({408, 429, 500, 502, 503, 504, 529})
 """Statuses after which it is worth to ask again."""
@@ -123,12 +123,12 @@ class Answer:
     started: float
     """Seconds since the epoch."""
     status: int
-    """0 where there was no answer at all."""
+    """0 where there was no response at all."""
     headers: tuple[tuple[str, str], ...] = ()
     chunks: tuple[tuple[int, bytes], ...] = ()
     """Milliseconds since the first byte, and bytes."""
     broken: str | None = None
-    """How the connection broke, or why there is no answer."""
+    """How the connection broke, or why there is no response."""
 
     @property
     def body(self) -> bytes:
@@ -167,7 +167,7 @@ class Asker:
         self._opener = urllib.request.build_opener(_NoRedirects, urllib.request.HTTPSHandler(context=context))
 
     def ask(self, url: str, request: dict[str, Any]) -> Answer:
-        """The answer, after a few tries where the provider is busy. Never raises for what a provider does."""
+        """The response, after a few tries where the provider is busy. Never raises for what a provider does."""
         answer = self._once(url, request)
         for attempt in range(_RETRIES):
             if answer.status not in _BUSY:

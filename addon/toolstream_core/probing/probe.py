@@ -81,15 +81,15 @@ _COUNTS = frozenset({Severity.ERROR, Severity.WARNING})
 
 @dataclass(frozen=True, slots=True)
 class ResolvedFragment:
-    """An answer and what it says."""
+    """A response and what it says."""
 
     answer: Answer
     record: Record | None
-    """`None` where it is no answer of an LLM."""
+    """`None` where it is no response of an LLM."""
 
     @property
     def failure(self) -> str | None:
-        """Why it cannot be compared: no answer, an HTTP error, or nothing of the protocol."""
+        """Why it cannot be compared: no response, an HTTP error, or nothing of the protocol."""
         if not self.answer.status:
             return self.answer.broken
         if self.answer.status >= _FAILED or self.record is None:
@@ -99,20 +99,20 @@ class ResolvedFragment:
 
 
 class Difference(NamedTuple):
-    """How a streamed answer differs from the whole ones."""
+    """How a streamed response differs from the whole ones."""
 
     streamed: int
-    """Which streamed answer, from 0."""
+    """Which streamed response, from 0."""
     what: str
 
 
 class Seen(NamedTuple):
-    """A defect in the streamed answers to a case."""
+    """A defect in the streamed responses to a case."""
 
     finding: Finding
     """The first of its kind."""
     answers: int
-    """How many of the answers have it."""
+    """How many of the responses have it."""
 
 
 class Verdict(NamedTuple):
@@ -123,7 +123,7 @@ class Verdict(NamedTuple):
     whole: list[ResolvedFragment]
     differences: list[Difference]
     varying: bool
-    """Whether the whole answers differ among themselves: then a difference in values may be chance."""
+    """Whether the whole responses differ among themselves: then a difference in values may be chance."""
     defects: list[Seen]
 
     @property
@@ -144,7 +144,7 @@ class Verdict(NamedTuple):
 
 
 def resolved(answer: Answer) -> ResolvedFragment:
-    """What an answer says."""
+    """What a response says."""
     split = urlsplit(answer.url)
     exchange = StreamFacts(
         host=split.hostname or "",
@@ -157,7 +157,7 @@ def resolved(answer: Answer) -> ResolvedFragment:
 
 
 def verdict(case: str, streamed: Sequence[ResolvedFragment], whole: Sequence[ResolvedFragment]) -> Verdict:
-    """Compare the answers to one case. A streamed answer is right that has the calls of any whole one."""
+    """Compare the responses to one case. A streamed response is right that has the calls of any whole one."""
     right = [_calls(one.record) for one in whole if one.record is not None and one.failure is None]
     varying = any(calls != right[0] for calls in right)
     differences = [
@@ -199,7 +199,7 @@ def _made(call: Call) -> _Made:
 
 
 def _differences(calls: list[_Made], right: list[list[_Made]], *, varying: bool) -> list[str]:
-    """How `calls` differ from the nearest of the right answers; nothing where only chance may be at work."""
+    """How `calls` differ from the nearest of the right responses; nothing where only chance may be at work."""
     if not right or calls in right:
         return []
     found = min((_between(calls, one) for one in right), key=len)
@@ -248,7 +248,7 @@ class Probe(NamedTuple):
 
     @property
     def asked(self) -> bool:
-        """Whether any streamed answer could be compared with a whole one."""
+        """Whether any streamed response could be compared with a whole one."""
         return any(_any_heard(one.streamed) and _any_heard(one.whole) for one in self.verdicts)
 
     @property
@@ -263,7 +263,7 @@ class Probe(NamedTuple):
 
 
 def probe(target: Target, cases: Sequence[Case], times: int, asker: Asker, say: Callable[[str], None]) -> Probe:
-    """Ask for each case. Gives up after an answer that makes all further asking useless."""
+    """Ask for each case. Gives up after a response that makes all further asking useless."""
     verdicts: list[Verdict] = []
     for case in cases:
         answers: dict[bool, list[ResolvedFragment]] = {True: [], False: []}

@@ -181,7 +181,7 @@ class Toolstream:
 
     @property
     def exchanges(self) -> list[Exchange]:
-        """All requests of this test so far with their answers, other requests than an LLM's too."""
+        """All requests of this test so far with their responses, other requests than an LLM's too."""
         return self._proxy.exchanges()
 
     @property
@@ -196,12 +196,12 @@ class Toolstream:
 
     @property
     def findings(self) -> list[FoundDefect]:
-        """What was wrong with the answers, faults of this test included."""
+        """What was wrong with the responses, faults of this test included."""
         return self._proxy.findings
 
     @property
     def log(self) -> list[str]:
-        """What toolstream tells of the answers."""
+        """What toolstream tells of the responses."""
         return self._proxy.log()
 
     def assert_understood(self) -> None:
@@ -236,7 +236,7 @@ _PORT = 8765
 
 
 def reproduction(item: pytest.Item, current: Toolstream) -> str:
-    """The commands, then what the proxy told of the answers."""
+    """The commands, then what the proxy told of the responses."""
     arguments = shlex.join(_relative(current.setup).arguments())
     spoken = [named(one.protocol) for one in current.requests if one.protocol] or [PROTOCOLS[0]]
     variables = provider_variables(f"http://127.0.0.1:{_PORT}")

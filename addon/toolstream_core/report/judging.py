@@ -157,7 +157,7 @@ _UNKNOWN: Final = Explained(fix="no client bug that toolstream knows has this ef
 
 
 class Explaining:
-    """Explains what clients sent; what it learns of a client holds for that client's next answers."""
+    """Explains what clients sent; what it learns of a client holds for that client's next responses."""
 
     def __init__(self) -> None:
         """Nothing is known of any client."""
@@ -198,17 +198,17 @@ _KEPT: Final = 32 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedAnswer(SentResponse):
-    """An answer that was saved."""
+    """A response that was saved."""
 
     secrets: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SavedVerdict:
-    """What a client made of a saved answer."""
+    """What a client made of a saved response."""
 
     source: str
-    """Of the answer."""
+    """Of the response."""
     verdict: Verdict
     calls: Sequence[Call]
     request: str | None
@@ -234,7 +234,7 @@ class SavedVerdict:
 
 
 class Judging:
-    """Takes saved requests and answers in their order, and tells the verdicts."""
+    """Takes saved requests and responses in their order, and tells the verdicts."""
 
     def __init__(self, tell: Callable[[SavedVerdict], None]) -> None:
         """Nothing was read yet."""
@@ -246,7 +246,7 @@ class Judging:
         self._explaining = Explaining()
 
     def take(self, saved: Saved, record: Record | None) -> None:
-        """The next exchange; `record` is `None` where its answer is no LLM's."""
+        """The next exchange; `record` is `None` where its response is no LLM's."""
         exchange = saved.exchange
         wanted = asked.read(exchange.path, exchange.request)
         if wanted is None:
@@ -295,7 +295,7 @@ def _received(saved: Saved) -> Answer:
 
 
 def as_sent(saved: Saved) -> Record | None:
-    """The answer as the client got it, where that was saved beside what the provider said."""
+    """The response as the client got it, where that was saved beside what the provider said."""
     if saved.sent is None:
         return None
     return read_body([saved.sent], replace(saved.exchange, content_encoding=""), broken=saved.broken)

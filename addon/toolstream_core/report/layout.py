@@ -51,7 +51,7 @@ ID = 28
 LEAST = 16
 """Columns that a shortened text gets at least."""
 _FAILED = 400
-"""From this status on an answer is an error, and says so."""
+"""From this status on a response is an error, and says so."""
 _NAME = 48
 """Columns of a model, a tool's name or a finish reason."""
 _REQUEST = 12
@@ -64,11 +64,11 @@ class Label(NamedTuple):
     tag: str
     """Begins each of its lines: `#2`."""
     request: str = ""
-    """What was asked, or where the answer was read from: `POST api.deepseek.com/v1/chat/completions`."""
+    """What was asked, or where the response was read from: `POST api.deepseek.com/v1/chat/completions`."""
     flow: str = ""
     """mitmproxy's id of the flow."""
     status: int = 0
-    """The answer's HTTP status; 0 where nobody knows it."""
+    """The response's HTTP status; 0 where nobody knows it."""
 
     def head(self, model: str | None, protocol: str) -> str:
         """The first line of the stream."""

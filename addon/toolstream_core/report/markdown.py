@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedAnswer:
-    """An answer, redacted, as a report shows it."""
+    """A response, redacted, as a report shows it."""
 
     record: Record
     frames: Sequence[Frame]
@@ -57,7 +57,7 @@ class ReportedAnswer:
     client: str = ""
     """What the client made of it, for people; `""` where nothing tells."""
     understood: bool = True
-    """Whether the client did what the answer meant, as far as is known."""
+    """Whether the client did what the response meant, as far as is known."""
 
     @property
     def is_telling(self) -> bool:
@@ -66,9 +66,9 @@ class ReportedAnswer:
 
 
 def understanding(answers: Sequence[ReportedAnswer]) -> bool | None:
-    """Whether the client understood all answers; `None` where nothing that was saved tells.
+    """Whether the client understood all responses; `None` where nothing that was saved tells.
 
-    An answer without calls has nothing to misread, and is never followed by a verdict.
+    A response without calls has nothing to misread, and is never followed by a verdict.
     """
     if not all(one.understood for one in answers):
         return False
@@ -167,7 +167,7 @@ _MESSAGES = ("messages", "input", "contents")
 
 
 def fault_here(spec: str) -> str:
-    """A fault as it acts again on the one answer that is served: without its targets among others, and chance.
+    """A fault as it acts again on the one response that is served: without its targets among others, and chance.
 
     Raises `ToolstreamError`.
     """
@@ -243,7 +243,7 @@ def caused_lines(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
 
 
 def client_lines(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
-    """What the clients made of answers that were broken, or that they misread."""
+    """What the clients made of responses that were broken, or that they misread."""
     told = {
         number: _made(answer, answers[number + 1 :])
         for number, answer in enumerate(answers)

@@ -24,7 +24,7 @@ _TIMES: Final = frozenset({Outcome.RETRIED, Outcome.ABORTED, Outcome.SILENT})
 
 
 class Explained(NamedTuple):
-    """Why a client got an answer wrong."""
+    """Why a client got a response wrong."""
 
     names: Sequence[str] = ()
     """Of the ways in which it reads otherwise than the protocol means."""
@@ -33,7 +33,7 @@ class Explained(NamedTuple):
     text: str = ""
     """The same for people."""
     advice: Sequence[str] = ()
-    """Options of mitmdump under which the client would have understood the answer, the smallest first."""
+    """Options of mitmdump under which the client would have understood the response, the smallest first."""
     fix: str = ""
     """What to do, if options were tried and none helps; or that no known bug has this effect."""
     explanation: Explanation | None = None
@@ -51,7 +51,7 @@ def verdict_object(
     explained: Explained = UNEXPLAINED,
     hide: Callable[[str], str] = str,
 ) -> dict[str, Any]:
-    """`calls` are those of the answer as the client got it; `request` names the request that followed."""
+    """`calls` are those of the response as the client got it; `request` names the request that followed."""
     return {
         "verdict": verdict.outcome.value,
         "understood": verdict.understood,
@@ -103,7 +103,7 @@ def verdict_text(
     explained: Explained = UNEXPLAINED,
     hide: Callable[[str], str] = str,
 ) -> Marked:
-    """What the client made of an answer, for people."""
+    """What the client made of a response, for people."""
     name = f"verdict {verdict.outcome}"
     times = f" {verdict.count} times" if verdict.count > 1 and verdict.outcome in _TIMES else ""
     problems = "; ".join(_problems(verdict.problems, calls, hide))

@@ -32,11 +32,11 @@ class RefusedError(UnreadableError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved:
-    """One saved answer, whoever gave it."""
+    """One saved response, whoever gave it."""
 
     exchange: StreamFacts
     chunks: Iterable[bytes] = ()
-    """The body as it came, still encoded as `exchange` says. Take it before asking for the next answer."""
+    """The body as it came, still encoded as `exchange` says. Take it before asking for the next response."""
     times: Sequence[int] = ()
     """Milliseconds at which each chunk came, or nothing where nobody noted them."""
     broken: str | None = None
@@ -46,13 +46,13 @@ class Saved:
     sent: bytes | None = None
     """The body as the client got it, where that is another one."""
     faults: Sequence[Injected] = ()
-    """The faults that stood in the answer's way to the client."""
+    """The faults that stood in the response's way to the client."""
     began: float = 0.0
     """When the request came, in seconds since 1970; 0 where nobody noted it."""
     ended: float = 0.0
-    """When the answer was over; 0 where nobody noted it."""
+    """When the response was over; 0 where nobody noted it."""
     response: str = ""
-    """The id by which later requests may name the answer (`previous_response_id`)."""
+    """The id by which later requests may name the response (`previous_response_id`)."""
     socket: SocketLane | None = None
     """Where on a WebSocket it came, where it did: each chunk is a message, as a line."""
     missing: str | None = None
@@ -74,12 +74,12 @@ class Saved:
 
 
 class NewBody(NamedTuple):
-    """What an answer becomes."""
+    """What a response becomes."""
 
     pieces: Sequence[bytes]
     """What each chunk became, decoded, and what comes behind the last."""
     broken: str | None = None
-    """How the connection would have broken for the client behind it, where a repair ends the answer as a break."""
+    """How the connection would have broken for the client behind it, where a repair ends the response as a break."""
 
     @property
     def body(self) -> bytes:
@@ -91,7 +91,7 @@ type Change = Callable[[Saved], NewBody]
 
 
 def was_llm(exchange: StreamFacts, method: str) -> bool:
-    """Whether an answer without its body was an LLM's, as far as everything around the body tells."""
+    """Whether a response without its body was an LLM's, as far as everything around the body tells."""
     if method != "POST" or not 200 <= exchange.status < 300:  # noqa: PLR2004 - the statuses of success
         return False
     return claiming(exchange.path) is not None or looks_like_llm(exchange.path, exchange.request)
@@ -102,7 +102,7 @@ type Headers = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """A request and its answer; both bodies with their content coding undone."""
+    """A request and its response; both bodies with their content coding undone."""
 
     source: str
     method: str = "POST"
@@ -147,7 +147,7 @@ class Exchange:
         return [Chunk(when, self.body[end - size : end]) for end, (when, size) in zip(ends, self.chunks, strict=True)]
 
     def response_header(self, name: str) -> str:
-        """The first header of that name (in lower case) of the answer, or nothing."""
+        """The first header of that name (in lower case) of the response, or nothing."""
         return next((value for key, value in self.response_headers if key.lower() == name), "")
 
 

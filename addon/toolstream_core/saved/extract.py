@@ -128,7 +128,7 @@ def _still(value: Json) -> Json:
 
 
 def _answer_ids(one: Found) -> Iterator[str]:
-    """The ids by which a later request may name this answer."""
+    """The ids by which a later request may name this response."""
     for payload in one.fixture.payloads:
         name = json_access.get(payload, "response", "id") or json_access.get(payload, "id")
         if isinstance(name, str) and name.startswith("resp"):

@@ -105,7 +105,7 @@ def files(path: str) -> Iterator[str]:
 
 
 def answers(path: str, request: Json = ABSENT) -> Iterator[Saved]:
-    """The answers saved in one file, or in what standard input gives; `request` belongs to a bare body.
+    """The responses saved in one file, or in what standard input gives; `request` belongs to a bare body.
 
     Raises `UnreadableError`, here or while the chunks are taken; what came before it was read rightly.
     """
@@ -231,7 +231,7 @@ def pairs(source: str, target: str) -> Iterator[tuple[str, str]]:
 
 
 def rewritten(path: str, change: Change, request: Json = ABSENT) -> bytes:
-    """One file with its answers changed. Raises `UnreadableError`."""
+    """One file with its responses changed. Raises `UnreadableError`."""
     with begun(path) as file:
         if file.kind is Kind.FLOWS:
             from toolstream_core.saved import flowfile  # noqa: PLC0415 - mitmproxy is slow to load

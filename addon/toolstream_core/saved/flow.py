@@ -93,7 +93,7 @@ def content_of(message: http.Message) -> bytes:
 
 
 def facts_of(flow: http.HTTPFlow, request: Json) -> StreamFacts:
-    """What a flow says of its answer beside the body."""
+    """What a flow says of its response beside the body."""
     assert flow.response is not None
     headers = flow.response.headers
     return StreamFacts(
@@ -133,11 +133,11 @@ _CODED = ("content-encoding", "transfer-encoding")
 
 
 class Caused(NamedTuple):
-    """What a capture says of the faults that were aimed at its answer."""
+    """What a capture says of the faults that were aimed at its response."""
 
     faults: tuple[Injected, ...] = ()
     findings: tuple[str, ...] = ()
-    """Names of the defects of the answer that they left, before any repair."""
+    """Names of the defects of the response that they left, before any repair."""
 
     @property
     def specs(self) -> tuple[str, ...]:
@@ -160,7 +160,7 @@ def caused_in(flow: Flow) -> Caused:
 
 
 def sent_in(flow: Flow) -> bytes | None:
-    """What the client of a captured answer got, where that is not what the provider said."""
+    """What the client of a captured response got, where that is not what the provider said."""
     sent = json_access.get(flow.metadata, "toolstream", "sent", "body")
     return sent if isinstance(sent, bytes) else None
 
@@ -298,7 +298,7 @@ def _pairs(headers: http.Headers) -> Headers:
 
 
 BAD_STATUS = 400
-"""From this status on an answer is an error."""
+"""From this status on a response is an error."""
 
 
 def _never(raw: bytes, frames: int) -> bool:
@@ -312,10 +312,10 @@ _LOUD = tuple(replace(dialect, quiet=_never) for dialect in PROTOCOLS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fixture:
-    """A saved answer of an LLM, and what it was the answer to."""
+    """A saved response of an LLM, and what it was the response to."""
 
     source: str
-    """`PATH#N`, N counting the file's flows from 0; `PATH#N.M` is the answer M, from 1 on, of a socket."""
+    """`PATH#N`, N counting the file's flows from 0; `PATH#N.M` is the response M, from 1 on, of a socket."""
     method: str
     host: str
     path: str
@@ -347,9 +347,9 @@ class Fixture:
 
 
 def read_flow(flow: http.HTTPFlow, source: str) -> Fixture | None:
-    """The fixture that a flow is; `None` where it is no answer of an LLM, or its body was not saved.
+    """The fixture that a flow is; `None` where it is no response of an LLM, or its body was not saved.
 
-    HTTP errors and answers that broke off are fixtures too.
+    HTTP errors and responses that broke off are fixtures too.
     """
     if flow.response is None:
         return None
@@ -379,7 +379,7 @@ def read_flow(flow: http.HTTPFlow, source: str) -> Fixture | None:
         path=flow.request.path,
         request=request,
         request_body=body,
-        # The answer knows better than the path which protocol it speaks.
+        # The response knows better than the path which protocol it speaks.
         asked=replace(what, dialect=record.dialect),
         status=flow.response.status_code,
         headers=flow.response.headers.fields,

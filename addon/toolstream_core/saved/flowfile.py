@@ -1,4 +1,4 @@
-"""The answers of a socket as flows of their own, as the same requests over HTTP would be. Knows mitmproxy's flow."""
+"""The responses of a socket as flows of their own, as the same requests over HTTP would be. Knows mitmproxy's flow."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ if TYPE_CHECKING:
 
 
 SOCKET: Final = "toolstream_socket"
-"""The key in a flow's metadata that says which socket its answer came over."""
+"""The key in a flow's metadata that says which socket its response came over."""
 
 
 class SocketFlow(NamedTuple):
-    """An answer of a saved socket."""
+    """A response of a saved socket."""
 
     answer: SavedAnswer
     flow: http.HTTPFlow
 
 
 def answer_flow(socket: http.HTTPFlow, request: SocketRequest, number: int) -> http.HTTPFlow:
-    """The flow of the answer that is `number` on a socket, from 1 on: its messages are lines of JSON."""
+    """The flow of the response that is `number` on a socket, from 1 on: its messages are lines of JSON."""
     flow = http.HTTPFlow(socket.client_conn, socket.server_conn, live=True)
     flow.id = f"{socket.id}.{number}"
     flow.request = socket.request.copy()
@@ -83,7 +83,7 @@ def answer_flow(socket: http.HTTPFlow, request: SocketRequest, number: int) -> h
 
 
 def unfolded(flow: http.HTTPFlow, source: str) -> Iterator[tuple[str, http.HTTPFlow]]:
-    """A saved flow with what it is called; of an LLM's socket the flows of its answers, from `source.1` on."""
+    """A saved flow with what it is called; of an LLM's socket the flows of its responses, from `source.1` on."""
     answers = socket_flows(flow)
     if answers is None:
         yield source, flow
@@ -93,7 +93,7 @@ def unfolded(flow: http.HTTPFlow, source: str) -> Iterator[tuple[str, http.HTTPF
 
 
 def socket_flows(flow: http.HTTPFlow) -> list[SocketFlow] | None:
-    """The answers that came over a saved socket; `None` where the flow is no socket of an LLM."""
+    """The responses that came over a saved socket; `None` where the flow is no socket of an LLM."""
     if flow.websocket is None:
         return None
     messages = [_saved(place, one) for place, one in enumerate(flow.websocket.messages)]
@@ -112,9 +112,9 @@ def socket_flows(flow: http.HTTPFlow) -> list[SocketFlow] | None:
 
 
 def note_of(lane: str, begun: float, others: list[SavedMessage]) -> dict[str, Json]:
-    """What a flow's `toolstream` metadata says of the socket that its answer came over.
+    """What a flow's `toolstream` metadata says of the socket that its response came over.
 
-    `stream_id` where it had one, and `sent`, what the client sent while the answer came: `[[ms, text], …]`, counted
+    `stream_id` where it had one, and `sent`, what the client sent while the response came: `[[ms, text], …]`, counted
     from the request.
     """
     sent = [[max(0, round((one.at - begun) * 1000)), one.data.decode("utf-8", "replace")] for one in others]
@@ -239,7 +239,7 @@ def responses_in(stream: BinaryIO, source: str) -> Iterator[Saved]:
 
 
 def rewritten_flows(stream: BinaryIO, source: str, change: Callable[[Saved], NewBody]) -> bytes:
-    """The flow file with the answers that `change` gives; what it leaves as it is stays as it is."""
+    """The flow file with the responses that `change` gives; what it leaves as it is stays as it is."""
     out = io.BytesIO()
     writer = FlowWriter(out)
     for number, one in enumerate(_flows(stream)):
@@ -254,7 +254,7 @@ def rewritten_flows(stream: BinaryIO, source: str, change: Callable[[Saved], New
 def _put_messages(
     one: http.HTTPFlow, answers: Sequence[SocketFlow], source: str, change: Callable[[Saved], NewBody]
 ) -> None:
-    """Give a socket the messages that its answers became, each at the time of what it was."""
+    """Give a socket the messages that its responses became, each at the time of what it was."""
     assert one.websocket is not None
     became: dict[int, list[bytes]] = {}
     for number, (answer, answered) in enumerate(answers, 1):

@@ -1,4 +1,4 @@
-"""The bare layout that others use: a folder with `request.json` and the answer as it came, `response.sse`.
+"""The bare layout that others use: a folder with `request.json` and the response as it came, `response.sse`.
 
 Beside them may be `request-headers.json`, `response-headers.json` and `manifest.json`.
 """
@@ -27,7 +27,7 @@ RESPONSES = {
     "response.ndjson": "application/x-ndjson",
     "response.json": "application/json",
 }
-"""The files that an answer may be in, and their content types."""
+"""The files that a response may be in, and their content types."""
 VERSION = 1
 """Of `manifest.json`."""
 EXPECTATION = ".expect.json"
@@ -39,7 +39,7 @@ _BESIDE = (REQUEST, MANIFEST, _REQUEST_HEADERS, _RESPONSE_HEADERS)
 
 
 def response_in(folder: Path) -> Path | None:
-    """The answer's file where a folder is of this layout."""
+    """The response's file where a folder is of this layout."""
     if not (folder / REQUEST).is_file():
         return None
     return next((folder / name for name in RESPONSES if (folder / name).is_file()), None)
@@ -53,7 +53,7 @@ def belongs(path: Path) -> bool:
 
 
 def is_answer(path: Path) -> bool:
-    """Whether a file is the answer of a folder of this layout."""
+    """Whether a file is the response of a folder of this layout."""
     return path.name in RESPONSES and response_in(path.parent) == path
 
 

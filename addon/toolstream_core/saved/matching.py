@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     """Protocol, form, model and digest of the body."""
 
 
-# Which saved answer fits a request best that was not recorded, the first difference counting:
+# Which saved response fits a request best that was not recorded, the first difference counting:
 #
 # 1. the protocol must be the same, and who asks for a stream can only be given what was streamed, or an HTTP
 #    error, which comes behind everything else;
@@ -65,7 +65,7 @@ def can_say(fixture: Fixture, wanted: Asked) -> bool:
 
 
 def distance(fixture: Fixture, wanted: Asked, shared_calls: int) -> tuple[int | bool, ...]:
-    """The smaller, the better the answer fits. Does not look at the protocol.
+    """The smaller, the better the response fits. Does not look at the protocol.
 
     `shared_calls`: how many calls both conversations have so far.
     """
@@ -113,7 +113,7 @@ def form_of(fixture: Fixture) -> Form:
 
 
 def names_of(fixture: Fixture) -> list[str]:
-    """What a fixture's model is called: as it was asked for, and as the answer said it."""
+    """What a fixture's model is called: as it was asked for, and as the response said it."""
     return [name for name in (fixture.asked.model, fixture.record.model) if name]
 
 
@@ -139,7 +139,7 @@ def _tool_distance(fixture: Fixture, offered: frozenset[str]) -> int:
 
 
 VARYING = frozenset({"stream", "metadata", "user", "safety_identifier", "prompt_cache_key", "client_metadata"})
-"""Keys of a request that differ from run to run and say nothing of the answer; `stream` is part of the form."""
+"""Keys of a request that differ from run to run and say nothing of the response; `stream` is part of the form."""
 
 _SHOWN = 60
 """Characters of a value that are shown."""
@@ -169,7 +169,7 @@ def parting(recorded: Json, asked: Json, unredacted: Json = ABSENT) -> Parting |
 
     The order of keys does not count, nor do `VARYING` keys. What was redacted from the recorded one may be anything.
     `unredacted` is `asked` as it was sent: a text counts as equal in either form, since a client says again what a
-    redacted answer told it.
+    redacted response told it.
     """
     for path, one, other in _differences(_compared(recorded), _compared(asked), unredacted, ""):
         shown = _texts(one, other) if isinstance(one, str) and isinstance(other, str) else (_shown(one), _shown(other))
@@ -311,7 +311,7 @@ class Answer(enum.StrEnum):
     """How a request was answered."""
 
     EXACT = "exact"
-    """With what was recorded as the answer to an equal request."""
+    """With what was recorded as the response to an equal request."""
     DIVERGED = "diverged"
     """With what fits best."""
     FINISHED = "finished"
@@ -368,7 +368,7 @@ class _Given(NamedTuple):
 
 
 class Matcher:
-    """The saved answers of one run, and which of them were given."""
+    """The saved responses of one run, and which of them were given."""
 
     def __init__(self, fixtures: Sequence[Fixture], *, strict: bool = False, repeats: int = 0) -> None:
         """The earlier of two that fit alike is given. `strict`: what was not recorded is refused.
@@ -386,7 +386,7 @@ class Matcher:
     def match(self, path: str, body: bytes, redact: Redact = _unchanged) -> Match | None:
         """What answers a POST of `body` to `path` (with query); `None` where that asks for no completion.
 
-        Two recorded answers to equal requests are given one after the other, and then the last one again, up to
+        Two recorded responses to equal requests are given one after the other, and then the last one again, up to
         `repeats` times. `redact` does to a request what was done to the recorded ones.
         """
         wanted = asked_read.read(path, parse(body))
@@ -441,7 +441,7 @@ class Matcher:
         return self._given_next(Match(answer, request.wanted, parting=where), self._keys[id(best)])
 
     def _given_next(self, match: Match, key: Key) -> Match:
-        """The match with the next of the answers to equal requests; refused where the last one is used up."""
+        """The match with the next of the responses to equal requests; refused where the last one is used up."""
         group = self._groups[key]
         counted = self._counted(match.wanted)
         given = counted.get(key, _Given())
@@ -521,7 +521,7 @@ class Matcher:
 
     @cached_property
     def _groups(self) -> dict[Key, list[Fixture]]:
-        """The answers to equal requests, in their order."""
+        """The responses to equal requests, in their order."""
         groups: defaultdict[Key, list[Fixture]] = defaultdict(list)
         for one in self.fixtures:
             groups[self._keys[id(one)]].append(one)
@@ -533,7 +533,7 @@ def _call_ids(fixture: Fixture) -> set[str]:
 
 
 def _warms_up(request: Json) -> bool:
-    """Whether nothing is to be generated, as a request over a WebSocket may say: its answer is no other's."""
+    """Whether nothing is to be generated, as a request over a WebSocket may say: its response is no other's."""
     return json_access.get(request, "generate") is False
 
 

@@ -39,7 +39,7 @@ _TYPES = {
 
 
 def answer(chunks: Iterable[bytes], source: str, *, coding: str = "", request: Json = ABSENT) -> Saved:
-    """The one answer that a bare body is."""
+    """The one response that a bare body is."""
     return Saved(
         exchange=StreamFacts(
             source=source,

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def exchange_with(body: bytes, record: Record, source: str, request: Json) -> Exchange:
-    """A bare body as the answer to `request`, or to the shortest request that would bring it."""
+    """A bare body as the response to `request`, or to the shortest request that would bring it."""
     array = body.lstrip().startswith(b"[")
     protocol, model = named(record.dialect), record.model or "unknown"
     url = protocol.api.public_url(model, streamed=record.streamed, array=array)
@@ -169,7 +169,7 @@ _CODED = ("content-encoding", "transfer-encoding")
 
 
 def read_answers(path: Path) -> list[Found]:
-    """The answers of LLMs in a flow file, or whatever else `toolstream extract` reads, redacted.
+    """The responses of LLMs in a flow file, or whatever else `toolstream extract` reads, redacted.
 
     Raises `ToolstreamError`.
     """
@@ -192,7 +192,7 @@ def read_answers(path: Path) -> list[Found]:
 
 
 def as_client_got(one: Found) -> Found:
-    """The answer as its client got it, where a fault changed it on its way; else the same object."""
+    """The response as its client got it, where a fault changed it on its way; else the same object."""
     if not one.fixture.caused.specs or sent_in(one.flow) is None:
         return one
     flow = as_sent(one.flow)
@@ -201,7 +201,7 @@ def as_client_got(one: Found) -> Found:
 
 
 def with_answer(flow: http.HTTPFlow, request: Json, chunks: Sequence[Chunk]) -> http.HTTPFlow:
-    """A copy of `flow` with another request body (JSON) and another answer, in these chunks, not encoded."""
+    """A copy of `flow` with another request body (JSON) and another response, in these chunks, not encoded."""
     new = http.HTTPFlow.from_state(flow.get_state())  # unlike a copy, under the same id
     assert isinstance(new, http.HTTPFlow)
     assert new.response is not None
@@ -232,7 +232,7 @@ def fixtures_in(data: bytes, source: str) -> list[Fixture]:
 
 
 def turn_of(number: int, fixture: Fixture) -> Turn:
-    """A fixture as an answer of the search."""
+    """A fixture as a response of the search."""
     types = (value for name, value in fixture.headers if name.lower() == b"content-type")
     exchange = StreamFacts(
         source=fixture.source,

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 def redacted_messages(flow: http.HTTPFlow, redaction: Redaction, known: Sequence[str]) -> WebSocketData | None:
     """What is fit to be saved of a flow's messages; `None` where it is no socket of an LLM.
 
-    The messages of one answer are looked through as one, since a secret may be cut into deltas.
+    The messages of one response are looked through as one, since a secret may be cut into deltas.
     """
     answers = socket_flows(flow)
     if answers is None or flow.websocket is None:
@@ -58,7 +58,7 @@ def redacted_messages(flow: http.HTTPFlow, redaction: Redaction, known: Sequence
 
 
 def _clean(answer: SavedAnswer, redaction: Redaction, known: Sequence[str]) -> Iterator[tuple[int, bytes]]:
-    """The answer's messages that had to change, each with its place."""
+    """The response's messages that had to change, each with its place."""
     lines = [line for _, line in answer.lines]
     body = redacted_body(b"".join(lines), redaction, known)
     at = 0
@@ -105,7 +105,7 @@ def redact(flow: http.HTTPFlow, redaction: Redaction = _SECRETS) -> http.HTTPFlo
 
 
 def redacted_state(state: Mapping[str, Any], redaction: Redaction = _SECRETS) -> dict[str, Any]:
-    """A flow's state without secrets; it has no metadata, no backup, no WebSocket messages and no answer's body.
+    """A flow's state without secrets; it has no metadata, no backup, no WebSocket messages and no response's body.
 
     No objects are made of it, which would cost more than to look through it.
     """
@@ -113,7 +113,7 @@ def redacted_state(state: Mapping[str, Any], redaction: Redaction = _SECRETS) ->
 
 
 def _redacted(state: Mapping[str, Any], redaction: Redaction, chunks: list[Chunk]) -> dict[str, Any]:
-    """The state of a flow whose answer's body came in these chunks; without a backup and WebSocket messages."""
+    """The state of a flow whose response's body came in these chunks; without a backup and WebSocket messages."""
     work = _Redactor(redaction, tuple(_carried(state)))
     noted = state["metadata"].get(_METADATA)
     clean = {
@@ -175,7 +175,7 @@ class _Redactor:
         return redacted_text(text, self._redaction, self.known)
 
     def metadata(self, noted: Json) -> Json:
-        """What toolstream itself noted: what was sent in place of the answer, and the record."""
+        """What toolstream itself noted: what was sent in place of the response, and the record."""
         if not isinstance(noted, dict):
             return None
         clean = dict(noted)

@@ -1,1 +1,1 @@
-"""Healthy answers that were never recorded: calls of the tools that a request offers, then a text."""
+"""Healthy responses that were never recorded: calls of the tools that a request offers, then a text."""

@@ -100,14 +100,14 @@ _MARK: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """An answer in the form that was asked for."""
+    """A response in the form that was asked for."""
 
     protocol: WireProtocol
     wanted: Asked
     events: tuple[bytes, ...]
     """Those of the stream, in the protocol's usual framing; none where no stream was asked for."""
     whole: Json
-    """The whole answer; `ABSENT` where a stream was asked for."""
+    """The whole response; `ABSENT` where a stream was asked for."""
     calls: tuple[HealthyCall, ...]
     not_offered: str = ""
     """Which of the tools that were to be called the request does not offer, and what it offers, for people."""
@@ -132,7 +132,7 @@ class SyntheticProvider:
         self._lock = threading.Lock()
 
     def answer(self, path: str, body: bytes) -> Written | None:
-        """The answer to a POST of `body` to `path` (with query); `None` where that asks for no completion.
+        """The response to a POST of `body` to `path` (with query); `None` where that asks for no completion.
 
         The same request has the same calls, each time under other ids.
         """
@@ -209,7 +209,7 @@ def final_text(wanted: Asked, request: Json) -> Written:
 
 
 def _written(answer: HealthyAnswer, wanted: Asked, missing: str = "") -> Written:
-    """An answer in the form that was asked for; `missing` as in `Written.not_offered`."""
+    """A response in the form that was asked for; `missing` as in `Written.not_offered`."""
     protocol = named(wanted.dialect)
     if wanted.form is Form.WHOLE:
         return Written(protocol, wanted, (), protocol.healthy_whole(answer), answer.calls, missing)

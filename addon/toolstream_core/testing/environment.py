@@ -129,7 +129,7 @@ def _own(environment: Mapping[str, str]) -> Iterator[bytes]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What a proxy answers with, and what it does to the answers."""
+    """What a proxy answers with, and what it does to the responses."""
 
     flows: tuple[Path, ...] = ()
     """Flow files and folders that answer in the providers' place."""

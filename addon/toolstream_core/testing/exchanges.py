@@ -1,4 +1,4 @@
-"""What the proxy found of answers and clients, as objects that are also read by the names of the reports' JSON."""
+"""What the proxy found of responses and clients, as objects that are also read by the names of the reports' JSON."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class FoundDefect(Entry):
-    """What was wrong with an answer, where it shows."""
+    """What was wrong with a response, where it shows."""
 
     code: str
     name: str
@@ -49,24 +49,24 @@ class FoundDefect(Entry):
 
 @dataclass(frozen=True, kw_only=True)
 class FoundProblem(Entry):
-    """One way in which a client's next request was not what the answer meant."""
+    """One way in which a client's next request was not what the response meant."""
 
     verdict: str
     call: int | None
-    """Place of the call among those of the answer; `None` where it is none of them."""
+    """Place of the call among those of the response; `None` where it is none of them."""
     message: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class FoundVerdict(Entry):
-    """What the client made of an answer, by its next request."""
+    """What the client made of a response, by its next request."""
 
     verdict: str
     """`ok`, `returned-without-arguments`, `silent`, …: `docs/jsonl.schema.json` has them all."""
     understood: bool
-    """Whether the client did what the answer meant."""
+    """Whether the client did what the response meant."""
     call: int | None
-    """Place of the call that decided, among those of the answer."""
+    """Place of the call that decided, among those of the response."""
     event: int | None
     """Where it went wrong."""
     explained: tuple[str, ...]
@@ -76,7 +76,7 @@ class FoundVerdict(Entry):
     fix: str
     """The change to the client, or the statement that no known client bug has this effect; else `""`."""
     advice: tuple[str, ...]
-    """Options under which the client would have understood the answer."""
+    """Options under which the client would have understood the response."""
     problems: tuple[FoundProblem, ...]
     sent: tuple[Mapping[str, Json], ...] = field(repr=False)
     """The calls that came back: id, name, arguments."""
@@ -90,7 +90,7 @@ class FoundVerdict(Entry):
 
 @dataclass(frozen=True, kw_only=True)
 class FoundFault(Entry):
-    """A fault that was aimed at an answer."""
+    """A fault that was aimed at a response."""
 
     spec: str
     drawn: int
@@ -118,7 +118,7 @@ class SentCall(Entry):
 
     choice: int
     position: int
-    """Among the calls of its answer's choice."""
+    """Among the calls of its response's choice."""
     kind: str
     """`function`, `custom` (free text), `server` (the provider runs it)."""
     id: str
@@ -223,17 +223,17 @@ class SentRequest(Entry):
 
 @dataclass(frozen=True, kw_only=True)
 class Exchange:
-    """A request and its answer."""
+    """A request and its response."""
 
     request: SentRequest
     over: bool
-    """Whether the answer has ended."""
+    """Whether the response has ended."""
     status: int | None
     calls: tuple[SentCall, ...]
     findings: tuple[FoundDefect, ...]
     finish: tuple[str, ...]
     broken: str | None
-    """How the answer broke, where it did."""
+    """How the response broke, where it did."""
     source: str
     """The saved flow that answered, `PATH#N`; `""` where none did."""
     changes: tuple[str, ...]

@@ -231,7 +231,7 @@ class ProxySession:
 
         Without `log`, what it prints is kept until it ends, for the error that says why it did.
 
-        With `keep`, requests and answers are kept, in memory, until the next `reset`; else they are counted.
+        With `keep`, requests and responses are kept, in memory, until the next `reset`; else they are counted.
 
         With `routes`, base URLs name the proxy, which forwards. `folder` is the proxy's own while it runs, and it
         removes it when it ends; one is made where none is given.
@@ -292,7 +292,7 @@ class ProxySession:
     def finish(self) -> Passed:
         """Close all connections; what has passed since the start. Nothing passes any more.
 
-        For a session that keeps nothing: one that keeps requests and answers counts none.
+        For a session that keeps nothing: one that keeps requests and responses counts none.
         """
         return passed_of(self._order("finish"))
 
@@ -376,7 +376,7 @@ class ProxySession:
         return [exchange_of(one) for one in self._order("tell", bodies=bodies)["exchanges"]]
 
     def log(self) -> list[str]:
-        """What the proxy told of the answers since the last `reset`."""
+        """What the proxy told of the responses since the last `reset`."""
         lines: list[str] = self._order("tell")["log"]
         return lines
 
@@ -392,7 +392,7 @@ class ProxySession:
 
     @property
     def findings(self) -> list[FoundDefect]:
-        """What was wrong with the answers."""
+        """What was wrong with the responses."""
         return [finding for one in self.exchanges() for finding in one.findings]
 
     def _specs(self) -> list[str]:

@@ -37,7 +37,7 @@ _BAD_STATUS = 400
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """An answer, the request that came after it, and what the client made of it."""
+    """A response, the request that came after it, and what the client made of it."""
 
     exchange: Exchange
     after: SentRequest | None
@@ -96,7 +96,7 @@ def _no_request(exchanges: Sequence[Exchange]) -> str:
 
 
 def _judged(asked: Sequence[Exchange]) -> Iterator[Judged]:
-    """Each answer on which there is a verdict.
+    """Each response on which there is a verdict.
 
     A flow may answer more often than was recorded; such a repetition counts only if somebody went on from it.
     """
@@ -125,7 +125,7 @@ def _taken_for_an_end(asked: Sequence[Exchange]) -> Iterator[Judged]:
 
 
 def _until_whole(one: Exchange, later: Sequence[Exchange]) -> Iterator[Exchange]:
-    """The requests after an answer, up to the one that got its half calls whole."""
+    """The requests after a response, up to the one that got its half calls whole."""
     half = {(call.id, call.name) for call in one.calls if not call.complete}
     for other in later:
         if not half or other.request.protocol != one.request.protocol:
@@ -135,7 +135,7 @@ def _until_whole(one: Exchange, later: Sequence[Exchange]) -> Iterator[Exchange]
 
 
 def _lines(judged: Judged) -> list[str]:
-    """One answer: what was sent beside what came back, then what is wrong with it."""
+    """One response: what was sent beside what came back, then what is wrong with it."""
     exchange, after = judged.exchange, judged.after
     source = f" from {_here(exchange.source)}" if exchange.source else ""
     where = "no later request" if after is None else f"request {after.number}"
@@ -245,9 +245,9 @@ class Passed:
     findings: Mapping[str, int]
     """By the defect's name."""
     changes: Mapping[str, int]
-    """Answers that were rewritten, by the name of the repair or shape."""
+    """Responses that were rewritten, by the name of the repair or shape."""
     faults: Mapping[str, int]
-    """Answers that were broken on purpose, by the fault's specification; 0 where it found nothing to act on."""
+    """Responses that were broken on purpose, by the fault's specification; 0 where it found nothing to act on."""
     verdicts: Mapping[str, int]
     advice: Mapping[str, str]
     """For verdicts, an option under which the client would have understood."""
