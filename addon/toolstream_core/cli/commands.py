@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.cli import arguments
-from toolstream_core.cli.arguments import EPILOG, RUN_EPILOG, Parser
+from toolstream_core.cli.parser import EPILOG, RUN_EPILOG, Parser
 from toolstream_core.proxy.option_table import KEEP_BODIES, LEVELS, LOG, OPTIONS, PROVIDER, REPEATS
 from toolstream_core.wire.json_value import ABSENT
 
@@ -493,7 +493,7 @@ COMMANDS: Final = {
             "print the path of the mitmproxy addon",
             _nothing,
             'Print the path of the mitmproxy addon, for mitmdump -s "$(toolstream addon-path)".',
-            function="explain:print_addon_path",
+            function="about:print_addon_path",
         ),
         Command(
             "completion",
@@ -501,7 +501,7 @@ COMMANDS: Final = {
             _completion,
             "Print a completion script. bash and zsh: source it; fish: pipe it to source; PowerShell: invoke it.",
         ),
-        Command("help", "print the help of a command", _help, function="explain:print_help"),
-        Command("version", "print the version", _nothing, function="explain:print_version"),
+        Command("help", "print the help of a command", _help, function="about:print_help"),
+        Command("version", "print the version", _nothing, function="about:print_version"),
     )
 }

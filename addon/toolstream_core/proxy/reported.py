@@ -18,7 +18,7 @@ def reported_answer(one: Found, verdict: SavedVerdict | None) -> ReportedAnswer:
     """Of a response, with the verdict on its client."""
     caused, got = one.fixture.caused, as_client_got(one)
     fixture = got.fixture
-    turn = turn_of(one.number, fixture)
+    turn = turn_of(0, fixture)
     return ReportedAnswer(
         record=fixture.record,
         frames=[piece.frame for piece in turn.pieces],
