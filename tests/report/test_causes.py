@@ -11,7 +11,7 @@ from tests.clients.test_deviations import CASES
 from toolstream_core.clients.explanation import Explanation, explain
 from toolstream_core.clients.model import AXES, STANDARD, Kept, Key
 from toolstream_core.clients.stepping import Change, What
-from toolstream_core.report.judging import CAUSES, cause, reason
+from toolstream_core.report.judging import cause, reason
 
 if TYPE_CHECKING:
     from tests.clients.test_deviations import Case
@@ -31,7 +31,6 @@ def test_every_deviation_has_a_sentence_with_the_event(one: Deviation) -> None:
     assert "{" not in text.replace("`{}`", "")
     assert text.endswith(".")
     assert len(text.split()) <= MOST_WORDS, text
-    assert set(CAUSES) == set(DEVIATIONS)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.deviation.value)
