@@ -80,7 +80,7 @@ def _proxy(folder: Path, port: int, options: dict[str, str] | None) -> Mitmdump:
 
 
 def _ask(port: int, events: Sequence[str]) -> None:
-    """Ask for the answer, and check each of its messages."""
+    """Ask for the response, and check each of its messages."""
     with connect(f"ws://127.0.0.1:{port}/v1/responses", compression=None, proxy=None) as socket:
         socket.send(_ASK)
         for event in events:

@@ -335,7 +335,7 @@ HEAD = (
 
 
 def serve_loads(pipe: Connection, security: Security) -> None:
-    """Say over `pipe` on which port it listens and answer until the process is ended."""
+    """Say over `pipe` on which port it listens and response until the process is ended."""
     listener = socket.create_server(("127.0.0.1", 0), backlog=256)
     pipe.send(listener.getsockname()[1])
     while True:
