@@ -113,6 +113,14 @@ def _codes(text: str) -> frozenset[str]:
     return named(word for part in text.split(",") if (word := part.strip()))
 
 
+def selected_codes(args: argparse.Namespace) -> frozenset[str]:
+    """The codes of the findings that `--select` and `--ignore` leave; those of all if neither is given."""
+    from toolstream_core.defects.table import named
+
+    wanted = named(["all"]) if args.select is None else frozenset().union(*args.select)
+    return wanted.difference(*(args.ignore or ()))
+
+
 def _verdict(text: str) -> Any:
     from toolstream_core.verdict.outcome import RENAMED, Outcome
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from toolstream_core.cli.arguments import selected_codes
 from toolstream_core.cli.output import Output, check_outputs
-from toolstream_core.defects.table import named
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import Severity
 from toolstream_core.printable import counted, word
@@ -176,9 +176,7 @@ def run(args: argparse.Namespace) -> int:
         raise ToolstreamError(f"--secret: {error}") from error
     if args.output.exists() and not args.output.is_dir():
         raise ToolstreamError(f"-o: {args.output} is not a folder. Expected a folder for the fixtures")
-    selected = None if args.select is None else frozenset().union(*args.select)
-    ignored = frozenset().union(*(args.ignore or ()))
-    wanted = Wanted(when=args.when, codes=(selected or named(["all"])) - ignored, chosen=selected is not None)
+    wanted = Wanted(when=args.when, codes=selected_codes(args), chosen=args.select is not None)
     work = Extraction(args.output, args.format, redaction, wanted, name=args.name, force=args.force)
     work.read(args.paths, args.request)
     return work.write(each_flow=args.each == "flow")

@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from toolstream_core.cli.arguments import selected_codes
 from toolstream_core.cli.output import Reading, printed_to
 from toolstream_core.clients.explanation import MAX_BODY, tried_repairs
 from toolstream_core.clients.received import Answer
-from toolstream_core.defects.table import named
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import Note, Severity
@@ -212,12 +212,12 @@ class Inspection:
         self,
         printer: Printer,
         saved: Callable[[str], Iterator[Saved]],
-        keeps: Callable[[Finding], bool],
+        codes: frozenset[str],
         dialects: Sequence[WireProtocol],
     ) -> None:
-        """`saved` returns the responses in a file; `keeps` selects findings."""
+        """`saved` returns the responses in a file; `codes` are those of the findings to report."""
         self._printer = printer
-        self._keeps = keeps
+        self._codes = codes
         self._dialects = dialects
         self._found = False
         self._reading = Reading(saved, self._take)
@@ -250,7 +250,7 @@ class Inspection:
             clock.chunks(),
             saved.exchange,
             broken=saved.broken,
-            sinks=[_AsSaved(saved), _Sieve(self._keeps), *(_Kept(one, saved, self._keeps) for one in sinks)],
+            sinks=[_AsSaved(saved), _Sieve(self._codes), *(_Kept(one, saved, self._codes) for one in sinks)],
             dialects=self._dialects,
         )
         if record is not None:
@@ -317,22 +317,22 @@ class _AsSaved(Sink):
 class _Sieve(Sink):
     """Removes the other findings from a record; comes before the sinks that print them."""
 
-    def __init__(self, keeps: Callable[[Finding], bool]) -> None:
-        self._keeps = keeps
+    def __init__(self, codes: frozenset[str]) -> None:
+        self._codes = codes
 
     def ended(self, record: Record) -> None:
-        record.findings = [finding for finding in record.findings if self._keeps(finding)]
+        record.findings = [finding for finding in record.findings if finding.code in self._codes]
 
 
 class _Kept(Sink):
     """Passes everything to a sink except the other findings."""
 
-    def __init__(self, sink: Sink, saved: Saved, keeps: Callable[[Finding], bool]) -> None:
-        self._sink, self._saved, self._keeps = sink, saved, keeps
+    def __init__(self, sink: Sink, saved: Saved, codes: frozenset[str]) -> None:
+        self._sink, self._saved, self._codes = sink, saved, codes
         self.live, self.each = sink.live, sink.each
 
     def found(self, finding: Finding) -> None:
-        if self._saved.shows(finding) and self._keeps(finding):
+        if self._saved.shows(finding) and finding.code in self._codes:
             self._sink.found(finding)
 
     def begun(self, record: Record) -> None:
@@ -372,7 +372,7 @@ def run(args: argparse.Namespace) -> int:
         inspection = Inspection(
             _printer(args),
             partial(answers, request=args.request),
-            _keeps(args.select, args.ignore),
+            selected_codes(args),
             _dialects(args.protocol),
         )
         for path in args.paths:
@@ -400,9 +400,3 @@ def _dialects(name: str | None) -> Sequence[WireProtocol]:
         )
         or PROTOCOLS
     )
-
-
-def _keeps(select: list[frozenset[str]] | None, ignore: list[frozenset[str]] | None) -> Callable[[Finding], bool]:
-    wanted = named(["all"]) if select is None else frozenset().union(*select)
-    kept = wanted.difference(*(ignore or ()))
-    return lambda finding: finding.code in kept
