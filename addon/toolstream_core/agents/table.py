@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Upstream(enum.Enum):
-    """Who answers, and how clients get there."""
+    """Which provider responds, and how requests reach it."""
 
     SAVED = "saved"
     """Saved flows, in every provider's place: whatever a client asks comes to the proxy."""
@@ -39,17 +39,17 @@ class Agent:
     packages: tuple[str, ...] = ()
     """Names under which `npx`, `uvx` and their like run it."""
     variables: Mapping[str, str] = field(default_factory=dict)
-    """Set whoever answers."""
+    """Always set."""
     addresses: Mapping[str, str] = field(default_factory=dict)
     """Set where base URLs name the proxy."""
     offline: Mapping[str, str] = field(default_factory=dict)
-    """Set where saved flows answer."""
+    """Set with saved flows."""
     defaults: Mapping[str, str] = field(default_factory=dict)
-    """Set where saved flows answer and the user has not set them."""
+    """Set with saved flows, unless the user has set them."""
     removed: tuple[str, ...] = ()
     """Base-URL variables that keep it from starting; the proxy variables lead it to the proxy all the same."""
     arguments: Mapping[Upstream, tuple[str, ...]] = field(default_factory=dict)
-    """Put right behind the program's name, by who answers."""
+    """Inserted after the program's name, by upstream."""
     configured: Callable[[Mapping[str, str], Sequence[str]], bool] | None = None
     """Whether the user's environment, files or arguments say already what the arguments for real providers would."""
     headless: tuple[str, ...] = ()

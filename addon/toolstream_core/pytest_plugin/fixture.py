@@ -162,7 +162,7 @@ class Toolstream:
         self._change(repair=words(*defects))
 
     def shape(self, *shapes: Words) -> None:
-        """Say answers in these other lawful ways from here on: shapes, or `for:CLIENT`."""
+        """Encode responses in these valid forms from here on: shapes, or `for:CLIENT`."""
         self._change(shape=words(*shapes))
 
     @property

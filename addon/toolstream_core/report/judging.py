@@ -114,7 +114,7 @@ class SavedAnswer(SentResponse):
 
 @dataclass(frozen=True, slots=True)
 class SavedVerdict:
-    """What a client made of a saved response."""
+    """How a client interpreted a saved response."""
 
     source: str
     """Of the response."""

@@ -55,7 +55,7 @@ class ReportedAnswer:
     left: Sequence[str] | None = None
     """Names of the defects that the faults left, before any repair, where there were faults."""
     client: str = ""
-    """What the client made of it, for people; `""` where nothing tells."""
+    """How the client interpreted it, in words; `""` if unknown."""
     understood: bool = True
     """Whether the client did what the response meant, as far as is known."""
 
@@ -243,7 +243,7 @@ def caused_lines(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
 
 
 def client_lines(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
-    """What the clients made of responses that were broken, or that they misread."""
+    """How the clients interpreted faulty responses, and those that they misread."""
     told = {
         number: _made(answer, answers[number + 1 :])
         for number, answer in enumerate(answers)

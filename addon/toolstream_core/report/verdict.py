@@ -103,7 +103,7 @@ def verdict_text(
     explained: Explained = UNEXPLAINED,
     hide: Callable[[str], str] = str,
 ) -> Marked:
-    """What the client made of a response, for people."""
+    """How the client interpreted a response, in words."""
     name = f"verdict {verdict.outcome}"
     times = f" {verdict.count} times" if verdict.count > 1 and verdict.outcome in _TIMES else ""
     problems = "; ".join(_problems(verdict.problems, calls, hide))

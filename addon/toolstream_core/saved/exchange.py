@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class UnreadableError(Exception):
-    """What was to be read cannot be; the message says what would be right."""
+    """Unreadable input; the message names what was expected."""
 
 
 class RefusedError(UnreadableError):
@@ -32,40 +32,40 @@ class RefusedError(UnreadableError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved:
-    """One saved response, whoever gave it."""
+    """A saved response."""
 
     exchange: StreamFacts
     chunks: Iterable[bytes] = ()
-    """The body as it came, still encoded as `exchange` says. Take it before asking for the next response."""
+    """The body, with the content coding that `exchange` names. Read it before the next response."""
     times: Sequence[int] = ()
-    """Milliseconds at which each chunk came, or nothing where nobody noted them."""
+    """Milliseconds at which each chunk came; empty if unknown."""
     broken: str | None = None
-    """How the connection broke, where it did."""
+    """How the connection broke, if it did."""
     secrets: tuple[str, ...] = ()
-    """What the request carried and nobody should see."""
+    """Secrets of the request."""
     sent: bytes | None = None
-    """The body as the client got it, where that is another one."""
+    """The body that the client got, if it differs."""
     faults: Sequence[Injected] = ()
-    """The faults that stood in the response's way to the client."""
+    """The faults that were injected into the response."""
     began: float = 0.0
-    """When the request came, in seconds since 1970; 0 where nobody noted it."""
+    """When the request came, in seconds since the epoch; 0 if unknown."""
     ended: float = 0.0
-    """When the response was over; 0 where nobody noted it."""
+    """When the response ended; 0 if unknown."""
     response: str = ""
     """The id by which later requests may name the response (`previous_response_id`)."""
     socket: SocketLane | None = None
-    """Where on a WebSocket it came, where it did: each chunk is a message, as a line."""
+    """Where on a WebSocket it came, if it did: each chunk is a message, as a line."""
     missing: str | None = None
     """Why the body of an LLM's answer is not there, where it is not."""
     unwrapped: Sequence[Note] = ()
-    """What stood around the body and was removed; complete once the chunks were taken."""
+    """What surrounded the body and was removed; complete once the chunks were read."""
     findings: Sequence[Finding] = ()
-    """What was wrong with the body's framing and was put right in the chunks."""
+    """Errors of the body's framing that are corrected in the chunks."""
     lost: frozenset[str] = frozenset()
-    """Codes of findings that show only what the form of the file leaves out."""
+    """Codes of findings that only the form of the file causes."""
 
     def all_findings(self, found: Iterable[Finding]) -> list[Finding]:
-        """Those of the framing, and those that were found in the chunks."""
+        """The findings of the framing, then those in the chunks."""
         return [*self.findings, *filter(self.shows, found)]
 
     def shows(self, finding: Finding) -> bool:
@@ -74,12 +74,12 @@ class Saved:
 
 
 class NewBody(NamedTuple):
-    """What a response becomes."""
+    """The body that replaces a saved one."""
 
     pieces: Sequence[bytes]
-    """What each chunk became, decoded, and what comes behind the last."""
+    """What each chunk became, decoded, and what follows the last one."""
     broken: str | None = None
-    """How the connection would have broken for the client behind it, where a repair ends the response as a break."""
+    """How the connection ends for the client, if a repair truncates the response."""
 
     @property
     def body(self) -> bytes:
@@ -91,7 +91,7 @@ type Change = Callable[[Saved], NewBody]
 
 
 def was_llm(exchange: StreamFacts, method: str) -> bool:
-    """Whether a response without its body was an LLM's, as far as everything around the body tells."""
+    """Whether a response without its body was an LLM's, judged by everything but the body."""
     if method != "POST" or not 200 <= exchange.status < 300:  # noqa: PLR2004 - the statuses of success
         return False
     return claiming(exchange.path) is not None or looks_like_llm(exchange.path, exchange.request)

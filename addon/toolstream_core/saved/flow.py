@@ -332,7 +332,7 @@ class Fixture:
     """The JSON of each event, in order."""
     record: Record
     broken: str | None = None
-    """How the connection broke behind the last chunk, if it did."""
+    """How the connection broke after the last chunk, if it did."""
     line_ends: LineEnds = field(default_factory=LineEnds)
     """Those within messages of a WebSocket, whose lines the chunks are."""
     caused: Caused = UNCAUSED

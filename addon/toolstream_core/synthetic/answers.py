@@ -72,7 +72,7 @@ def _calls(text: str) -> Iterator[CallSpec]:
 
 
 def _arguments(tool: str, rest: str) -> tuple[Json, str]:
-    """What the call's arguments are, and what stands behind them."""
+    """The arguments of the call, and the text after them."""
     if not rest or rest.startswith(";"):
         return ABSENT, rest.lstrip("; \t\n")
     try:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 PATHS: Final = {one.name: one.api.base_path for one in PROTOCOLS}
-"""What clients of each protocol want behind the host in their base URL."""
+"""The path of the base URL that clients of each protocol expect."""
 
 KEY: Final = "toolstream-offline"
 """Stands in for keys: clients refuse to start without one, and nothing ever checks it here."""

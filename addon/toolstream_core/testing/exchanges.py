@@ -59,7 +59,7 @@ class FoundProblem(Entry):
 
 @dataclass(frozen=True, kw_only=True)
 class FoundVerdict(Entry):
-    """What the client made of a response, by its next request."""
+    """How the client interpreted a response, according to its next request."""
 
     verdict: str
     """`ok`, `returned-without-arguments`, `silent`, …: `docs/jsonl.schema.json` has them all."""
@@ -244,7 +244,7 @@ class Exchange:
     """`exact`: the request was the recorded one; `diverged`: this flow fits best; `finished`: a final text, as the
     request holds the results of this flow's calls; `refused`: none fits, or the limit of equal requests is reached."""
     verdict: FoundVerdict | None
-    """What the client made of it; `None` where there was no call to run."""
+    """How the client interpreted it; `None` if there was no call to run."""
     faults: tuple[FoundFault, ...]
     """What was done to break it on purpose."""
     sent: tuple[str, ...] = field(repr=False)

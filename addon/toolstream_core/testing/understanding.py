@@ -37,7 +37,7 @@ _BAD_STATUS = 400
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A response, the request that came after it, and what the client made of it."""
+    """A response, the request that came after it, and how the client interpreted it."""
 
     exchange: Exchange
     after: SentRequest | None
@@ -125,7 +125,7 @@ def _taken_for_an_end(asked: Sequence[Exchange]) -> Iterator[Judged]:
 
 
 def _until_whole(one: Exchange, later: Sequence[Exchange]) -> Iterator[Exchange]:
-    """The requests after a response, up to the one that got its half calls whole."""
+    """The requests after a response, up to the one whose response completes its incomplete calls."""
     half = {(call.id, call.name) for call in one.calls if not call.complete}
     for other in later:
         if not half or other.request.protocol != one.request.protocol:

@@ -46,7 +46,7 @@ _WHOLE_STREAM: Final = 3
 
 
 class Group(NamedTuple):
-    """Where events stand: behind which prefix, how they are written, and where in a record."""
+    """Where events stand: after which prefix, how they are written, and where in a record."""
 
     prefix: str
     """The text before it on its line, digits made alike."""
@@ -117,7 +117,7 @@ class Scanner:
         self._prefix = ""
         """The text before the value that is open."""
         self._names: dict[str, str] = {}
-        """The event name that the next data behind a prefix gets."""
+        """The event name of the next data after a prefix."""
         self._prefixes = {""}
         """What stood before events so far: a line that is no more than that is blank."""
 

@@ -224,7 +224,7 @@ def _size(line: str, base: int) -> int | None:
 
 
 def segments(lines: Iterable[str], base: int) -> Iterator[str]:
-    """Text whose pieces stand behind lines with their sizes, put together again, as lines."""
+    """Text in chunks that follow lines with their sizes, joined, as lines."""
     return split(_segments(lines, base))
 
 
