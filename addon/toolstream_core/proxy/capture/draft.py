@@ -203,7 +203,7 @@ class Draft:
         return noted
 
     def _socket(self, noted: dict[str, Any]) -> dict[str, Any]:
-        """What `saved.sockets.note_of` says of the socket, redacted as a body is."""
+        """What `saved.flowfile.note_of` says of the socket, redacted as a body is."""
         told = {name: noted[name] for name in ("stream_id", "sent") if name in noted}
         clean: dict[str, Any] = json.loads(
             redacted_body(json.dumps(told, ensure_ascii=False).encode(), self._store.bodies.redaction, self._known)
