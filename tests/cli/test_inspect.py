@@ -13,6 +13,7 @@ import pytest
 from tests.cli.inspected import GLM, ROOT, Inspect, body, flows, run, save
 from toolstream_core.cli.inspect import CLEAN, FOUND, UNREADABLE, Inspection, JsonPrinter, TextPrinter
 from toolstream_core.cli.main import main
+from toolstream_core.defects.table import named
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import PROTOCOLS
@@ -24,13 +25,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from toolstream_core.model import Finding, Json, Record
+    from toolstream_core.model import Json, Record
 
 
 PRINTED_CALL = (
     b'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f",'
     b'"arguments":"{}"}}]}}]}\n\n'
 )
+ALL = named(["all"])
+"""The codes of all findings."""
 END = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}\n\ndata: [DONE]\n\n'
 
 
@@ -157,26 +160,16 @@ def holding(*answers: Saved | Exception) -> Callable[[str], Iterator[Saved]]:
     return saved
 
 
-def every(finding: Finding) -> bool:
-    """Keep all findings."""
-    return True
-
-
-def no(finding: Finding) -> bool:
-    """Keep none."""
-    return False
-
-
 def _ignore(line: str) -> None:
     del line
 
 
 def inspected(
-    *answers: Saved | Exception, keeps: Callable[[Finding], bool] = every, path: str = "x"
+    *answers: Saved | Exception, codes: frozenset[str] = ALL, path: str = "x"
 ) -> tuple[Inspection, list[str]]:
     """An inspection of one file that holds these answers, and the lines it printed."""
     lines: list[str] = []
-    inspection = Inspection(TextPrinter(lines.append, chunks=True), holding(*answers), keeps, PROTOCOLS)
+    inspection = Inspection(TextPrinter(lines.append, chunks=True), holding(*answers), codes, PROTOCOLS)
     inspection.read(path)
     return inspection, lines
 
@@ -212,7 +205,7 @@ def test_exit_zero_forgives_findings_only() -> None:
 
 def test_findings_that_nobody_wants_are_neither_told_nor_counted() -> None:
     """The rest of the stream is told as ever."""
-    inspection, lines = inspected(answer(CUT), keeps=no)
+    inspection, lines = inspected(answer(CUT), codes=frozenset())
     assert inspection.close(exit_zero=False) == CLEAN
     assert not any("TS" in line for line in lines)
     assert any("1 event" in line for line in lines)
@@ -262,7 +255,7 @@ def test_a_bug_of_ours_is_told_and_the_next_answer_is_read(capsys: pytest.Captur
 
     lines: list[str] = []
     answers = holding(answer(GOOD), answer(GOOD, source="x#1"))
-    inspection = Inspection(Failing(lines.append), answers, every, PROTOCOLS)
+    inspection = Inspection(Failing(lines.append), answers, ALL, PROTOCOLS)
     inspection.read("x")
     told = capsys.readouterr().err.splitlines()
     assert [line.split()[1] for line in told] == ["x#0", "x#1"]
@@ -277,7 +270,7 @@ def test_output_that_nobody_reads_ends_it() -> None:
     def closed(line: str) -> None:
         raise BrokenPipeError
 
-    inspection = Inspection(TextPrinter(closed, chunks=False), holding(answer(GOOD)), every, PROTOCOLS)
+    inspection = Inspection(TextPrinter(closed, chunks=False), holding(answer(GOOD)), ALL, PROTOCOLS)
     with pytest.raises(BrokenPipeError):
         inspection.read("x")
 
@@ -316,7 +309,7 @@ def test_a_folder_of_our_own_files_named_one_by_one_is_no_error(tmp_path: Path) 
     (tmp_path / "a.expect.json").touch()
     inspection, _ = inspected(answer(GOOD), path=str(tmp_path / "a.flow"))
     for name in ("a.expect.json", "b.expect.json"):
-        other = Inspection(TextPrinter(_ignore), holding(), every, PROTOCOLS)
+        other = Inspection(TextPrinter(_ignore), holding(), ALL, PROTOCOLS)
         other.read(str(tmp_path / name))
         assert other.close(exit_zero=False) == (CLEAN if name.startswith("a") else UNREADABLE)
     assert inspection.close(exit_zero=False) == CLEAN
@@ -337,7 +330,7 @@ def test_bodies_of_earlier_responses_are_not_kept_beyond_a_bound() -> None:
 
     tracemalloc.start()
     try:
-        inspection = Inspection(TextPrinter(_ignore), lambda _: many(), every, PROTOCOLS)
+        inspection = Inspection(TextPrinter(_ignore), lambda _: many(), ALL, PROTOCOLS)
         inspection.read("x")
         _, peak = tracemalloc.get_traced_memory()
     finally:
