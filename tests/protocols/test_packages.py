@@ -24,6 +24,7 @@ from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.protocol import WireProtocol, _home
 from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.repair.policy import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +81,8 @@ def test_a_package_exports_stages(protocol: WireProtocol) -> None:
     assert bool(protocol.repairs) is not protocol.read_only
     assert all(callable(one) for one in protocol.repairs)
     assert protocol.at_end is None or callable(protocol.at_end)
-    assert all(callable(one) for one in (*protocol.shapes.values(), *protocol.injectors.values()))
+    assert all(isinstance(one, Policy) or callable(one) for one in protocol.shapes.values())
+    assert all(callable(one) for one in protocol.injectors.values())
     assert isinstance(protocol.api, Api)
 
 

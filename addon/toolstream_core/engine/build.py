@@ -13,6 +13,7 @@ from toolstream_core.engine.stage_set import StageSet
 from toolstream_core.faults.spec import Picker
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.requests import asked
+from toolstream_core.repair.policy import Policy, combined
 from toolstream_core.settings import PARTS, SAFE
 from toolstream_core.stages.answer_ids import AnswerIds
 from toolstream_core.stages.audited import Audited
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Change, Finding, Json, StreamFacts
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.settings import Settings
-    from toolstream_core.stages.repair.repairer import RepairerMaker
-    from toolstream_core.stages.stage import Stage
+    from toolstream_core.stages.stage import Stage, StageMaker
     from toolstream_core.wire.write import Writer
 
 
@@ -59,10 +59,9 @@ class ChainFactory:
         Only what looks for leaked calls, which changes nothing, stands before stages that judge for themselves.
         """
         faults = self._faults()
-        repairers = self.dialect.repairs
-        judges, stages = self._repairs(repairers)
-        stages += self._shapes()
-        told = len(repairers)
+        judges, stages = self._repairs()
+        told = len(stages)
+        stages += [self._audited("shape", name, shape) for name, shape in self._shapes[1].items()]
         if self.settings.repairs & LEAK_CODES:
             stages.insert(0, LeakedCallRepairer(self._context(self.settings.repairs, changed=self.reader.changed)))
             told = 1
@@ -84,33 +83,46 @@ class ChainFactory:
             changes=lambda: self.reader.changes,
         )
 
-    def _repairs(self, repairers: Sequence[RepairerMaker]) -> tuple[list[Stage], list[Stage]]:
-        """The repairers that only judge, and those that repair; the same ones do both where all are on."""
-        repairs = self.settings.repairs
-        if repairs == SAFE:
-            return [], self._repairing(repairers, self._context(repairs, self.reader.found, self.reader.changed))
+    def _repairs(self) -> tuple[list[Stage], list[Stage]]:
+        """The repairers that only judge, and those that repair and shape.
+
+        The same ones do both where all are on, unless a policy lets calls wait for their end: what is found is told
+        at the event that shows it.
+        """
+        repairs, repairers = self.settings.repairs, self.dialect.repairs
+        policy, _ = self._shapes
+        if repairs == SAFE and not policy.leaves_out:
+            return [], self._repairing(self._context(repairs, self.reader.found, self.reader.changed))
         context = replace(self._context(SAFE, self.reader.found), ids=AnswerIds(), judging=True)
         if isinstance(context.writer, SseWriter):
             context.writer = Unwritten()
         judges: list[Stage] = [repairer(context) for repairer in repairers]
-        if not repairs:
-            return judges, []
-        return judges, self._repairing(repairers, self._context(repairs, changed=self.reader.changed))
+        shaping = self._context(repairs, changed=self.reader.changed)
+        if repairs:
+            return judges, self._repairing(shaping)
+        return judges, [] if policy.is_letter else [self.dialect.shaped(policy)(shaping)]
 
-    def _repairing(self, repairers: Sequence[RepairerMaker], context: Context) -> list[Stage]:
-        """The repairers in a row; the last of them, which repairs calls, loses none."""
-        *first, last = [repairer(replace(context)) for repairer in repairers]
+    def _repairing(self, context: Context) -> list[Stage]:
+        """The repairers in a row; the last of them, which repairs and shapes calls, loses none."""
+        policy, _ = self._shapes
+        makers = [*self.dialect.repairs[:-1], self.dialect.shaped(policy)]
+        *first, last = [maker(replace(context)) for maker in makers]
         if context.say is None:
             return [*first, last]
         return [*first, kept(context, last, self.dialect.read, self.reader.calls)]
 
-    def _shapes(self) -> list[Stage]:
-        stages: list[Stage] = []
-        shapes = self.dialect.shapes if self.settings.shapes else {}
-        for name in (name for name in self.settings.shapes if name in shapes):
-            context = self._context(changed=self.reader.changed)
-            stages.append(Audited(context, shapes[name](context), "shape", name))
-        return stages
+    @cached_property
+    def _shapes(self) -> tuple[Policy, dict[str, StageMaker]]:
+        """What the client needs of the last repairer, and the shapes that come after the repairers."""
+        known = self.dialect.shapes if self.settings.shapes else {}
+        found = {name: known[name] for name in self.settings.shapes if name in known}
+        policy = combined(one for one in found.values() if isinstance(one, Policy))
+        return policy, {name: one for name, one in found.items() if not isinstance(one, Policy)}
+
+    def _audited(self, kind: str, name: str, make: Callable[[Context], Stage]) -> Stage:
+        """A shape or a fault, with a record of what it changes."""
+        context = self._context(changed=self.reader.changed)
+        return Audited(context, make(context), kind, name)
 
     def _faults(self) -> list[Stage]:
         """The stages that break this stream."""
@@ -131,11 +143,12 @@ class ChainFactory:
         """The stage that does a part of a fault; none where the protocol has none, or the stream was not drawn."""
         injectors, shapes = self.dialect.injectors, self.dialect.shapes
         if part in injectors:
-            context = self._context(changed=self.reader.changed)
-            return [Audited(context, injectors[part](context, pick), "fault", pick.fault.name)]
+            return [self._audited("fault", pick.fault.name, lambda context: injectors[part](context, pick))]
         if part in shapes and pick.stream():
-            counted = self._context(changed=partial(_counted, pick, self.reader.changed))
-            return [Audited(counted, shapes[part](counted), "fault", pick.fault.name)]
+            shape, counted = shapes[part], self._context(changed=partial(_counted, pick, self.reader.changed))
+            if isinstance(shape, Policy):
+                return [self.dialect.shaped(shape)(counted)]
+            return [Audited(counted, shape(counted), "fault", pick.fault.name)]
         return []
 
     def _context(
@@ -194,4 +207,4 @@ class ChainFactory:
 def _counted(pick: Picker, changed: Callable[[Change], None], change: Change) -> None:
     """A shape within a fault is counted by its changes: it knows nothing of faults."""
     pick.acted()
-    changed(change)
+    changed(change._replace(names=(pick.fault.name,), kind="fault"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.api import Api
     from toolstream_core.protocols.healthy_answer import HealthyAnswer
     from toolstream_core.protocols.provider_error import ErrorKind
+    from toolstream_core.repair.policy import Policy
     from toolstream_core.stages.inject.injector import InjectorMaker
     from toolstream_core.stages.promotion import Promotion
     from toolstream_core.stages.repair.repairer import RepairerMaker
@@ -127,9 +128,18 @@ class WireProtocol:
         return found
 
     @property
-    def shapes(self) -> Mapping[str, StageMaker]:
-        """The valid encodings of the same calls, by name: `stages.SHAPES`."""
-        found: Mapping[str, StageMaker] = self._stages("SHAPES")
+    def shapes(self) -> Mapping[str, StageMaker | Policy]:
+        """The valid encodings of the same calls, by name: `stages.SHAPES`.
+
+        A policy is given to the last repairer. A stage comes after it.
+        """
+        found: Mapping[str, StageMaker | Policy] = self._stages("SHAPES")
+        return found
+
+    def shaped(self, policy: Policy) -> RepairerMaker:
+        """The last of the stages that repair, for a client that needs this policy."""
+        *_, last = self._stages("REPAIRS")
+        found: RepairerMaker = last if policy.is_letter else partial(last, policy=policy)
         return found
 
     @property

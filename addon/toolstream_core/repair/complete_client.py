@@ -52,14 +52,14 @@ class CompleteCallClient:
         self._same_id: dict[tuple[int, str], list[tuple[str, str]]] = {}
         """Names and arguments of the calls that were sent, by choice and id."""
 
-    def joined(self, one: Entry) -> Fields | None:
-        """The fields of a streamed call as one entry: all in the first entry, if the call is over."""
+    def joined(self, one: Entry, fields: Fields | None) -> Fields | None:
+        """The fields of a streamed call as one entry: all in the first entry, which lacks `fields`, if it is over."""
         if id(one.call) in self._joined:
             return None
         self._joined.add(id(one.call))
         if not (one.name and one.call.over):
             return None
-        kept = {key: value for key, value in one.fields.items() if key not in PARTIAL}
+        kept = {key: value for key, value in (fields or {}).items() if key not in PARTIAL}
         return {**kept, "arguments": numbers.loads(one.call.arguments.text() or "{}")}
 
     def is_joined(self, one: Entry) -> bool:

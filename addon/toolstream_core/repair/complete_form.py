@@ -70,6 +70,8 @@ class CompleteCallForm(NamedTuple):
     """Completes an event after calls were removed from it."""
     is_empty: Callable[[Json], bool] = lambda _: False
     """Whether an event need not be sent after calls were removed from it."""
+    apart: Callable[[Json], Sequence[Json]] = lambda payload: [payload]
+    """Splits an event into one for each call."""
     is_lines: bool = False
     """Whether events are JSON lines, of which the last one may lack its line feed."""
 

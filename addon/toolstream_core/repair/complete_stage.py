@@ -9,6 +9,7 @@ from toolstream_core.defects.arguments import PLACEHOLDER_ARGUMENTS
 from toolstream_core.defects.finish import CALLS_IN_DONE, IN_BAND_ERROR
 from toolstream_core.defects.framing import UNTERMINATED_EVENT
 from toolstream_core.repair.complete_client import CompleteCallClient
+from toolstream_core.repair.policy import LETTER, ONE_CALL_PER_EVENT, WHOLE_CALLS
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.stages.stage import Holds
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Event, Json
     from toolstream_core.repair.complete_form import CompleteCallForm, Entry
+    from toolstream_core.repair.policy import Policy
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
     from toolstream_core.wire.json_paths import Path
@@ -39,15 +41,14 @@ class CompleteCallStage(Repairer, Holds):
     """Compares each call of an event with the intended call, and writes the fields that differ.
 
     An event waits only if the next one may bring the arguments of its last call, or if it is the last one of a body
-    and lacks its line feed. With `joins`, an event also waits for the rest of a call that is streamed in several
-    events, which is then written as one: this is for clients that read only complete calls.
+    and lacks its line feed. For a client that reads only complete calls, an event also waits for the rest of a call
+    that is streamed in several events, which is then written as one.
     """
 
-    def __init__(self, form: CompleteCallForm, context: Context, *, joins: bool = False) -> None:
-        """`form`: where the protocol has its calls."""
+    def __init__(self, form: CompleteCallForm, context: Context, policy: Policy = LETTER) -> None:
+        """`form`: where the protocol has its calls; `policy`: what the client needs."""
         super().__init__(context)
-        self._form = form
-        self._joins = joins
+        self._form, self._policy = form, policy
         self._waits_for_arguments = self.on(PLACEHOLDER_ARGUMENTS) and PLACEHOLDER_ARGUMENTS.name in form.defects
         self._end_has_calls = CALLS_IN_DONE.name in form.defects
         self._client = CompleteCallClient(form, context, self.reporter)
@@ -90,7 +91,7 @@ class CompleteCallStage(Repairer, Holds):
             frames = self._frames(first, rest)
             if frame.trailing and self._form.is_lines:
                 frames = self._ended_line(frame, frames) if clean else [frame]
-            if (len(frames) != 1 or frames[0] is not frame) and self.reporter.has_reason:
+            if len(frames) != 1 or frames[0] is not frame:
                 self.audit(frame.number, [frame], frames)
             out += frames
             at += 1
@@ -102,7 +103,7 @@ class CompleteCallStage(Repairer, Holds):
         event, entries = first
         if event.frame.trailing and self._form.is_lines:
             return True
-        if self._joins and any(self._may_go_on(one) for one in entries):
+        if self._policy.leaves_out and any(self._may_go_on(one) for one in entries):
             return True
         if not (self._waits_for_arguments and entries) or event.content.finishes:
             return False
@@ -134,24 +135,45 @@ class CompleteCallStage(Repairer, Holds):
             self._judge_failure(event)
         if not entries:
             return [event.frame]
-        changes: dict[Path, Json] = {}
-        for one in entries:
-            if self._joins and self._client.is_joined(one):
-                fields = self._client.joined(one)
-            else:
-                fields = self._client.lack(one, number, rest[-1].event.frame.number if rest else number)
-            if fields is not one.fields:
-                changes |= form.changes(one, fields)
-                if fields and fields.get("arguments") is not one.fields.get("arguments"):
-                    changes |= self._other_keys(one, (first, *rest))
+        changes = self._changes(first, rest)
         if self._end_has_calls and event.content.end:
             message = "the line that says done carries calls, and readers may stop at that first"
             if self.report(CALLS_IN_DONE, number, message, entries[0].call):
-                return form.frames_apart(event, changes, writer)
+                frames = form.frames_apart(event, changes, writer)
+                return self._alone(frames) if self._policy.alone else frames
         if self._context.judging:
             return [event.frame]
         frame = form.rewritten(event, changes, writer)
-        return [] if self._joins and number and changes and form.is_empty(frame.json) else [frame]
+        joined = self._policy.leaves_out and any(self._client.is_joined(one) for one in entries)
+        if joined and number and changes and form.is_empty(frame.json):
+            return []
+        return self._alone([frame]) if self._policy.alone else [frame]
+
+    def _changes(self, first: Waiting, rest: Sequence[Waiting]) -> dict[Path, Json]:
+        """What is changed in the calls of an event, after which `rest` came."""
+        changes: dict[Path, Json] = {}
+        number = first.event.frame.number
+        for one in first.entries:
+            fields = self._client.lack(one, number, rest[-1].event.frame.number if rest else number)
+            if self._policy.leaves_out and self._client.is_joined(one):
+                fields = self._client.joined(one, fields)
+                self.reporter.shape(WHOLE_CALLS.names)
+            if fields is not one.fields:
+                changes |= self._form.changes(one, fields)
+                if fields and fields.get("arguments") is not one.fields.get("arguments"):
+                    changes |= self._other_keys(one, (first, *rest))
+        return changes
+
+    def _alone(self, frames: list[Frame]) -> list[Frame]:
+        """The frames, each with one call."""
+        out: list[Frame] = []
+        for frame in frames:
+            first, *rest = [frame.json] if frame.trailing else self._form.apart(frame.json)
+            if rest:
+                self.reporter.shape(ONE_CALL_PER_EVENT.names)
+            out.append(self._context.writer.rewrite(frame, first) if rest else frame)
+            out += [self._context.writer.make(one, frame.number, frame.name) for one in rest]
+        return out
 
     def _other_keys(self, one: Entry, events: Sequence[Waiting]) -> dict[Path, Json]:
         """What other entries of a call have beside its arguments: the first entry of the call gets all of it."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.stages.shape.small_fragments import tiny
 from toolstream_core.stages.shape.wholeness import is_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from toolstream_core.repair.client import ClientCall, Turn
     from toolstream_core.stages.context import Context
@@ -43,46 +44,48 @@ def with_text(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool
     return over or one.is_open or bool(one.intended.call.arguments.size)
 
 
-def at_once(one: ClientCall, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
+def at_once(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
     """In one fragment."""
     del one, opens
     return (text,)
 
 
-def header_apart(one: ClientCall, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
+def header_apart(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
     """The fragment with id and name carries no arguments."""
     del one
     return ("", text) if opens and text else (text,)
 
 
-def empty_behind_header(one: ClientCall, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
+def empty_behind_header(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
     """After id and name without arguments, one empty fragment follows."""
     del one
     return ("", "") if opens and not text else (text,)
 
 
-def tiny_pieces(one: ClientCall, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
+def tiny_pieces(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
     """A few characters at a time."""
     del one, opens
     return list(tiny(text)) or (text,)
 
 
-def last_apart(one: ClientCall, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
+def last_apart(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
     """The last character of complete arguments is sent alone."""
     del opens
-    ends = one.intended.call.arguments.whole and len(text) > 1 and text.endswith("}")
+    ends = one is not None and one.intended.call.arguments.whole and len(text) > 1 and text.endswith("}")
     return (text[:-1], text[-1]) if ends else (text,)
 
 
 class Policy(NamedTuple):
     """What one client needs."""
 
+    names: tuple[str, ...] = ()
+    """The shapes that serve it."""
     may_send: Callable[[Turn, ClientCall, Context, bool], bool] = always
     """Whether anything of a call may be sent now; `over`: nothing more comes."""
-    cut: Callable[[ClientCall, bool, str], Sequence[str]] = at_once
-    """The pieces in which arguments are sent; the first goes with what the call opens with, where it does."""
+    cut: Callable[[ClientCall | None, bool, str], Sequence[str]] = at_once
+    """The fragments in which arguments are sent; the first goes with what the call opens with, where it does."""
     leaves_out: bool = False
-    """Whether incomplete calls are never sent: the index of later ones is lowered."""
+    """Whether a call is sent at once when it is complete, and never before: the index of later ones is lowered."""
     even_ids: bool = False
     """Whether no id may be shorter than an earlier one."""
     alone: bool = False
@@ -91,24 +94,57 @@ class Policy(NamedTuple):
     @property
     def is_letter(self) -> bool:
         """Whether it asks for nothing else than the protocol."""
-        return self == LETTER
+        return not self.names
 
     @property
     def holds(self) -> bool:
         """Whether something may have to wait for it."""
         return self.may_send is not always
 
+    def then(self, other: Policy) -> Policy:
+        """What a client needs that needs both. Arguments are cut for this one first."""
+        first, second = self.cut, other.cut
+
+        def cut(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
+            parts = enumerate(first(one, opens, text))
+            return [piece for at, part in parts for piece in second(one, opens and at == 0, part)]
+
+        def may_send(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool:  # noqa: FBT001
+            return self.may_send(turn, one, context, over) and other.may_send(turn, one, context, over)
+
+        return Policy(
+            (*self.names, *other.names),
+            may_send if self.holds and other.holds else other.may_send if other.holds else self.may_send,
+            second if first is at_once or other.leaves_out else first if second is at_once else cut,
+            self.leaves_out or other.leaves_out,
+            self.even_ids or other.even_ids,
+            self.alone or other.alone,
+        )
+
 
 LETTER: Final = Policy()
+WHOLE_CALLS: Final = Policy(("whole-calls",), may_send=complete, leaves_out=True)
+ONE_CALL_PER_EVENT: Final = Policy(("one-call-per-event",), alone=True)
+TINY_FRAGMENTS: Final = Policy(("tiny-fragments",), cut=tiny_pieces)
+OF_BLOCKS: Final = {one.names[0]: one for one in (WHOLE_CALLS, TINY_FRAGMENTS)}
+"""Those of protocols that stream content blocks, by the name of the shape."""
 POLICIES: Final = {
-    "whole-calls": Policy(may_send=complete, leaves_out=True),
-    "sequential": Policy(may_send=in_turn),
-    "header-with-first-fragment": Policy(may_send=with_text),
-    "one-call-per-event": Policy(alone=True),
-    "split-header": Policy(cut=header_apart),
-    "tiny-fragments": Policy(cut=tiny_pieces),
-    "late-brace": Policy(cut=last_apart),
-    "empty-fragment": Policy(cut=empty_behind_header),
-    "even-ids": Policy(even_ids=True),
+    one.names[0]: one
+    for one in (
+        WHOLE_CALLS,
+        Policy(("sequential",), may_send=in_turn),
+        Policy(("header-with-first-fragment",), may_send=with_text),
+        ONE_CALL_PER_EVENT,
+        Policy(("split-header",), cut=header_apart),
+        TINY_FRAGMENTS,
+        Policy(("late-brace",), cut=last_apart),
+        Policy(("empty-fragment",), cut=empty_behind_header),
+        Policy(("even-ids",), even_ids=True),
+    )
 }
-"""By the name of the shape."""
+"""Those of Chat Completions, by the name of the shape."""
+
+
+def combined(policies: Iterable[Policy]) -> Policy:
+    """What a client needs that needs all of them, in this order."""
+    return reduce(Policy.then, policies, LETTER)

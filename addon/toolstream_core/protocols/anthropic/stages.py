@@ -13,10 +13,10 @@ from toolstream_core.protocols.anthropic.resolver import NOBODYS
 from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.repair.blocks.faults import BlockCodec
 from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexRows
-from toolstream_core.repair.blocks.shapes import shapes
 from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.finish import FinishWords
 from toolstream_core.repair.identity import STRICT_ID
+from toolstream_core.repair.policy import OF_BLOCKS
 from toolstream_core.stages.inject import sse as sse_faults
 from toolstream_core.stages.inject.cause_injector import injectors
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
@@ -128,4 +128,4 @@ INJECTORS: Final[dict[str, InjectorMaker]] = {
     **injectors(ANTHROPIC, lambda: BlockCodec(PROTOCOL)),
     **sse_faults.INJECTORS,
 }
-SHAPES: Final = {**shapes(PROTOCOL), **sse_shapes.SHAPES}
+SHAPES: Final = {**OF_BLOCKS, **sse_shapes.SHAPES}

@@ -14,10 +14,10 @@ from toolstream_core.protocols.bedrock.converse_event import BLOCK_DELTA, BLOCK_
 from toolstream_core.protocols.bedrock.request import BedrockRequests
 from toolstream_core.repair.blocks.faults import BlockCodec
 from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexRows
-from toolstream_core.repair.blocks.shapes import shapes
 from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.finish import FinishWords
 from toolstream_core.repair.identity import STRICT_ID
+from toolstream_core.repair.policy import OF_BLOCKS
 from toolstream_core.stages.inject.cause_injector import injectors
 from toolstream_core.stages.repair.early_finish import EarlyFinishRepairer
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
@@ -130,4 +130,4 @@ REPAIRS: Final[tuple[RepairerMaker, ...]] = (EarlyFinishRepairer, partial(BlockD
 AT_END: Final = partial(IncompleteCalls, stops=True, is_last=lambda event: False)  # noqa: ARG005
 """Clients read on after `messageStop`: `metadata` follows it."""
 INJECTORS: Final[dict[str, InjectorMaker]] = injectors(BEDROCK, lambda: BlockCodec(PROTOCOL))
-SHAPES: Final = shapes(PROTOCOL)
+SHAPES: Final = OF_BLOCKS

@@ -16,9 +16,9 @@ from toolstream_core.protocols.cohere.wire import CALL_DELTA, CALL_END, CALL_STA
 from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.repair.blocks.faults import BlockCodec
 from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexRows
-from toolstream_core.repair.blocks.shapes import shapes
 from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.finish import FinishWords
+from toolstream_core.repair.policy import OF_BLOCKS
 from toolstream_core.stages.inject import sse as sse_faults
 from toolstream_core.stages.inject.cause_injector import injectors
 from toolstream_core.stages.repair.early_finish import EarlyFinishRepairer
@@ -173,4 +173,4 @@ INJECTORS: Final[dict[str, InjectorMaker]] = {
     **injectors(COHERE, lambda: BlockCodec(PROTOCOL)),
     **sse_faults.INJECTORS,
 }
-SHAPES: Final = {**shapes(PROTOCOL), **sse_shapes.SHAPES}
+SHAPES: Final = {**OF_BLOCKS, **sse_shapes.SHAPES}

@@ -14,12 +14,12 @@ from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.repair.complete_faults import CompleteCodec
 from toolstream_core.repair.complete_form import CompleteCallForm, Entry
 from toolstream_core.repair.complete_stage import CompleteCallStage, incomplete_calls
+from toolstream_core.repair.policy import ONE_CALL_PER_EVENT, WHOLE_CALLS
 from toolstream_core.stages.inject import sse as sse_faults
 from toolstream_core.stages.inject.cause_injector import injectors
 from toolstream_core.stages.inject.injector import Injector
 from toolstream_core.stages.repair.sse import SseRepairer
 from toolstream_core.stages.shape import sse as sse_shapes
-from toolstream_core.stages.stage import Stage
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_paths import changed
 from toolstream_core.wire.other_keys import known_only
@@ -68,6 +68,43 @@ def _is_empty(payload: Json) -> bool:
     return all(json_access.get(one, *_PARTS) == _NOTHING and one.keys() <= {"content", "index"} for one in candidates)
 
 
+class _Parts:
+    """The parts of an event that has one candidate."""
+
+    def __init__(self, payload: Json) -> None:
+        self._payload = payload
+        self._prefix, self._inner = unwrapped(payload)
+        candidates = json_access.items_at(self._inner, "candidates")
+        self._candidate = candidates[0] if len(candidates) == 1 and isinstance(candidates[0], dict) else {}
+        self.parts = json_access.items_at(self._candidate, *_PARTS)
+
+    def split(self, groups: Sequence[Sequence[Json]]) -> list[Json]:
+        """The event as one for each group of parts; everything else is in the last one."""
+        place = (*self._prefix, "candidates", 0, *_PARTS)
+        return [*map(self._bare, groups[:-1]), changed(self._payload, {place: list(groups[-1])})]
+
+    def _bare(self, parts: Sequence[Json]) -> Json:
+        """An event with nothing but parts: it has no finish, and counts no tokens."""
+        kept = known_only(self._candidate, {"index", "content", "role"})
+        candidate = {**kept, "content": {**kept["content"], "parts": list(parts)}}
+        shared = {key: value for key, value in self._inner.items() if key in _SHARED}
+        return changed(self._payload, {self._prefix: {"candidates": [candidate], **shared}})
+
+
+def apart(payload: Json) -> list[Json]:
+    """An event with several calls as one for each; the finish of the response stays with the last."""
+    one_candidate = _Parts(payload)
+    called = {path[-2] for path, _ in calls(payload)}
+    groups: list[list[Json]] = [[]]
+    begun = False
+    for at, part in enumerate(one_candidate.parts):
+        if at in called:
+            groups += [[]] if begun else []
+            begun = True
+        groups[-1].append(part)
+    return [payload] if len(groups) == 1 else one_candidate.split(groups)
+
+
 FORM: Final = CompleteCallForm(
     calls=calls,
     fields={
@@ -94,30 +131,8 @@ FORM: Final = CompleteCallForm(
     entry=lambda path: path[:-1],
     emptied=_filled,
     is_empty=_is_empty,
+    apart=apart,
 )
-
-
-class _Parts:
-    """The parts of an event that has one candidate."""
-
-    def __init__(self, payload: Json) -> None:
-        self._payload = payload
-        self._prefix, self._inner = unwrapped(payload)
-        candidates = json_access.items_at(self._inner, "candidates")
-        self._candidate = candidates[0] if len(candidates) == 1 and isinstance(candidates[0], dict) else {}
-        self.parts = json_access.items_at(self._candidate, *_PARTS)
-
-    def split(self, groups: Sequence[Sequence[Json]]) -> list[Json]:
-        """The event as one for each group of parts; everything else is in the last one."""
-        place = (*self._prefix, "candidates", 0, *_PARTS)
-        return [*map(self._bare, groups[:-1]), changed(self._payload, {place: list(groups[-1])})]
-
-    def _bare(self, parts: Sequence[Json]) -> Json:
-        """An event with nothing but parts: it has no finish, and counts no tokens."""
-        kept = known_only(self._candidate, {"index", "content", "role"})
-        candidate = {**kept, "content": {**kept["content"], "parts": list(parts)}}
-        shared = {key: value for key, value in self._inner.items() if key in _SHARED}
-        return changed(self._payload, {self._prefix: {"candidates": [candidate], **shared}})
 
 
 class DoubledCall(Injector):
@@ -160,25 +175,6 @@ class PlaceholderArguments(Injector):
         return _frames(event, one_candidate.split([group for group in groups if group]), writer)
 
 
-class OneCallPerEvent(Stage):
-    """Sends several calls of one event in an event each; the finish of the response stays with the last."""
-
-    @override
-    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        frame, one_candidate = event.frame, _Parts(event.frame.json)
-        called = {one.path[-2] for one in FORM.entries(frame.json, resolved)}
-        groups: list[list[Json]] = [[]]
-        begun = False
-        for at, part in enumerate(one_candidate.parts):
-            if at in called:
-                groups += [[]] if begun else []
-                begun = True
-            groups[-1].append(part)
-        if len(groups) == 1 or frame.trailing:
-            return [frame]
-        return _frames(event, one_candidate.split(groups), self._context.writer)
-
-
 def _is_complete(one: Entry) -> bool:
     return not one.is_partial and not says_nothing(one.fragment.arguments)
 
@@ -197,7 +193,7 @@ INJECTORS: Final[dict[str, InjectorMaker]] = {
     **sse_faults.INJECTORS,
 }
 SHAPES: Final = {
-    "whole-calls": partial(CompleteCallStage, FORM, joins=True),
-    "one-call-per-event": OneCallPerEvent,
+    "whole-calls": WHOLE_CALLS,
+    "one-call-per-event": ONE_CALL_PER_EVENT,
     **sse_shapes.SHAPES,
 }

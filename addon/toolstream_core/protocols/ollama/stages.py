@@ -14,10 +14,10 @@ from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.repair.complete_faults import CompleteCodec
 from toolstream_core.repair.complete_form import CompleteCallForm
 from toolstream_core.repair.complete_stage import CompleteCallStage, incomplete_calls
+from toolstream_core.repair.policy import ONE_CALL_PER_EVENT
 from toolstream_core.stages.inject.cause_injector import injectors
 from toolstream_core.stages.inject.injector import Injector
 from toolstream_core.stages.inject.sse import UnterminatedEvent
-from toolstream_core.stages.stage import Stage
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_paths import changed
 
@@ -46,6 +46,15 @@ def split_end(payload: Json) -> tuple[Json, Json] | None:
     return content, {**payload, "message": rest}
 
 
+def apart(payload: Json) -> list[Json]:
+    """A line with several calls as one for each; everything else stays with the first."""
+    entries = [one for _, one in calls(payload)]
+    if len(entries) < 2 or json_access.get(payload, "done") is True:  # noqa: PLR2004
+        return [payload]
+    first, *others = entries
+    return [_with_calls(payload, [first]), *(line(payload, {"content": "", "tool_calls": [one]}) for one in others)]
+
+
 FORM: Final = CompleteCallForm(
     calls=calls,
     fields={"id": ("id",), "name": ("function", "name"), "arguments": ("function", "arguments")},
@@ -53,6 +62,7 @@ FORM: Final = CompleteCallForm(
     defects=frozenset(row.name for row in ROWS if OLLAMA in row.dialects),
     split_end=split_end,
     failure={"error": "error parsing tool call"},
+    apart=apart,
     is_lines=True,
 )
 
@@ -81,20 +91,6 @@ class CallsInDone(Injector):
         return [writer.rewrite(frame, _with_calls(payload, moved))]
 
 
-class OneCallPerEvent(Stage):
-    """Sends each call of a line in a line of its own; everything else stays with the first."""
-
-    @override
-    def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        payload, frame, writer = event.frame.json, event.frame, self._context.writer
-        if len(FORM.entries(payload, resolved)) <= 1 or event.content.end or frame.trailing:
-            return [frame]
-        first, *others = json_access.items_at(payload, *_CALLS)
-        lines = [line(payload, {"content": "", "tool_calls": [one]}) for one in others]
-        made = [writer.make(one, frame.number) for one in lines]
-        return [writer.rewrite(frame, _with_calls(payload, [first])), *made]
-
-
 def _with_calls(payload: Json, entries: list[Json]) -> Json:
     return changed(payload, {_CALLS: entries or ABSENT})
 
@@ -106,4 +102,4 @@ INJECTORS: Final[dict[str, InjectorMaker]] = {
     "calls-in-done": CallsInDone,
     "unterminated-event": UnterminatedEvent,
 }
-SHAPES: Final[dict[str, type[Stage]]] = {"one-call-per-event": OneCallPerEvent}
+SHAPES: Final = {"one-call-per-event": ONE_CALL_PER_EVENT}

@@ -56,7 +56,7 @@ class MessageEnd:
         if reason or protocol.repeated_finish is not None:
             self.message.over = True
             message.finish = message.finish or reason
-            self._order.settle()
+            self._order.settle(over=bool(reason) and not message.cut)
             self._close_all(over=bool(reason) or protocol.repeated_finish is not None)
             message.finished_with = len(message.calls)
         self._stream.pass_on(event.frame, parsed, self._reason(reason) | self.usage(parsed))
@@ -101,7 +101,7 @@ class MessageEnd:
                 self._stream.pass_on(event.frame, parsed)
             return
         self.message.over = True
-        self._order.settle()
+        self._order.settle(over=not message.cut)
         self._close_all(over=True)
         if message.finish is None:
             self._put_finish(f"{parsed.kind} comes without a finish reason")
@@ -168,7 +168,9 @@ class MessageEnd:
 
     def _can_run(self, block: Block) -> bool:
         call = block.call
-        if call is None or not call.name or block.text.free or not self._client.is_whole(block, call, over=True):
+        if call is None or not call.name or block.text.free or block.withheld:
+            return False
+        if not self._client.is_whole(block, call, over=True):
             return False
         return call.arguments.empty or is_object(truth.intended(block, call, over=True).text)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls import nonblank
+from toolstream_core.calls.json_text import is_object
 from toolstream_core.defects.arguments import (
     INVALID_ARGUMENTS,
     LOST_ARGUMENTS,
@@ -37,6 +38,7 @@ from toolstream_core.repair.blocks.protocol import (
     NAME,
     number_of,
 )
+from toolstream_core.stages.shape.wholeness import is_whole
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
@@ -87,7 +89,7 @@ class BlockEvents:
         if not (free or block.unfit) and (why_not := truth.contradiction(block, call)) is not None:
             self._stream.report(why_not[0], self._stream.number, why_not[1], call)
             block.unfit = True
-        self._stream.pass_on(one.event.frame, parsed, wanted, first=one.first)
+        self._stream.pass_on(one.event.frame, parsed, wanted, first=one.first, shaped=True)
 
     def _more(self, block: Block, call: OpenCall, one: Waiting, came: Json) -> Json:
         """The arguments that the client lacks at this event; `came` if the client has other ones."""
@@ -207,6 +209,10 @@ class BlockEvents:
             row, why = (REPEATED_ID, "the id comes again") if given == call.id else (CHANGING_ID, f"the id is {given}")
         return self._stream.report(row, self._stream.number, why, call)
 
+    def repairs_index(self, one: Waiting) -> bool:
+        """Whether the index of an event is repaired that is not its block's."""
+        return self._stream.on(self._row_of_index(self.protocol.get(one.parsed, INDEX))[0])
+
     def _row_of_index(self, came: Json) -> tuple[Row, str]:
         rows = self.protocol.index_rows
         if came is ABSENT or came is None:
@@ -287,7 +293,7 @@ class BlockEvents:
         fields: dict[str, Json] = {INDEX: block.place, ARGUMENTS: more}
         if DELTA_TYPE in self.protocol.paths[What.DELTA] and block.kind is not ...:
             fields[DELTA_TYPE] = block.kind
-        self._stream.make(What.DELTA, self.protocol.filled(What.DELTA, **fields))
+        self._stream.make(What.DELTA, self.protocol.filled(What.DELTA, **fields), shaped=True)
 
     def send_again(self, block: Block, one: Waiting) -> None:
         """Send the start of a block again; clients drop the arguments that they have."""
@@ -336,6 +342,14 @@ class BlockEvents:
 
     def whole(self, block: Block, call: OpenCall) -> bool:
         return truth.is_whole(block, call, may_be_empty=self.context.may_be_empty(call.name))
+
+    def is_sendable(self, block: Block, call: OpenCall, *, over: bool) -> bool:
+        """Whether the client gets a complete call. `over`: the provider said that it is over, and not truncated."""
+        if truth.says_none(call):
+            return over and self.is_whole(block, call, over=True)
+        read = truth.intended(block, call, over=True, fix_escapes=self._stream.on(INVALID_ARGUMENTS))
+        repaired = read.row is None or (self._stream.on(read.row) and not read.stands)
+        return (repaired and is_object(read.text)) or is_whole(call, self.context, over=over)
 
     def is_whole(self, block: Block, call: OpenCall, *, over: bool) -> bool:
         """Whether a call only lacks its stop. For a call without arguments, something has to show it."""

@@ -91,6 +91,10 @@ class Block:
     """Whether a fragment of it was changed."""
     unfit: bool = False
     """Whether it was reported that text after its arguments makes the call unusable."""
+    released: bool = False
+    """Whether the policy lets the call be sent."""
+    withheld: bool = False
+    """Whether the policy withholds the call."""
     decided: bool = False
     """Whether a first `{}` is known to be the arguments, or not."""
     again: Waiting | None = None
@@ -193,6 +197,10 @@ class Message:
     """Events that stopped waiting at the current event: after an internal error they are forwarded unchanged."""
     waiting: int = 0
     """The number of waiting events."""
+    held: int = 0
+    """The bytes of the events that came since no event waited."""
+    gaps: list[int] = field(default_factory=list)
+    """The indexes of calls that the policy withholds."""
     by_id: dict[tuple[str, str], list[Block]] = field(default_factory=dict)
     """Calls by id and name, the newest of each."""
     ids: set[str] = field(default_factory=set)
@@ -223,8 +231,8 @@ class Message:
 
     @property
     def calls(self) -> list[Block]:
-        """The calls that the client has and can run."""
-        calls = ((block, block.call) for block in self.blocks if block.sent is not Sent.LEFT_OUT)
+        """The calls that the client is to have and can run."""
+        calls = ((block, block.call) for block in self.blocks if block.sent is not Sent.LEFT_OUT or block.withheld)
         return [block for block, call in calls if call is not None and not call.cancelled]
 
     def earlier_alike(self, block: Block) -> list[Block]:

@@ -6,12 +6,14 @@ rewritten. Events of a block wait for the end of the block before, and while it 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.finish import (
     IN_BAND_ERROR,
     REPEATED_START,
+    UNCLOSED_CALL,
 )
 from toolstream_core.defects.framing import (
     RESTARTED_STREAM,
@@ -32,6 +34,8 @@ from toolstream_core.repair.blocks.protocol import (
 from toolstream_core.repair.blocks.starts import BlockStarts
 from toolstream_core.repair.blocks.stream import BlockStream
 from toolstream_core.repair.in_step import is_withheld, judge_unseen, skip
+from toolstream_core.repair.policy import LETTER
+from toolstream_core.stages.context import nobody
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.stages.repair.second_message import EarlierPlaces
 from toolstream_core.stages.repair.unread import is_unread
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Event, Fragment, SkippedRun
     from toolstream_core.repair.blocks.message import Block
     from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol
+    from toolstream_core.repair.policy import Policy
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
@@ -54,16 +59,18 @@ MAX_WAITING: Final = 4096
 class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
     """Sends what the client lacks of the intended message."""
 
-    def __init__(self, context: Context, protocol: BlockProtocol) -> None:
-        """`protocol`: the table of events."""
+    def __init__(self, context: Context, protocol: BlockProtocol, policy: Policy = LETTER) -> None:
+        """`protocol`: the table of events; `policy`: what the client needs."""
         super().__init__(context)
-        stream = self._stream = BlockStream(context, protocol, self.reporter)
+        stream = self._stream = BlockStream(context, protocol, self.reporter, policy)
         self.protocol, self.message = protocol, stream.message
         client = BlockEvents(stream)
         self._order = BlockOrder(stream, client, BlockStarts(stream, client))
         self._ending = MessageEnd(stream, client, self._order)
         self._second: EarlierPlaces | None = None
         """Set at a second message, which is not repaired."""
+        self._again: BlockDifference | None = None
+        """The same for its calls if the client needs more than the protocol; it repairs nothing."""
         self._tail: tuple[Event, Sequence[ResolvedFragment]] | None = None
         """The last event of the body, without its blank line."""
 
@@ -77,7 +84,7 @@ class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
         self._take(event, resolved)
         if self.message.waiting > MAX_WAITING:
             self._order.settle()
-        self.went(frame, self._stream.out, waits=self.message.waits)
+        self.went(frame, self._stream.out, waits=self._waits)
         self.message.gone.clear()
         return self._stream.out
 
@@ -88,11 +95,13 @@ class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
         if tail is not None and cut is None:
             self._take(*tail)
         self._tail, message.torn = None, message.torn or cut is not None
+        if self._again is not None:
+            self._pass_again(self._again.end(clean=clean))
         if self._second is None:
             if clean and not self.message.over:
                 self._ending.withhold_stops()
             self.message.over = True
-            self._order.settle()
+            self._order.settle(over=clean and self.on(UNCLOSED_CALL) and not (message.torn or message.failed))
             if clean and not message.done and not (message.torn or message.failed):
                 self._ending.put_end()
             self._ending.flush(clean=clean)
@@ -104,27 +113,32 @@ class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
     def release(self) -> Iterable[Frame]:
         waiting = [one.event.frame for block in self.message.blocks for one in (*block.waiting, *block.foreign)]
         last = [] if self._tail is None else [self._tail[0].frame]
-        frames = {id(one): one for one in [*self.message.gone, *waiting, *last]}
+        again = [] if self._again is None else self._again.release()
+        frames = {id(one): one for one in [*self.message.gone, *waiting, *again, *last]}
         return sorted(frames.values(), key=lambda frame: frame.number)
+
+    @property
+    def _waits(self) -> bool:
+        return self.message.waits or (self._again is not None and self._again.message.waits)
 
     @property
     @override
     def holding(self) -> bool:
-        waits = self.message.moved or self.message.waits or self._tail is not None
+        waits = self.message.moved or self._waits or self._tail is not None
         return waits or any(block.sent is Sent.OPEN for block in self.message.blocks[-2:])
 
     @property
     @override
     def needs_text(self) -> bool:
         return (
-            self.message.moved
-            or self.message.waits
-            or sum(block.sent is Sent.OPEN for block in self.message.blocks[-2:]) > 1
+            self.message.moved or self._waits or sum(block.sent is Sent.OPEN for block in self.message.blocks[-2:]) > 1
         )
 
     @override
     def needs_every_event(self, call: OpenCall) -> bool:
         block = self.message.by_call.get(id(call))
+        if not self._stream.policy.is_letter:
+            return True
         if block is None or self._second is not None or self.message.waits or block is not self.message.blocks[-1]:
             return True
         return not (block.in_step or (block.sent is Sent.OPEN and is_withheld(block.meaning, block.text)))
@@ -154,18 +168,18 @@ class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
         message, frame = self.message, event.frame
         parsed = self.protocol.read(frame) if frame.data is not None else None
         if self._second is not None:
-            self._pass_again(frame, parsed)
+            self._pass_again([frame] if self._again is None else self._again.take(event, resolved))
             return
         if self._stream.keyed is None and parsed is not None and parsed.what is not What.OTHER:
             self._stream.keyed = self.protocol.keyed(frame)
         if len(resolved) == 1 and parsed is not None:
             block = self._stays_in_step(parsed, *resolved[0])
             if block is not None:
-                self._stream.pass_on(frame, parsed, {INDEX: block.place} if block.moved else None)
+                self._stream.pass_on(frame, parsed, {INDEX: block.place} if block.moved else None, shaped=True)
                 return
         if frame.data is not None and event.content.error:
             message.failed = message.cut = message.over = True
-            self._order.settle()
+            self._order.settle(over=False)
             self._ending.flush(clean=False)
             self.report(IN_BAND_ERROR, self._stream.number, f"the provider reports an error: {event.content.error}")
         if parsed is not None and message.done and self.protocol.after_end is not None:
@@ -180,8 +194,9 @@ class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
     def _other(self, event: Event, parsed: BlockEvent | None) -> None:
         """An event that belongs to no block."""
         frame = event.frame
-        if parsed is None and frame.data is not None and frame.name == self.protocol.last:
-            self._order.settle()  # clients that match on the event line stop here
+        last = self.protocol.last
+        if parsed is None and frame.data is not None and last and frame.name == last:
+            self._order.settle(over=False)  # clients that match on the event line stop here
             self._ending.flush(clean=False)
         known = parsed is not None and parsed.kind in self.protocol.event_lines
         if frame.data is not None and not known and is_unread(event):
@@ -242,21 +257,26 @@ class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
                 return
             self.report(RESTARTED_STREAM, self._stream.number, "a second message starts within the stream")
             self.message.over = True
-            self._order.settle()
+            self._order.settle(over=True)
             self._ending.flush(clean=False)
             places = {block.number: block.place for block in message.blocks if block.moved}
             self._second = EarlierPlaces(places, self.protocol.unused_index)
+            if not self._stream.policy.is_letter:
+                shaped = lambda change: self.reporter.shape(change.names)  # noqa: E731
+                context = replace(self._context, repairs=frozenset(), found=nobody, changed=shaped)
+                self._again = BlockDifference(context, self.protocol, self._stream.policy)
         message.head = bare
         self._stream.pass_on(event.frame, parsed, self._ending.usage(parsed))
 
-    def _pass_again(self, frame: Frame, parsed: BlockEvent | None) -> None:
-        """Forwards an event of the second message, at the index that the client has."""
-        place = None
-        if parsed is not None and parsed.what in {What.START, What.DELTA, What.STOP} and self._second is not None:
-            index = number_of(self.protocol.get(parsed, INDEX))
-            place = self._second.place(index, starts=parsed.what is What.START)
-        if parsed is None or place is None:
-            self._stream.out.append(frame)
-        else:
-            body = self.protocol.laid(parsed, {INDEX: place})
-            self._stream.out.append(self.protocol.rewrite(self._context.writer, frame, parsed, body))
+    def _pass_again(self, frames: Iterable[Frame]) -> None:
+        """Forwards events of the second message, at the indexes that the client has."""
+        for frame in frames:
+            parsed, place = self.protocol.read(frame) if frame.data is not None else None, None
+            if parsed is not None and parsed.what in {What.START, What.DELTA, What.STOP} and self._second is not None:
+                index = number_of(self.protocol.get(parsed, INDEX))
+                place = self._second.place(index, starts=parsed.what is What.START)
+            if parsed is None or place is None:
+                self._stream.out.append(frame)
+            else:
+                body = self.protocol.laid(parsed, {INDEX: place})
+                self._stream.out.append(self.protocol.rewrite(self._context.writer, frame, parsed, body))

@@ -126,7 +126,7 @@ class BlockStarts:
             lawful = lawful_number and given not in message.places
             number = block.number
             free = number is not None and number >= 0 and number not in message.places
-            place = given if lawful else number if free else message.top + 1
+            place = given - sum(gap < given for gap in message.gaps) if lawful else number if free else message.top + 1
         repair = True
         if not lawful:
             if given is ABSENT or given is None:

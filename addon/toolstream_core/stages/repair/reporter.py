@@ -29,15 +29,12 @@ class Reporter:
         self._repairs = context.repairs
         self._reported: set[tuple[str, int | None]] = set()
         self._why: list[str] = []
+        self._shapes: tuple[str, ...] = ()
+        """The shapes for which an event is rewritten."""
         self._reasons: tuple[str, ...] = ()
         """Why an event was last rewritten: later events may have to follow."""
         self.mended: set[str] = set()
         """Names of all defects for which events were rewritten."""
-
-    @property
-    def has_reason(self) -> bool:
-        """Whether a defect was named for which an event is or was rewritten."""
-        return bool(self._why or self._reasons)
 
     def report(
         self,
@@ -76,9 +73,16 @@ class Reporter:
         """Whether a defect's repair is on."""
         return row.code in self._repairs
 
+    def shape(self, names: tuple[str, ...]) -> None:
+        """Name the shapes that demand a change."""
+        self._shapes = tuple(dict.fromkeys((*self._shapes, *names)))
+
     def audit(self, event: int, before: Sequence[Frame], after: Sequence[Frame]) -> None:
-        """Report a rewritten event as a change, with the defects that demanded it; called once for each."""
-        names = self._reasons = tuple(self._why) or self._reasons
+        """Report a rewritten event as a change, with the defects and shapes that demanded it; called once for each."""
+        why, shapes, self._shapes = tuple(self._why), self._shapes, ()
         self._why.clear()
-        self.mended.update(names)
-        self._context.changed(Change(names, event, before, after))
+        if why or not shapes:
+            self._reasons = why or self._reasons
+            self.mended.update(self._reasons)
+        names, kind = ((*self._reasons, *shapes), "repair") if why or not shapes else (shapes, "shape")
+        self._context.changed(Change(names, event, before, after, kind))
