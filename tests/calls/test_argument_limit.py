@@ -9,13 +9,12 @@ import types
 import pytest
 
 from tests.fuzz.cuts import FORMS, Stream, repeated
-from toolstream_core.calls import arguments, plain_calls
+from toolstream_core.calls import arguments
 from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.engine.session import Session
 from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.settings import NOTHING, SAFE, Settings
-from toolstream_core.stages.repair import call_keeper
 from toolstream_core.wire.form import Form
 
 KEPT = 64_000
@@ -64,8 +63,6 @@ def test_long_calls_together_are_bounded(
 ) -> None:
     """The first ones are read, one finding tells of the others, and every byte passes."""
     monkeypatch.setattr(arguments, "MAX_KEPT", KEPT)
-    monkeypatch.setattr(plain_calls, "MAX_KEPT", KEPT)
-    monkeypatch.setattr(call_keeper, "LONG", 1_000)
     events = stream.events()
     session = Session(stream.exchange, settings, fast=fast)
     sent = [piece for event in events[:-1] for piece in session.feed(event)]

@@ -173,7 +173,7 @@ def borrowed_rows(package: str) -> frozenset[str]:
     if name not in BORROWED:
         return frozenset()
     lender, left_out = BORROWED[name]
-    repairer = f"{parent}.{lender}.repair.repairer"
+    repairer = f"{parent}.{lender}.repair.stage"
     assert repairer in {target for _, target in _imports(f"{package}.repair")}
     rows = rows_of_module(repairer, f"{parent}.{lender}.")
     assert left_out <= rows

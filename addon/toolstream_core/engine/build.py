@@ -11,7 +11,6 @@ from toolstream_core.defects.leak import LEAK
 from toolstream_core.engine.chain import Breaking, Chain, OwnResolver
 from toolstream_core.engine.stage_set import StageSet
 from toolstream_core.faults.spec import Picker
-from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.requests import asked
 from toolstream_core.repair.policy import Policy, combined
 from toolstream_core.settings import PARTS, SAFE
@@ -19,7 +18,6 @@ from toolstream_core.stages.answer_ids import AnswerIds
 from toolstream_core.stages.audited import Audited
 from toolstream_core.stages.context import Context, nobody
 from toolstream_core.stages.leaks import may_leak
-from toolstream_core.stages.repair.call_keeper import kept
 from toolstream_core.stages.repair.leaked_calls import LeakedCallRepairer
 from toolstream_core.wire.write import SseWriter, Unwritten
 
@@ -103,13 +101,10 @@ class ChainFactory:
         return judges, [] if policy.is_letter else [self.dialect.shaped(policy)(shaping)]
 
     def _repairing(self, context: Context) -> list[Stage]:
-        """The repairers in a row; the last of them, which repairs and shapes calls, loses none."""
+        """The repairers in a row; the last one repairs and shapes calls."""
         policy, _ = self._shapes
         makers = [*self.dialect.repairs[:-1], self.dialect.shaped(policy)]
-        *first, last = [maker(replace(context)) for maker in makers]
-        if context.say is None:
-            return [*first, last]
-        return [*first, kept(context, last, self.dialect.read, self.reader.calls)]
+        return [maker(replace(context)) for maker in makers]
 
     @cached_property
     def _shapes(self) -> tuple[Policy, dict[str, StageMaker]]:
@@ -161,7 +156,6 @@ class ChainFactory:
             self.exchange,
             self._schemas,
             promote=self.dialect.promoted,
-            say=None if self.dialect.call_form is CallForm.WHOLE else self.dialect.said,
             id_prefix=self.dialect.id_prefix,
             reads_comments=self.dialect.reads_comments,
             repairs=repairs,

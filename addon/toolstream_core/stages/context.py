@@ -42,8 +42,6 @@ class Context:
     """The schema of the parameters of each offered tool; empty without a request, or without tools."""
     promote: Callable[[Promotion], list[Frame]] | None = None
     """Writes calls that were text, in the stream's protocol."""
-    say: Callable[[Promotion], list[Frame]] | None = None
-    """Writes calls in the stream's protocol; `None` if they come complete."""
     id_prefix: str = "call_"
     """The prefix of generated ids of calls."""
     reads_comments: bool = True
