@@ -37,7 +37,6 @@ _SEPARATE: Final = {
     "INJECTORS": ("inject", "INJECTORS"),
     "SHAPES": ("shape", "SHAPES"),
     "promoted": ("promote", "promoted"),
-    "said": ("promote", "said"),
     "streamed": ("whole_answer", "streamed"),
     "assembled": ("whole_answer", "assembled"),
     "healthy_stream": ("healthy", "streamed"),
@@ -151,11 +150,6 @@ class WireProtocol:
     def promoted(self, promotion: Promotion) -> list[Frame]:
         """Events that turn text into calls, and the event of the finish reason."""
         found: list[Frame] = self._responses("promoted")(promotion)
-        return found
-
-    def said(self, promotion: Promotion) -> list[Frame]:
-        """Events with calls, in protocols that announce them."""
-        found: list[Frame] = self._responses("said")(promotion)
         return found
 
     def streamed(self, answer: Json, request: Json) -> list[bytes]:

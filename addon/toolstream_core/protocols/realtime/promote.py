@@ -19,7 +19,7 @@ def promoted(one: Promotion) -> list[Frame]:
 
 
 def said(one: Promotion) -> list[Frame]:
-    """The frames with only the calls; see `WireProtocol.said`."""
+    """The frames with only the calls."""
     return _of_response(one, responses.said(one))
 
 

@@ -24,7 +24,7 @@ def promoted(one: Promotion) -> list[Frame]:
 
 
 def said(one: Promotion) -> list[Frame]:
-    """The frames with only the calls; see `WireProtocol.said`."""
+    """The frames with only the calls."""
     out: list[Frame] = []
     for at, (identity, wanted) in enumerate(one.calls):
         whose, place = {"item_id": f"fc_{identity}"}, {"output_index": one.place + at}
