@@ -20,7 +20,6 @@ from toolstream_core.defects import arguments, finish, framing, identity, leak
 from toolstream_core.defects.row import Row
 from toolstream_core.defects.table import ROWS
 from toolstream_core.protocols.api import Api
-from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.protocol import WireProtocol, _home
 from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.protocols.registry import PROTOCOLS
@@ -43,8 +42,6 @@ FUNCTIONS: Final = {
     "not_saved": ["message"],
 }
 """The functions that `WireProtocol` calls in a package's `responses`, and their arguments."""
-ANNOUNCED: Final = {"said": ["promotion"]}
-"""The same in packages of protocols whose calls do not come complete."""
 EVERYWHERE: Final = ("stages/stream_checks.py", "stages/repair/leaked_calls.py", "engine/*.py")
 """Files that judge the streams of every protocol."""
 BORROWED: Final = {"realtime": ("responses", {"custom-as-function", "missing-head", "sequence-numbers"})}
@@ -87,15 +84,12 @@ def test_a_package_exports_stages(protocol: WireProtocol) -> None:
 
 
 @each_protocol
-@pytest.mark.parametrize("function", FUNCTIONS | ANNOUNCED)
+@pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_package_exports_functions(protocol: WireProtocol, function: str) -> None:
     """Each takes, by position, what `WireProtocol` gives it."""
     module, name = _home(protocol.package, "responses", function)
     package = import_module(f"{protocol.package}.{module}")
-    if function in ANNOUNCED and protocol.call_form is CallForm.WHOLE:
-        assert not hasattr(package, name)
-        return
-    inspect.signature(getattr(package, name)).bind(*(FUNCTIONS | ANNOUNCED)[function])
+    inspect.signature(getattr(package, name)).bind(*FUNCTIONS[function])
 
 
 def test_these_are_the_names_that_the_protocol_asks_for() -> None:
@@ -108,8 +102,7 @@ def test_these_are_the_names_that_the_protocol_asks_for() -> None:
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in {"_stages", "_responses"}
     }
-    functions = FUNCTIONS | ANNOUNCED
-    assert asked == {("_stages", name) for name in STAGES} | {("_responses", name) for name in functions}
+    assert asked == {("_stages", name) for name in STAGES} | {("_responses", name) for name in FUNCTIONS}
 
 
 @each_protocol

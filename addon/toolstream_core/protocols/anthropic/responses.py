@@ -92,7 +92,7 @@ def promoted(one: Promotion) -> list[Frame]:
 
 
 def said(one: Promotion) -> list[Frame]:
-    """As `WireProtocol.said`."""
+    """The frames with only the calls."""
     out: list[Frame] = []
     for at, (identity, wanted) in enumerate(one.calls):
         place = {"index": one.place + at}

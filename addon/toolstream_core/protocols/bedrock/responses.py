@@ -125,7 +125,7 @@ def promoted(one: Promotion) -> list[Frame]:
 
 
 def said(one: Promotion) -> list[Frame]:
-    """As `WireProtocol.said`."""
+    """The frames with only the calls."""
     event = event_of(one.event.frame)
     out: list[Frame] = []
     for place, (identity, wanted) in enumerate(one.calls, one.place):

@@ -23,7 +23,7 @@ def promoted(one: Promotion) -> list[Frame]:
 
 
 def said(one: Promotion) -> list[Frame]:
-    """As `WireProtocol.said`."""
+    """The frames with only the calls."""
     payload: Payload = one.event.frame.json  # type: ignore[assignment] # a fragment or finish was read from it
     out: list[Frame] = []
     for at, (identity, wanted) in enumerate(one.calls):

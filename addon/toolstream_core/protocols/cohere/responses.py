@@ -145,7 +145,7 @@ def promoted(one: Promotion) -> list[Frame]:
 
 
 def said(one: Promotion) -> list[Frame]:
-    """As `WireProtocol.said`."""
+    """The frames with only the calls."""
     out: list[Frame] = []
     for index, (identity, wanted) in enumerate(one.calls, one.before):
         start, delta = call_start(index, identity, wanted.name), call_delta(index, wanted.arguments)
