@@ -17,22 +17,17 @@ from toolstream_core.defects.finish import (
     UNCLOSED_CALL,
     WRONG_FINISH,
 )
-from toolstream_core.defects.framing import (
-    NULL_USAGE,
-)
+from toolstream_core.defects.framing import NULL_USAGE
 from toolstream_core.repair.blocks import arguments as truth
 from toolstream_core.repair.blocks.message import Block, Sent
-from toolstream_core.repair.blocks.protocol import (
-    REASON,
-    USAGE,
-)
+from toolstream_core.repair.blocks.protocol import REASON, USAGE
 
 if TYPE_CHECKING:
     from toolstream_core.model import Event, Json
     from toolstream_core.repair.blocks.events import BlockEvents
+    from toolstream_core.repair.blocks.message import BlockStream
     from toolstream_core.repair.blocks.order import BlockOrder
     from toolstream_core.repair.blocks.protocol import BlockEvent
-    from toolstream_core.repair.blocks.stream import BlockStream
 
 
 class MessageEnd:

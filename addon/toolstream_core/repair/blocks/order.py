@@ -6,37 +6,21 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.causes.what import What
-from toolstream_core.defects.finish import (
-    CUT_OFF_CALL,
-    OVERLAPPING_BLOCKS,
-    UNCLOSED_CALL,
-)
-from toolstream_core.defects.identity import (
-    DOUBLED_CALL,
-    LATE_ID,
-    LATE_NAME,
-    MISSING_ID,
-    UNKNOWN_BLOCK,
-)
+from toolstream_core.defects.finish import CUT_OFF_CALL, OVERLAPPING_BLOCKS, UNCLOSED_CALL
+from toolstream_core.defects.identity import DOUBLED_CALL, LATE_ID, LATE_NAME, MISSING_ID, UNKNOWN_BLOCK
 from toolstream_core.model import ABSENT
 from toolstream_core.repair.blocks import arguments as truth
 from toolstream_core.repair.blocks.message import Block, Sent, Waiting
-from toolstream_core.repair.blocks.protocol import (
-    ARGUMENTS,
-    INDEX,
-    UNREAD,
-    number_of,
-)
+from toolstream_core.repair.blocks.protocol import ARGUMENTS, INDEX, UNREAD, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Event
-    from toolstream_core.repair.blocks.events import BlockEvents
+    from toolstream_core.repair.blocks.events import BlockEvents, BlockStarts
+    from toolstream_core.repair.blocks.message import BlockStream
     from toolstream_core.repair.blocks.protocol import BlockEvent
-    from toolstream_core.repair.blocks.starts import BlockStarts
-    from toolstream_core.repair.blocks.stream import BlockStream
 
 _SPACE: Final = re.compile(r"\s+")
 MAX_HELD: Final = 16 * 1024 * 1024

@@ -10,29 +10,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.defects.causes.what import What
-from toolstream_core.defects.finish import (
-    IN_BAND_ERROR,
-    REPEATED_START,
-    UNCLOSED_CALL,
-)
-from toolstream_core.defects.framing import (
-    RESTARTED_STREAM,
-)
+from toolstream_core.defects.finish import IN_BAND_ERROR, REPEATED_START, UNCLOSED_CALL
+from toolstream_core.defects.framing import RESTARTED_STREAM
 from toolstream_core.model import ABSENT
 from toolstream_core.repair.blocks.arguments import MESSAGES
 from toolstream_core.repair.blocks.ending import MessageEnd
-from toolstream_core.repair.blocks.events import BlockEvents
-from toolstream_core.repair.blocks.message import Sent
+from toolstream_core.repair.blocks.events import BlockEvents, BlockStarts
+from toolstream_core.repair.blocks.message import BlockStream, Sent
 from toolstream_core.repair.blocks.order import BlockOrder
-from toolstream_core.repair.blocks.protocol import (
-    ARGUMENTS,
-    DELTA_TYPE,
-    INDEX,
-    UNREAD,
-    number_of,
-)
-from toolstream_core.repair.blocks.starts import BlockStarts
-from toolstream_core.repair.blocks.stream import BlockStream
+from toolstream_core.repair.blocks.protocol import ARGUMENTS, DELTA_TYPE, INDEX, UNREAD, number_of
 from toolstream_core.repair.in_step import is_withheld, judge_unseen, skip
 from toolstream_core.repair.policy import LETTER
 from toolstream_core.stages.context import nobody
