@@ -39,7 +39,7 @@ MAX_KEPT = 32 * 1024 * 1024
 
 _PLACEHOLDER = re.compile(rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|null))+{WS}(?=.)', re.DOTALL)
 _SHORT = 16
-"""Characters of a fragment that may say that there are no arguments."""
+"""The most characters of a fragment that may stand for no arguments."""
 _BEFORE_OBJECT = frozenset("{" + WHITE)
 
 
@@ -117,7 +117,7 @@ class ArgumentText:
 
     @property
     def whole(self) -> bool:
-        """Whether the text is a complete object, whatever follows."""
+        """Whether the text starts with a complete object."""
         if self.whole_again is None and (self.spilled or not self.scanner.ended):
             return False
         return self.whole_again is not None or self._object or (self.scanner.whole and self._holds_object())
@@ -247,7 +247,7 @@ class ArgumentText:
         return repeated(joined[: self._end], joined[self._end :])
 
     def restarted_by(self, piece: Seen[str]) -> bool:
-        """Whether `piece` begins other arguments: an object that cannot continue the open one."""
+        """Whether `piece` starts other arguments: an object that cannot continue the open one."""
         return isinstance(piece, str) and piece.lstrip(WHITE).startswith("{") and self._may_restart(piece)
 
     def continued_by(self, piece: Seen[str]) -> bool:

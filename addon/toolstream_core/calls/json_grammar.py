@@ -46,7 +46,7 @@ WHOLE_NUMBER: Final = frozenset({"zero", "int", "fraction", "exponent"})
 
 
 class At(Enum):
-    """What the next character belongs to."""
+    """The part of the grammar that the next character belongs to."""
 
     VALUE = auto()
     FIRST_ITEM = auto()
@@ -64,7 +64,7 @@ class At(Enum):
 
 
 def escape_with(escape: str, character: str) -> str | None:
-    """A string's escape with its next character: `""` where it is whole, `None` where it is none."""
+    """A string's escape with its next character: `""` if it is complete, `None` if it is invalid."""
     if escape == "\\":
         return "\\u" if character == "u" else "" if character in _ESCAPED else None
     if character not in _HEX:

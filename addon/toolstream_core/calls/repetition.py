@@ -10,7 +10,7 @@ from toolstream_core.calls.markup import is_markup
 def repeated(whole: str, behind: str) -> tuple[str, bool]:
     """The intended arguments of a complete object and the text after it, and whether they are one JSON value.
 
-    The text may say the object again, in whatever pieces, be markup, or say that there are no arguments.
+    The text may repeat the object, in any fragments, be markup, or stand for no arguments.
     """
     first, again = whole.strip(WHITE), behind.strip(WHITE)
     rest, meant = without(first, again), unwrapped(first)

@@ -1,4 +1,4 @@
-"""What all call resolvers share: the open calls, how a fragment fills one, and how they are reported."""
+"""The base of all call resolvers: the open calls, how a fragment fills one, and how they are reported."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class Calls:
     def take(self, fragment: Fragment, event: int) -> OpenCall | None:
         """The call that `fragment` of event number `event` belongs to, with the fragment in it.
 
-        `None` where it closes something that is no call: an Anthropic stop does not say what it stops. And where the
-        call is one more than are kept apart.
+        `None` if it closes something other than a call (an Anthropic stop does not name its block), or if there are
+        more calls than are kept.
         """
         call = self._place(fragment, event)
         if call is None or call is self._beyond:
@@ -94,9 +94,9 @@ class Calls:
             calls.clear()
 
     def conclude(self, content: EventContent) -> None:
-        """Take what an event says of the turn: a finish ends its choice's calls, the stream's end those of all.
+        """Note the end of a turn: a finish ends its choice's calls, the end of the stream all calls.
 
-        Where it says that the turn was cut off, or an error came, it does not.
+        A finish that reports truncation, or an error, does not end them.
         """
         self._failed = self._failed or content.error is not None
         for finish in content.finishes:
@@ -109,9 +109,9 @@ class Calls:
                 self._end(choice)
 
     def half_calls(self) -> list[OpenCall]:
-        """The client's calls that are half although the protocol said no error, and of their choice no cut.
+        """The client's incomplete calls, if neither an error nor their choice's finish reason explains them.
 
-        For where an answer says that it is over: calls that are whole there are not looked at again.
+        For the end of a response: calls that are complete there are not checked again.
         """
         if self._failed:
             return []
@@ -153,9 +153,9 @@ class Calls:
         return call.choice in self._cut or not (self._is_half(call) or not self._resolve(call).complete)
 
     def _is_half(self, call: OpenCall) -> bool:
-        """Whether a call that the client is to run lacks the rest of its arguments, and nothing says so.
+        """Whether a call of the client lacks a part of its arguments without an explanation.
 
-        One without a name nobody can run.
+        A call without a name does not count: no client can run it.
         """
         return call.half and bool(call.name) and not (call.cut or call.kind is Kind.SERVER)
 
@@ -203,7 +203,7 @@ class Calls:
             call.arguments.add(fragment.arguments)
 
     def _said_over(self, call: OpenCall, fragment: Fragment) -> None:
-        """A fragment says the call whole, or closes it: by itself that ends none, but in protocols that say so."""
+        """Note a fragment with the complete call or its end. It ends the call only in protocols that define that."""
 
     def _resolve(self, opened: OpenCall) -> Call:
         text, whole = opened.meant(may_be_empty=not self._tools.get(opened.name, False))

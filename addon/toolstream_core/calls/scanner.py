@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 class JsonScanner:
     """Reads one JSON value from fragments cut anywhere; each character is read once.
 
-    What it takes for JSON is RFC 8259: what `json.loads` takes, without `NaN` and `Infinity`. Text that is no JSON
-    is followed by its quotes and brackets from there on, so that its end is still found.
+    JSON is RFC 8259: what `json.loads` accepts, without `NaN` and `Infinity`. In text that is not JSON, quotes and
+    brackets are followed from there on, so that its end is still found.
     """
 
     __slots__ = ("_at", "_key", "_literal", "_number", "_open", "depth", "ended", "escape", "in_string", "text_value")
@@ -65,7 +65,7 @@ class JsonScanner:
         return self._at is At.OVER
 
     def feed(self, text: str) -> int:
-        """Take the next piece; how much of it belongs to the value: less than all where something follows it."""
+        """Read the next fragment; returns how many of its characters belong to the value."""
         at, size = 0, 0 if self.ended else len(text)
         if self._at is At.VALUE and not self._open and (begin := FIRST_KEY.match(text)) is not None:
             at = begin.end()
@@ -244,7 +244,7 @@ class JsonScanner:
 
 
 AN_OBJECT: Final = JsonScanner()
-"""What an object leaves behind that came at once: nothing changes a scanner any more whose value has ended."""
+"""The state after an object that came at once. A scanner whose value has ended never changes."""
 AN_OBJECT.feed("{}")
 NOTHING: Final = JsonScanner()
 """Of which nothing has come; never to be fed."""

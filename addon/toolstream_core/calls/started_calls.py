@@ -21,15 +21,15 @@ MAX_UNSURE = 1024
 
 
 class StartedCalls(Calls):
-    """A start opens a call, also at an index in use; a start for the open call again goes on with it.
+    """A start opens a call, also at an index in use; a repeated start of the open call continues it.
 
-    A delta under an index that is no open call's is given to the one open call that got none of its own. That is a
-    guess: it is taken back where the call's own arguments begin anew, or where a call starts that may have been meant.
-    The end of the answer decides it.
+    A delta under an index without an open call is assigned to the only open call without deltas of its own. That is
+    a guess: it is taken back if the call's own arguments start, or if a call starts that the delta may belong to.
+    The end of the response confirms it.
     """
 
     nobodys: ClassVar[int] = 1 << 16
-    """The index from which on no answer has calls: a delta there belongs to none, however few are open."""
+    """The first index that no response has calls at: a delta there belongs to no call."""
 
     def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
         """`tools`: as for `Calls`."""
@@ -41,13 +41,13 @@ class StartedCalls(Calls):
         self._still_open: dict[int, OpenCall] = {}
         """Calls that were started and not ended, by their position."""
         self._unsure: OpenCall | None = None
-        """The call of which it is a guess that its arguments are its own."""
+        """The call whose arguments are guessed to be its own."""
         self._ended_last: OpenCall | None = None
-        """The call that was ended last, where nothing else was ended behind it."""
+        """The last call that ended, if nothing else ended after it."""
 
     @override
     def conclude(self, content: EventContent) -> None:
-        """The call that a limit cuts is ended too, and is no less cut for that."""
+        """A call that a limit truncates ends too, and remains truncated."""
         if self._unsure is not None and (content.finishes or content.end):
             self._know() if self._unsure.closed or not content.finishes else self._take_back(self._unsure)
         super().conclude(content)
@@ -67,7 +67,7 @@ class StartedCalls(Calls):
         return self._continued(fragment, event) if fragment.phase is Phase.MORE else self._started(fragment)
 
     def _started(self, fragment: Fragment) -> OpenCall:
-        """The call that a start opens, or goes on with; what came under other indexes may be of one that starts."""
+        """The call that a start opens or continues. Fragments under other indexes may belong to a call that starts."""
         unsure = self._unsure
         if unsure is not None and (not unsure.closed or fragment.index in self._given):
             self._take_back(unsure)
@@ -91,7 +91,7 @@ class StartedCalls(Calls):
         return last if (last.index, last.id) == (fragment.index, fragment.id) else None
 
     def _continued(self, fragment: Fragment, event: int) -> OpenCall:
-        """The call that a delta goes on with."""
+        """The call that a delta continues."""
         index, says = fragment.index, bool(fragment.arguments)
         own = self._newest.get(index)
         if own is not None and says and not own.sure:
@@ -114,15 +114,15 @@ class StartedCalls(Calls):
         return False
 
     def _says_another(self, call: OpenCall, fragment: Fragment) -> bool:
-        """Whether a delta under the index of a call that is past cannot be of it: it is nobody's."""
+        """Whether a delta under the index of an ended call cannot belong to it: it is foreign."""
         del call, fragment
         return False
 
     def _elsewhere(self, fragment: Fragment) -> OpenCall | None:
-        """Where a delta of an index that was never started belongs: to the one open call that got none, a guess.
+        """The call of a delta under an index that was never started: the only open call without deltas, as a guess.
 
-        Of several nobody can tell (claude-code "Content block not found"), and what begins other arguments than those
-        that have begun is of another call.
+        With several such calls it is unknown (claude-code "Content block not found"). A delta that starts other
+        arguments than those that have begun belongs to another call.
         """
         index, call = fragment.index, self._only_taking
         if call is None or (isinstance(index, int) and index >= self.nobodys):
@@ -169,20 +169,20 @@ class StartedCalls(Calls):
         self._unsure, call.unsure_since, call.guessed = call, event, True
 
     def _know(self) -> None:
-        """What a call was given is its own."""
+        """Confirm the guess: the fragments belong to the call."""
         call, self._unsure = self._unsure, None
         if call is not None:
             call.unsure_since = None
 
     def _check(self, call: OpenCall, own: Fragment) -> None:
-        """A delta under the call's own index: what the call was given before is its own if this goes on with it."""
+        """A delta under the call's own index confirms the guess if it continues the guessed fragments."""
         if call.arguments.continued_by(own.arguments):
             self._know()
         else:
             self._take_back(call)
 
     def _take_back(self, call: OpenCall) -> None:
-        """What a call was given is of one that nobody started, and so is the end behind it."""
+        """Take the guess back: the fragments, and the end after them, belong to a call that was never started."""
         since = call.unsure_since
         nobodys = self._open(Fragment(choice=call.choice))
         nobodys.arguments, call.arguments = call.arguments, ArgumentText(room=call.arguments.room)
@@ -199,10 +199,10 @@ class StartedCalls(Calls):
 
 
 def _is_said(call: OpenCall) -> bool:
-    """Whether a call was stopped, and its start had all of its arguments: what follows is nobody's."""
+    """Whether a call was stopped and its start had all its arguments: later fragments are foreign."""
     return call.closed and call.arguments.empty and not says_nothing(call.start_input)
 
 
 def _may_begin(piece: Seen[str]) -> bool:
-    """Whether arguments can begin with a piece: an object, a placeholder for one, or a string that holds one."""
+    """Whether a fragment can start arguments: an object, a placeholder, or a string that contains an object."""
     return not isinstance(piece, str) or piece.lstrip()[:1] in {"", "{", '"', "n"}

@@ -30,7 +30,7 @@ _EVENTS = frozenset(
 )
 
 FALLBACK = "fallback"
-"""The type of a block after which another model answers (beta `server-side-fallback`): earlier calls are cancelled."""
+"""The type of a block after which another model responds (beta `server-side-fallback`): cancels earlier calls."""
 
 _ARGUMENTS = "input_json_delta"
 
@@ -46,7 +46,7 @@ def quiet(raw: bytes, frames: int) -> bool:
 
 
 def read(frame: Frame) -> EventContent:
-    """What a frame says, as `WireProtocol.read`."""
+    """The content of a frame; see `WireProtocol.read`."""
     payload = frame.json
     if not isinstance(payload, dict):
         return EventContent(error=unread_error(frame)) if frame.name == "error" else NOTHING
@@ -69,7 +69,7 @@ def read(frame: Frame) -> EventContent:
 
 
 def kind_of(payload: dict[str, Json], name: str) -> str:
-    """What an event is: its type, or the event line's `name` where it has none; `""` where the type is not text."""
+    """The type of an event, or the event line's `name` if it has none; `""` if the type is not a string."""
     kind = payload.get("type", name)
     return kind if isinstance(kind, str) else ""
 
@@ -87,7 +87,7 @@ def _start(payload: dict[str, Json]) -> EventContent:
 
 
 def _kind(block: dict[str, Json]) -> Kind | None:
-    """Who runs the call that a block is: the client `tool_use` alone, the provider whatever else has an input."""
+    """The side that runs the call in a block: the client only `tool_use`, the provider any other with an input."""
     block_type = block.get("type")
     if block_type == "tool_use":
         return Kind.FUNCTION
@@ -136,7 +136,7 @@ def _delta(payload: dict[str, Json]) -> EventContent:
 
 
 def answer(payload: Json) -> EventContent:
-    """What a whole answer says, as `WireProtocol.answer`."""
+    """The content of a complete response; see `WireProtocol.answer`."""
     fragments: list[Fragment] = []
     texts: list[str] = []
     for place, block in enumerate(json_access.items(json_access.get(payload, "content"))):

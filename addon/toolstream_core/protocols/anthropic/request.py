@@ -19,7 +19,7 @@ _OF_ANTHROPIC = ("anthropic_version", "system", "stop_sequences")
 
 
 class AnthropicRequests(Requests):
-    """Messages of content blocks; Vertex and Bedrock say the model and the streaming in the path."""
+    """Messages of content blocks; Vertex and Bedrock have the model and the streaming in the path."""
 
     @override
     def claims(self, request: Mapping[str, Json]) -> bool:

@@ -14,7 +14,7 @@ NOBODYS = StartedCalls.nobodys
 
 
 class AnthropicCalls(StartedCalls):
-    """A `content_block_start` opens, `content_block_stop` ends; a stop says only an index, be it a call's or not."""
+    """A `content_block_start` opens a call, `content_block_stop` ends it; a stop has only an index."""
 
     _finished = False
     """Whether a stop reason has come."""

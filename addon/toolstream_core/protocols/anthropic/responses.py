@@ -69,7 +69,7 @@ def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
 
 
 def _block(block: Payload, cut: Cut) -> tuple[Payload, list[Payload]]:
-    """What opens a content block, and what its deltas say."""
+    """The start of a content block, and the content of its deltas."""
     match block.get("type"):
         case "text":
             texts = cut(block.get("text", ""))

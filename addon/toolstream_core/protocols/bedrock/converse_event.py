@@ -1,4 +1,4 @@
-"""What one message of a Converse stream is: its kind and what it says, in either of the two ways of saying them.
+"""One message of a Converse stream: its kind and content, in either of the two encodings.
 
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStreamOutput.html
 """
@@ -31,19 +31,19 @@ INDEX: Final = "contentBlockIndex"
 INPUT: Final = ("delta", "toolUse", "input")
 """Where a delta has its part of the arguments."""
 _SAYING: Final = {BLOCK_START: "start", BLOCK_DELTA: "delta"}
-"""Under which key an event of a kind has what it says."""
+"""By kind of event, the key of its content."""
 
 type Payload = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class ConverseEvent:
-    """One event of an answer."""
+    """One event of a response."""
 
     kind: str
     """One of `KINDS`."""
     body: Payload
-    """What it says: the payload of ConverseStream."""
+    """The payload of ConverseStream."""
     payload: Payload
     """The data of the frame, in which the body may be the value of the event's name."""
 
@@ -54,13 +54,13 @@ class ConverseEvent:
 
     @property
     def index(self) -> int | None:
-        """The block's place, a number in any spelling; all else says nothing."""
+        """The index of the block: a number in any spelling; other values do not count."""
         index = self.body.get(INDEX)
         return index if type(index) is int else index_of(self.body)
 
     @property
     def tool(self) -> Payload | None:
-        """What a start or a delta says of a call."""
+        """The call in a start or a delta."""
         said = self.body.get(_SAYING.get(self.kind, ""))
         tool = said.get("toolUse") if isinstance(said, dict) else None
         return tool if isinstance(tool, dict) else None

@@ -1,4 +1,4 @@
-"""Amazon Bedrock ConverseStream: content blocks by `contentBlockIndex`, `toolUse.input` piece by piece.
+"""Amazon Bedrock ConverseStream: content blocks by `contentBlockIndex`, `toolUse.input` in fragments.
 
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html
 """
@@ -33,7 +33,7 @@ _SPEAKING: Final = (b"toolUse", b"messageSt", b"BlockSt", b"metadata", b"xceptio
 
 
 def quiet(raw: bytes, frames: int) -> bool:
-    """Deltas of text or of reasoning, each in a message that says its kind."""
+    """Deltas of text or reasoning, each in a message with its kind."""
     for word in _SPEAKING:
         if raw.find(word) >= 0:
             return False
@@ -44,7 +44,7 @@ def quiet(raw: bytes, frames: int) -> bool:
 
 
 def read(frame: Frame) -> EventContent:
-    """What a frame says, as `WireProtocol.read`."""
+    """The content of a frame; see `WireProtocol.read`."""
     event = event_of(frame)
     if event is None:
         return EventContent(error=error) if (error := _error(frame)) else NOTHING
@@ -63,7 +63,7 @@ def read(frame: Frame) -> EventContent:
 
 
 def _error(frame: Frame) -> str | None:
-    """An exception, or an error that the service has no name for: a message that says a `message` alone."""
+    """An exception, or an unnamed error of the service: a message with only a `message`."""
     payload = frame.json
     if not isinstance(payload, dict) or not frame.name:
         return None
@@ -81,7 +81,7 @@ def _place(event: ConverseEvent) -> int | Absent:
 
 
 def _call(tool: Payload, index: int | Absent, phase: Phase) -> Fragment:
-    """A call as its start, or a whole answer, says it; Bedrock itself runs a `server_tool_use`."""
+    """A call in its start or in a complete response; Bedrock itself runs a `server_tool_use`."""
     arguments, _ = json_access.argument_text(tool.get("input", ABSENT))
     if phase is Phase.OPEN and isinstance(arguments, str) and arguments.strip(WHITE) in {"{}", ""}:
         arguments = ABSENT
@@ -108,7 +108,7 @@ def _delta(event: ConverseEvent) -> EventContent:
 
 
 def answer(payload: Json) -> EventContent:
-    """What a whole answer says, as `WireProtocol.answer`."""
+    """The content of a complete response; see `WireProtocol.answer`."""
     fragments: list[Fragment] = []
     texts: list[str] = []
     blocks = json_access.items(json_access.get(payload, "output", "message", "content"))

@@ -1,4 +1,4 @@
-"""Requests for Converse: the model and the streaming are said in the path.
+"""Requests for Converse: the path has the model and whether to stream.
 
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
 """

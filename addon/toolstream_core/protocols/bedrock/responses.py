@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 _REASONING: Final = ("text", "signature")
-"""What reasoning says that is not redacted."""
+"""The parts of reasoning that are not redacted."""
 
 
 def streamed(answer: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
@@ -93,7 +93,7 @@ def _unkeyed(payload: Payload) -> Payload:
 
 
 def _block(block: Payload, cut: Cut) -> Iterator[tuple[str, Payload]]:
-    """What opens a content block, where it needs a start, and what its deltas say."""
+    """The start of a content block, if it needs one, and the content of its deltas."""
     tool, thought = block.get("toolUse"), json_access.get(block, "reasoningContent", "reasoningText")
     if isinstance(tool, dict):
         yield BLOCK_START, {"start": {"toolUse": {key: value for key, value in tool.items() if key != "input"}}}
@@ -175,7 +175,7 @@ _WORDS: Final = {
     ErrorKind.SERVER: "InternalServerException",
     ErrorKind.OVERLOADED: "ServiceUnavailableException",
 }
-"""AWS says them in the header `x-amzn-errortype`; its clients take them from the body, too, where that is missing."""
+"""AWS sends them in the header `x-amzn-errortype`; its clients read them from the body if the header is missing."""
 
 
 def error_body(kind: ErrorKind, status: int) -> Json:

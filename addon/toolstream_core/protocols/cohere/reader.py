@@ -48,7 +48,7 @@ _QUIET: Final = (b"event: content-delta\ndata: {", b"event: tool-plan-delta\ndat
 
 
 def quiet(raw: bytes, frames: int) -> bool:
-    """Deltas of text, thinking or plan, each with its event line: one that lacks it is told."""
+    """Deltas of text, thinking or plan, each with its event line. A delta without one is reported."""
     find = raw.find
     if find(b"tool-call") >= 0 or find(b"tool_calls") >= 0 or find(b"message-") >= 0 or find(b"error") >= 0:
         return False
@@ -60,7 +60,7 @@ def quiet(raw: bytes, frames: int) -> bool:
 
 
 def read(frame: Frame) -> EventContent:
-    """What a frame says, as `WireProtocol.read`."""
+    """The content of a frame; see `WireProtocol.read`."""
     payload = frame.json
     if not isinstance(payload, dict):
         return _unread(frame)
@@ -90,7 +90,7 @@ def _bare_error(payload: dict[str, Json]) -> str | None:
 
 
 def _of_call(payload: dict[str, Json], phase: Phase) -> EventContent:
-    """A call's events; without an entry they say an index alone."""
+    """The events of a call; without an entry they only have an index."""
     at = payload.get("index", ABSENT)
     if type(at) is not int:
         at = json_access.integer(at)
@@ -123,7 +123,7 @@ def _fragment(entry: Json, index: int | Absent, phase: Phase) -> Fragment:
 
 
 def _content(block: Json) -> EventContent:
-    """A block of text, or of what the model thinks, or a part of one."""
+    """A block of text or thinking, or a part of one."""
     return text_content(json_access.get(block, "text"), json_access.get(block, "thinking"))
 
 
@@ -137,7 +137,7 @@ def _message_end(payload: dict[str, Json]) -> EventContent:
 
 
 def answer(payload: Json) -> EventContent:
-    """What a whole answer says, as `WireProtocol.answer`."""
+    """The content of a complete response; see `WireProtocol.answer`."""
     message = json_access.get(payload, "message")
     calls = json_access.items(json_access.get(message, "tool_calls"))
     content = json_access.get(message, "content")

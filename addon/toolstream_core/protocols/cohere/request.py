@@ -1,4 +1,4 @@
-"""Requests for Cohere v2 chat: messages, tools and calls said again are those of Chat Completions."""
+"""Requests for Cohere v2 chat: messages, tools and repeated calls have the form of Chat Completions."""
 
 from __future__ import annotations
 

@@ -38,14 +38,14 @@ class CohereCalls(StartedCalls):
 
     @override
     def _is_past(self, call: OpenCall) -> bool:
-        """Also one that is whole, and the next one has started and is not."""
+        """Also a complete call if the next one has started and is incomplete."""
         newest = self._opened[-1]
         whole = newest is not call and call.arguments.whole and not (newest.closed or newest.arguments.whole)
         return call.closed or whole
 
     @override
     def _says_another(self, call: OpenCall, fragment: Fragment) -> bool:
-        """Behind the end of a whole call, other whole arguments."""
+        """Other complete arguments after the end of a complete call."""
         text = fragment.arguments
         if not (call.closed and isinstance(text, str) and is_object(text)):
             return False
@@ -59,7 +59,7 @@ class CohereCalls(StartedCalls):
 
     @override
     def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:
-        """What a start says are its first arguments."""
+        """The arguments in a start are the first ones."""
         if fragment.phase is Phase.OPEN and isinstance(fragment.arguments, str):
             call.arguments.add(fragment.arguments)
         else:

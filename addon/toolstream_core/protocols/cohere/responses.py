@@ -193,7 +193,7 @@ def error_body(kind: ErrorKind, status: int) -> Json:
 
 
 def error_event(kind: ErrorKind, number: int) -> bytes:
-    """As `WireProtocol.error_event`: the end of the message says the error, there is no event of errors."""
+    """As `WireProtocol.error_event`. The end of the message has the error; there are no error events."""
     del number
     return named_event({"type": "message-end", "delta": {"finish_reason": "ERROR", "error": kind.message}})
 

@@ -1,4 +1,4 @@
-"""What an event of Cohere v2 says of a call: its entry under `delta.message.tool_calls`, found and changed.
+"""Finds and changes the entry of a Cohere v2 event under `delta.message.tool_calls`.
 
 https://docs.cohere.com/v2/docs/streaming
 """
@@ -25,13 +25,13 @@ MESSAGE_END: Final = "message-end"
 DONE: Final = b"[DONE]"
 """The data of the last event, which has no event line."""
 NOBODYS: Final = 1 << 20
-"""The index from which on no answer has calls; added to the index of events that are of no call."""
+"""The first index that no response has calls at; added to the index of events without a call."""
 ARGUMENT_KEYS: Final = ("arguments", "parameters", "input")
 """Where arguments are found: the protocol's key, and those that others use."""
 
 
 def kind_of(payload: Json, name: str = "") -> str:
-    """What an event is: its type, or the event line's `name` where it has none; `""` where the type is not text."""
+    """The type of an event, or the event line's `name` if it has none; `""` if the type is not a string."""
     kind = payload.get("type", name) if isinstance(payload, dict) else ""
     return kind if isinstance(kind, str) else ""
 
@@ -56,7 +56,7 @@ def entry_of(payload: Json) -> Payload:
 
 
 def function_of(entry: Json) -> Payload:
-    """What an entry says of the function: under `function`, or beside the id."""
+    """The function of an entry: under `function`, or beside the id."""
     if not isinstance(entry, dict):
         return {}
     function = entry.get("function")
@@ -74,7 +74,7 @@ def argument_key(function: Payload) -> str | None:
 
 
 def index_of(payload: Json) -> int | None:
-    """The wire's index of a call: a number in any spelling, all else says nothing."""
+    """The index of a call: a number in any spelling; other values do not count."""
     number = json_access.integer(json_access.get(payload, "index"))
     return number if isinstance(number, int) else None
 
@@ -98,7 +98,7 @@ def with_arguments(payload: Payload, text: Json) -> Payload:
 
 
 def arguments_in(payload: Json) -> Json:
-    """What an event says of arguments, as it stands there, or `ABSENT`."""
+    """The arguments in an event, unchanged, or `ABSENT`."""
     function = function_of(entry_of(payload))
     key = argument_key(function)
     return ABSENT if key is None else function[key]

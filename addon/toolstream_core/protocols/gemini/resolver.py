@@ -1,4 +1,4 @@
-"""Which call a Gemini part belongs to, and arguments that are patched piece by piece (`partialArgs`)."""
+"""The call of a Gemini part, and arguments that are patched in fragments (`partialArgs`)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class GeminiCalls(Calls):
 
     @override
     def _end(self, choice: int) -> None:
-        """A part says itself whether it is whole; a finish says nothing of it."""
+        """A part itself tells whether it is complete; a finish does not change that."""
 
     @override
     def _is_half(self, call: OpenCall) -> bool:

@@ -1,6 +1,6 @@
-"""Gemini Live: the messages of one answer, which ends with its tool calls, with the turn, or where it is interrupted.
+"""Gemini Live: the messages of one response, which ends with its tool calls, the turn, or an interruption.
 
-https://ai.google.dev/api/live#BidiGenerateContentServerMessage. `quiet` sees to it that sound is never parsed.
+https://ai.google.dev/api/live#BidiGenerateContentServerMessage. Because of `quiet`, audio is never parsed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 _TELLING: Final = (b"toolCall", b"turnComplete", b'"interrupted"', b'"error"')
-"""What stands in each message that says a call, an end or an error."""
+"""Text in each message with a call, an end or an error."""
 
 
 def quiet(raw: bytes, frames: int) -> bool:
-    """Whether frames are only parts of what the model says; see `WireProtocol.quiet`."""
+    """Whether frames only have text or audio of the model; see `WireProtocol.quiet`."""
     if any(sign in raw for sign in _TELLING) or may_hide_letters(raw):
         return False
     return raw.count(b'"serverContent"') == frames
@@ -34,14 +34,14 @@ def read(frame: Frame) -> EventContent:
 
 
 def answer(payload: Json) -> EventContent:
-    """The content of a whole answer, which has what its messages have; see `WireProtocol.answer`."""
+    """The content of a complete response, which has the form of its messages; see `WireProtocol.answer`."""
     return _content(payload, "")._replace(end=True)
 
 
 def finish_reason(payload: Json) -> str:
-    """Why an answer is over with a message; `""` where it goes on.
+    """Why a response ends with a message; `""` if it continues.
 
-    `turnCompleteReason` where there is one, else the key that says the end.
+    `turnCompleteReason` if there is one, else the key that ends it.
     """
     content = dictionary(json_access.get(payload, "serverContent"))
     if content.get("interrupted") is True:
@@ -82,7 +82,7 @@ def _content(payload: Json, event: str) -> EventContent:
 
 
 def _call(entry: Json) -> Fragment:
-    """An entry of `functionCalls`, which is a whole call."""
+    """An entry of `functionCalls`, which is a complete call."""
     arguments, was_text = json_access.argument_text(json_access.get(entry, "args"))
     return Fragment(
         id=json_access.text(json_access.get(entry, "id")),

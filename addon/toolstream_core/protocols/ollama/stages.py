@@ -35,7 +35,7 @@ _TEXTS: Final = ("content", "thinking")
 
 
 def split_end(payload: Json) -> tuple[Json, Json] | None:
-    """The line that says done as two: its message, and the rest; `None` if the message is empty."""
+    """Splits the line with `done` into its message and the rest; `None` if the message is empty."""
     message = json_access.get(payload, "message")
     if not isinstance(message, dict) or not any(message.get(key) for key in (*_TEXTS, "tool_calls")):
         return None
@@ -68,7 +68,7 @@ FORM: Final = CompleteCallForm(
 
 
 class CallsInDone(Injector):
-    """Moves all calls to the line that says done."""
+    """Moves all calls to the line with `done`."""
 
     @override
     def __init__(self, context: Context, pick: Pick) -> None:

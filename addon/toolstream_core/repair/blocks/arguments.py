@@ -37,7 +37,7 @@ MESSAGES: Final = {
 
 
 def intended(block: Block, call: OpenCall, *, over: bool = False, fix_escapes: bool = False) -> Reading:
-    """The certain part of the arguments; `over`: nothing more comes."""
+    """The certain part of the arguments; `over`: the provider sends no more of them."""
     arguments = call.arguments
     if arguments.empty and not block.meaning.begin:
         prefilled = call.start_input if over and not says_nothing(call.start_input) else None

@@ -280,7 +280,7 @@ class BlockEvents:
         self._foreign_text(block)
 
     def put_delta(self, block: Block, call: OpenCall, *, upto: int | None = None, over: bool = False) -> None:
-        """A new delta of what the client lacks of a call's arguments."""
+        """Send a delta with the arguments that the client lacks."""
         had = block.text
         if had.free:
             return
@@ -346,7 +346,7 @@ class BlockEvents:
         return truth.is_whole(block, call, may_be_empty=self.context.may_be_empty(call.name))
 
     def is_sendable(self, block: Block, call: OpenCall, *, over: bool) -> bool:
-        """Whether the client gets a complete call. `over`: the provider said that it is over, and not truncated."""
+        """Whether the client gets a complete call. `over`: the provider ended it, and did not truncate it."""
         if truth.says_none(call):
             return over and self.is_whole(block, call, over=True)
         read = truth.intended(block, call, over=True, fix_escapes=self._stream.on(INVALID_ARGUMENTS))

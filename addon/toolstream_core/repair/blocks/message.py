@@ -34,7 +34,7 @@ MAX_SAME_ID: Final = 16
 
 
 class Sent(StrEnum):
-    """What the client has of a block."""
+    """The state of a block at the client."""
 
     NOTHING = auto()
     OPEN = auto()
@@ -217,7 +217,7 @@ class Message:
     finished_with: int = 0
     """The number of calls that the client had at the finish."""
     cut: bool = False
-    """Whether the finish reason or an error says that the response is truncated."""
+    """Whether the finish reason or an error shows that the response is truncated."""
     failed: bool = False
     """Whether the provider reported an error."""
     torn: bool = False

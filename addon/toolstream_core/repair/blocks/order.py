@@ -272,7 +272,7 @@ class BlockOrder:
         return not block.released
 
     def _is_complete(self, block: Block, call: OpenCall) -> bool:
-        """Whether a call is complete before the provider said that all are."""
+        """Whether a call is complete before the provider ends all calls."""
         later = block.order + 1 < len(self.message.blocks)
         if call.arguments.truncated or self.message.held > MAX_HELD:
             return True

@@ -1,4 +1,4 @@
-"""Finish reasons that come before the answer is over, in protocols whose answers are one message with one finish."""
+"""Finish reasons before the end of the calls, in protocols whose responses are one message with one finish."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 PATIENCE: Final = 8
-"""Comments that wait behind a finish: where more come the stream is slow."""
+"""The most comments that wait after a finish. More of them show that the stream is slow."""
 
 
 class EarlyFinishRepairer(Repairer, Holds, Indifferent):
-    """Reports a finish that more of the calls follows. Stands before the protocol's repairer.
+    """Reports a finish reason before the end of the calls. Runs before the protocol's repairer.
 
-    Where that is to be repaired, each finish waits for the next event, and an early one for the first event behind
-    the calls.
+    If the repair is on, each finish waits for the next event, and an early one for the first event after the calls.
     """
 
     @override
@@ -32,9 +31,9 @@ class EarlyFinishRepairer(Repairer, Holds, Indifferent):
         super().__init__(context)
         self._waits = self.on(EARLY_FINISH)
         self._finish: tuple[int, str] | None = None
-        """The number of the event that said the last finish, and its reason."""
+        """The number of the event with the last finish, and its reason."""
         self._held: list[Frame] = []
-        """The event that said the finish, and comments behind it."""
+        """The event with the finish, and the comments after it."""
         self._early = False
         """Whether more of the calls has come since the finish that is held."""
 
@@ -58,7 +57,7 @@ class EarlyFinishRepairer(Repairer, Holds, Indifferent):
         return out
 
     def _beside_held(self, frame: Frame, *, says_finish: bool, says_call: bool) -> list[Frame]:
-        """What goes on where a finish waits, or begins to wait. Nothing goes behind a last event without its end."""
+        """The events to send while a finish waits. Nothing is sent after a last event without its end."""
         if frame.trailing:
             return [*self.release(), frame]
         if says_finish:

@@ -30,7 +30,7 @@ class LeakedCallRepairer(Repairer, Holds, Indifferent):
     """Scans the text and the reasoning of one stream. Runs before the protocol's own repairer."""
 
     holding = False
-    """Whether the text ends with the beginning of what may be a call's markup."""
+    """Whether the text ends with the possible beginning of a call's markup."""
 
     @override
     def __init__(self, context: Context) -> None:
@@ -86,7 +86,7 @@ class LeakedCallRepairer(Repairer, Holds, Indifferent):
         self.holding = self._text.open or self._thought.pending
 
     def _finished(self, event: Event) -> Iterable[Frame]:
-        """At the end of the answer: report what the whole text contains, and turn it into calls where that is on."""
+        """At the end of the response: report the calls in the complete text, and convert them if that is on."""
         if self._over:
             return (event.frame,)
         self._over = True

@@ -17,9 +17,9 @@ type RepairerMaker = Callable[[Context], Repairer]
 
 
 class Repairer(Stage):
-    """Reports the defects of a stream, and repairs those that are selected.
+    """Reports the defects of a stream, and repairs the selected ones.
 
-    Its parts are handed the `reporter`, not the repairer. A frame that needs nothing goes on as the same object.
+    Its parts get the `reporter`, not the repairer. A frame that needs no repair is forwarded as the same object.
     """
 
     @override

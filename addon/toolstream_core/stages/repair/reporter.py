@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Reporter:
     """The findings and changes of one repairer.
 
-    One code path for check and repair: `report` says whether the defect's repair is on, so nothing is rewritten
-    that is no finding.
+    One code path for check and repair: `report` returns whether the defect's repair is on, so
+    nothing is rewritten without a finding.
     """
 
     def __init__(self, context: Context) -> None:

@@ -1,4 +1,4 @@
-"""Under which index an event behind the start of a second message goes on: nothing else of that is repaired."""
+"""The index under which an event after the start of a second message is sent. Nothing else of it is repaired."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class EarlierPlaces:
     """Where the client has what the first message started."""
 
     def __init__(self, moved: Mapping[int | None, Json], apart: int) -> None:
-        """`moved`: the places of what has another index there, by that; from `apart` on no client has anything."""
+        """`moved`: by index, the places of moved blocks; from `apart` on the client has none."""
         self._moved = moved
         self._apart = apart
         self._taken = set(moved.values())
@@ -22,10 +22,10 @@ class EarlierPlaces:
         """Where something has started in the second message."""
 
     def place(self, index: int | None, *, starts: bool) -> Json | None:
-        """Under which index goes on what came under `index`; `None` where that stays.
+        """The index under which an event of `index` is sent; `None` if it does not change.
 
-        What was started at another place goes there, unless something new is there by now: then it is nobody's, and
-        so is what nothing was started for under an index that something moved has.
+        A block that was started at another place keeps that place, unless a new block is there: then the event is
+        foreign. So is an event without a start under the index of a moved block.
         """
         if starts:
             self._started.add(index)

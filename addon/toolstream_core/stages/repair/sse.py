@@ -39,9 +39,9 @@ class SseRepairer(Repairer, Indifferent):
         self._sse = isinstance(context.writer, SseWriter)
         """False for other framings (JSON arrays), which pass unchanged."""
         self._last: Frame | None = None
-        """An event without a blank line behind it; whether it gets one is decided at the end of the body."""
+        """An event without a blank line after it. The end of the body decides whether it gets one."""
         self._spoils = False
-        """Whether clients that have whole arguments are better off without that event."""
+        """Whether clients with the complete arguments need to be spared that event."""
         self._latest = b"\n"
         """The last block that shows which line ending the stream uses."""
 
@@ -105,7 +105,7 @@ def _whole(frame: Frame) -> bool:
 
 
 def _spoils(resolved: ResolvedFragment) -> bool:
-    """Whether a fragment adds garbage to whole arguments, or says them once more and not whole."""
+    """Whether a fragment adds garbage to complete arguments, or repeats a part of them."""
     fragment, call = resolved
     text, again = fragment.arguments, fragment.phase not in {Phase.OPEN, Phase.MORE}
     said_less = again and isinstance(text, str) and call.arguments.whole and not is_object(unwrapped(text))

@@ -1,4 +1,4 @@
-"""Events that nobody could read, in which a part of a call may have been. Knows no protocol."""
+"""Unreadable events, which may contain a part of a call. Knows no protocol."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from toolstream_core.model import Event
 
 _OF_CALLS: Final = (b'"arguments"', b'"partial_json"', b'"tool_calls"', b'"toolUse"', b'"delta"')
-"""Keys under which protocols say calls, or what is next of them."""
+"""Keys under which protocols have calls or parts of them."""
 
 
 def is_unread(event: Event) -> bool:
-    """Whether a call may lack what an event says that is too large, not JSON, or of no kind that is known here.
+    """Whether a call may lack the content of an event that is too large, not JSON, or of an unknown kind.
 
-    Comments sent as data, `[DONE]`, and events of unknown kinds that have no key of calls are not unread.
+    Comments sent as data, `[DONE]`, and events of unknown kinds without a key of calls do not count.
     """
     frame = event.frame
     if frame.oversize:
@@ -28,7 +28,7 @@ def is_unread(event: Event) -> bool:
 
 
 def hides_arguments(event: Event) -> bool:
-    """Whether arguments stand in an event of calls under keys that nobody knows, so that the calls lack them."""
+    """Whether an event of calls has arguments under unknown keys, which the calls therefore lack."""
     fragments = event.content.fragments
     if not fragments or any(one.arguments is not ABSENT for one in fragments):
         return False

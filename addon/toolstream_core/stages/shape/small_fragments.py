@@ -1,4 +1,4 @@
-"""The shape that says arguments a few characters at a time. Knows no protocol."""
+"""The shape that sends arguments a few characters at a time. Knows no protocol."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HIGH = range(0xD800, 0xDC00)
 
 
 def tiny(text: str) -> Iterator[str]:
-    """The text in tiny pieces; no surrogate pair is cut."""
+    """The text in tiny fragments; no surrogate pair is split."""
     at = 0
     while at < len(text):
         end = at + TINY
@@ -32,7 +32,7 @@ def tiny(text: str) -> Iterator[str]:
 
 
 class SplitFragments(Stage):
-    """Says each argument delta in tiny ones. Unknown keys stay with the first."""
+    """Splits each argument delta into tiny ones. The first one keeps the unknown keys."""
 
     known: frozenset[str]
     """The keys that such an event has in this protocol, at any depth."""

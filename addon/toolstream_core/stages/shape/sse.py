@@ -1,4 +1,4 @@
-"""Lawful ways to frame the same event stream."""
+"""Valid framings of the same event stream."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SPACED = re.compile(rb"(\A|[\r\n])(data|event|id|retry): (?! )")
 
 
 class _Framing(Stage):
-    """Changes the bytes of each block, and nothing that it says."""
+    """Changes the bytes of each event, not its content."""
 
     each = True
 
@@ -69,7 +69,7 @@ class Crlf(_Framing):
 
 
 class NoSpace(_Framing):
-    """No space stands behind the colon of a field."""
+    """Sends no space after the colon of a field."""
 
     def _framed(self, raw: bytes, frame: Frame) -> bytes:
         del frame

@@ -1,4 +1,4 @@
-"""The shape that says each call whole or not at all, where calls are items or blocks. Knows no protocol."""
+"""The shape that sends only complete calls, if calls are items or blocks. Knows no protocol."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 MAX_HELD: Final = 16 * 1024 * 1024
-"""Bytes of held events above which they go on as they came: the call that they wait for is over every size."""
+"""The most bytes of held events. If there are more, all are forwarded unchanged."""
 
 
 class _Waiting(NamedTuple):
@@ -32,10 +32,10 @@ class _Waiting(NamedTuple):
 
 
 class MergedFragments(Stage, Holds):
-    """Holds the events of a call, and what follows them, until the call is whole; its arguments come in one delta.
+    """Holds the events of a call, and later ones, until the call is complete. Its arguments become one delta.
 
-    The events of a call that never becomes whole do not go on, nor does one that closed it before it was. The places
-    of what follows move up: clients put items into a list by their place.
+    The events of an incomplete call are not sent, nor is an event that closed it early. The places of later items
+    are lowered: clients put items into a list by their place.
     """
 
     place: str
@@ -49,13 +49,13 @@ class MergedFragments(Stage, Holds):
         self._waiting: list[_Waiting] = []
         self._held = 0
         self._open: dict[int, OpenCall] = {}
-        """Calls that are not known to be whole; by `id(call)`, as all that follow."""
+        """Calls that are not known to be complete; by `id(call)`, as in all attributes below."""
         self._closed: dict[int, OpenCall] = {}
         """Those of them that were closed without arguments: the finish reason decides whether they were cut off."""
         self._settled: set[int] = set()
         self._left_out: dict[int, OpenCall] = {}
         self._halves: set[int] = set()
-        """Numbers of events that close a call whose arguments are half: more may come, in items of their own."""
+        """Numbers of events that close a call with incomplete arguments: more may come, in other items."""
         self._gaps: list[int] = []
         """Places that do not exist for the client."""
 
@@ -111,19 +111,19 @@ class MergedFragments(Stage, Holds):
         return self._context.writer.rewrite(frame, {**payload, self.place: place})
 
     def status(self, payload: Json) -> str:
-        """What an event that closes a call says of it: `completed`, `incomplete`, or nothing."""
+        """The status of a call in the event that closes it: `completed`, `incomplete`, or empty."""
         del payload
         return ""
 
     def without(
         self, payload: dict[str, Json], content: EventContent, resolved: Sequence[ResolvedFragment]
     ) -> dict[str, Json]:
-        """The event that ends the answer, without the calls that are left out."""
+        """The event that ends the response, without the calls that are left out."""
         del content, resolved
         return payload
 
     def is_left_out(self, call: OpenCall) -> bool:
-        """Whether a call did not go on."""
+        """Whether a call was left out."""
         return id(call) in self._left_out
 
     def _resolve(self, event: Event, call: OpenCall, phase: Phase) -> None:
@@ -150,11 +150,11 @@ class MergedFragments(Stage, Holds):
                 self._closed[key] = call
 
     def _moves_on(self, event: Event) -> bool:
-        """Whether the answer goes on with another item or block."""
+        """Whether the response continues with another item or block."""
         return self.place_of(event.frame) is not None
 
     def _decide(self, *, over: bool) -> None:
-        """The turn ends: what is not whole now never will be."""
+        """The turn ends: a call that is incomplete now remains so."""
         for key, call in list(self._open.items()):
             if key not in self._settled and not is_whole(call, self._context, over=over):
                 self._leave_out(call)

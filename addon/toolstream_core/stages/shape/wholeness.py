@@ -1,4 +1,4 @@
-"""Whether a call that was held back is whole, so that it may be sent. Knows no protocol."""
+"""Whether a withheld call is complete, so that it may be sent. Knows no protocol."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 def turn_over(content: EventContent, choice: int | None = None) -> bool:
-    """Whether an event says that the turn (of a choice) is over by itself, so that no call of it is cut off."""
+    """Whether an event ends the turn (of a choice) normally, so that none of its calls is truncated."""
     reasons = [finish.reason for finish in content.finishes if choice is None or finish.choice == choice]
     return (any(reasons) or content.end) and content.error is None and not any(map(is_cut, reasons))
 
 
 def is_whole(call: OpenCall, context: Context, *, over: bool) -> bool:
-    """Whether nothing of a call is missing; `over`: the protocol said that the call, or its turn, is over.
+    """Whether a call is complete; `over`: the provider ended the call or its turn.
 
-    Arguments that are an object are whole when it is closed, whatever the protocol says; other JSON, and no arguments
-    of a tool that needs none, when the call is over. Two objects that were glued together, and what is not JSON, never.
+    Arguments that are a closed object are complete in any case; other JSON, and no arguments of a tool that needs
+    none, if the call is over. Two concatenated objects, and text that is not JSON, never are.
     """
     if call.kind is Kind.CUSTOM:
         return over
