@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from collections import deque
+from copy import deepcopy
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from toolstream_core.redaction.assignments import counts_as_secret, looks_random
@@ -126,6 +127,10 @@ class Redactor(Protocol):
         """What is ready."""
         ...
 
+    def so_far(self) -> bytes:
+        """What `feed` held back: complete, and without a secret that may go on."""
+        ...
+
     def finish(self) -> bytes:
         """The rest."""
         ...
@@ -151,6 +156,14 @@ class MessageRedactor:
     def feed(self, data: bytes) -> bytes:
         """What is ready of all that was fed."""
         return self._take(self._framer.feed(data)) if data else b""
+
+    def so_far(self) -> bytes:
+        """The complete messages that are held back, as `BodyRedactor.so_far`."""
+        awaited, clean = self._awaited.copy(), self._clean.copy()
+        self._clean += self._text.so_far()
+        ready = self._ready()
+        self._awaited, self._clean = awaited, clean
+        return ready
 
     def finish(self) -> bytes:
         """The rest."""
@@ -225,6 +238,8 @@ WINDOW: Final = 1 << 20
 """Bytes that are looked at together."""
 KEPT: Final = 1 << 17
 """Of these, how many are looked at again with what follows."""
+_GOES_ON: Final = 1 << 15
+"""Bytes within which a secret that has begun goes on; what has not is a whole value that looks like a beginning."""
 _TAIL: Final = 4096
 """Bytes before the window that what stands in it may have begun in."""
 _PLAIN: Final = Redaction()
@@ -251,6 +266,14 @@ class BodyRedactor:
         if is_message_begun(self._head):
             return b""
         return self._begin()
+
+    def so_far(self) -> bytes:
+        """The complete lines that `feed` held back, redacted, up to the first secret that may go on.
+
+        More may be fed afterwards: nothing is changed. With what `feed` returned, it is the beginning of the redacted
+        body, however the body goes on: a secret that has only partly arrived is left out.
+        """
+        return b"" if self._redactor is None else self._redactor.so_far()
 
     def finish(self) -> bytes:
         """The rest."""
@@ -290,25 +313,32 @@ class _TextRedactor:
         del self._held[:at]
         return b"".join(ready)
 
+    def so_far(self) -> bytes:
+        """See `BodyRedactor`."""
+        window, begun = bytes(self._held), [len(self._held)]
+        clean = deepcopy(self)._look(window, last=True, begun=begun)  # noqa: SLF001 - its own class
+        end = min(at for at in begun if at >= len(window) - _GOES_ON)
+        return clean[: window.rfind(b"\n", 0, end) + 1]
+
     def finish(self) -> bytes:
         """The rest."""
         clean = self._look(bytes(self._held), last=True)
         self._held.clear()
         return clean
 
-    def _look(self, window: bytes, *, last: bool) -> bytes:
-        """The part of a window that can go, redacted."""
+    def _look(self, window: bytes, *, last: bool, begun: list[int] | None = None) -> bytes:
+        """The part of a window that can go, redacted; `begun` as for `Channels.edits`."""
         found = list(leaves(window, self._open_key))
         flushed, open_key = (len(window), None) if last else _cut(window, found)
         clean = bytearray(window)
         # Secrets last: of them nothing is left, not even their shape.
         texts = self._texts.edits(window, flushed) if self._texts else []
-        for edit in [*texts, *self._edits(window, found, flushed)]:
+        for edit in [*texts, *self._edits(window, found, flushed, begun)]:
             clean[edit.at : edit.at + len(edit.data)] = edit.data
         self._open_key = open_key
         return bytes(clean[:flushed])
 
-    def _edits(self, window: bytes, found: Sequence[Leaf], flushed: int) -> Iterator[Edit]:
+    def _edits(self, window: bytes, found: Sequence[Leaf], flushed: int, begun: list[int] | None) -> Iterator[Edit]:
         signatures = self._signatures.among(window, found, flushed)
         if self._in_signatures is not None:
             yield from self._in_signatures.edits(window, signatures, flushed)
@@ -319,7 +349,7 @@ class _TextRedactor:
             for start, end in beside_escapes(text, max(secret.start, shift), secret.end):
                 yield Edit(start - shift, filled(text[start:end]))
         yield from self._fields.edits(window, found)
-        yield from self._channels.edits(window, found, flushed)
+        yield from self._channels.edits(window, found, flushed, begun)
         self._before = text[: shift + flushed][-_TAIL:]
 
 

@@ -120,6 +120,15 @@ class Channel:
                     for each in (place, *self._copies.get(leaf, ())):
                         yield Edit(each + moved.at, moved.data)
 
+    def begun(self, finder: SecretFinder) -> int | None:
+        """The place of the leaf with the first byte of a secret that may go on in the next leaf."""
+        before = max(0, len(self.text) - _TAIL)
+        at = finder.begun(self.text[before:])
+        if at is None or not self._leaves:
+            return None
+        leaf = bisect_right(self._starts, before + at) - 1
+        return self._leaves[leaf][0] if leaf >= 0 else 0
+
     def on_leaves(self, edit: Edit) -> Iterator[Edit]:
         """An edit of `text` as edits of the window; what stands between two leaves is of neither."""
         at, end = edit.at, edit.at + len(edit.data)
@@ -280,8 +289,11 @@ class Channels:
         self._amid = False
         """Whether the event in which the window begins began before it."""
 
-    def edits(self, text: bytes, found: Sequence[Leaf], flushed: int) -> list[Edit]:
-        """What overwrites secrets in the leaves of a window, whose first `flushed` bytes will not come again."""
+    def edits(self, text: bytes, found: Sequence[Leaf], flushed: int, begun: list[int] | None = None) -> list[Edit]:
+        """What overwrites secrets in the leaves of a window, whose first `flushed` bytes will not come again.
+
+        `begun` receives the place of each leaf from which on a secret may go on after the window.
+        """
         if self._framing is None:
             self._framing = framing(text)
         open_: dict[Name, Channel] = {}
@@ -300,6 +312,8 @@ class Channels:
         channels = [*open_.values(), *arrays(text, found)]
         if self._framing is Framing.DOCUMENT:
             channels += chunks(text, found)
+        if begun is not None:
+            begun += [place for channel in channels if (place := channel.begun(self._finder)) is not None]
         alone = [edit for channel in channels for edit in channel.alone(self._finder)]
         if self._are_clean([channel.text for channel in channels]):
             return alone

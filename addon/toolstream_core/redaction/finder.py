@@ -41,6 +41,14 @@ _PREFIX: Final = re.compile(
     rf"(?<![A-Za-z0-9])(?:{_any_of(re.escape(shape.prefix) for shape in SHAPES if shape.prefix)}"
     r"|[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)".encode()
 )
+_BEGUN: Final = re.compile(_PREFIX.pattern + rb"[\w.~:%|+/=-]*+\Z")
+"""A key whose end may not have come."""
+_TELLING: Final = 8
+"""Bytes of a secret, with the mark of its kind, from which on it is recognized before it is complete."""
+_RESTS: Final = (b"7aB3dE5gH2jK9mN4pQ6r" * 2 + b"@", b"7f3a9c1e5b8d2406" * 4)
+"""How an incomplete value may go on: random letters and digits, before a host in a URL too, or hexadecimal digits."""
+_NEAR_END: Final = 1024
+"""Bytes at the end of a text that are looked at for an incomplete value."""
 _BEFORE: Final = 32
 """How far left of a run its prefix may begin."""
 # `cohere_api_key = "…"`, `"discord": "…"`.
@@ -172,6 +180,29 @@ class SecretFinder:
                 yield from (Found(at, at + len(form), "known") for at in _all(text, form))
         for pattern in self._patterns:
             yield from (Found(*match.span(), "pattern") for match in pattern.finditer(text) if match[0])
+
+    def begun(self, text: bytes) -> int | None:
+        """Where the first secret begins that is incomplete at the end of a text, as far as its beginning tells.
+
+        The mark of a key, the first bytes of a known secret, or a value that would be found if it were longer. One that
+        is found already is none of them: it is overwritten as far as it has come.
+        """
+        starts = [
+            len(text) - len(rest)
+            for form in self._known
+            for at in _all(text[1 - len(form) :], form[:_TELLING])
+            if form.startswith(rest := text[1 - len(form) :][at:])
+        ]
+        if self._guesses:
+            starts += [found.start() for found in [_BEGUN.search(text)] if found and len(found[0]) >= _TELLING]
+            near = text[-_NEAR_END:]
+            for rest in _RESTS:
+                found = [one for one in self.find(near + rest) if one.start < len(near) < one.end]
+                starts += [len(text) - len(near) + one.start for one in found]
+        if starts:
+            complete = min((one.start for one in self.find(text) if one.end == len(text)), default=len(text))
+            starts = [at for at in starts if at < complete]
+        return min(starts, default=None)
 
     def _runs(self, text: bytes) -> Iterator[Found]:
         """By shape: only where enough characters of keys stand in a row."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolstream_core.proxy.capture.body import PIECE, Memory, Spool
 from toolstream_core.proxy.capture.folder import Folder
+from toolstream_core.proxy.capture.spool import PIECE, Memory, Spool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from mitmproxy import http
 
 from tests.proxy.flows import CHUNK, DONE, llm_flow
 from toolstream_core.proxy.capture import recording as module
-from toolstream_core.proxy.capture.recording import Recording
+from toolstream_core.proxy.capture.recording import Recording, Saves
 from toolstream_core.proxy.flow_facts import note
 from toolstream_core.shrinking.candidate import Chunk
 
@@ -56,7 +57,7 @@ class Listed:
 
 def recorded(flow: http.HTTPFlow, listed: Listed, *, kept: bool = True) -> Recording:
     """A recording of a flow."""
-    return Recording(flow, listed, listed, lambda _: kept)  # type: ignore[arg-type]  # they do what is needed
+    return Recording(flow, listed, listed, Saves(), lambda _: kept)  # type: ignore[arg-type]  # they do what is needed
 
 
 def test_chunks_are_handed_on_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,3 +135,16 @@ def test_what_is_not_wanted_is_discarded() -> None:
     one.take_client()(1.0, CHUNK, (len(CHUNK),))
     one.end(flow, None, None, differs=False)
     assert (slow.ends, slow.upstream) == (["SlowDiskError", "discarded"], [])
+
+
+def test_saves_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All together have a fiftieth of the processor, however many responses are due at once."""
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    saves = Saves()
+    saves.saved(1000, 0.01)
+    assert [round(saves.wait(1000), 3) for _ in range(4)] == [0, 0.5, 1.0, 1.5]
+    now = 101.9
+    assert [round(saves.wait(2000), 3) for _ in range(2)] == [0.1, 1.1]
+    now = 200.0
+    assert saves.wait(1000) == 0

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from toolstream_core.proxy.capture.folder import lock
-from toolstream_core.proxy.capture.snapshot import Snapshot
+from toolstream_core.proxy.capture.spool import Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

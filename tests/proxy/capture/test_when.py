@@ -7,8 +7,7 @@ from mitmproxy.test import tutils
 
 from tests.proxy.flows import llm_flow
 from toolstream_core.model import Finding, Record, Severity
-from toolstream_core.proxy.capture.draft import Ending
-from toolstream_core.proxy.capture.when import When, is_kept
+from toolstream_core.proxy.capture.draft import Ending, When, is_kept
 
 
 def ending(*severities: Severity, status: int = 200, broken: str | None = None, error: str | None = None) -> Ending:

@@ -1,4 +1,4 @@
-"""Live answers kept as flow files: redacted, written when they end. Knows mitmproxy's flow."""
+"""Live responses written as redacted flow files. Knows mitmproxy's flow."""
 
 from toolstream_core.proxy.capture.capture import Capture
 

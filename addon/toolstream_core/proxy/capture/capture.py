@@ -1,4 +1,4 @@
-"""Which flows are captured, where to, and what is told when that fails. Knows mitmproxy's flow and options."""
+"""Which flows are captured, where to, and how failures are logged. Knows mitmproxy's flow and options."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from mitmproxy.exceptions import OptionsError
 
 from toolstream_core.proxy.capture.body import Shared
-from toolstream_core.proxy.capture.draft import Draft, Ending, SlowDiskError, Store
+from toolstream_core.proxy.capture.draft import Draft, Ending, SlowDiskError, Store, When, is_kept
 from toolstream_core.proxy.capture.folder import Folder, QuotaError
-from toolstream_core.proxy.capture.recording import Recording
+from toolstream_core.proxy.capture.recording import Recording, Saves
 from toolstream_core.proxy.capture.recovery import recover
-from toolstream_core.proxy.capture.when import When, is_kept
 from toolstream_core.proxy.capture.worker import Worker
 from toolstream_core.proxy.options import size_of
 from toolstream_core.redact import raised_at
@@ -34,10 +33,10 @@ class Capture:
     """Writes flows as they end. Off until it is configured."""
 
     def __init__(self) -> None:
-        """Nothing is captured."""
+        """Capture nothing."""
         self._store: Store | None = None
         self._when = When.ALL
-        self._worker = Worker()
+        self._worker, self._saves = Worker(), Saves()
         self._full = self._failing = False
         self.written: list[Path] = []
         """The files that were written, in order."""
@@ -63,13 +62,13 @@ class Capture:
             self._store = Store(folder, Shared(folder.path, redaction), self._failed, self._wrote)
 
     def begin(self, flow: http.HTTPFlow) -> Recording | None:
-        """What takes the flow's bytes from now on; `None` where flows are not captured."""
+        """Begin the capture of a flow; `None` if flows are not captured."""
         if self._store is None or self._full:
             return None
-        return Recording(flow, Draft(self._store, flow.id, flow.request), self._worker, self._keeps)
+        return Recording(flow, Draft(self._store, flow.id, flow.request), self._worker, self._saves, self._keeps)
 
     def unanswered(self, flow: http.HTTPFlow) -> None:
-        """Capture a request to an LLM that got no answer at all."""
+        """Capture a request to an LLM without a response."""
         if flow.response is None and flow.error is not None and (recording := self.begin(flow)) is not None:
             recording.end(flow, None, flow.error.msg, differs=False)
 
@@ -85,7 +84,7 @@ class Capture:
         self.written.append(path)
 
     def _failed(self, flow_id: str, error: Exception) -> None:
-        """One clear error; more of the same follow only after another flow could be written."""
+        """Log an error; the same kind again only after another flow was written."""
         if isinstance(error, QuotaError):
             if not self._full:
                 self._full = True

@@ -1,7 +1,8 @@
-"""What is kept of one flow, and the flow file it becomes. Knows mitmproxy's flow files."""
+"""One capture: what is kept of a flow, whether, and the flow file. Knows mitmproxy's flow files."""
 
 from __future__ import annotations
 
+import enum
 import json
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from mitmproxy import flow as flows
 from mitmproxy import http
 
-from toolstream_core.model import Runs
+from toolstream_core.model import Runs, Severity
 from toolstream_core.protocols.requests import asked
 from toolstream_core.proxy.capture.body import KeptBody, Shared
 from toolstream_core.proxy.capture.folder import stem
 from toolstream_core.proxy.capture.packing import numbers, pack
-from toolstream_core.proxy.capture.snapshot import Snapshot
+from toolstream_core.proxy.capture.spool import Snapshot
 from toolstream_core.redaction import known_secrets, redacted_body, redacted_text
 from toolstream_core.report.jsonform import record_object
 from toolstream_core.saved.flow import LINE_ENDS, content_of
@@ -46,32 +47,32 @@ class Ending:
     """As mitmproxy saves it, without the response's body."""
     record: Record | None
     broken: str | None
-    """How it ended, where not by its own end."""
+    """Why it ended early."""
     differs: bool
-    """Whether the client got the bytes in another time, or with another end, on purpose."""
+    """Whether the client's times or end were changed by a fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Where captures go, and what is taken out of them."""
+    """The folder of captures, and how they are redacted."""
 
     folder: Folder
     bodies: Shared
     failed: Callable[[str, Exception], None]
-    """Is told of a flow, by its id, that is not kept, and why."""
+    """Called with the id of a flow that is not kept, and why."""
     wrote: Callable[[Path], None]
-    """Is told of the file of each that is."""
+    """Called with each file that was written."""
 
 
 class SlowDiskError(Exception):
-    """More bytes come than can be redacted and written."""
+    """Bytes arrive faster than they can be redacted and written."""
 
 
 class Draft:
-    """One flow's bodies as they come. Used by the worker's thread alone, but for `give_up` and `compares`."""
+    """The bodies of one flow while they arrive. Used by the worker's thread alone, except `give_up` and `compares`."""
 
     def __init__(self, store: Store, flow_id: str, request: http.Request) -> None:
-        """Nothing has come."""
+        """An empty capture."""
         self._store = store
         self._id = flow_id
         self._known = known_secrets(request.headers.items(multi=True), request.path)
@@ -80,12 +81,12 @@ class Draft:
         self._snapshot = Snapshot(store.folder.path)
         self._failed = False
         self.state: Callable[[], dict[str, Any]] | None = None
-        """Gives the flow as mitmproxy saves it, while it goes on."""
+        """Returns the state of the flow, as mitmproxy saves it, before it ends."""
         self.compares = False
-        """Whether what the client gets is taken too; known before anything comes."""
+        """Whether the client's bytes are recorded too; set before the first byte."""
 
     def add_upstream(self, batch: Batch, coding: str) -> None:
-        """Take chunks that upstream said."""
+        """Append chunks that the provider sent."""
         if self._upstream is None:
             self._upstream = self._body(coding, self._packed_opening if self.state is not None else None)
         self._add(self._upstream, batch)
@@ -93,13 +94,13 @@ class Draft:
             self._snapshot.close()
 
     def add_client(self, batch: Batch) -> None:
-        """Take pieces that the client got."""
+        """Append chunks that the client got."""
         if self._client is None:
             self._client = self._body()
         self._add(self._client, batch)
 
     def save(self) -> None:
-        """Write what has come so far where a later start finds it."""
+        """Write the beginning of the response for `recovery`."""
         body = self._upstream
         if self._failed or body is None or body.has_name or self.state is None or (so_far := body.so_far()) is None:
             return
@@ -120,7 +121,7 @@ class Draft:
             self._store.wrote(self._write(ending))
 
     def discard(self) -> None:
-        """Forget it all."""
+        """Delete what is not in a flow file."""
         self._snapshot.close()
         for body in (self._upstream, self._client):
             if body is not None:
@@ -134,7 +135,7 @@ class Draft:
 
     @cached_property
     def _opening(self) -> dict[str, Any]:
-        """The flow before its body, for `recover`."""
+        """The flow without its body, for `recovery`."""
         assert self.state is not None
         ending = Ending(self.state(), None, KILLED, differs=False)
         clean = self._clean(ending)
@@ -165,14 +166,14 @@ class Draft:
         return self._store.folder.write(self._name(ending), packed.size, packed.pieces())
 
     def _clean(self, ending: Ending) -> dict[str, Any]:
-        """The flow's state without secrets, and without what bodies it may have had."""
+        """The state of the flow, redacted, without the response's body."""
         state = {**ending.state, "metadata": {}, "backup": None, "websocket": None}
         if ending.broken is not None and state["error"] is None:
             state["error"] = flows.Error(ending.broken).get_state()
         return redacted_state(state, self._store.bodies.redaction)
 
     def _put_body(self, response: dict[str, Any]) -> None:
-        """Give a response upstream's body, decoded, and the headers that fit it."""
+        """Set the provider's body, decoded, and the headers that fit it."""
         upstream = self._upstream
         length = b"%d" % (0 if upstream is None else upstream.length)
         unreadable = upstream is not None and upstream.failure is not None
@@ -190,7 +191,7 @@ class Draft:
             "chunks": [] if self._upstream is None else self._upstream.chunks(),
             "text": redaction.text.value,
         }
-        if self._client is not None and self._is_told_apart(ending):
+        if self._client is not None and self._differs(ending):
             noted["sent"] = {"body": self._client.content(), "chunks": self._client.chunks()}
         if SOCKET in ending.state["metadata"]:
             socket = ending.state["metadata"][SOCKET]
@@ -203,33 +204,25 @@ class Draft:
         return noted
 
     def _socket(self, noted: dict[str, Any]) -> dict[str, Any]:
-        """What `saved.flowfile.note_of` says of the socket, redacted as a body is."""
+        """The result of `saved.flowfile.note_of`, redacted as a body is."""
         told = {name: noted[name] for name in ("stream_id", "sent") if name in noted}
         clean: dict[str, Any] = json.loads(
             redacted_body(json.dumps(told, ensure_ascii=False).encode(), self._store.bodies.redaction, self._known)
         )
         return clean
 
-    def _is_told_apart(self, ending: Ending) -> bool:
-        """Whether the client got something else than upstream said."""
+    def _differs(self, ending: Ending) -> bool:
+        """Whether the client's bytes or times differ from the provider's."""
         assert self._client is not None
         return ending.differs or self._upstream is None or self._upstream.digest != self._client.digest
 
     def _record(self, record: Record) -> dict[str, Any]:
-        """The record as `inspect` prints it, redacted as a body is. Event numbers, which may be many, are streamed.
-
-        Arguments are not looked through again where the body that says them, piece by piece, holds no secret.
-        """
-        seen = self._upstream is not None and self._upstream.is_clean
-        calls = [replace(call, events=Runs(), arguments="" if seen else call.arguments) for call in record.calls]
-        told = record_object(replace(record, calls=calls))
-        plain = json.dumps(told, ensure_ascii=False).encode()
-        redacted = redacted_body(plain, self._store.bodies.redaction, self._known)
-        clean: dict[str, Any] = told if redacted == plain else json.loads(redacted)
+        """The record as `inspect` prints it, redacted as a body is. Event numbers, which may be many, are streamed."""
+        calls = [replace(call, events=Runs()) for call in record.calls]
+        plain = json.dumps(record_object(replace(record, calls=calls)), ensure_ascii=False).encode()
+        clean: dict[str, Any] = json.loads(redacted_body(plain, self._store.bodies.redaction, self._known))
         for call, one in zip(clean["calls"], record.calls, strict=True):
             call["events"] = numbers(one.events.ranges)
-            if seen:
-                call["arguments"] = one.arguments
         return clean
 
     def _name(self, ending: Ending) -> str:
@@ -241,6 +234,46 @@ class Draft:
 
 
 def _asked(ending: Ending) -> Asked | None:
-    """What the request says."""
+    """What the request asks for, if it is an LLM request."""
     request = http.Request.from_state(ending.state["request"])
     return asked.read(request.path, parse(content_of(request)))
+
+
+_FAILED = 400
+"""From this status code on, a response is an error."""
+
+
+class When(enum.StrEnum):
+    """Which flows of LLMs are kept."""
+
+    ALL = "all"
+    FINDINGS = "findings"
+    """Those with a finding of severity warning or error, and those of `ERRORS`."""
+    ERRORS = "errors"
+    """Those that broke, contain an error, or have a finding of severity error."""
+
+
+def is_kept(ending: Ending, when: When) -> bool:
+    """Whether a flow that ended is an LLM's, and to be kept."""
+    if ending.record is None and not _asks_llm(ending):
+        return False
+    return when is When.ALL or _failed(ending) or (when is When.FINDINGS and Severity.WARNING in _found(ending))
+
+
+def _asks_llm(ending: Ending) -> bool:
+    request = http.Request.from_state(ending.state["request"])
+    if request.method != "POST":
+        return False
+    body = content_of(request)
+    return asked.may_be_llm(request.path, body) and asked.read(request.path, parse(body)) is not None
+
+
+def _failed(ending: Ending) -> bool:
+    response, record = ending.state["response"], ending.record
+    if ending.broken is not None or (response is not None and response["status_code"] >= _FAILED):
+        return True
+    return record is not None and (record.error is not None or Severity.ERROR in _found(ending))
+
+
+def _found(ending: Ending) -> set[Severity]:
+    return set() if ending.record is None else {finding.severity for finding in ending.record.findings}

@@ -1,4 +1,4 @@
-"""The folder that captures are written to: whole files or none, within a quota. Knows the file system."""
+"""The folder of captures: their names, atomic writing, locks, a quota. Knows the file system."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ except ImportError:  # Windows, where a file that is open cannot be deleted at a
 
 
 YOUNG = 2.0
-"""Seconds within which a file may be empty because its owner has just made it."""
+"""Seconds during which a file may be empty and unlocked because its owner has just made it."""
 
 
 def lock(file: IO[bytes]) -> None:
-    """Lock an open file until it is closed. Raises `OSError` where another process has locked it."""
+    """Lock an open file until it is closed. Raises `OSError` if another process has locked it."""
     if fcntl is not None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def remove_unlocked(path: Path) -> None:
-    """Delete a file that nobody has locked; where that cannot be done, it stays."""
+    """Delete a file that no process has locked, if possible."""
     with contextlib.suppress(OSError), path.open("rb") as file:
         lock(file)
         said = path.stat()
@@ -47,21 +47,21 @@ _HIDDEN = ".toolstream-"
 
 
 class QuotaError(Exception):
-    """The folder's captures would be more than they may be; the message says so."""
+    """The captures would exceed the quota of the folder."""
 
 
 class Folder:
-    """Where captures are written. Only its owner may read what is."""
+    """Writes captures that only their owner may read."""
 
     def __init__(self, path: Path, limit: int) -> None:
-        """Make the folder where there is none, and clear what a killed process left; `limit` in bytes.
+        """Make the folder if it is missing, and delete incomplete files of killed processes; `limit` in bytes.
 
-        Raises `OSError` where nothing can be written there.
+        Raises `OSError` if the folder is not writable.
         """
         self.path = path
         self.limit = limit
         self.made = not path.exists()
-        """Whether there was no folder before."""
+        """Whether the folder is new."""
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):
             pass  # it can be written to
@@ -79,7 +79,7 @@ class Folder:
             raise QuotaError(f"{self.path} contains {self._used} bytes of captures; {size} more exceed the limit")
 
     def write(self, stem: str, size: int, pieces: Iterable[bytes]) -> Path:
-        """Write `size` bytes to a new file, `STEM-NNNN.flow`, or nothing at all. Raises `OSError` and `QuotaError`."""
+        """Write `size` bytes to a new file, `STEM-NNNN.flow`, or nothing. Raises `OSError` and `QuotaError`."""
         self.make_room(size)
         descriptor, name = tempfile.mkstemp(PART, _HIDDEN, self.path)
         part = Path(name)
@@ -96,7 +96,7 @@ class Folder:
         return final
 
     def _publish(self, part: Path, stem: str) -> Path:
-        """Give a whole file its name; one that is taken is never overwritten."""
+        """Give a complete file its name; an existing file is never overwritten."""
         while True:
             self._written += 1
             final = self.path / f"{stem}-{self._written:04}{SUFFIX}"

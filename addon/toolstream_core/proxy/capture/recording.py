@@ -1,4 +1,4 @@
-"""One flow while it is captured: the little that mitmproxy's loop does for it. Knows mitmproxy's flow."""
+"""One flow while it is captured: the part that runs on mitmproxy's event loop. Knows mitmproxy's flow."""
 
 from __future__ import annotations
 
@@ -22,67 +22,87 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.capture.worker import Worker
 
 BATCH = 512 * 1024
-"""Bytes that are handed on to the worker at once: each time, it takes the processor from the loop."""
+"""Bytes that the worker gets at once: each time, it takes the processor from the loop."""
 _OVERHEAD = 150
-"""Bytes that what came in one network read takes beside its own."""
+"""Bytes of memory that a network read takes in addition to its data."""
 _CUT = 40
-"""Bytes that the size of one of its chunks takes."""
+"""Bytes of memory that the size of one of its chunks takes."""
 
 SAVED_AFTER = 2.0
-"""Seconds after which what came is where a start after a kill of the proxy finds it."""
+"""Seconds after which a response is saved where a start after a kill of the proxy finds it."""
 _SHARE = 50
-"""How many times as long as a save took, the next one waits at least."""
+"""The processor works for one of so many seconds on the saves of all responses together."""
 
 type Take = Callable[[float, bytes, Sequence[int]], None]
-"""Takes what came, or went, at once: the arguments of `Batch.add`."""
+"""Takes the chunks of one network read: the arguments of `Batch.add`."""
+
+
+class Saves:
+    """The turns in which responses are saved: a save costs as much as all that has come, however many streams go on."""
+
+    def __init__(self) -> None:
+        """The first turn is at once."""
+        self._next = 0.0
+        self._cost = 1e-7
+        """Seconds of the processor for each byte; those of the last save."""
+
+    def wait(self, size: int) -> float:
+        """Take a turn for so many bytes; return the seconds until then."""
+        now = time.monotonic()
+        turn = max(now, self._next)
+        self._next = turn + _SHARE * self._cost * size
+        return turn - now
+
+    def saved(self, size: int, seconds: float) -> None:
+        """A save of so many bytes took the processor so long."""
+        self._cost = seconds / max(1, size)
 
 
 class Recording:
-    """Takes what upstream said and what the client got, chunk by chunk."""
+    """Takes what the provider sent and what the client got, chunk by chunk."""
 
-    def __init__(self, flow: http.HTTPFlow, draft: Draft, worker: Worker, kept: Callable[[Ending], bool]) -> None:
-        """`kept` decides, when the flow is over, whether it is written."""
-        self._draft, self._worker, self._kept = draft, worker, kept
+    def __init__(
+        self, flow: http.HTTPFlow, draft: Draft, worker: Worker, saves: Saves, kept: Callable[[Ending], bool]
+    ) -> None:
+        """`kept` decides at the end of the flow whether it is written."""
+        self._draft, self._worker, self._saves, self._kept = draft, worker, saves, kept
         self._head = _head(flow.response)
         draft.state = lambda: self._state(flow)
         if self._head is not None and provided(flow) is not None:
-            # The provider has set a length so that the answer can go in any case; none was recorded.
+            # `proxy.provider` set a length that the recorded response did not have.
             self._head["headers"] = [field for field in self._head["headers"] if field[0].lower() != b"content-length"]
         self._request: http.Request | None = None
         self._came = _Chunks(self._upstream_said)
         self._went = _Chunks(self._client_got)
         self._lost = self._over = False
         self._due: asyncio.TimerHandle | None = None
-        """When what came is saved."""
-        self._pause, self._size_saved = SAVED_AFTER, 0
+        """The next save."""
+        self._size_saved = 0
 
     @property
     def size(self) -> int:
-        """The bytes that upstream said so far."""
+        """Bytes that the provider has sent."""
         return self._came.size
 
     def take_upstream(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
-        """Take what upstream sent, its coding not undone."""
+        """Take what the provider sent, not decoded."""
         self._safely(self._came.add, when, data, sizes)
         if self._due is None:
             self._arm()
 
     def take_client(self) -> Take:
-        """What takes what the client gets, from the first byte on, where that may be something else."""
+        """Returns what takes the client's bytes, from the first on, if they may differ."""
         self._draft.compares = True
         return partial(self._safely, self._went.add)
 
     def answered(self, response: http.Response, request: http.Request) -> None:
-        """Upstream was asked otherwise than the client asked: take what it was asked, and said, as a whole."""
+        """The provider got another request than the client's: take this request and the complete response."""
         self._head, self._request = _head(response), request
         if response.raw_content:
             self.take_upstream(time.monotonic(), response.raw_content, (len(response.raw_content),))
 
     def end(self, flow: http.HTTPFlow, record: Record | None, broken: str | None, *, differs: bool) -> None:
-        """The flow is over; `broken` says how, where it was not by its own end.
-
-        `differs`: whether the client got the bytes in another time, or with another end, on purpose.
-        """
+        """The flow ended; `broken` is why, if it ended early. `differs`: as in `Ending`."""
         if not self._over:
             self._over = True
             if self._due is not None:
@@ -91,12 +111,12 @@ class Recording:
             self._safely(self._worker.submit, self._draft.discard, self)
 
     def give_up(self, error: Exception) -> None:
-        """Capture no more of the flow, and report why. Called by the worker's thread too."""
+        """End the capture of the flow and report why. Called by the worker's thread too."""
         self._lost = True
         self._draft.give_up(error)
 
     def _safely(self, do: Callable[..., object], *args: object) -> None:
-        """Call `do`: no error of a capture reaches the traffic."""
+        """Call `do`; an error ends the capture, not the traffic."""
         try:
             do(*args)
         except Exception as error:  # noqa: BLE001 - whatever it is, the traffic goes on
@@ -104,25 +124,28 @@ class Recording:
 
     def _arm(self) -> None:
         with contextlib.suppress(RuntimeError):  # no loop runs
-            self._due = asyncio.get_running_loop().call_later(self._pause, self._safely, self._save)
+            self._due = asyncio.get_running_loop().call_later(SAVED_AFTER, self._safely, self._take_turn)
 
     def _rearm(self) -> None:
-        """After a save: the next one is due after more bytes."""
+        """After a save: schedule the next one if more bytes arrived."""
         self._due = None
         if self.size > self._size_saved and not self._over:
             self._arm()
+
+    def _take_turn(self) -> None:
+        self._due = asyncio.get_running_loop().call_later(self._saves.wait(self.size), self._safely, self._save)
 
     def _save(self) -> None:
         self._came.flush()
         self._size_saved = self.size
         if not self._lost:
-            self._worker.submit(partial(self._saved, asyncio.get_running_loop()), self)
+            self._worker.submit(partial(self._saved, self.size, asyncio.get_running_loop()), self)
 
-    def _saved(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Save, in the worker's thread; what comes from then on is saved later."""
-        begun = time.monotonic()
+    def _saved(self, size: int, loop: asyncio.AbstractEventLoop) -> None:
+        """Save, in the worker's thread."""
+        begun = time.thread_time()
         self._draft.save()
-        self._pause = max(SAVED_AFTER, _SHARE * (time.monotonic() - begun))
+        self._saves.saved(size, time.thread_time() - begun)
         with contextlib.suppress(RuntimeError):  # the loop is closed: the proxy ends
             loop.call_soon_threadsafe(self._rearm)
 
@@ -134,7 +157,7 @@ class Recording:
             self._worker.submit(partial(self._draft.finish, ending), self)
 
     def _state(self, flow: http.HTTPFlow) -> dict[str, Any]:
-        """The flow as mitmproxy saves it, the response's head as upstream said it, without the body."""
+        """The state of the flow, with the response's head as the provider sent it, without the body."""
         state: dict[str, Any] = flow.get_state()
         if self._request is not None:
             state["request"] = self._request.get_state()
@@ -157,7 +180,7 @@ class Recording:
 
 
 class _Chunks:
-    """Collects what comes until it is worth a job."""
+    """Collects chunks until they are worth a job."""
 
     def __init__(self, hand_on: Callable[[Batch, int], None]) -> None:
         self._hand_on = hand_on
@@ -166,7 +189,7 @@ class _Chunks:
         self.size = 0
 
     def add(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
-        """See `Take`."""
+        """As `Take`."""
         self._waiting.add(when, data, sizes)
         self.size += len(data)
         self._room -= len(data) + _OVERHEAD + _CUT * len(sizes)
@@ -174,7 +197,7 @@ class _Chunks:
             self.flush()
 
     def flush(self) -> None:
-        """Hand on what is waiting."""
+        """Pass on what is waiting."""
         if self._waiting.whens:
             batch, self._waiting = self._waiting, Batch()
             size, self._room = BATCH - self._room, BATCH

@@ -1,4 +1,4 @@
-"""Captures that a killed proxy left in their spools, written as flows that broke off."""
+"""Writes the captures that a killed proxy left in spools, as broken flows."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from mitmproxy import http
 from mitmproxy.io import tnetstring
 
 from toolstream_core.engine.session import read_body
-from toolstream_core.proxy.capture.body import HIDDEN, PIECE, SPOOL
-from toolstream_core.proxy.capture.draft import KILLED, Ending
+from toolstream_core.proxy.capture.draft import KILLED, Ending, When, is_kept
 from toolstream_core.proxy.capture.folder import YOUNG, QuotaError, lock
 from toolstream_core.proxy.capture.packing import BYTES, Streamed, pack
-from toolstream_core.proxy.capture.when import When, is_kept
+from toolstream_core.proxy.capture.spool import HIDDEN, PIECE, SPOOL
 from toolstream_core.saved.flow import facts_of, request_json
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def recover(folder: Folder) -> Iterator[Path]:
-    """Write each spool whose owner is gone as a flow, once, and give the flow's file. Others are not touched."""
+    """Write each unlocked spool as a flow, once, and yield the flow's file. Locked ones are not touched."""
     for path in sorted(folder.path.glob(f"{HIDDEN}*{SPOOL}")):
         with contextlib.suppress(OSError, QuotaError), path.open("rb") as file:
             lock(file)
@@ -41,7 +40,7 @@ def recover(folder: Folder) -> Iterator[Path]:
 
 
 def _written(folder: Folder, file: BinaryIO, size: int) -> Path | None:
-    """The flow's file; `None` where even the head of the spool is incomplete, or where no LLM responded."""
+    """The flow's file; `None` if the head of the spool is incomplete, or the response is not an LLM's."""
     try:
         head: Any = tnetstring.load(file)
         flow, name = head["flow"], head["name"]

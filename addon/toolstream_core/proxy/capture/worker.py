@@ -1,4 +1,4 @@
-"""A thread that does what would keep the proxy's loop from its streams: redact, and wait for the disk."""
+"""The thread that redacts captures and writes them, which would block the event loop."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ if TYPE_CHECKING:
 
 
 ROOM = 32 * 1024 * 1024
-"""Bytes that may wait to be worked on."""
+"""Bytes that may wait for the thread."""
 
 
 class Owner(Protocol):
-    """What jobs belong to."""
+    """The owner of jobs."""
 
     def give_up(self, error: Exception) -> None:
-        """Take the error of a job, in the worker's thread."""
+        """Called with the exception of a job, in the worker's thread."""
 
 
 class Worker:
-    """Runs jobs one by one, in order. The thread is there from the first job on."""
+    """Runs jobs in order. The thread starts with the first job."""
 
     def __init__(self) -> None:
-        """Nothing runs."""
+        """Start no thread yet."""
         self._jobs: deque[tuple[Callable[[], None], Owner, int]] = deque()
         self._waiting = 0
         self._changed = threading.Condition()
@@ -33,10 +33,9 @@ class Worker:
         self._closed = False
 
     def submit(self, job: Callable[[], None], owner: Owner, size: int = 0) -> bool:
-        """Queue `job`; return `False`, and drop it, where there is no room for its bytes.
+        """Queue `job`; return `False`, and drop all jobs of its `owner`, if too many bytes wait already.
 
-        Never waits: all streams would stand still. What else waits of the same `owner` is dropped then. The owner gets
-        the exception of a job that raises; the thread goes on.
+        Never waits: that would block all streams. The owner gets the exception of a job; the thread continues.
         """
         with self._changed:
             if size and self._waiting >= ROOM:
@@ -81,24 +80,24 @@ class Worker:
 class Batch:
     """Network reads, each of one or more chunks.
 
-    Flat lists of bytes and numbers: Python's collector walks all other containers that live, again and again.
+    Flat lists of bytes and numbers, which the garbage collector does not walk.
     """
 
     __slots__ = ("counts", "data", "sizes", "whens")
 
     def __init__(self) -> None:
-        """Nothing came."""
+        """An empty batch."""
         self.whens: list[float] = []
-        """When each read came, in seconds of any clock that only goes on."""
+        """The time of each read, in seconds of a monotonic clock."""
         self.counts: list[int] = []
-        """How many chunks each has."""
+        """The number of chunks of each."""
         self.data: list[bytes] = []
-        """What each says."""
+        """The bytes of each."""
         self.sizes: list[int] = []
-        """Bytes of the chunks of all of them, in order."""
+        """The sizes of all chunks, in order."""
 
     def add(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
-        """Take a read whose chunks have these sizes."""
+        """Append a read with chunks of these sizes."""
         self.whens.append(when)
         self.data.append(data)
         self.counts.append(len(sizes))
