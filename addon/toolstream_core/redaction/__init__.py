@@ -1,8 +1,7 @@
 """Redaction of everything that is kept: a secret is overwritten in place by as many `*`."""
 
 from toolstream_core.redaction.body import BodyRedactor, redacted_body
-from toolstream_core.redaction.known import known_secrets
-from toolstream_core.redaction.parts import redacted_fields, redacted_path, redacted_text
+from toolstream_core.redaction.headers import known_secrets, redacted_fields, redacted_path, redacted_text
 from toolstream_core.redaction.settings import Redaction, TextMode, redaction_of
 
 __all__ = [

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from toolstream_core.redaction.assignments import counts_as_secret, looks_random
 from toolstream_core.redaction.channels import Channels
+from toolstream_core.redaction.filler import TextFiller
 from toolstream_core.redaction.finder import SecretFinder, filled
 from toolstream_core.redaction.settings import Redaction, TextMode
 from toolstream_core.redaction.signatures import Signatures, without
 from toolstream_core.redaction.strings import Edit, beside_escapes, leaves
-from toolstream_core.redaction.texts import TextFiller
 from toolstream_core.wire.aws_event_stream import (
     PRELUDE,
     DamageError,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
+from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import quote, quote_plus
 
 from toolstream_core.redaction import assignments, marked, sentences
 from toolstream_core.redaction.assignments import is_placeholder, looks_random
-from toolstream_core.redaction.known import forms
 from toolstream_core.redaction.names import Sensitivity, field_sensitivity, normal
 from toolstream_core.redaction.shapes import ANY_SHAPE, MODEL_WORDS, SHAPES, WORDS
 from toolstream_core.redaction.strings import Edit, Unescaped, Unquoted, beside_escapes, has_quoted
@@ -128,7 +131,7 @@ class SecretFinder:
 
     def __init__(self, redaction: Redaction, known: Sequence[str] = (), *, guesses: bool = True) -> None:
         """`known` are values that are secret wherever they show; without `guesses`, only these and patterns are."""
-        self._known = forms(tuple(known))
+        self._known = _forms(tuple(known))
         self._patterns = [re.compile(pattern.encode()) for pattern in redaction.patterns]
         self._names = frozenset(map(normal, redaction.names))
         self.has_patterns = bool(self._patterns)
@@ -311,3 +314,32 @@ def _all(text: bytes, part: bytes) -> Iterator[int]:
 def filled(secret: bytes) -> bytes:
     """As many `*`; a number stays a number."""
     return (b"1" if secret.isdigit() else b"*") * len(secret)
+
+
+_LONG_FORM: Final = 9
+"""Bytes of a value from which on its base64 is looked for."""
+
+
+@lru_cache(maxsize=64)
+def _forms(values: tuple[str, ...]) -> tuple[bytes, ...]:
+    """Each value as it may be written: plain, in a URL, in JSON, in base64 at any place of a longer text, in hex."""
+    found: dict[bytes, None] = {}
+    for value in values:
+        plain = value.encode("utf-8", "surrogateescape")
+        texts = {value, quote(plain, safe=""), quote(plain), quote_plus(plain), json.dumps(value)[1:-1]}
+        coded = {text.encode("utf-8", "surrogateescape") for text in texts}
+        coded |= {re.sub(rb"%[0-9A-F]{2}", lambda found: found[0].lower(), text) for text in coded}
+        coded |= {plain.hex().encode(), plain.hex().upper().encode()}
+        if len(plain) >= _LONG_FORM:
+            coded |= set(_base64_forms(plain))
+        found.update(dict.fromkeys(sorted(coded, key=lambda form: (-len(form), form))))
+    return tuple(found)
+
+
+def _base64_forms(plain: bytes) -> Iterator[bytes]:
+    """The characters that this value alone decides, for each of the three places where it may begin."""
+    for shift in range(3):
+        text = base64.b64encode(b"\0" * shift + plain)
+        own = text[(0, 2, 3)[shift] : (len(plain) + shift) * 8 // 6]
+        yield own
+        yield own.translate(bytes.maketrans(b"+/", b"-_"))

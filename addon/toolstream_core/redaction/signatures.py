@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.redaction.channels import Framing, framing
+from toolstream_core.redaction.strings import INSIDE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -51,12 +52,11 @@ _TOOL_RESULTS: Final = frozenset({b"tool_result", b"function_call_output", b"cus
 _DEEPEST: Final = 200
 _LONGEST_TYPE: Final = 64
 _BASE64: Final = re.compile(rb"(?:[A-Za-z0-9+/_=-]++|\\/|\\u00(?:2[bBfF]|3[dD]))++")
-_INSIDE: Final = rb'[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+'
 _KEYS: Final = b"|".join((b"type", *_PLACES))
 # A bracket, with its key if it has one, or a field that tells something; other strings are passed over in C.
 _TOKEN: Final = re.compile(
-    rb'(?:[^"{}\[\]]++|"(?!(?:' + _KEYS + rb')")' + _INSIDE + rb'"(?!\s*+:\s*+[{\[]))*+'
-    rb'(?:"(?P<key>' + _INSIDE + rb')(?:"(?:\s*+:\s*+(?:(?P<opens>[{\[])|"(?P<value>' + _INSIDE + rb')"?+))?+)?+'
+    rb'(?:[^"{}\[\]]++|"(?!(?:' + _KEYS + rb')")' + INSIDE + rb'"(?!\s*+:\s*+[{\[]))*+'
+    rb'(?:"(?P<key>' + INSIDE + rb')(?:"(?:\s*+:\s*+(?:(?P<opens>[{\[])|"(?P<value>' + INSIDE + rb')"?+))?+)?+'
     rb"|(?P<bracket>[{}\[\]]))"
 )
 

@@ -1,18 +1,20 @@
-"""What stands around a body, redacted: headers, paths, short texts."""
+"""Headers, paths and short texts: redacted, and the secrets that a request carries in them."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
-from urllib.parse import unquote_plus
+from urllib.parse import unquote, unquote_plus
 
 from toolstream_core.redaction.body import redacted_body
 from toolstream_core.redaction.finder import filled
 from toolstream_core.redaction.names import Sensitivity, header_sensitivity, normal, parameter_sensitivity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from toolstream_core.redaction.settings import Redaction
 
@@ -91,3 +93,71 @@ def redacted_text(text: str, redaction: Redaction, known: Sequence[str] = ()) ->
 def redaction_of_secrets(redaction: Redaction) -> Redaction:
     """The same without the text mode, which is for bodies."""
     return type(redaction)(names=redaction.names, patterns=redaction.patterns)
+
+
+_LONG: Final = 8
+_SHORTEST: Final = 6
+_USER: Final = re.compile(r"(?<=://)([^/?#@\s]*)@")
+_ATTRIBUTES: Final = frozenset({"path", "domain", "expires", "max-age", "samesite", "priority", "version", "comment"})
+
+
+def known_secrets(headers: Iterable[tuple[str, str]], path: str) -> tuple[str, ...]:
+    """The values that headers and the path carry as secrets, longest first, to be found wherever else they show.
+
+    `headers` may be the request's and the response's (`Set-Cookie`).
+    """
+    found = {value for value in _carried(headers, path) if _tells(value)}
+    return tuple(sorted(found, key=lambda value: (-len(value), value)))
+
+
+def _tells(value: str) -> bool:
+    """Whether a value is long enough that it shows elsewhere only as the secret."""
+    if len(value) >= _LONG:
+        return True
+    return len(value) >= _SHORTEST and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+
+
+def _carried(headers: Iterable[tuple[str, str]], path: str) -> Iterator[str]:
+    for name, value in headers:
+        if name.lower() in {"cookie", "set-cookie"}:
+            yield from cookie_values(value)
+        elif header_sensitivity(name) is Sensitivity.STRONG:
+            yield from _credentials(value)
+    for user in _USER.findall(path):
+        yield from (unquote(part) for part in user.split(":"))
+    for name, value in _PARAMETER.findall(path):
+        if parameter_sensitivity(unquote_plus(name)) is Sensitivity.STRONG:
+            yield from (value, unquote(value), unquote_plus(value))
+
+
+def cookie_values(header: str) -> Iterator[str]:
+    """The values in a `Cookie` or `Set-Cookie` header, without its attributes."""
+    for pair in header.split(";"):
+        name, sign, value = pair.partition("=")
+        if name.strip().lower() not in _ATTRIBUTES:
+            whole = (value if sign else name).strip().strip('"')
+            yield from {whole, whole.rpartition(" ")[2]}
+
+
+def _credentials(value: str) -> Iterator[str]:
+    """`Bearer SECRET`, `Basic base64(user:password)`, `Signature=…, Credential=…`."""
+    scheme, _, rest = value.strip().partition(" ")
+    if rest and not rest.strip("* "):  # overwritten before: `Bearer ***` begins whatever was redacted behind a scheme
+        return
+    yield value.strip()
+    if not rest:
+        return
+    yield rest.strip()
+    if scheme.lower() == "basic":
+        yield from _of_basic(rest.strip())
+    for part in re.split(r"[,;\s]+", rest):
+        yield part.partition("=")[2].strip('"') if "=" in part.rstrip("=") else part
+
+
+def _of_basic(coded: str) -> Iterator[str]:
+    try:
+        plain = base64.b64decode(coded, validate=True).decode()
+    except (binascii.Error, ValueError):
+        return
+    yield plain
+    yield plain.partition(":")[2]

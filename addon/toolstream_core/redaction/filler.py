@@ -1,0 +1,490 @@
+"""Chat text of a body replaced by filler: framing, boundaries, keys and ids stay."""
+
+from __future__ import annotations
+
+import enum
+import re
+from bisect import bisect_left
+from string import ascii_lowercase
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolstream_core.redaction.channels import Channel, id_marks, index_marks, other_lines
+from toolstream_core.redaction.settings import TextMode
+from toolstream_core.redaction.strings import INSIDE, Edit, Unescaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Context(enum.Enum):
+    """What the fields of an object are."""
+
+    PROTOCOL = enum.auto()
+    """Of the protocol: their names say what they are."""
+    KEPT = enum.auto()
+    """Of a schema, or counts: nobody's text."""
+    TEXT = enum.auto()
+    """Arguments, results: text whatever their names."""
+
+
+class Value(NamedTuple):
+    """A string's inside, or a number in `Context.TEXT`."""
+
+    key: bytes
+    """Of the field; in an array the array's."""
+    context: Context
+    start: int
+    end: int
+    is_string: bool
+
+
+_TOKEN: Final = re.compile(
+    rb'"(' + INSIDE + rb')("?)|([{\[])|([}\]])|(,)|(-?[0-9][0-9.eE+-]*)|\n(?:(?=data:|event:|\{")|(?=\r?\n))'
+)
+_REST_OF_STRING: Final = re.compile(rb"(" + INSIDE + rb')("?)')
+_KEPT_TREES: Final = frozenset(
+    b"tools functions tool_choice parameters input_schema response_format json_schema schema responseSchema format"
+    b" usage usageMetadata usage_metadata safetyRatings safety_ratings promptFeedback toolConfig tool_config"
+    b" safetySettings generationConfig options x_usage context_management stream_options toolSpec".split()
+)
+_TEXT_TREES: Final = frozenset(
+    b"args arguments functionResponse function_response bytes output_parsed parsed tool_input".split()
+)
+_DEEPEST: Final = 1000
+
+
+class Walker:
+    """Reads one body. `copy` to look ahead."""
+
+    def __init__(self) -> None:
+        """At the beginning."""
+        self._stack: list[tuple[bytes, Context, bytes]] = []
+        self._key = b""
+        self._key_next = False
+        self._inside: bool | None = None
+
+    def copy(self) -> Walker:
+        """Another one that goes on from here."""
+        other = Walker()
+        other._stack = self._stack.copy()
+        other._key, other._key_next, other._inside = self._key, self._key_next, self._inside
+        return other
+
+    @property
+    def _context(self) -> Context:
+        return self._stack[-1][1] if self._stack else Context.PROTOCOL
+
+    def walk(self, text: bytes) -> Iterator[Value]:
+        """The values of what comes next."""
+        at = 0
+        if self._inside is not None:
+            rest = _REST_OF_STRING.match(text)
+            assert rest is not None
+            yield from self._string(rest, is_key=self._inside, last=rest.end() == len(text))
+            at = rest.end()
+        for found in _TOKEN.finditer(text, at):
+            if found[1] is not None:
+                yield from self._string(found, is_key=self._key_next, last=found.end() == len(text))
+            elif found[3]:
+                self._enter(found[3])
+            elif found[4]:
+                self._leave()
+            elif found[5]:
+                self._key_next = bool(self._stack) and self._stack[-1][0] == b"{"
+            elif found[6]:
+                if self._context is Context.TEXT:
+                    yield Value(self._key, Context.TEXT, *found.span(6), is_string=False)
+            else:
+                self._stack.clear()
+                self._key_next = False
+
+    def _string(self, found: re.Match[bytes], *, is_key: bool, last: bool) -> Iterator[Value]:
+        if is_key:
+            self._key = (self._key if self._inside else b"") + found[1]
+        else:
+            yield Value(self._key, self._context, *found.span(1), is_string=True)
+        self._inside = is_key if last and not found[2] else None
+        if self._inside is None:
+            self._key_next = False
+
+    def _enter(self, bracket: bytes) -> None:
+        if len(self._stack) < _DEEPEST:
+            self._stack.append((bracket, self._inner(bracket), self._key))
+        self._key_next = bracket == b"{"
+
+    def _inner(self, bracket: bytes) -> Context:
+        if self._context is not Context.PROTOCOL:
+            return self._context
+        if self._key in _KEPT_TREES:
+            return Context.KEPT
+        if self._key in _TEXT_TREES or (self._key == b"input" and bracket == b"{"):
+            return Context.TEXT
+        return Context.PROTOCOL
+
+    def _leave(self) -> None:
+        if self._stack:
+            self._key = self._stack.pop()[2]
+        self._key_next = False
+
+
+# No name and no prefix of a secret can be spelled with these.
+_LETTERS: Final = {TextMode.MASK: "xzvwqjyu", TextMode.SHAPE: "aeioulmr"}
+_BEYOND_ASCII: Final = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+_CHARACTER: Final = re.compile(rb"[a-zA-Z0-9]|" + _BEYOND_ASCII.pattern)
+_BY_LENGTH: Final = {2: "é".encode(), 3: "中".encode(), 4: "😀".encode()}
+_SURROGATE_BYTES: Final = 4
+
+
+def _table(mode: TextMode) -> bytes:
+    """Mask: every letter and every digit alike."""
+    letters = _LETTERS[mode]
+    table = {ord(str(digit)): ord("1" if mode is TextMode.MASK else "0258"[(digit + 2) // 3]) for digit in range(10)}
+    for place, letter in enumerate(ascii_lowercase):
+        lower = letters[0] if mode is TextMode.MASK else letters[place * 5 % len(letters)]
+        table |= {ord(letter): ord(lower), ord(letter.upper()): ord(lower.upper())}
+    return bytes(table.get(byte, byte) for byte in range(256))
+
+
+_TABLES: Final = {mode: _table(mode) for mode in _LETTERS}
+
+
+def fill(text: bytes, mode: TextMode) -> bytes:
+    """Filler for UTF-8: letters and digits go, punctuation and spaces stay, each character keeps its bytes' number."""
+    return _BEYOND_ASCII.sub(lambda found: _BY_LENGTH[len(found[0])], text.translate(_TABLES[mode]))
+
+
+class Chain:
+    """Filler for one value: each character depends on all before it, so that different values stay different."""
+
+    def __init__(self, mode: TextMode) -> None:
+        """At the value's beginning."""
+        self._letters = _LETTERS[mode]
+        self._state = 0
+
+    def restart(self) -> None:
+        """Another value begins."""
+        self._state = 0
+
+    def fill(self, text: bytes) -> bytes:
+        """The value's next part, which is UTF-8."""
+        return _CHARACTER.sub(lambda found: self._next(found[0]), text)
+
+    def fill_escape(self, escape: bytes) -> bytes:
+        r"""The same for `\uXXXX`."""
+        code = int.from_bytes(bytes.fromhex(escape[2:].decode()))
+        if code in range(0xD800, 0xE000):
+            return rb"\ud83d" if code < 0xDC00 else rb"\ude00"  # noqa: PLR2004
+        return rb"\u%04x" % ord(self.fill(chr(code).encode()).decode())
+
+    def _next(self, character: bytes) -> bytes:
+        if len(character) == _SURROGATE_BYTES:
+            return _BY_LENGTH[_SURROGATE_BYTES]
+        state = self._state = (self._state * 33 + int.from_bytes(character)) & 0xFFFFFFFF
+        drawn = state ^ state >> 7
+        if len(character) > 1:
+            return _BY_LENGTH[len(character)]
+        if character.isdigit():
+            return b"%d" % (1 + drawn % 9)
+        letter = self._letters[drawn % 8]
+        return (letter if character.islower() else letter.upper()).encode()
+
+
+_OUTSIDE_TOKEN: Final = re.compile(rb'["{}\[\],:]|[^"{}\[\],:]+')
+_INSIDE_TOKEN: Final = re.compile(rb'"|\\u[0-9a-fA-F]{4}|\\.?|[^"\\]+', re.DOTALL)
+# What JSON, or JSON in a string, needs to stay what it is.
+_LITERALS: Final = re.compile(
+    rb"""(?<![^\s{\[,:(=])(?:true|false|null|None|True|False|NaN|-?Infinity|undefined)(?![^\s}\],)"'\\])"""
+    rb"|(?<=[0-9])[eE](?=[+-]?[0-9])"
+)
+# A string that holds all of the arguments: they are JSON a second time.
+_IN_STRING: Final = re.compile(
+    rb'\\"[^"\\]*\\"(?=\s*:)|\\\\(?:u[0-9a-fA-F]{4}|.)|\\u[0-9a-fA-F]{4}|\\.|' + _LITERALS.pattern, re.DOTALL
+)
+_REMEMBERED: Final = 4096
+_RESTART: Final = 2
+
+
+def _filled_beside(text: bytes, kept: re.Pattern[bytes], chain: Chain) -> bytes:
+    parts, at = [], 0
+    for found in kept.finditer(text):
+        parts += [chain.fill(text[at : found.start()]), found[0]]
+        at = found.end()
+    return b"".join([*parts, chain.fill(text[at:])])
+
+
+def fill_value(text: bytes, mode: TextMode) -> bytes:
+    """Filler for one value of arguments."""
+    return _filled_beside(text, _LITERALS, Chain(mode))
+
+
+class ArgumentsFiller:
+    """One call's arguments, as they come. Keys, punctuation, literals and escapes stay."""
+
+    def __init__(self, mode: TextMode) -> None:
+        """Nothing has come."""
+        self._chain = Chain(mode)
+        self._begin, self._said = b"", 0
+        self.restart()
+
+    def restart(self) -> None:
+        """What comes next is read from the beginning."""
+        self._open = bytearray()
+        self._key_next = False
+        self._in: bytes | None = None
+        self._all_in_string: bool | None = None
+        self._chain.restart()
+
+    def restarts(self, piece: bytes) -> bool:
+        """Whether a fragment says again what was said, and more: then it is read from the beginning."""
+        again = len(piece) >= self._said >= _RESTART and piece.startswith(self._begin) and piece[:1] in b"{["
+        if again:
+            self._begin, self._said = b"", 0
+        self._said += len(piece)
+        if len(self._begin) < _REMEMBERED:
+            self._begin += piece[: _REMEMBERED - len(self._begin)]
+        return again
+
+    def fill(self, text: bytes) -> bytes:
+        """The text that follows, filled."""
+        if self._all_in_string is None and text:
+            self._all_in_string = text.startswith(b'"')
+        if self._all_in_string:
+            return _filled_beside(text, _IN_STRING, self._chain)
+        parts: list[bytes] = []
+        at = 0
+        while at < len(text):
+            found = (_OUTSIDE_TOKEN if self._in is None else _INSIDE_TOKEN).match(text, at)
+            assert found is not None
+            parts.append(self._outside(found[0]) if self._in is None else self._inside(found[0]))
+            at = found.end()
+        return b"".join(parts)
+
+    def _outside(self, token: bytes) -> bytes:
+        if token not in _PUNCTUATION:
+            return _filled_beside(token, _LITERALS, self._chain)
+        self._chain.restart()
+        if token == b'"':
+            self._in = b"key" if self._key_next else b"value"
+        elif token in b"{[":
+            self._open += token
+            self._key_next = token == b"{"
+        elif token in b"}]":
+            del self._open[-1:]
+            self._key_next = False
+        else:
+            self._key_next = token == b"," and self._open[-1:] == b"{"
+        return token
+
+    def _inside(self, token: bytes) -> bytes:
+        if token == b'"':
+            self._in = None
+        elif self._in == b"value":
+            if token.startswith(b"\\u"):
+                return self._chain.fill_escape(token)
+            if not token.startswith(b"\\"):
+                return _filled_beside(token, _LITERALS, self._chain)
+        return token
+
+
+_PUNCTUATION: Final = frozenset({b'"', b"{", b"}", b"[", b"]", b",", b":"})
+
+
+_BAR: Final = r"(?:\||｜|‖){1,2}"
+_NAME: Final = r"[\w.:-]{1,128}"
+_MARKUP: Final = (
+    # Elements: those of calls with their names, others bare.
+    rf"</?{_BAR}[^<>\n]{{0,128}}>|</?(?:antml:|minimax:)?(?:tool_calls?|function_calls?|function|invoke|parameter|arg_key"
+    r"|arg_value|think|thinking|tool_response)(?:[=\s][^<>]{0,200})?>|</?[A-Za-z_][\w.:-]{0,64}\s*/?>"
+    # What stands before or behind a mark without one of its own.
+    rf"|(?<=<tool_call>)\s*{_NAME}(?=\s*<)|(?<=<arg_key>)[^<]{{1,128}}(?=</arg_key>)"
+    rf"|(?<=｜>){_NAME}(?=\s*(?:<｜|```|\{{))|(?<=\|>)\s*(?:functions\.)?{_NAME}(?=\s*<\|)"
+    rf"|(?:assistant)?c?o?m?mentary to=(?:functions\.)?{_NAME}(?:\s*(?:<\|constrain\|>)?\s*json)?"
+    rf"|\[TOOL_CALLS\]\s*(?:{_NAME})?|\[/?[A-Z]{{3,}}_?[A-Z]{{2,}}\]|```\w*"
+)
+_JSON: Final = (
+    r'|"[^"\\\n]{0,128}"(?=\s*:)|(?<="name":)\s*"[\w.:-]{1,128}"|(?<="name": )"[\w.:-]{1,128}"'
+    r"|(?<![^\s{\[,:(=>])(?:true|false|null|None|True|False|NaN)(?![^\s}\],)\"'\\<])"
+    r"|(?<=[0-9])[eE](?=[+-]?[0-9])|\\[a-z\"\\/]"
+)
+_CODE: Final = r"|\b[A-Za-z_][\w.]*(?=\()|\b[A-Za-z_]\w*(?==(?!=))"
+_PLAIN: Final = re.compile(_MARKUP.encode())
+_WITH_JSON: Final = re.compile((_MARKUP + _JSON).encode())
+_WITH_CODE: Final = re.compile((_MARKUP + _JSON + _CODE).encode())
+_IS_JSON: Final = re.compile(
+    rb"\s*(?:<\|python_tag\|>)?\s*[\[{]|<tool_call>|<[|\xe2\xef]|TOOL_CALLS|mentary to=|<(?:\w+:)?(?:invoke|function)"
+)
+_IS_CODE: Final = re.compile(rb"\s*(?:<\|python_tag\|>)?\s*(?:print\()?\[?[A-Za-z_][\w.]*\(")
+
+
+def _filled_between(text: bytes, kept: re.Pattern[bytes], mode: TextMode) -> bytes:
+    parts, at = [], 0
+    for found in kept.finditer(text):
+        parts += [fill(text[at : found.start()], mode), found[0]]
+        at = found.end()
+    return b"".join([*parts, fill(text[at:], mode)])
+
+
+def fill_chat(text: bytes, mode: TextMode) -> bytes:
+    """Filler for a text, whose markup stays. What is JSON keeps its keys, what is a call in code its names."""
+    if _IS_CODE.match(text):
+        return _filled_between(text, _WITH_CODE, mode)
+    return _filled_between(text, _WITH_JSON if _IS_JSON.search(text) else _PLAIN, mode)
+
+
+# Values that are words of a protocol, names and ids, and what only the provider can read.
+_KEPT: Final = frozenset(
+    b" id object model type role name finish_reason stop_reason status call_id item_id tool_call_id tool_use_id"
+    b" event execution index output_index content_index summary_index toolUseId native_finish_reason"
+    b" system_fingerprint service_tier provider encrypted_content signature code phase thoughtSignature"
+    b" thought_signature created_at createTime created done_reason finishReason stopReason responseId"
+    b" response_id modelVersion media_type mimeType mime_type obfuscation previous_response_id effort truncation"
+    b" reasoning_effort verbosity detail encoding include modalities output_modalities responseModalities format"
+    b" param jsonPath finish_reasons stop_sequence tool_name toolName server_label role_name language"
+    b" tool_choice blockReason reason cache_control ttl prompt_cache_key safety_identifier user"
+    b" redacted_thinking version".split()
+)
+_TOOL_USE: Final = re.compile(rb'"toolUse"\s*:\s*\{\s*"input"\s*:\s*"?\Z')
+_BEFORE: Final = 64
+"""Bytes before a text in which its keys stand."""
+_ARGUMENTS: Final = frozenset(b"arguments partial_json partialJson".split())
+_TYPE: Final = re.compile(rb'"type"\s*:\s*"([^"]*)"')
+_CONTROL: Final = re.compile(rb'(?:\xef\xbb\xbf)?(?:data:\s*(?:\[DONE\]|[\[{]*")|event:|id:|retry:|:|\r?\n|\Z)')
+
+type Address = tuple[tuple[bytes, ...], ...]
+"""Indexes, and ids."""
+
+
+class TextFiller:
+    """Fills one body's text."""
+
+    def __init__(self, mode: TextMode) -> None:
+        """`mode` is `mask` or `shape`."""
+        self._mode = mode
+        self._walker = Walker()
+        self._arguments: dict[tuple[bytes, Address], ArgumentsFiller] = {}
+        self._tails: dict[tuple[bytes, Address], bytes] = {}
+        self._at_line = True
+
+    def edits(self, window: bytes, flushed: int) -> list[Edit]:
+        """What overwrites the text in the first `flushed` bytes of a window; the rest comes again."""
+        values = list(self._walker.walk(window[:flushed]))
+        ahead = [
+            value._replace(start=value.start + flushed, end=value.end + flushed)
+            for value in self._walker.copy().walk(window[flushed:])
+        ]
+        addresses = _Addresses(window)
+        edits: list[Edit] = []
+        chats: dict[tuple[bytes, Address], Channel] = {}
+        arguments: dict[ArgumentsFiller, list[tuple[int, bytes]]] = {}
+        for value in [*values, *ahead]:
+            raw = window[value.start : value.end]
+            if value.context is Context.KEPT or (value.context is Context.PROTOCOL and value.key in _KEPT):
+                continue
+            if value.context is Context.TEXT:
+                if value.start < flushed:
+                    edits += self._on_raw(raw, value)
+                continue
+            name = (value.key, addresses.of(value.start))
+            if value.key in _ARGUMENTS or _of_arguments(window, value.key, value.start):
+                if raw and value.start < flushed:
+                    arguments.setdefault(self._call(name, raw), []).append((value.start, raw))
+                continue
+            if name not in chats:
+                chats[name] = Channel(self._tails.get(name, b""))
+            chats[name].append(raw, value.start)
+        for filler, pieces in arguments.items():
+            edits += self._fill_arguments(filler, pieces)
+        for name, channel in chats.items():
+            edits += channel.on_leaves(Edit(0, fill_chat(channel.text, self._mode)))
+            self._tails[name] = channel.tail(flushed)
+        edits += self._lines(window)
+        self._at_line = window[flushed - 1 : flushed] == b"\n"
+        self._forget()
+        return edits
+
+    def _on_raw(self, raw: bytes, value: Value) -> Iterator[Edit]:
+        plain = Unescaped(raw)
+        for edit in plain.on_raw(Edit(0, fill_value(plain.text, self._mode))):
+            yield Edit(value.start + edit.at, edit.data)
+
+    def _call(self, name: tuple[bytes, Address], raw: bytes) -> ArgumentsFiller:
+        """Whose arguments a fragment goes on with: where indexes or ids change, those that came last."""
+        filler = self._arguments.pop(name, None)
+        if filler is None:
+            same = [key for key in reversed(self._arguments) if key[0] == name[0]]
+            last = next((key for key in same if key[1][0] == name[1][0]), same[0] if same else None)
+            begins = raw[:1] in b' {["' or raw.startswith((b'\\"', b"\\n", b"null"))
+            filler = ArgumentsFiller(self._mode) if begins or last is None else self._arguments[last]
+        self._arguments[name] = filler
+        return filler
+
+    def _fill_arguments(self, filler: ArgumentsFiller, pieces: list[tuple[int, bytes]]) -> Iterator[Edit]:
+        channel = Channel(b"")
+        for at, raw in pieces:
+            if filler.restarts(Unescaped(raw).text):
+                yield from self._filled(filler, channel)
+                filler.restart()
+                channel = Channel(b"")
+            channel.append(raw, at)
+        yield from self._filled(filler, channel)
+
+    @staticmethod
+    def _filled(filler: ArgumentsFiller, channel: Channel) -> Iterator[Edit]:
+        if text := channel.text:
+            yield from channel.on_leaves(Edit(0, filler.fill(text)))
+
+    def _lines(self, window: bytes) -> Iterator[Edit]:
+        """Lines that are no JSON."""
+        for at, line in other_lines(window):
+            if (at or self._at_line) and not _CONTROL.match(line):
+                begin = len(b"data:") if line.startswith(b"data:") else 0
+                # From there on strings are looked at one by one.
+                json_at = line.find(b'{"')
+                yield Edit(at + begin, fill_chat(line[begin : json_at if json_at >= 0 else None], self._mode))
+
+    def _forget(self) -> None:
+        for kept in (self._tails, self._arguments):
+            for name in list(kept)[:-_MOST]:
+                del kept[name]
+
+
+_MOST: Final = 256
+
+
+class _Addresses:
+    """Whose a text is, by the indexes and the ids that its event says."""
+
+    def __init__(self, window: bytes) -> None:
+        self._window = window
+        self._kinds = [_Marks(index_marks(window)), _Marks(id_marks(window))]
+
+    def of(self, at: int) -> Address:
+        """Of each the event's first and the nearest before a place, or all that follow in its line."""
+        begin = self._window.rfind(b"\n", 0, at) + 1
+        end = self._window.find(b"\n", at)
+        stop = end if end >= 0 else len(self._window)
+        return tuple(may_leak.around(begin, at, stop) for may_leak in self._kinds)
+
+
+class _Marks:
+    def __init__(self, may_leak: list[tuple[int, bytes]]) -> None:
+        self._places = [at for at, _ in may_leak]
+        self._values = [value for _, value in may_leak]
+
+    def around(self, begin: int, at: int, end: int) -> tuple[bytes, ...]:
+        line, mark = bisect_left(self._places, begin), bisect_left(self._places, at)
+        if mark > line:
+            return (self._values[line], self._values[mark - 1])
+        return tuple(self._values[mark : bisect_left(self._places, end)])
+
+
+def _of_arguments(window: bytes, key: bytes, at: int) -> bool:
+    """Whether a text is of a call's arguments: a `delta` by its event's type, an `input` within `toolUse`."""
+    if key == b"input":
+        return _TOOL_USE.search(window, max(0, at - _BEFORE), at) is not None
+    if key != b"delta":
+        return False
+    end = window.find(b"\n", at)
+    begin = window.rfind(b"\n", 0, at) + 1
+    found = _TYPE.search(window, begin, end if end >= 0 else len(window))
+    return found is not None and b"arguments" in found[1]
