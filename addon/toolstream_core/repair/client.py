@@ -33,7 +33,7 @@ class ClientCall:
     )  # fmt: skip
 
     def __init__(self, intended: IntendedCall, order: int) -> None:
-        """A call of which nothing was sent; `order`: its position among the calls that opened."""
+        """A call that was not sent yet; `order`: its position among the calls."""
         self.intended = intended
         self.order = order
         self.place: Json = None
@@ -65,7 +65,7 @@ class ClientCall:
         return self.text.free or (arguments.is_json and self.is_in_step())
 
     def is_in_step(self, piece: str = "") -> bool:
-        """Whether the client has all that came before `piece`, and nothing else."""
+        """Whether the client has exactly the fragments before `piece`."""
         arguments = self.intended.arguments
         return self.text.is_in_step(arguments, arguments.size - len(piece))
 
@@ -175,7 +175,7 @@ class Turn:
 
     @property
     def whole(self) -> bool:
-        """Whether all calls are complete once the response has said how it finished."""
+        """Whether all calls are complete at the finish reason."""
         self._judge()
         return self.next_place > 0 and not self._broken
 

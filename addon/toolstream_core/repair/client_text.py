@@ -21,11 +21,11 @@ class ClientText:
         self.size = 0
         """Characters that the client has."""
         self.free = False
-        """Whether the client has something else than what is meant: the rest is forwarded unchanged."""
+        """Whether the client has other than the intended text: the rest is forwarded unchanged."""
 
     @property
     def text(self) -> str:
-        """What the client has."""
+        """The text that the client has."""
         return self._source.text()[: self.size] if self._copy is None else self._copy
 
     def is_in_step(self, source: ArgumentText, size: int) -> bool:

@@ -1,4 +1,4 @@
-"""What the client of a stream has of its calls, if each call comes complete in one event. Knows no protocol."""
+"""The client state of a stream whose calls come complete in one event. Knows no protocol."""
 
 from __future__ import annotations
 

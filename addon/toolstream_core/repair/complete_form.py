@@ -51,7 +51,7 @@ class CompleteCallForm(NamedTuple):
     """Where the events of a protocol contain calls, and how such an event is changed."""
 
     calls: Callable[[Json], Sequence[Located]]
-    """The calls of an event: one item for each fragment that the reader makes of it."""
+    """The calls of an event: one item for each of the reader's fragments."""
     fields: Mapping[str, Path]
     """The paths of `id`, `name` and `arguments` within a call, and of `PARTIAL` if calls can be streamed."""
     earlier_ids: Callable[[Json], frozenset[str]]

@@ -176,7 +176,7 @@ class CompleteCallStage(Repairer, Holds):
         return out
 
     def _other_keys(self, one: Entry, events: Sequence[Waiting]) -> dict[Path, Json]:
-        """What other entries of a call have beside its arguments: the first entry of the call gets all of it."""
+        """The other keys of a call's later entries, for its first entry."""
         changes: dict[Path, Json] = {}
         mine = events[0].event.frame.json
         for event, entries in events:

@@ -57,7 +57,7 @@ class Waiting(NamedTuple):
 
 
 class ProtocolRepair(Protocol):
-    """What a protocol package has to provide: how its events send what a client lacks."""
+    """The interface of a protocol package: how its events send what a client lacks."""
 
     client: Client
 
@@ -73,7 +73,7 @@ class ProtocolRepair(Protocol):
 
     @property
     def held(self) -> Callable[[], list[Frame]]:
-        """What a policy withholds, as it came."""
+        """The withheld entries of a policy, unchanged."""
         ...
 
     @property

@@ -20,14 +20,14 @@ class Lack(NamedTuple):
     as_came: bool = False
     """Whether the client has what came, and nothing else, once it has this."""
     contradicts: bool = False
-    """Whether the client has other arguments than are meant: nothing is invented, and the fragment is forwarded."""
+    """Whether the client has other than the intended arguments: the fragment is forwarded unchanged."""
 
 
 def lack(one: ClientCall, piece: str, *, upto: int | None = None, over: bool = False) -> Lack:
     """What the client lacks of the arguments, of which `piece` came last.
 
-    `upto`: so many characters had come with the event at hand, and events that wait after it say the rest.
-    `over`: nothing more comes.
+    `upto`: the number of characters up to the current event; waiting events send the rest.
+    `over`: the provider sends no more of them.
     """
     if one.text.free:
         return Lack(piece)

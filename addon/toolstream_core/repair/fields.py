@@ -1,4 +1,4 @@
-"""Lays the fields that a client needs over an event as it came. Pure; knows JSON and no protocol."""
+"""Writes the fields that a client needs over a received event. Pure; knows JSON and no protocol."""
 
 from __future__ import annotations
 

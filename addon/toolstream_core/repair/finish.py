@@ -30,7 +30,7 @@ class FinishWords(NamedTuple):
         return self.foreign.get(reason) or self.own(reason) or reason
 
     def is_complete(self, reason: str) -> bool:
-        """Whether a reason says that the response is complete, with calls or without."""
+        """Whether a reason reports a complete response, with or without calls."""
         return self.translated(reason) in (self.called, self.complete)
 
     def wanted(self, reason: str, *, runs: bool) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def is_in_step(meaning: Meaning, text: ClientText, piece: str = "") -> bool:
-    """Whether the client has all that came before `piece`, and needs `piece`, or the next plain fragment, unchanged."""
+    """Whether the client has everything before `piece`, and needs `piece` (or the next plain fragment) unchanged."""
     if text.free or not meaning.is_inside or piece[-1:] >= HIGH or piece[:1] >= HIGH:
         return False
     source = meaning.source

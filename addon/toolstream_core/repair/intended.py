@@ -1,4 +1,4 @@
-"""The intended call, as far as it is certain: who it is, what it says, what it lacks. Knows no protocol."""
+"""The intended call as far as it is certain: its identity and its arguments. Knows no protocol."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class IntendedCall:
     # -- what comes
 
     def came(self, piece: str) -> None:
-        """A fragment came, and is in the call's arguments already; empty where these were said anew as a whole."""
+        """Note a fragment, which the call's arguments already contain; empty if an event replaced them."""
         self.meaning.add(piece, self.call.arguments)
 
     def settle(self, *, cut_off: bool = False) -> None:
@@ -111,12 +111,12 @@ class IntendedCall:
         return not (self.settled or self.call.sure)
 
     def is_plain(self, piece: str) -> bool:
-        """Whether the arguments are the fragments joined, now that `piece` came."""
+        """Whether the arguments are the fragments joined, including the last one, `piece`."""
         meaning = self.meaning
         return meaning.is_inside and meaning.as_it_came and piece[-1:] < HIGH and piece[:1] < HIGH
 
     def text(self, *, over: bool) -> Reading:
-        """The arguments as far as they are certain; `over`: nothing more comes."""
+        """The arguments as far as they are certain; `over`: the provider sends no more of them."""
         if self.silent:
             raw = self.call.arguments.text()
             return Reading("", NULL_ARGUMENTS) if raw.strip(WHITE) else Reading(raw)
@@ -139,7 +139,7 @@ class IntendedCall:
 
     @property
     def says_little(self) -> bool:
-        """Whether nothing came, or what may be a placeholder or its begin."""
+        """Whether the arguments are empty, or may be a placeholder or the beginning of one."""
         return self.call.arguments.empty or self.meaning.may_become_placeholder
 
     @property
@@ -173,7 +173,7 @@ class IntendedCall:
 
     @property
     def whole(self) -> bool:
-        """Whether it is complete once the response has said how it finished: it may do without arguments then."""
+        """Whether it is complete at the finish reason: it may lack arguments then."""
         if self.silent:
             return self.nothing or self.may_be_empty
         return self.sound or self.call.whole()
@@ -188,7 +188,7 @@ class IntendedCall:
 
     @property
     def full(self) -> bool:
-        """Whether it is complete although nobody has said that it is over; `{}` may come before the rest."""
+        """Whether it is complete although no event ended it; `{}` may be a placeholder."""
         if not (self.call.name and self.sound):
             return False
         said = self.text(over=True)

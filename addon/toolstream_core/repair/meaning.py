@@ -1,4 +1,4 @@
-"""What the arguments of one call mean so far, fragment by fragment. Knows no protocol.
+"""The meaning of a call's arguments so far, fragment by fragment. Knows no protocol.
 
 Nothing here reads the whole text at every fragment: a deviation is seen at the fragment that begins it, and from there
 on the intended text grows beside the text that came.
@@ -61,7 +61,7 @@ class Meaning:
         self._tail = ""
         """What follows it, as far as it adds nothing yet."""
         self._half = ""
-        """The first half of a surrogate pair, which waits for the second."""
+        """The first unit of a surrogate pair, which waits for the second."""
         self.free = False
         """Whether what follows has no certain meaning, so that it is forwarded unchanged."""
         self.cumulative: str | None = None
@@ -69,11 +69,11 @@ class Meaning:
         self.suspect: str | None = None
         """A fragment that begins with all before it: all arguments so far, or the next part."""
         self.as_it_came = True
-        """Whether the last fragment means what it says."""
+        """Whether the last fragment is used unchanged."""
         self.stale = False
-        """Whether the last fragment said less than those before it."""
+        """Whether the last fragment has less than those before it."""
         self._known: tuple[int, bool, Reading] | None = None
-        """The last answer of `read`, and what it was for."""
+        """The last result of `read`, and its input."""
 
     # -- what it means
 
@@ -86,7 +86,7 @@ class Meaning:
         return self._own is None and self.suspect is None and not (letter.viable or letter.inside_value)
 
     def read(self, *, over: bool) -> Reading:
-        """The intended arguments as far as they are certain; `over`: nothing more comes."""
+        """The intended arguments as far as they are certain; `over`: the provider sends no more of them."""
         size = self.came.size
         if self._known is None or self._known[:2] != (size, over):
             self._known = size, over, self._read_after_placeholder(over=over) if self._shift else self._read(over=over)
@@ -163,7 +163,7 @@ class Meaning:
             self._own.add_plain(text, last)
 
     def begin_at(self, begin: int) -> None:
-        """The arguments begin anew at a position of what came."""
+        """The arguments start again at a position of the received text."""
         self.source = self._own = self._beside()
         self.begin, self._whole, self._known = begin, None, None
         self._own.add(self.came.text()[begin:])

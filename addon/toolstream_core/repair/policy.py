@@ -81,9 +81,9 @@ class Policy(NamedTuple):
     names: tuple[str, ...] = ()
     """The shapes that serve it."""
     may_send: Callable[[Turn, ClientCall, Context, bool], bool] = always
-    """Whether anything of a call may be sent now; `over`: nothing more comes."""
+    """Whether anything of a call may be sent now; `over`: the provider sends no more of it."""
     cut: Callable[[ClientCall | None, bool, str], Sequence[str]] = at_once
-    """The fragments in which arguments are sent; the first goes with what the call opens with, where it does."""
+    """The fragments in which arguments are sent; the first is sent with the call's header, if it opens."""
     leaves_out: bool = False
     """Whether a call is sent at once when it is complete, and never before: the index of later ones is lowered."""
     even_ids: bool = False

@@ -26,7 +26,7 @@ class Waits[T](Protocol):
 class Queue[T]:
     """One event waits because it may still change, and all after it because the order stays.
 
-    An event that waits says only its own share: those after it say the rest.
+    A waiting event sends only its own part: later ones send the rest.
     """
 
     def __init__(self, frame_of: Callable[[T], Frame], *, most: int = MOST, patience: int = PATIENCE) -> None:
@@ -54,12 +54,12 @@ class Queue[T]:
 
     @property
     def frames(self) -> list[Frame]:
-        """Those that wait, as they came."""
+        """The waiting events, unchanged."""
         return [self._frame_of(one) for one in self._queue]
 
     @property
     def unsent(self) -> list[Frame]:
-        """Those for which nothing was sent yet, as they came: after an internal error they are forwarded unchanged."""
+        """Events for which nothing was sent yet: after an internal error they are forwarded unchanged."""
         return [self._frame_of(one) for one in (*self._going, *self._queue)]
 
     def add(self, one: T) -> None:
@@ -74,7 +74,7 @@ class Queue[T]:
         self._going.append(one)
 
     def sent(self) -> None:
-        """What goes for the events that no longer wait is complete."""
+        """Note that everything was sent for the events that no longer wait."""
         self._going.clear()
 
     @property

@@ -43,7 +43,7 @@ class Reading(NamedTuple):
 
     text: str
     row: Row | None = None
-    """The deviation that makes this differ from the text as it came."""
+    """The defect because of which this differs from the received text."""
     stands: bool = False
     """Whether the text is forwarded unchanged: the row names a deviation that has no certain repair."""
 
@@ -59,7 +59,7 @@ def may_become_placeholder(text: str) -> bool:
 
 
 def read(letter: ArgumentText, *, over: bool) -> Reading:
-    """What a text means as far as it is certain; `over`: nothing follows."""
+    """The meaning of a text as far as it is certain; `over`: nothing follows."""
     raw = letter.text()
     if not raw.strip(WHITE):
         return Reading(raw)
@@ -91,7 +91,7 @@ def repetition(whole: str, rest: str) -> Row | None:
 
 
 def addition(rest: str) -> Row:
-    """What text after a complete object is that adds something."""
+    """The defect of text after a complete object that adds something."""
     return MERGED_CALLS if "{" in rest else TRAILING_GARBAGE
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 MAX_WAITING: Final = 64
-"""Events that wait before all are let go."""
+"""The most events that wait."""
 
 
 class DifferenceStage(Repairer, Holds, SkippableWhole):
@@ -146,7 +146,7 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
         return out
 
     def _touch(self, fragment: Fragment, call: OpenCall, piece: str, number: int, left: int = 0) -> Touched:
-        """One of them; `piece`: the arguments that it brings its call, `left`: characters that later ones have."""
+        """One of them; `piece`: its arguments, `left`: the characters of later fragments in the same event."""
         one = self.client.find(call) or self.client.call(call, self.protocol.choice(call.choice))
         who = (call.id, call.name)
         fresh, one.seen_as = one.seen_as != who, who
@@ -158,7 +158,7 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
         return Touched(fragment, one, call.arguments.size - left, fresh, guess)
 
     def _waits(self, first: Waiting, *, followed: bool) -> bool:
-        """Whether what an event says of its calls, or of the turn, may still change."""
+        """Whether the meaning of an event for its calls or the turn may still change."""
         for part in first.touched:
             if self.client.waits(part.one):
                 return True
@@ -173,7 +173,7 @@ class DifferenceStage(Repairer, Holds, SkippableWhole):
         return out
 
     def _frames(self, one: Waiting, following: Waiting | None) -> list[Frame]:
-        """What goes for an event that does not wait any longer."""
+        """The frames to send for an event that no longer waits."""
         frames, frame = self.protocol.frames(one, following), one.event.frame
         if len(frames) != 1 or frames[0] is not frame:
             self.audit(frame.number, [frame], frames)

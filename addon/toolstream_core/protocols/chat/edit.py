@@ -55,7 +55,7 @@ def says_text(frame: Frame, choice: int) -> bool:
 
 
 def entries_of(delta: Json) -> list[Json]:
-    """The tool-call entries of a delta, in whatever form they are."""
+    """The tool-call entries of a delta, in any form."""
     entries = delta.get("tool_calls") if isinstance(delta, dict) else None
     if not isinstance(entries, list):
         entries = json_access.items(entries)
@@ -143,7 +143,7 @@ def says_nothing(payload: Json, sent: Mapping[str, Json] = _NONE) -> bool:
 
 
 def has_role(payload: Json) -> bool:
-    """Whether a chunk says who speaks."""
+    """Whether a chunk has a role."""
     return any(
         json_access.get(choice, "delta", "role") for choice in json_access.items(json_access.get(payload, "choices"))
     )
@@ -193,7 +193,7 @@ def continuation(index: Json, arguments: Json) -> dict[str, Json]:
 
 
 def finishes(payload: Json) -> bool:
-    """Whether a chunk says a finish reason."""
+    """Whether a chunk has a finish reason."""
     return any(
         json_access.get(choice, "finish_reason") for choice in json_access.items(json_access.get(payload, "choices"))
     )

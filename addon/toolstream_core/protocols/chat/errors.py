@@ -1,4 +1,4 @@
-"""Errors as Chat Completions says them."""
+"""Errors in the form of Chat Completions."""
 
 from toolstream_core.protocols.answers import data_event
 from toolstream_core.protocols.openai_errors import body, not_saved

@@ -1,4 +1,4 @@
-"""What a Chat Completions fragment says of the calls of its choice: which it names, and which it cannot mean."""
+"""Evidence for the call of a Chat Completions fragment: the calls it names, and those it cannot belong to."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ChoiceCalls:
         self._home: dict[int, int] = {}
         """By `id`, the index under which a call is found."""
         self._open: dict[int, OpenCall] = {}
-        """By `id`, the calls that are not whole, but for what the last one has become since."""
+        """By `id`, the incomplete calls; the last one may have become complete since."""
         self._open_at: dict[int | None, dict[int, OpenCall]] = {}
         """The same by index."""
 
@@ -69,12 +69,12 @@ class ChoiceCalls:
         self.last = call
 
     def several_open(self, index: int | None = None) -> bool:
-        """Whether more than one call is not whole: of an index, or of all."""
+        """Whether more than one call (of an index, or in all) is incomplete."""
         self._note_last()
         return len(self._open if index is None else self._open_at.get(index, ())) > 1
 
     def _note_last(self) -> None:
-        """Note whether the last call is whole: no other one can have changed."""
+        """Note whether the last call is complete: no other one can have changed."""
         last = self.last
         if last is None:
             return
@@ -98,7 +98,7 @@ def announces_next(newest: OpenCall, fragment: Fragment) -> bool:
 
 
 def _says_another(call: OpenCall, fragment: Fragment) -> bool:
-    """Whether an entry of one whole message is another call than an earlier entry of the same id."""
+    """Whether an entry of a complete message is another call than an earlier entry with the same id."""
     name, arguments = nonblank(fragment.name), fragment.arguments
     if not call.arguments.whole or not isinstance(arguments, str):
         return False
@@ -106,7 +106,7 @@ def _says_another(call: OpenCall, fragment: Fragment) -> bool:
 
 
 def names_another(call: OpenCall, fragment: Fragment) -> bool:
-    """A name that is neither the call's nor a longer form of it, after whole arguments."""
+    """Whether a name after complete arguments is neither the call's nor a longer form of it."""
     name = nonblank(fragment.name)
     return bool(name and call.name) and call.arguments.whole and not name.startswith(call.name)
 

@@ -1,4 +1,4 @@
-"""Chat Completions: healthy answers, as OpenAI writes them."""
+"""Chat Completions: healthy streams as OpenAI sends them."""
 
 from __future__ import annotations
 

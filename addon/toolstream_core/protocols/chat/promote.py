@@ -1,4 +1,4 @@
-"""Makes Chat Completions calls of what was text, before the event that says the finish."""
+"""Converts text to Chat Completions calls, before the event with the finish reason."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ def _model(payload: Json) -> str | None:
 
 
 def answer(payload: Json) -> EventContent:
-    """The content of an answer that was not streamed, as `WireProtocol.answer`."""
+    """The content of a response without a stream; see `WireProtocol.answer`."""
     fragments: list[Fragment] = []
     finishes: list[Finish] = []
     texts: list[str] = []
@@ -201,7 +201,7 @@ def recognise(name: str, payload: Json) -> bool:
 
 
 def _is_choice(choice: Json) -> bool:
-    """Whether a choice can only be this protocol's. Other APIs have choices too; their deltas say a `type`.
+    """Whether a choice can only be this protocol's. Other APIs have choices too; their deltas have a `type`.
 
     https://docs.snowflake.com/en/user-guide/snowflake-cortex/cortex-rest-api
     """

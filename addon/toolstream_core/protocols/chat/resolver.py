@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 
 class ChatCalls(Calls):
-    """Resolves the calls of a Chat Completions answer, streamed or whole."""
+    """Resolves the calls of a Chat Completions response, streamed or not."""
 
     def __init__(self, tools: Mapping[str, bool] | None = None) -> None:
         """`tools`: as for `Calls`."""
@@ -71,7 +71,7 @@ class ChatCalls(Calls):
         self._doubted: dict[int, tuple[OpenCall, Fragment, str]] = {}
         """By choice, the call given a fragment that may be another's, that fragment, and the text before it."""
         self._trusted: set[tuple[int, Seen[int], bool]] = set()
-        """Calls, by `id`, with the other index or form in which they go on."""
+        """By `id`: calls that continue under another index or in another form."""
 
     @override
     def conclude(self, content: EventContent) -> None:
@@ -146,7 +146,7 @@ class ChatCalls(Calls):
             call.unsure_since = event
 
     def _know(self, choice: int) -> None:
-        """What a call was given is its own, or was taken back."""
+        """The guess about a call's fragments is confirmed or taken back."""
         self._doubted.pop(choice)[0].unsure_since = None
 
     @override
@@ -169,7 +169,7 @@ class ChatCalls(Calls):
 
     @override
     def _id_counts(self, opened: OpenCall) -> bool:
-        """An id alone is no call once the response has finished (OpenBitFun#398)."""
+        """An id alone is not a call after the end of the response (OpenBitFun#398)."""
         return bool(opened.id) and not (opened.over or opened.choice in self._waiting)
 
     def _begin(self, state: ChoiceCalls, fragment: Fragment) -> OpenCall:
@@ -195,7 +195,7 @@ class ChatCalls(Calls):
             super()._fill_phase(call, fragment)
 
     def _is_piece(self, call: OpenCall, text: str) -> bool:
-        """Whether an entry of `message` carries the next piece of the arguments, not all of them."""
+        """Whether an entry of `message` has the next fragment of the arguments, not all of them."""
         if id(call) not in self._choices[call.choice].in_messages:
             return False
         if not is_object(text):
@@ -265,5 +265,5 @@ def _continues(call: OpenCall, fragment: Fragment) -> bool:
 
 
 def _has_incomplete(calls: Iterable[OpenCall]) -> bool:
-    """Whether the arguments of a function are incomplete; of free text, only the finish reason says that."""
+    """Whether the arguments of a function are incomplete. Of free text, only the finish reason shows that."""
     return any(call.half for call in calls if call.kind is not Kind.CUSTOM)

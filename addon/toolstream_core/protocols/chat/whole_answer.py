@@ -1,4 +1,4 @@
-"""Chat Completions: a whole answer made a stream, and a stream made the whole answer that it amounts to."""
+"""Chat Completions: converts a complete response to a stream, and a stream to a complete response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Chat Completions stream lacks where a choice, the response or the body ends."""
+"""Sends what a Chat Completions stream lacks at the end of a choice, of the response or of the body."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Closing:
         self._withheld: list[Frame] = []
         """`[DONE]`, while a call is incomplete: the client must see a disconnect then."""
         self._lacks_part = False
-        """Whether a call lacked a part when it came."""
+        """Whether a call lacked a part at `[DONE]`."""
 
     def rest_of(self, choice: int, number: int, *, made: bool, parts: list[Touched] | None = None) -> list[Frame]:
-        """What a choice's calls lack where nothing more comes; calls that the event at hand speaks of have theirs.
+        """The missing parts of a choice's calls at its end, except calls with a fragment in the event (`parts`).
 
-        `made`: the finish reason shows that calls without arguments are complete, so that they get `{}`.
+        `made`: the finish reason shows that calls without arguments are complete: they get `{}`.
         """
         here = {id(part.one) for part in parts or () if part.fragment.phase is Phase.MORE}
         out: list[Frame] = []
@@ -67,7 +67,7 @@ class Closing:
         return out
 
     def held_entries(self, choice: int, number: int, parts: list[Touched]) -> list[Json]:
-        """The entries that a policy withholds, where nothing more comes: they go behind those of the event at hand."""
+        """The withheld entries of a policy at the end of a choice, to be sent after those of the current event."""
         here = {id(part.one) for part in parts}
         turn = self._writer.turn(choice)
         turn.settle()
@@ -75,7 +75,7 @@ class Closing:
         return [entry for one in held for entry in self._held(one, choice, number, over=True)]
 
     def before(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
-        """What goes before the usage chunk, which comes last."""
+        """The events to send before the usage chunk, which is the last one."""
         if waiting.touched or waiting.event.content.finishes or not self.is_early_total(waiting.event.frame):
             return []
         if following is None:
@@ -83,7 +83,7 @@ class Closing:
         return self._at_end_of_turns(following.event.frame.number) if following.event.content.end else []
 
     def at_done(self, frame: Frame) -> list[Frame]:
-        """What goes for `[DONE]`."""
+        """The events to send for `[DONE]`."""
         out = self._at_end_of_turns(frame.number)
         self._stream.done = True
         self._lacks_part = self._cuts()
@@ -94,7 +94,7 @@ class Closing:
         return [*out, frame]
 
     def at_end(self, *, clean: bool, cut: bool) -> tuple[list[Frame], list[Frame]]:
-        """What was withheld, and what the end of the body lacks; `cut`: the last event is incomplete."""
+        """The withheld events, and those that the end of the body lacks; `cut`: the last event is incomplete."""
         self._writer.report_lost()
         number = self._stream.last
         if self._stream.done:
@@ -151,7 +151,7 @@ class Closing:
         return [] if self._lacks_part or self._client.context.half_calls() else self._withheld
 
     def _at_end_of_turns(self, number: int) -> list[Frame]:
-        """What choices lack where the response is over."""
+        """The events that choices lack at the end of the response."""
         out: list[Frame] = []
         for choice, turn in list(self._client.turns.items()):
             finish = self._finishes.of(choice)

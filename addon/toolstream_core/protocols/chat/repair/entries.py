@@ -1,4 +1,4 @@
-"""Entries of Chat Completions events, as fields and back: what is not a field of a call stays where it came."""
+"""Reads entries of Chat Completions events as fields and writes them back. Other keys keep their place."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Came(NamedTuple):
 
 
 def came(entry: Json) -> Came:
-    """An entry, whatever its form."""
+    """Read an entry in any form."""
     if not isinstance(entry, dict):
         return Came({}, entry)
     function = entry.get("function")

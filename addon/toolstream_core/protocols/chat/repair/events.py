@@ -95,7 +95,7 @@ class ChatEvents:
                 turn.settle()
 
     def _pass_by(self, fragments: Iterable[Fragment]) -> None:
-        """Note calls that are forwarded unchanged: of custom tools, or none of ours."""
+        """Note calls that are forwarded unchanged: of custom tools, or if calls are not checked."""
         for one in fragments:
             if one.kind is Kind.CUSTOM or not self._stream.hears:
                 self._finishes.called.add(one.choice)
@@ -230,7 +230,7 @@ class ChatEvents:
 
 
 def _with_entries(choice: dict[str, Json], entries: list[Json]) -> dict[str, Json]:
-    """The choice with these entries behind its own."""
+    """The choice with these entries after its own."""
     if not entries:
         return choice
     delta = choice["delta"]

@@ -97,7 +97,7 @@ class Finishes:
         return any(one.sent for one in self.by_choice.values())
 
     def note(self, waiting: Waiting) -> None:
-        """What came after a finish reason shows that it was early."""
+        """Report a finish reason that more of the response follows."""
         event, number = waiting.event, waiting.event.frame.number
         for part in waiting.touched:
             finish = self.of(part.fragment.choice)
@@ -183,7 +183,7 @@ class Finishes:
         return turn.whole
 
     def without_calls(self, choice: int) -> None:
-        """Report a finish reason that promises calls where none came."""
+        """Report a finish reason that promises calls in a choice without calls."""
         finish = self.of(choice)
         if WORDS.called not in map(WORDS.translated, finish.said) or self._client.turn(choice).calls:
             return

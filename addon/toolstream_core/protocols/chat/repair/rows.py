@@ -1,6 +1,6 @@
-"""The names of differences: what an entry's field was, what is meant, and the row that this is.
+"""Names differences: the received field of an entry, the intended one, and the defect.
 
-A difference whose row is off stands. One without a row follows from another.
+A difference whose repair is off stays. One without a defect follows from another.
 """
 
 from __future__ import annotations

@@ -33,14 +33,14 @@ class Stream:
         self.done = self.failed = self.torn = False
         """Whether `[DONE]` came, an error, an event that cannot be read or a fragment of an unknown call."""
         self.unread_at = -1
-        """Number of the last event with arguments that nobody reads; -1 for none."""
+        """The number of the last event with unreadable arguments; -1 for none."""
         self.ends_open = False
-        """Whether the last event was too large to be read, so that nobody knows whether it has ended."""
+        """Whether the last event was too large to be read: it is unknown whether it has ended."""
         self.text_said = False
         """Whether a delta had text."""
         self._chunks = 0
         self._pins = self._unseen = False
-        """Whether the chunks' ids differ, and all get the first one's; whether text went by whose id nobody saw."""
+        """Whether the chunks' ids differ, and all get the first one's; whether text was forwarded unseen."""
 
     @property
     def arrived(self) -> int:
@@ -49,7 +49,7 @@ class Stream:
 
     @property
     def looks(self) -> bool:
-        """Whether the id of the next chunk matters, whatever its content."""
+        """Whether the id of the next chunk has to be read."""
         return self._chunks < ENOUGH or self._pins
 
     @cached_property
@@ -64,7 +64,7 @@ class Stream:
         return 0 if number and self.folds(number) else number
 
     def folds(self, number: int) -> bool:
-        """Whether a choice that nobody asked for is part of the first."""
+        """Whether a choice that was not requested is part of the first."""
         request = self._context.exchange.request
         if not isinstance(request, dict):
             return False
@@ -118,7 +118,7 @@ class Stream:
         return self._context.writer.make(chunk(self.head or None, choice, delta, finish), number)
 
     def _look(self, event: Event) -> None:
-        """Note an event that nobody can read."""
+        """Note an unreadable event."""
         frame = event.frame
         if frame.data is None:
             return

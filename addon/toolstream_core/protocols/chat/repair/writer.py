@@ -45,7 +45,7 @@ class Sent(NamedTuple):
     one: ClientCall
     changed: bool
     stays: bool = False
-    """Whether its call is unknown, so that it is forwarded unchanged, in whatever form."""
+    """Whether its call is unknown: it is forwarded unchanged."""
     apart: Sequence[Json] = ()
     """Entries with unknown keys that contradict those of the entry."""
 
@@ -64,7 +64,7 @@ class Written(NamedTuple):
     """Whether the call opens with it."""
     more: Lack
     was: Fields
-    """The fields as they came."""
+    """The received fields."""
 
 
 class EntryWriter:
@@ -160,7 +160,7 @@ class EntryWriter:
     def entry(
         self, one: ClientCall, choice: int, piece: str, entry: Came, number: int, *, upto: int | None, over: bool
     ) -> Sent:
-        """What becomes of one entry that brings `piece`; other parameters as for `lack`."""
+        """The entry to send for a received one with the arguments `piece`; other parameters as for `lack`."""
         waited = bool(one.held)
         apart, entry, piece = _with_held(one, entry, piece)
         if not self._client.may_send(one, over=over):
@@ -189,7 +189,7 @@ class EntryWriter:
         return Sent(None, one, changed=True)
 
     def _unopened(self, one: ClientCall, entry: Came, number: int) -> Sent | None:
-        """What becomes of an entry of a call that need not open: it repeats an earlier one, or is empty."""
+        """The entry to send for a call that need not open: it repeats an earlier one, or is empty."""
         call = one.intended.call
         if self._client.doubles(one) and self._report(DOUBLED_CALL, number, "the call repeats an earlier one", call):
             one.row = DOUBLED_CALL
@@ -212,12 +212,12 @@ class EntryWriter:
         return more
 
     def _names(self, one: ClientCall, more: Lack) -> None:
-        """Report why a call's arguments go as they came."""
+        """Report why a call's arguments are forwarded unchanged."""
         if more.row is not None:
             self._report(more.row, self._stream.arrived, more.row.meaning, one.intended.call)
 
     def said_fields(self, one: ClientCall, turn: Turn, more: Lack) -> Fields:
-        """The fields of an entry that nobody sent."""
+        """The fields of an added entry."""
         if one.is_open:
             one.got(more.text, as_came=more.as_came)
             return {"index": one.place, "arguments": more.text}
