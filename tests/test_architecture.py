@@ -30,7 +30,7 @@ CONFINED = {"mitmproxy": {"proxy", "saved"}, "pytest": {"pytest_plugin"}}
 # What a user may lack is imported by these alone, and where it is used.
 OPTIONAL = {"cli", "pytest_plugin"}
 # The one module that may use what the standard library does not document.
-SEAM = "wire/json_strings.py"
+SEAM = "wire/json_value.py"
 # Rooms that may read another one: a protocol whose calls are said as another's are.
 NEIGHBOURS = {"ollama": {"chat"}, "realtime": {"responses"}, "gemini_live": {"gemini"}}
 # Where a protocol may be named: in its package, and in the table of defects; an agent may have the name of one.
@@ -268,7 +268,7 @@ def test_a_forbidden_import_is_reported(module: str, source: str, complaint: str
     [
         ("model/x.py", "if TYPE_CHECKING:\n    from toolstream_core.wire.frame import Frame"),
         ("wire/x.py", "import zlib, brotli, zstandard"),
-        ("wire/json_strings.py", "from json.decoder import scanstring"),
+        ("wire/json_value.py", "from json.decoder import scanstring"),
         ("protocols/ollama/x.py", "from toolstream_core.protocols.chat.edit import Piece"),
         ("proxy/x.py", "from mitmproxy import http\nfrom toolstream_core.model import Record"),
         ("cli/x.py", "from toolstream_core.proxy import provider\n\ndef f():\n    import openai"),

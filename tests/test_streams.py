@@ -59,7 +59,7 @@ def test_what_is_told_safe_is_mended(pattern: Pattern) -> None:
     line = Session(pattern.exchange, Settings(SAFE))
     body = pattern.body
     out = b"".join(line.feed(body)) + b"".join(line.end())
-    assert line.pipeline.error is None
+    assert line.error is None
     repairable = {row.name for row in ROWS if row.repair == "safe" and row.code not in LIVE}
     if not any(name in repairable for name, _, _ in pattern.findings):
         assert out == body

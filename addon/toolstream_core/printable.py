@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from toolstream_core.wire.json_strings import encode_basestring, encode_basestring_ascii
+from toolstream_core.wire.json_value import encode_basestring, encode_basestring_ascii
 
 
 def quoted_whole(text: str) -> str:

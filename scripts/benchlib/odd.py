@@ -58,7 +58,7 @@ def _timed(body: bytes, settings: Settings) -> float:
     line.end()
     record = line.record()
     seconds = time.process_time() - start
-    if record is None or not record.calls or line.pipeline.error is not None:
+    if record is None or not record.calls or line.error is not None:
         raise WrongCallsError(str(record)[:300])
     return seconds
 

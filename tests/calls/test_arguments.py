@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.calls import arguments, joined_text
+from toolstream_core.calls import arguments
 from toolstream_core.calls.arguments import ArgumentText
 
 JSON = st.recursive(
@@ -159,7 +159,7 @@ def test_cost_is_linear(pieces: int) -> None:
     for _ in range(pieces):
         text.add(Counted('b\\"c'))
     assert Counted.looked <= 6 * pieces + 20
-    assert len(text._joined) <= pieces / 200 + joined_text._BLOCK
+    assert len(text._joined) <= pieces / 200 + arguments._BLOCK
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolstream_core.calls.joined_text import JoinedText
+from toolstream_core.calls.arguments import JoinedText
 
 
 def test_pieces_are_joined_in_order() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolstream_core.calls.json_grammar import NUMBER, WHOLE_NUMBER, escape_with
+from toolstream_core.calls.scanner import NUMBER, WHOLE_NUMBER, escape_with
 
 
 def escaped(text: str) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolstream_core.calls.repetition import repeated
+from toolstream_core.calls.arguments import repeated
 
 WHOLE = '{"a":1}'
 

@@ -31,7 +31,7 @@ REWRITING = [
     "toolstream_core.engine.build:ChainFactory._chain",
 ]
 READING = [
-    "toolstream_core.engine.dispatcher:Dispatcher._recognise",
+    "toolstream_core.engine.session:Session._recognise",
     "toolstream_core.wire.sse:SseFramer.feed",
     "toolstream_core.protocols.chat.resolver:ChatCalls.take",
     "toolstream_core.engine.record_builder:RecordBuilder.__call__",
@@ -41,9 +41,9 @@ READING = [
     "toolstream_core.report.text:Lines.found",
 ]
 GUARDING = [
-    "toolstream_core.engine.session:Pipeline.feed",
-    "toolstream_core.proxy.live_response:Watch.__init__",
-    "toolstream_core.proxy.live_response:Watch.hide",
+    "toolstream_core.engine.session:Session.feed_frames",
+    "toolstream_core.proxy.live_response:LiveResponse.__init__",
+    "toolstream_core.proxy.live_response:LiveResponse.hide",
 ]
 
 

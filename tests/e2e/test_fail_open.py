@@ -27,10 +27,10 @@ READING = [
     "toolstream_core.report.text:Lines.ended",
 ]
 GUARDING = [
-    "toolstream_core.engine.session:Pipeline.feed",
-    "toolstream_core.proxy.live_response:Watch.__init__",
-    "toolstream_core.proxy.live_response:Watch._schedule",
-    "toolstream_core.proxy.live_response:Watch.hide",
+    "toolstream_core.engine.session:Session.feed_frames",
+    "toolstream_core.proxy.live_response:LiveResponse.__init__",
+    "toolstream_core.proxy.live_response:LiveResponse._schedule",
+    "toolstream_core.proxy.live_response:LiveResponse.hide",
 ]
 
 

@@ -33,16 +33,16 @@ pytestmark = pytest.mark.e2e
 VERSIONS = pytest.mark.parametrize("version", ["h1", "h2"])
 SCRIPTS = (addon_script(), HERE / "saboteur.py")
 MADE_HERE = [
-    "toolstream_core.proxy.deliveries:Timing._fetch",
-    "toolstream_core.proxy.delivery:WatchedDelivery._advance",
+    "toolstream_core.proxy.deliveries:Deliveries._fetch",
+    "toolstream_core.proxy.delivery:Delivery._next",
     "toolstream_core.proxy.delivery:SavedChunks.extend",
     "toolstream_core.proxy.delivery:ActionQueue.read",
 ]
 ON_THE_WAY = [
-    "toolstream_core.proxy.delivery:WatchedDelivery._advance",
+    "toolstream_core.proxy.delivery:Delivery._next",
     "toolstream_core.delivery.schedule:Schedule.begin",
     "toolstream_core.delivery.schedule:Schedule.feed",
-    "toolstream_core.proxy.deliveries:Timing._close",
+    "toolstream_core.proxy.deliveries:Deliveries._close",
 ]
 
 
@@ -134,11 +134,11 @@ ON_A_SOCKET = [
     "toolstream_core.proxy.sockets.answer:SocketAnswer.take#3",
     "toolstream_core.proxy.sockets.answer:SocketAnswer.advance#4",
     "toolstream_core.proxy.sockets.answer:SocketAnswer.end#1",
-    "toolstream_core.proxy.live_response:Watch.stream#3",
-    "toolstream_core.proxy.live_response:Watch.finish#1",
-    "toolstream_core.proxy.delivery:WatchedDelivery._advance#5",
+    "toolstream_core.proxy.live_response:LiveResponse.stream#3",
+    "toolstream_core.proxy.live_response:LiveResponse.finish#1",
+    "toolstream_core.proxy.delivery:Delivery._next#5",
     "toolstream_core.delivery.schedule:Schedule.feed#3",
-    "toolstream_core.engine.session:Pipeline.feed#3",
+    "toolstream_core.engine.session:Session.feed_frames#3",
     "toolstream_core.sockets.lanes:Lanes.asked#1",
     "toolstream_core.sockets.lanes:Lanes.answered#3",
     "toolstream_core.sockets.lines:Messages.line#3",

@@ -209,9 +209,9 @@ def numbers(
     line = Session(exchange, Settings(SAFE))
     out = b"".join(piece for event in events for piece in line.feed(event))
     out += b"".join(line.end())
-    assert (line.pipeline.error is not None) == (left[0] <= 0)
+    assert (line.error is not None) == (left[0] <= 0)
     gone = [int(number) for number in re.findall(rb'"at":(\d+)', out)]
-    return gone, line.pipeline.error is not None
+    return gone, line.error is not None
 
 
 @pytest.mark.parametrize(("name", "injector"), FAILING)

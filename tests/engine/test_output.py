@@ -13,8 +13,7 @@ from tests.tables import SHAPES
 from toolstream_core.defects.framing import COMMENT_AS_DATA, EMPTY_DATA, UNTERMINATED_EVENT
 from toolstream_core.engine.build import ChainFactory
 from toolstream_core.engine.chain import Chain
-from toolstream_core.engine.fast_path.quiet_frames import QuietFrames
-from toolstream_core.engine.fast_path.skipper import Skipper
+from toolstream_core.engine.fast_path import FastPath
 from toolstream_core.engine.record_builder import RecordBuilder
 from toolstream_core.engine.session import Session, read_body
 from toolstream_core.protocols.chat.resolver import ChatCalls
@@ -38,7 +37,7 @@ def through(body: bytes, healthy: Healthy, size: int) -> bytes:
     pieces = [body[at : at + size] for at in range(0, len(body), size)]
     out = b"".join(passed for piece in pieces for passed in line.feed(piece))
     out += b"".join(line.end())
-    assert line.pipeline.error is None
+    assert line.error is None
     return out
 
 
@@ -69,10 +68,10 @@ BUGS = {
     "resolving": (ChatCalls, "take"),
     "framing": (SseFramer, "feed"),
     "ending": (Chain, "end"),
-    "going by": (Skipper, "whole"),
-    "going by as text": (QuietFrames, "stop"),
-    "handing on": (Skipper, "hand_on"),
-    "learning": (Skipper, "learn"),
+    "going by": (FastPath, "whole"),
+    "going by as text": (FastPath, "_pass"),
+    "handing on": (FastPath, "hand_on"),
+    "learning": (FastPath, "learn"),
     "mending what went by": (DifferenceStage, "on_skipped"),
 }
 """Where a bug of ours may show."""
@@ -101,7 +100,7 @@ def test_a_bug_of_ours_loses_no_frame(
             passed = b"".join(one for arrival in arrivals for one in line.feed(arrival))
             passed += b"".join(line.end())
         assert passed == body if not shapes else said(passed, healthy) == meant
-        if line.pipeline.error is None:
+        if line.error is None:
             return
 
 
@@ -142,7 +141,7 @@ def test_a_shape_says_what_came_of_a_stream_that_was_cut(healthy: Healthy) -> No
         for shape in SHAPES[healthy.dialect].keys() - {"whole-calls", "self-contained-deltas"}:
             line = Session(healthy.exchange, Settings(shapes=(shape,)))
             passed = b"".join([*line.feed(body), *line.end()])
-            assert line.pipeline.error is None
+            assert line.error is None
             assert (meant if passed == body else calls(passed, healthy)) == meant, (shape, length)
 
 

@@ -152,7 +152,15 @@ def test_sinks_are_told_what_they_ask_for() -> None:
     live, each, late = Ear(live=True), Ear(live=True, each=True), Ear(live=False)
     read_body(body, SSE, sinks=[live, late])
     read_body(body, SSE, sinks=[each])
-    assert live.told == ["heard 0 0", "heard 1 0", "20 quiet from 2", "heard 22 1", "heard 23 0", "ended 24"]
+    assert live.told == [
+        "heard 0 0",
+        "heard 1 0",
+        "1 quiet from 2",
+        "19 quiet from 3",
+        "heard 22 1",
+        "heard 23 0",
+        "ended 24",
+    ]
     assert each.told[2] == "1 quiet from 2"
     assert len(each.told) == 25
     assert late.told == ["ended 24"]

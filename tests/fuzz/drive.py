@@ -72,7 +72,7 @@ def drive(case: Case, wanted: Settings, pieces: list[bytes], log: Log | None = N
         record = line.record(broken=case.broken)
     except Exception as error:  # noqa: BLE001 - whatever escapes is what is looked for
         return Run(b"".join(out), None, [], error, empty=False)
-    return Run(b"".join(out), record, log.repairs_row if log else [], line.pipeline.error, not all(out))
+    return Run(b"".join(out), record, log.repairs_row if log else [], line.error, not all(out))
 
 
 class Outcome:

@@ -39,7 +39,7 @@ def run(body: bytes, exchange: StreamFacts, wanted: Settings, broken: str | None
     """A whole body, in one piece."""
     line = Session(exchange, wanted)
     out = b"".join([*line.feed(body), *line.end(broken=broken)])
-    assert line.pipeline.error is None
+    assert line.error is None
     record = line.record(broken=broken)
     assert record is not None
     return Went(out, record)

@@ -149,7 +149,7 @@ def steps(head: bytes, make: Make, many: int, settings: Settings) -> list[float]
         body = b"".join(make(at) for at in range(1 + quarter * many, 1 + (quarter + 1) * many))
         taken.append(functions_called(partial(fed, line, body)) / body.count(b"\n\n"))
     end = functions_called(lambda: (line.end(), line.record()))
-    assert line.pipeline.error is None
+    assert line.error is None
     record = line.record()
     assert record is not None
     assert record.calls

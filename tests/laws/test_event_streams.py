@@ -70,7 +70,7 @@ def run(body: bytes, exchange: StreamFacts, wanted: Settings, size: int = 0) -> 
     size = size or len(body)
     out = [passed for at in range(0, len(body), size) for passed in line.feed(body[at : at + size])]
     out += line.end()
-    assert line.pipeline.error is None
+    assert line.error is None
     record = line.record()
     assert record is not None
     return b"".join(out), record

@@ -80,7 +80,7 @@ def run(body: bytes, healthy: Healthy, wanted: Settings, size: int = 0, *, fast:
     pieces = [body[at : at + size] for at in range(0, len(body), size)] if size else [body]
     out = b"".join(passed for piece in pieces for passed in line.feed(piece))
     out += b"".join(line.end())
-    assert line.pipeline.error is None
+    assert line.error is None
     record = line.record()
     assert record is not None
     return out, record
@@ -261,13 +261,13 @@ def test_law_7_a_stage_that_raises_loses_no_byte(healthy: Healthy, at: int, monk
     rest = healthy.body[len(healthy.frames[0]) :]
     out = b"".join(passed for at in range(0, len(rest), 50) for passed in line.feed(rest[at : at + 50]))
     assert out + b"".join(line.end()) == rest
-    assert isinstance(line.pipeline.error, ValueError)
+    assert isinstance(line.error, ValueError)
 
 
 def _stages(line: Session, healthy: Healthy) -> Sequence[Stage]:
     """The stages of a stream whose first frame has come."""
     line.feed(healthy.body[: len(healthy.frames[0])])
-    chain = line.pipeline._frames._stages.stages
+    chain = line._stages.stages
     return [stage for stage, _ in chain._stages] if chain else []
 
 
@@ -281,7 +281,7 @@ def test_law_8_arbitrary_bytes(chunks: list[bytes], dialect: str) -> None:
     healthy = next(one for one in HEALTHY if one.dialect == dialect)
     line = Session(healthy.exchange, REPAIRED)
     out = [passed for chunk in chunks for passed in line.feed(chunk)] + line.end()
-    assert line.pipeline.error is None
+    assert line.error is None
     assert all(out)
     record = line.record()
     changes = set(record.changes) if record else set()

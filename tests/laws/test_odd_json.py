@@ -114,8 +114,8 @@ def passed(body: bytes, exchange: StreamFacts, wanted: Settings, size: int) -> b
     out = [piece for at in range(0, len(body), size) for piece in line.feed(body[at : at + size])]
     out += line.end()
     line.record()
-    if line.pipeline.error is not None:
-        raise line.pipeline.error
+    if line.error is not None:
+        raise line.error
     return b"".join(out)
 
 
@@ -149,7 +149,7 @@ def test_a_raw_control_character_in_a_string(wanted: Settings, control: str) -> 
         for at in range(0, len(body), size):
             line.feed(body[at : at + size])
         line.end()
-        assert line.pipeline.error is None
+        assert line.error is None
         record = line.record()
         assert record is not None
         assert [(one.name, one.event) for one in record.findings][:1] == [("unparsable-data", 5)]

@@ -218,7 +218,7 @@ def test_safe_repairs_leave_them_alone(cut: Callable[[bytes, Path], Iterable[byt
         out += b"".join(line.end())
         record = line.record()
         assert record is not None
-        assert line.pipeline.error is None, recording.path.name
+        assert line.error is None, recording.path.name
         if out != body:
             changed += 1
             assert any(finding.repair == "safe" for finding in record.findings), recording.path.name

@@ -84,7 +84,7 @@ def went(
         piece for begin, end in zip(begins, [*places, len(body)], strict=True) for piece in line.feed(body[begin:end])
     ]
     out += line.end()
-    assert line.pipeline.error is None
+    assert line.error is None
     record = line.record()
     assert record is not None
     return told(record), b"".join(out)

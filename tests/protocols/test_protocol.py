@@ -13,7 +13,7 @@ from tests.conftest import ROOT
 from tests.protocols.frames import FOREIGN, frame
 from tests.proxy.flows import response_bodies
 from toolstream_core.protocols.registry import PROTOCOLS
-from toolstream_core.wire.raw_json import may_hide_letters
+from toolstream_core.wire.json_value import may_hide_letters
 from toolstream_core.wire.sse import SseFramer
 
 if TYPE_CHECKING:

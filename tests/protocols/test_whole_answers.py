@@ -115,7 +115,7 @@ def test_a_response_with_values_of_any_type_raises_nothing(protocol: WireProtoco
             session.feed(json.dumps(whole).encode())
             session.end()
             session.record()
-            assert session.pipeline.error is None
+            assert session.error is None
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda one: one.name)

@@ -15,8 +15,7 @@ from toolstream_core.model import Event, EventContent
 from toolstream_core.proxy.delivery import HEARTBEAT, NOWHERE, ActionQueue
 from toolstream_core.settings import Words, settings
 from toolstream_core.transit import Action, Ask, BreakKind, Cut, Hold, Send, Wait
-from toolstream_core.transit.faults import Drip, Recut
-from toolstream_core.transit.stage import Stage
+from toolstream_core.transit.faults import Drip, Recut, Stage
 from toolstream_core.wire.body import BodyFraming
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.sse import SseFramer
@@ -25,10 +24,10 @@ from toolstream_core.wire.write import Unwritten
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.proxy.live_response import Watch
+    from toolstream_core.proxy.live_response import LiveResponse
 
 
-class FakeWatch:
+class FakeResponse:
     """Makes the bytes of a saved answer upper case."""
 
     def __init__(self, *, half: str | None = None, forgiven: bool = False, http2: bool = False) -> None:
@@ -67,9 +66,9 @@ class BrokenSchedule:
         return [Send(bytes(self.rest), NOWHERE)]
 
 
-def queue(watch: FakeWatch, schedule: BrokenSchedule | Schedule | None = None) -> ActionQueue:
+def queue(watch: FakeResponse, schedule: BrokenSchedule | Schedule | None = None) -> ActionQueue:
     """The actions of one answer."""
-    return ActionQueue(cast("Watch", watch), cast("Schedule | None", schedule))
+    return ActionQueue(cast("LiveResponse", watch), cast("Schedule | None", schedule))
 
 
 def actions(of: ActionQueue) -> list[Action]:
@@ -93,14 +92,14 @@ def actions(of: ActionQueue) -> list[Action]:
 )
 def test_a_hold_is_waited_for_from_comment_to_comment(hold: Hold, pause: float | None, behind: list[Action]) -> None:
     """Each wait ends at a comment or at the end of it all."""
-    body = queue(FakeWatch())
+    body = queue(FakeResponse())
     assert body.hold(hold) == pause
     assert actions(body) == behind
 
 
 def test_a_bug_in_the_faults_loses_no_bytes() -> None:
     """The piece goes as it is, and so does everything behind it; the bug is told once."""
-    watch = FakeWatch()
+    watch = FakeResponse()
     body = queue(watch, BrokenSchedule())
     body.send(b"a")
     body.send(b"b")
@@ -110,7 +109,7 @@ def test_a_bug_in_the_faults_loses_no_bytes() -> None:
 
 def test_half_a_call_ends_as_a_break() -> None:
     """What repairs it is named."""
-    body = queue(watch := FakeWatch(half="cut-off-call"))
+    body = queue(watch := FakeResponse(half="cut-off-call"))
     body.end()
     assert actions(body) == [Cut(BreakKind.CLOSE, "cut by toolstream_repair: cut-off-call")]
     assert watch.ends == 1
@@ -129,7 +128,7 @@ def test_a_saved_answer_ends_as_it_was_recorded(
     *, broken: str | None, forgiven: bool, http2: bool, then: list[Action]
 ) -> None:
     """In order, or as a break that no repair mends."""
-    body = queue(FakeWatch(forgiven=forgiven, http2=http2))
+    body = queue(FakeResponse(forgiven=forgiven, http2=http2))
     body.read(b"x")
     body.end_saved(broken)
     assert actions(body) == [Send(b"X", NOWHERE), *then]
@@ -165,7 +164,7 @@ def test_wherever_the_faults_fail_no_byte_is_lost(
         return real(self, *arguments)
 
     monkeypatch.setattr(owner, name, fails)
-    watch = FakeWatch()
+    watch = FakeResponse()
     body = queue(watch, Schedule(STREAM.exchange, drawn(settings(Words(fault=specs)), STREAM.exchange, 1)))
     body.begin()
     for begin in range(0, len(STREAM.body), 50):
@@ -178,7 +177,7 @@ def test_wherever_the_faults_fail_no_byte_is_lost(
 def test_what_waits_goes_when_the_delivery_fails() -> None:
     """The finish for which the provider is asked again, and the begin of an incomplete event."""
     schedule = Schedule(STREAM.exchange, ())
-    body = queue(FakeWatch(), schedule)
+    body = queue(FakeResponse(), schedule)
     event = Event(Frame(b"data: {}\n\n", 0, b"{}"), lambda _: EventContent())
     body.add(Send(b"a", NOWHERE), Wait(1), Ask(event, 0, Unwritten()))
     body.send(STREAM.body[:70])

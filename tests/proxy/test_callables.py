@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.proxy.flows import CHUNK, DONE, llm_flow
-from toolstream_core.proxy.live_response import Watch, pieces, through
+from toolstream_core.proxy.live_response import LiveResponse, pieces, through
 from toolstream_core.saved.flow import request_json
 from toolstream_core.settings import NOTHING, Settings
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def watch(settings: Settings) -> Watch:
+def watch(settings: Settings) -> LiveResponse:
     """Of an answer whose body comes next."""
     flow = llm_flow()
-    return Watch(flow, request_json(flow.request), lambda watch, dialect: (), lambda watch, error: None, settings)  # noqa: ARG005
+    return LiveResponse(flow, request_json(flow.request), lambda *_: (), lambda *_: None, settings)
 
 
 def shout(chunk: bytes) -> Iterable[bytes]:

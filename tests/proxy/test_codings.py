@@ -6,7 +6,7 @@ import pytest
 from mitmproxy.test import tutils
 
 from toolstream_core.proxy.live_responses import Codings
-from toolstream_core.wire import zstd
+from toolstream_core.wire import coding
 
 
 @pytest.mark.parametrize(("coding", "known"), [("", True), ("gzip", True), ("gzip, br", True), ("x-own", False)])
@@ -18,10 +18,10 @@ def test_only_what_can_be_decoded_is_rewritten(coding: str, *, known: bool) -> N
 
 def test_what_is_missing_is_told_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """One line says what to install, however many answers come."""
-    monkeypatch.setattr(zstd, "_MAKE", None)
+    monkeypatch.setattr(coding, "_MAKE", None)
     codings = Codings()
-    for coding in (b"zstd", b"zstd", b"gzip, zstd", b"gzip"):
-        codings.reads(tutils.tresp(headers=((b"content-encoding", coding),)))
+    for name in (b"zstd", b"zstd", b"gzip, zstd", b"gzip"):
+        codings.reads(tutils.tresp(headers=((b"content-encoding", name),)))
     [line] = [record.message for record in caplog.records if record.name == "toolstream_core.proxy.live_responses"]
     assert line == (
         "toolstream forwards responses with this coding unread: "

@@ -75,7 +75,7 @@ def test_the_loop_goes_on(addon: ToolstreamAddon, messages: list[Any]) -> None:
 
     assert asyncio.run(read()) > len(messages) // 30_000 + 3
     assert flow.request.raw_content is body
-    assert addon._answers.request_of(flow) == json.loads(body or b"")
+    assert addon._responses.request_of(flow) == json.loads(body or b"")
 
 
 def test_a_short_request_is_read_at_once(addon: ToolstreamAddon) -> None:
@@ -91,7 +91,7 @@ def test_a_long_request_to_another_api_is_not_read(addon: ToolstreamAddon) -> No
     waiting = addon.request(flow)
     assert waiting is not None
     asyncio.run(waiting)
-    assert not isinstance(addon._answers.request_of(flow), dict)
+    assert not isinstance(addon._responses.request_of(flow), dict)
 
 
 @pytest.mark.parametrize("coding", ["identity", "gzip"])

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.wire import json_strings, numbers
+from toolstream_core.wire import json_value, numbers
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.json_access import argument_text, integer, text
 
@@ -94,7 +94,7 @@ def test_writing_does_without_the_c_code(monkeypatch: pytest.MonkeyPatch) -> Non
     value = {"a": [1, 2.5, None, True, "ä\n"], "b": {}}
     monkeypatch.setattr(json.encoder, "c_make_encoder", None)
     assert (
-        "".join(json_strings._compact_parts()(value, 0))
+        "".join(json_value._compact_parts()(value, 0))
         == numbers.dumps(value)
         == '{"a":[1,2.5,null,true,"ä\\n"],"b":{}}'
     )

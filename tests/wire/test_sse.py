@@ -259,10 +259,3 @@ def test_bytewise_is_as_whole_for_a_long_stream() -> None:
     """Many blocks, no luck."""
     body = b"".join(b"event: e%d\ndata: {%d}\n\n" % (n % 3, n) for n in range(500))
     assert read(SseFramer(), bytewise(body)) == read(SseFramer(), [body])
-
-
-@pytest.mark.parametrize("second", [b'data: {"a":1}data: {"a":1}\n\n', b"data: 1\ndata: 2\n\n", b": no data\n\n"])
-def test_blocks_are_counted_at_once_only_where_each_is_one_event(second: bytes) -> None:
-    """Two events in one block, and one block without any, would otherwise make up for each other."""
-    assert SseFramer().usual(b"data: {}\n\n" * 3) == 3
-    assert SseFramer().usual(b"data: {}\n\n" + second + b"data: {}\n\n") == 0

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from toolstream_core.wire.top_keys import top_keys
+from toolstream_core.wire.json_paths import top_keys
 
 NESTED = {
     "a": 'x": {"no": 1, \\" [ {',

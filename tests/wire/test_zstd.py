@@ -10,7 +10,7 @@ import pytest
 import zstandard
 
 from tests.conftest import ROOT
-from toolstream_core.wire import zstd
+from toolstream_core.wire import coding
 from toolstream_core.wire.coding import CodingError, Decoder
 
 if TYPE_CHECKING:
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 PARTS = [b'data: {"n":%d,"text":"%s"}\n\n' % (n, b"ab" * n) for n in range(20)]
 
 
-@pytest.fixture(params=zstd.MODULES)
+@pytest.fixture(params=coding.MODULES)
 def module(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Each in turn, as if it were the only one."""
     name: str = request.param
     taken = pytest.importorskip(name)
-    monkeypatch.setattr(zstd, "_MODULE", taken)
-    monkeypatch.setattr(zstd, "_MAKE", zstd.MODULES[name])
-    monkeypatch.setattr(zstd, "ERRORS", (taken.ZstdError,))
+    monkeypatch.setattr(coding, "_MODULE", taken)
+    monkeypatch.setattr(coding, "_MAKE", coding.MODULES[name])
+    monkeypatch.setattr(coding, "ERRORS", (taken.ZstdError,))
     return name
 
 
@@ -87,7 +87,7 @@ def test_with_none_of_them_everything_else_is_read() -> None:
     program = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "addon")!r})
-sys.modules.update(dict.fromkeys({list(zstd.MODULES)!r}))
+sys.modules.update(dict.fromkeys({list(coding.MODULES)!r}))
 from toolstream_core.wire.coding import Decoder, UnknownCodingError
 import gzip
 assert Decoder("gzip").decode(gzip.compress(b"x")) == b"x"
@@ -97,4 +97,4 @@ except UnknownCodingError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == zstd.LACKING
+    assert done.stdout.strip() == coding.LACKING

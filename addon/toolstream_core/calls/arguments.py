@@ -1,26 +1,80 @@
-"""The argument text of one call, judged as it grows, in time linear to its bytes. Knows JSON only."""
+"""The arguments of one call while their fragments arrive."""
 
 from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from toolstream_core.calls.joined_text import JoinedText
-from toolstream_core.calls.json_grammar import STRING, WHITE, WS
 from toolstream_core.calls.json_text import (
     closes_whole,
     end_at_once,
     is_object,
     meaning,
     paired,
+    says_nothing,
     unwrapped,
+    without,
 )
-from toolstream_core.calls.repetition import repeated
-from toolstream_core.calls.scanner import AN_OBJECT, NOTHING, JsonScanner
+from toolstream_core.calls.scanner import AN_OBJECT, NOTHING, STRING, WHITE, WS, JsonScanner
 
 if TYPE_CHECKING:
     from toolstream_core.model import Seen, SkippedRun
+
+
+_BLOCK: Final = 256
+
+
+class JoinedText(list[str]):
+    """The fragments in order. Grows by `append`; when there are `full` of them, `merge` is due."""
+
+    full = _BLOCK
+
+    def merge(self) -> None:
+        """Join the last fragments into one, so that many of them cost little."""
+        self[-_BLOCK:] = ["".join(self[-_BLOCK:])]
+        self.full += 1
+
+    def text(self) -> str:
+        """The fragments joined."""
+        if len(self) > 1:
+            self[:] = ["".join(self)]
+            self.full = _BLOCK + 1
+        return self[0] if self else ""
+
+    def ends_in(self, text: str) -> bool:
+        """Whether the text ends with `text`, after other fragments."""
+        tail = ""
+        for part in reversed(self):
+            if len(tail) > len(text):
+                break
+            tail = part + tail
+        return len(tail) > len(text) and tail.endswith(text)
+
+
+def repeated(whole: str, behind: str) -> tuple[str, bool]:
+    """The intended arguments of a complete object and the text after it, and whether they are one JSON value.
+
+    The text may repeat the object, in any fragments, be markup, or stand for no arguments.
+    """
+    first, again = whole.strip(WHITE), behind.strip(WHITE)
+    rest, meant = without(first, again), unwrapped(first)
+    if (rest[:1] not in {"}", "]"} and is_markup(rest)) or (again and says_nothing(again)):
+        return meant, True
+    return (whole + behind if rest == again and meant == first else meant + rest), False
+
+
+MAX_MARKUP: Final = 1024
+"""Characters of the longest markup; longer text is not markup."""
+_WHOLE = r"(?:\s|[}\]]|</?[^<>]*>|<[|｜][^<>]*|\[/?[A-Z_]+\]|`{3}\w*)*+"
+_BEGUN: Final = re.compile(_WHOLE + r"(?:</?(?:[A-Za-z_][^<>]*)?|\[/?[A-Z_]*|`{1,2})?")
+"""The last tag may be cut off."""
+
+
+def is_markup(text: str) -> bool:
+    """Whether `text` is markup, or a beginning of it."""
+    return len(text) <= MAX_MARKUP and _BEGUN.fullmatch(text) is not None
+
 
 # Two readings are kept of every argument text, because both are in the wild:
 #

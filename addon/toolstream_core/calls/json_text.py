@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.calls.json_grammar import SPACE, WHITE
-from toolstream_core.calls.scanner import JsonScanner
-from toolstream_core.wire.json_strings import scan_of
+from toolstream_core.calls.scanner import SPACE, WHITE, JsonScanner
+from toolstream_core.wire.json_value import scan_of
 
 if TYPE_CHECKING:
     from toolstream_core.model import Seen

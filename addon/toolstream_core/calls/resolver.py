@@ -1,21 +1,82 @@
-"""The base of all call resolvers: the open calls, how a fragment fills one, and how they are reported."""
+"""What all resolvers share: which call a fragment belongs to."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple, override
 
 from toolstream_core.calls.arguments import ArgumentText, Room
-from toolstream_core.calls.finish_reasons import is_cut
-from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.calls.json_text import meaning
 from toolstream_core.calls.open_call import OpenCall, nonblank
-from toolstream_core.calls.same_calls import numbered, said_once
-from toolstream_core.model import ABSENT, Call, Fragment, Kind, Phase
+from toolstream_core.calls.scanner import WHITE
+from toolstream_core.model import ABSENT, Call, Fragment, Kind, Phase, Runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from toolstream_core.model import EventContent
+    from toolstream_core.model import EventContent, Fragment
+
+
+_CUT: Final = re.compile(
+    r"length|max_|max tokens|token_?limit|exceeded|filter|safety|refus|recitation|blocklist|prohibited|spii"
+    r"|error|fail|insufficient|incomplete|malformed|time_?out|abort|cancel|interrupt",
+    re.IGNORECASE,
+)
+"""Parts of the words for a turn that was cut off: `length` (OpenAI), `max_tokens` and
+`model_context_window_exceeded` (Anthropic), `insufficient_system_resource` (DeepSeek), `incomplete: …` (Responses),
+`error` (OpenRouter), `abort` (vLLM)."""
+
+
+def is_cut(reason: str) -> bool:
+    """Whether a finish reason reports a truncated turn, so that open calls may be incomplete."""
+    return _CUT.search(reason) is not None
+
+
+def said_once(calls: list[Call]) -> list[Call]:
+    """The calls without those that repeat another one under its id."""
+    kept: list[Call] = []
+    first: dict[tuple[int, str], Call] = {}
+    said: dict[tuple[int, str, str, str], Call] = {}
+    again: dict[int, list[Runs]] = {}
+    for call in calls:
+        twin = first.setdefault((call.choice, call.id), call)
+        if twin is call or not (call.id and call.complete):
+            kept.append(call)
+            continue
+        if twin.complete and id(twin) not in again:
+            again[id(twin)] = [twin.events]
+            said.setdefault(_meaning(twin), twin)
+        twin = said.setdefault(_meaning(call), call)
+        if twin is call:
+            kept.append(call)
+        else:
+            again.setdefault(id(twin), [twin.events]).append(call.events)
+    for call in kept:
+        if len(parts := again.get(id(call), [])) > 1:
+            call.events = _merged(parts)
+    return kept
+
+
+def _meaning(call: Call) -> tuple[int, str, str, str]:
+    """Equal for equal calls."""
+    return call.choice, call.id, call.name, meaning(call.arguments)
+
+
+def _merged(parts: list[Runs]) -> Runs:
+    merged = Runs()
+    for number in sorted({number for part in parts for number in part}):
+        merged.add(number)
+    return merged
+
+
+def numbered(calls: list[Call]) -> list[Call]:
+    """The calls with positions counted anew per choice, after repetitions were removed."""
+    counts: dict[int, int] = {}
+    for call in calls:
+        call.position = counts.get(call.choice, 0)
+        counts[call.choice] = call.position + 1
+    return calls
+
 
 MAX_CALLS = 1 << 14
 """The most calls of one response that are kept apart. A stream with more is broken or hostile."""
@@ -253,3 +314,17 @@ def _begins_nothing(call: OpenCall, fragment: Fragment) -> bool:
     if not isinstance(text, str) or not call.arguments.empty:
         return False
     return text in {"true", "false"} or text[:1] in _NUMBER
+
+
+class CompleteCalls(Calls):
+    """The calls of one response."""
+
+    @override
+    def _place(self, fragment: Fragment, event: int) -> OpenCall:
+        del event
+        return self._open(fragment)
+
+    @override
+    def _fill(self, call: OpenCall, fragment: Fragment) -> None:
+        super()._fill(call, fragment)
+        call.over = True

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, override
 
 from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.calls.json_text import says_nothing
 from toolstream_core.calls.open_call import OpenCall, nonblank
-from toolstream_core.calls.resolver import Calls
+from toolstream_core.calls.resolver import Calls, is_cut
 from toolstream_core.model import Fragment, Phase
 
 if TYPE_CHECKING:

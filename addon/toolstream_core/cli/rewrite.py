@@ -115,9 +115,9 @@ class Rewriting(Sink):
         )
         out = [b"".join(body.feed(chunk)) if chunk else b"" for chunk in chunks]
         out.append(b"".join(body.end(broken=saved.broken)))
-        if saved.exchange.content_encoding and body.pipeline.failure is not None:
+        if saved.exchange.content_encoding and body.failure is not None:
             self.met += 1
-            _say_kept(saved.exchange.source, body.pipeline.failure)
+            _say_kept(saved.exchange.source, body.failure)
             return NewBody([*chunks, b""])
         if faults:
             before = _events(out, saved.exchange)

@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.calls.joined_text import JoinedText
+from toolstream_core.calls.arguments import JoinedText
 from toolstream_core.calls.json_text import is_json, is_object
 from toolstream_core.calls.open_call import nonblank
 from toolstream_core.clients.grouping import ALONE, Group

@@ -6,9 +6,8 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.calls.open_call import nonblank
-from toolstream_core.calls.scanner import JsonScanner
+from toolstream_core.calls.scanner import WHITE, JsonScanner
 from toolstream_core.clients.model import Adding, Entries, Key, NoIndex, Source
 from toolstream_core.model import Phase
 from toolstream_core.protocols.call_form import CallForm

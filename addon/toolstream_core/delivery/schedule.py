@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.engine.chain import OwnResolver
-from toolstream_core.engine.dispatcher import Recogniser
+from toolstream_core.engine.recogniser import Recogniser
 from toolstream_core.faults.spec import Picker
 from toolstream_core.model import Event
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.protocols.requests import asked
 from toolstream_core.transit import Ask, Cut, EventPlace, Finish, Hold, Send
+from toolstream_core.transit.faults import FaultContext
 from toolstream_core.transit.rows import Moment
-from toolstream_core.transit.stage import FaultContext
 from toolstream_core.wire import json_access
 from toolstream_core.wire.aws_event_stream import EventStreamFramer
 from toolstream_core.wire.body import BodyDecoder, BodyFraming
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.socket_wire import SocketLane
     from toolstream_core.settings import Settings
     from toolstream_core.transit import Action, TransitFault
-    from toolstream_core.transit.stage import Stage
+    from toolstream_core.transit.faults import Stage
     from toolstream_core.wire.frame import Frame
 
 type Drawn = Sequence[tuple[TransitFault, Picker]]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.defects.leak import LEAK
-from toolstream_core.engine.chain import Breaking, Chain, OwnResolver
-from toolstream_core.engine.stage_set import StageSet
+from toolstream_core.engine.chain import Breaking, Chain, OwnResolver, StageSet
 from toolstream_core.faults.spec import Picker
 from toolstream_core.protocols.requests import asked
 from toolstream_core.repair.policy import Policy, combined
@@ -71,7 +70,7 @@ class ChainFactory:
             told += 1
         alike = len(stages) in {0, told}
         return StageSet(
-            [self.reader],
+            self.reader,
             self._breaking(faults),
             self._chain(judges, len(judges)),
             self._chain(stages, told, self._at_end()),

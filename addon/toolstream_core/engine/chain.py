@@ -1,7 +1,8 @@
-"""Stages one behind the other: what each lets go on is what the next one sees. Knows no protocol."""
+"""Stages in a row: each sees the output of the one before it. Knows no protocol."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, override
 
 from toolstream_core.model import NOTHING, Event
@@ -11,31 +12,32 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from toolstream_core.calls import Calls, OpenCall, ResolvedFragment
-    from toolstream_core.model import EventContent, SkippedRun
+    from toolstream_core.engine.record_builder import RecordBuilder
+    from toolstream_core.model import Change, EventContent, SkippedRun
     from toolstream_core.stages.stage import Stage
     from toolstream_core.wire.frame import Frame
 
 
 class Resolver(Protocol):
-    """Puts the fragments of events into calls."""
+    """Assigns the fragments of events to calls."""
 
     resolved: Sequence[ResolvedFragment]
-    """The fragments of the event that was looked at last, with their calls."""
+    """The fragments of the last event, with their calls."""
     ended: bool
-    """Whether the stream that it sees has said that it is over, or how it finished."""
+    """Whether the stream has announced its end, or a finish reason."""
 
 
 class OwnResolver:
     """Resolves the calls of the stream that one stage sees."""
 
     def __init__(self, calls: Calls) -> None:
-        """`calls` has seen nothing yet."""
+        """`calls` is new."""
         self._calls = calls
         self.resolved: Sequence[ResolvedFragment] = ()
         self.ended = False
 
     def resolve(self, event: Event) -> Sequence[ResolvedFragment]:
-        """The fragments of `event` with their calls; what it says of the calls' end is taken too."""
+        """The fragments of `event` with their calls; the end of calls is noted too."""
         content, frame = event.content, event.frame
         nothing = frame.data is None or content is NOTHING
         self.resolved = () if nothing else self._calls.resolve(content, frame.number)
@@ -43,7 +45,7 @@ class OwnResolver:
 
 
 class Chain:
-    """The stages of one stream. A stage that raises ends the rewriting; nothing that was held is lost."""
+    """The stages of one stream. A stage that raises ends the rewriting; held frames are not lost."""
 
     def __init__(
         self,
@@ -52,9 +54,9 @@ class Chain:
         reader: Resolver,
         at_end: Stage | None = None,
     ) -> None:
-        """Each stage with what resolves the calls of the events that it sees; `None` where `reader` has done so.
+        """Each stage with the resolver of the events that it sees; `None` if that is `reader`.
 
-        `at_end` joins them as the last one when `reader` has seen the first finish: until then it costs nothing.
+        `at_end` joins them as the last one after the first finish reason: until then it costs nothing.
         """
         self._stages = tuple(stages)
         self._final = len(stages) - 1
@@ -62,37 +64,37 @@ class Chain:
         self._read = read
         self._reader = reader
         self.each = any(stage.each for stage, _ in stages)
-        """Whether a stage wants to see events that say nothing too."""
+        """Whether a stage needs events without calls too."""
         known = [*(stage for stage, _ in stages), *([] if at_end is None else [at_end])]
         self.holders = tuple(stage for stage in known if isinstance(stage, Holds))
         """The stages that may hold frames back."""
         self.counters = tuple(stage for stage, _ in stages if isinstance(stage, Counts))
-        """The stages that go by the numbers of events."""
+        """The stages that use the numbers of events."""
         self._beside_text = [(stage, stage if isinstance(stage, HoldsBesideText) else None) for stage in self.holders]
         concerned = [stage for stage, _ in stages if not isinstance(stage, Indifferent)]
         self._skippable = [stage for stage in concerned if isinstance(stage, Skippable)]
         self._skippable_whole = [stage for stage in concerned if isinstance(stage, SkippableWhole)]
         self._needs_all = len(self._skippable) < len(concerned)
-        """Whether there is a stage that has to be shown every event."""
+        """Whether a stage needs every event."""
         self._last: Event | None = None
-        """The body's last event where it lacks its end: whatever is put behind it would be joined to it."""
+        """The last event of the body if it has no terminator: anything after it would be joined to it."""
         self.error: Exception | None = None
-        """The bug of ours that ended the rewriting."""
+        """The internal error that ended the rewriting."""
 
     @property
     def holding(self) -> bool:
-        """Whether any stage holds frames back."""
+        """Whether any stage holds frames."""
         return self.error is None and any(stage.holding for stage in self.holders)
 
     @property
     def needs_text(self) -> bool:
-        """As `HoldsBesideText.needs_text`, of those that hold something."""
+        """As `HoldsBesideText.needs_text`, of the stages that hold frames."""
         if self.error is not None:
             return True
         return any(stage.holding and (asked is None or asked.needs_text) for stage, asked in self._beside_text)
 
     def take(self, event: Event) -> Sequence[Frame]:
-        """What goes on for `event`."""
+        """The frames that are forwarded for `event`."""
         frame = event.frame
         if self.error is not None:
             return [frame]
@@ -129,9 +131,9 @@ class Chain:
             stage.on_skipped(call, passed)
 
     def end(self, *, clean: bool) -> list[Frame]:
-        """What the stages still have at the body's end, each seen by those behind it.
+        """The frames that the stages still hold at the end of the body, each seen by the stages after it.
 
-        A last event that lacks its end comes to each stage behind whatever those before it had held.
+        A last event without a terminator comes to each stage after the frames that earlier stages had held.
         """
         if self._at_end is not None and self._reader.ended:
             self._join(self._at_end)
@@ -150,17 +152,17 @@ class Chain:
         return frames
 
     def release(self) -> list[Frame]:
-        """What is held, as it came, in the stream's order: what later stages hold came first."""
+        """The held frames, unchanged, in the order of the stream: later stages hold the older frames."""
         event, self._last = self._last, None
         return [*self._held(0, len(self._stages)), *([] if event is None else [event.frame])]
 
     def _join(self, stage: Stage) -> None:
-        """Let a stage stand behind all others from now on."""
+        """Add a stage after all others."""
         self._stages = (*self._stages, (stage, None))
         self._final, self._at_end = self._final + 1, None
 
     def _from(self, at: int, frames: list[Frame], event: Event | None, until: int | None = None) -> list[Frame]:
-        """Let frames go through the stages from number `at` on, to the last one before `until`."""
+        """Pass frames through the stages from number `at` to the last one before `until`."""
         if at == (len(self._stages) if until is None else until):
             return frames
         out: list[Frame] = []
@@ -180,7 +182,7 @@ class Chain:
         return out
 
     def _failed(self, at: int, error: Exception, frame: Frame | None) -> list[Frame]:
-        """Everything that is held, and the frame at which it failed in its place."""
+        """All held frames, and the frame at which the stage failed in its place."""
         self.error = error
         later = self._held(at, len(self._stages))
         failed = [] if frame is None or any(frame is one for one in later) else [frame]
@@ -191,20 +193,20 @@ class Chain:
 
 
 def _behind(frames: list[Frame], more: list[Frame]) -> list[Frame]:
-    """`more` behind `frames`, but for a last one that lacks its end: nothing is joined to that."""
+    """`more` after `frames`, but before a last frame without a terminator: nothing is joined to that."""
     if frames and more and frames[-1].trailing:
         return [*frames[:-1], *more, frames[-1]]
     return [*frames, *more]
 
 
 class Breaking(Chain):
-    """The stages that break a stream: each resolves the calls of what it sees for itself."""
+    """The stages that inject faults: each resolves the calls of the events that it sees."""
 
     def __init__(self, stages: Sequence[tuple[Stage, OwnResolver]], read: Callable[[Frame], EventContent]) -> None:
         """As `Chain`."""
         super().__init__(stages, read, stages[0][1])
         self.resolver = stages[0][1]
-        """Resolves the calls of the stream as it comes."""
+        """Resolves the calls of the provider's stream."""
         self._resolvers = [resolver for _, resolver in stages]
 
     @override
@@ -223,3 +225,55 @@ class Breaking(Chain):
             own.runs.extend(passed.first, passed.events)
             own.arguments.add_skipped(passed)
             stage.on_skipped(own, passed)
+
+
+def never_leaks(raw: bytes) -> bool:
+    """No text is searched."""
+    del raw
+    return False
+
+
+def never(raw: bytes, frames: int) -> bool:
+    """No frame is known to have no calls."""
+    del raw, frames
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class StageSet:
+    """What reads and changes the events of one response."""
+
+    reader: RecordBuilder | None = None
+    """Sees every event."""
+    faults: Breaking | None = None
+    """Injects faults into the stream, before everything else."""
+    judge: Chain | None = None
+    """Reports defects if the stages do not; its output is dropped."""
+    stages: Chain | None = None
+    """Judges, repairs and shapes the stream for the client."""
+    resolver: Resolver | None = None
+    """Resolves the calls, if all stages use those of the provider's stream: only then may events pass without the
+    stages."""
+    may_leak: Callable[[bytes], bool] = never_leaks
+    """Whether the text of a frame without calls may contain one, and has to be read."""
+    brackets: bool = True
+    """Whether brackets inside a string of the arguments may pass like other text."""
+    watched: bool = False
+    """Whether a sink wants single events."""
+    changes: Callable[[], Sequence[Change]] = tuple
+    """The changes of the last reported event."""
+
+    @property
+    def wants_each(self) -> bool:
+        """Whether a stage needs frames without calls too."""
+        return any(chain is not None and chain.each for chain in (self.faults, self.stages))
+
+    @property
+    def error(self) -> Exception | None:
+        """The internal error that ended the work of a chain, if there was one."""
+        chains = (self.faults, self.judge, self.stages)
+        return next((chain.error for chain in chains if chain is not None and chain.error is not None), None)
+
+    def release(self) -> list[Frame]:
+        """The held frames, unchanged."""
+        return [frame for chain in (self.stages, self.faults) if chain is not None for frame in chain.release()]

@@ -1,11 +1,10 @@
-"""Gathers the record of one answer as its events come."""
+"""Collects the record of one response as its events arrive."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls import ResolvedFragment
-from toolstream_core.engine.output import Mode
 from toolstream_core.model import Call, EventContent, Finding, Injected, Note, Record, StreamFacts
 from toolstream_core.stages import stream_checks
 
@@ -13,78 +12,77 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolstream_core.calls import OpenCall
-    from toolstream_core.engine.output import PassThrough
     from toolstream_core.engine.sink import Sink
     from toolstream_core.faults.spec import Picker
     from toolstream_core.model import Change, Event, SkippedRun
     from toolstream_core.protocols.protocol import WireProtocol
 
 MAX_FINDINGS = 1000
-"""Findings of one answer that are kept; more of the same help nobody."""
+"""Findings of one response that are kept."""
 
 
 class RecordBuilder:
-    """Gathers the record of one answer, telling `sinks` as it goes. An observer of the pipeline."""
+    """Collects the record of one response, and reports to `sinks`."""
 
     def __init__(
         self,
         dialect: WireProtocol,
         exchange: StreamFacts,
         sinks: Sequence[Sink] = (),
-        output: PassThrough | None = None,
         *,
         streamed: bool = True,
     ) -> None:
-        """`exchange.request` gives the tools offered, which are evidence for reading; `output` takes what goes on."""
+        """`exchange.request` gives the tools offered, which are evidence for reading."""
         model = dialect.requests.model(exchange.path, exchange.request)
         self._record = Record(exchange.source, dialect.name, exchange.host, model, streamed=streamed)
         self._model: str | None = None
         self._calls = dialect.calls(dialect.requests.tools(exchange.request))
-        self._output = output
         self._sinks = tuple(sinks)
         self._live = tuple(sink for sink in sinks if sink.live)
         self.each = any(sink.each for sink in self._live)
         self._framing = stream_checks.Framing(self.found, dialect.quiet)
         self._judged = True
+        self.discards = False
+        """Whether the client does not get what is changed."""
         self.faults: Sequence[Picker] = ()
-        """The faults that were aimed at this answer."""
+        """The faults that reach this response."""
         self._found: set[tuple[str, int, int | None]] = set()
         self.resolved: Sequence[ResolvedFragment] = ()
-        """The fragments of the event that was read last, with their calls."""
+        """The fragments of the last event, with their calls."""
         self.ended = False
-        """Whether the answer has said that it is over, or how it finished."""
+        """Whether the response has announced its end, or a finish reason."""
         self.changes: list[Change] = []
-        """What was changed in that event."""
+        """The changes of that event."""
         self._recovered: list[Call] = []
         for sink in self._sinks:
             sink.begun(self._record)
 
     @property
     def wanted(self) -> bool:
-        """Whether anybody wants to be told of single events."""
+        """Whether a sink wants single events."""
         return bool(self._live)
 
     @property
     def whole(self) -> bool:
-        """Whether the answer's end was seen, and all of its calls."""
+        """Whether the end of the response was seen, and all calls are complete."""
         return self._record.ended and all(call.complete for call in self._calls.resolved())
 
     def calls(self) -> Sequence[Call]:
-        """The calls as they are read so far."""
+        """The calls so far."""
         return self._calls.resolved()
 
     def half_calls(self) -> Sequence[OpenCall]:
-        """The calls that are cut off, where neither a finish reason nor an error says so; none if nothing is judged."""
+        """The incomplete calls that no finish reason or error explains; none if nothing is judged."""
         if not self._judged:
             return ()
         return stream_checks.cut_off(self._calls.half_calls(), self._record.findings)
 
     def passes_on(self) -> None:
-        """Take that nothing of the answer is judged any more."""
+        """Judge the rest of the response no more."""
         self._judged = False
 
     def found(self, finding: Finding) -> None:
-        """Take a finding, and tell it; the same one only once, whoever found it."""
+        """Keep and report a finding; the same one only once."""
         key = (finding.code, finding.event, finding.call)
         if len(self._record.findings) < MAX_FINDINGS and key not in self._found:
             self._found.add(key)
@@ -93,8 +91,8 @@ class RecordBuilder:
                 sink.found(finding)
 
     def changed(self, changed: Change) -> None:
-        """Take a change, and tell it, where the client gets what came of it."""
-        if self._output is not None and self._output.mode is Mode.DISCARD:
+        """Keep and report a change, if the client gets the result."""
+        if self.discards:
             return
         self.changes.append(changed)
         if changed.kind != "fault":
@@ -104,11 +102,11 @@ class RecordBuilder:
             sink.changed(changed)
 
     def noted(self, name: str, message: str) -> None:
-        """Take what was done, or could not be done, beside the events."""
+        """Note what was done, or could not be done, beside the events."""
         self._record.notes.append(Note(name, message))
 
     def recovered(self, calls: Sequence[Call]) -> None:
-        """Take calls that never came and were woven in."""
+        """Add calls that did not arrive and were inserted."""
         self._recovered += calls
 
     def __call__(self, event: Event) -> None:
@@ -134,20 +132,20 @@ class RecordBuilder:
         self._framing.with_data(frame, content)
 
     def quiet(self, first: int, frames: int, size: int) -> None:
-        """Count frames that say nothing of tool calls."""
+        """Count frames without tool calls."""
         self._record.bytes += size
         self._record.events += frames
         for sink in self._live:
             sink.quiet(first, frames, size)
 
     def on_each_skipped(self, event: Event, call: OpenCall, change: Change | None) -> None:
-        """Tell an event that goes by unparsed, and its change; `on_skipped` counts both."""
+        """Report an event that passes unparsed, and its change; `on_skipped` counts both."""
         told = (ResolvedFragment(event.content.fragments[0], call),)
         for sink in self._live:
             sink.on_each_skipped(event, told, change)
 
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
-        """Take events that went by unparsed."""
+        """Count events that passed unparsed."""
         record = self._record
         record.bytes += passed.size
         record.events += passed.events
@@ -156,7 +154,7 @@ class RecordBuilder:
         call.arguments.add_skipped(passed)
 
     def finished(self, *, broken: str | None = None, unread: str | None = None) -> Record:
-        """The record, complete but for what faults still do. `unread`: why reading stopped before the end."""
+        """The record, complete except for the work of timing faults. `unread`: why reading stopped before the end."""
         record = self._record
         if not (broken and record.ended and stream_checks.BY_CLIENT.search(broken)):
             record.broken = broken
@@ -167,7 +165,7 @@ class RecordBuilder:
         return record
 
     def tell_end(self) -> None:
-        """Tell that the answer is over: whatever was done to it has been done."""
+        """Report that the response is over: nothing more is done to it."""
         record = self._record
         record.calls += self._recovered
         record.faults = [Injected(pick.fault.spec, pick.rolled, pick.touched) for pick in self.faults]

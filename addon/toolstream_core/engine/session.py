@@ -1,245 +1,186 @@
-"""Reads and rewrites one answer: bytes in, bytes out, and the record of it. The same for live and saved ones."""
+"""Reads and rewrites one response: bytes in, bytes out, and its record. The same for live and saved ones."""
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.defects.framing import BODY_NOT_STREAM, WRONG_CONTENT_TYPE
 from toolstream_core.engine.build import ChainFactory
-from toolstream_core.engine.dispatcher import Dispatcher, Recogniser
-from toolstream_core.engine.fast_path.path import MANY
-from toolstream_core.engine.output import Collected, PassThrough
+from toolstream_core.engine.chain import StageSet
+from toolstream_core.engine.fast_path import FastPath, past_faults
+from toolstream_core.engine.output import Output
+from toolstream_core.engine.recogniser import Recogniser
 from toolstream_core.engine.record_builder import RecordBuilder
-from toolstream_core.engine.stage_set import StageSet
-from toolstream_core.engine.state import State
+from toolstream_core.model import Event
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.protocols.requests import asked
 from toolstream_core.settings import NOTHING, Settings
 from toolstream_core.stages.answer_ids import AnswerIds
 from toolstream_core.wire.body import BodyDecoder, BodyFraming
 from toolstream_core.wire.form import CONTENT_TYPES, Form
+from toolstream_core.wire.frame import Cutter, DamagedFrame, Frame, TextCutter
 from toolstream_core.wire.sse import SseFramer
+from toolstream_core.wire.whole import WholeFramer
 from toolstream_core.wire.write import writer_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from toolstream_core.defects.row import Row
+    from toolstream_core.engine.chain import Breaking
     from toolstream_core.engine.sink import Sink
-    from toolstream_core.engine.stage_set import StagesFor
     from toolstream_core.faults.spec import Picker
-    from toolstream_core.model import Record, StreamFacts
+    from toolstream_core.model import EventContent, Record, StreamFacts
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.wire.frame import Framer
 
 
-class Pipeline:
-    """One answer's bytes on their way through stages."""
-
-    clean = True
-    """Whether the body ends by its own end; said before the end is fed."""
-
-    def __init__(
-        self,
-        dialects: Sequence[WireProtocol],
-        exchange: StreamFacts,
-        stages_for: StagesFor,
-        output: PassThrough | None = None,
-        *,
-        fast: bool = True,
-    ) -> None:
-        """`stages_for` is called at most once; `exchange` says what the headers said; `fast`: as for `Session`.
-
-        Without an `output` of its own, the chunks pass as they come.
-        """
-        self._output = output or PassThrough()
-        self._decoder = BodyDecoder(exchange.content_encoding)
-        self._framing = BodyFraming(exchange.content_type)
-        self._recogniser = Recogniser(dialects, exchange.path)
-        self._frames = Dispatcher(self._recogniser, stages_for, self._output, fast=fast)
-        if self._decoder.failure is not None:
-            self._frames.stop(self._decoder.failure)
-
-    @property
-    def reading(self) -> bool:
-        """Whether the bytes are still being looked at."""
-        return self._frames.state is not State.PASSING
-
-    @property
-    def failure(self) -> str | None:
-        """Why reading stopped before the end, where it did."""
-        return self._frames.failure
-
-    @property
-    def error(self) -> Exception | None:
-        """The bug of ours that ended the reading or the rewriting, where there was one."""
-        return self._frames.error
-
-    def feed(self, chunk: bytes) -> list[bytes]:
-        """What goes on for `chunk`; `b""` is the end. Never holds an empty `bytes`: mitmproxy ends the body on it."""
-        output, frames = self._output, self._frames
-        if frames.state is State.PASSING:
-            return output.unread(chunk, self._decoder)
-        fast = frames.fast
-        try:
-            if chunk and fast is not None and fast.direct:
-                output.take(chunk)
-                fast.feed(chunk)
-            else:
-                self._look(chunk)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
-            frames.fail(error)
-        if output.taken and not self.reading:
-            output.flush()
-        return output.let_out(chunk)
-
-    def fail(self, error: Exception) -> None:
-        """Read no more, because of an internal error elsewhere; what is held goes with the next bytes."""
-        self._frames.fail(error)
-
-    def feed_fast(self, chunk: bytes) -> bytes | None:
-        """What goes on for a chunk, perhaps nothing, where that is seen at once; `None` where it has to be fed."""
-        fast, output = self._frames.fast, self._output
-        if fast is None or output.taken:
-            return None
-        try:
-            return fast.feed_fast(chunk)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
-            self._frames.fail(error)
-            return None
-
-    def _look(self, chunk: bytes) -> None:
-        """Take the next bytes as they came; `b""` is the end."""
-        data = self._decoder.decode(chunk)
-        if self._decoder.failure is not None:
-            self._finish()
-            self._frames.stop(self._decoder.failure)
-            return
-        if data:
-            self._output.take(data)
-            self._cut(self._opened(data) if self._framing.framer is None else data)
-        if not chunk and self.reading:
-            self._finish()
-
-    def _opened(self, data: bytes, *, ended: bool = False) -> bytes:
-        """Find out how the body is framed; what is to be cut of it now."""
-        data = self._framing.open(data, ended=ended)
-        if self._framing.foreign:
-            self._frames.stop()
-        elif self._framing.framer is not None:
-            self._frames.begin(self._framing.framer, coded=self._decoder.coded)
-        return data
-
-    def _cut(self, data: bytes) -> None:
-        """Cut decoded bytes into frames, and pass these."""
-        framer, frames = self._framing.framer, self._frames
-        if framer is None:
-            return
-        if frames.state is State.RECOGNISING and len(data) > MANY:
-            frames.pass_frames(framer.feed(data[:MANY]))
-            data = data[MANY:]
-        if frames.fast is not None:
-            frames.fast.feed(data)
-        elif self.reading:
-            frames.pass_frames(framer.feed(data))
-
-    def _finish(self) -> None:
-        """The body is over."""
-        if self._frames.fast is not None:
-            self._frames.fast.hand_on()
-        if self._framing.framer is None and self._framing.head:
-            self._cut(self._opened(b"", ended=True))
-        if self._framing.framer is not None and self.reading:
-            self._frames.pass_frames(self._framing.framer.feed(b""))
-        self._frames.end(clean=self.clean)
-
-
 _EVENTS: Final = CONTENT_TYPES[Form.EVENTS]
 _FAILED: Final = 400
-"""From this status on an answer is an error, and whole by right."""
+"""The first status of an error response, which is not a stream."""
+
+
+class State(enum.Enum):
+    """FRAMING → RECOGNISING → READING → OVER, and from each of them to PASSING."""
+
+    FRAMING = enum.auto()
+    """The framing of the body is not known yet."""
+    RECOGNISING = enum.auto()
+    """There are frames; their protocol is not known yet."""
+    READING = enum.auto()
+    """The stages get the events."""
+    OVER = enum.auto()
+    """The stream has announced its end; further events are still read."""
+    PASSING = enum.auto()
+    """Nothing is read any more: the body is over, is not an LLM's, or an error ended the reading."""
+
+
+# No byte waits for longer than the frame that it is in. Before the protocol is known (mostly by the first frame with
+# data), frames are forwarded unchanged, and the stages see them afterwards. A complete, unstreamed body is forwarded
+# unchanged. An error in reading (a corrupt coding, a bug) ends the reading and is kept in `failure`: held frames are
+# forwarded unchanged, and so is the rest.
 
 
 @dataclass
 class Session:
-    """One answer on its way: bytes in, bytes out, and the record of it.
+    """One response on its way: bytes in, bytes out, and its record.
 
     `feed` each chunk of the body as it came over the network, `end` when it is over, then ask for the `record`.
-    Where `settings` change anything, the bytes that go on are decoded: the headers `Content-Encoding` and
-    `Content-Length` do not describe them. Foreign bytes raise nothing; a bug of ours is kept in `error`, and from
-    there on the bytes pass as they come.
+    If `settings` change anything, the forwarded bytes are decoded: the headers `Content-Encoding` and
+    `Content-Length` do not describe them. Foreign bytes raise nothing; an internal error is kept in `error`, and
+    from there on the bytes are forwarded unchanged.
     """
 
     exchange: StreamFacts
-    """What the request and the answer's headers say."""
+    """The facts of the request and of the response's headers."""
     settings: Settings = NOTHING
-    """What is to be done to the answer; nothing by default."""
+    """What is done to the response; nothing by default."""
     sinks: Callable[[WireProtocol], Sequence[Sink]] = lambda dialect: ()  # noqa: ARG005
-    """Who is told of events as they come; called once, when the protocol is known."""
+    """Makes the sinks of events; called once, when the protocol is known."""
     dialects: Sequence[WireProtocol] = PROTOCOLS
-    """The protocols that the answer may be in."""
+    """The possible protocols."""
     ids: AnswerIds = field(default_factory=AnswerIds)
-    """Makes the ids that repairs need; one for all answers of a conversation."""
+    """Makes the ids that repairs need; one for all responses of a conversation."""
     number: int = 0
-    """Which stream of its run it is: faults are drawn by it."""
+    """The number of the stream in its run, by which faults are drawn."""
     transit: Sequence[Picker] = ()
-    """Faults of time that act on it further on, to be told with the others."""
+    """Timing faults that act on it further on, to be reported with the others."""
     fast: bool = True
-    """Whether events like the one before them may pass unparsed: it changes the cost, and nothing that is told."""
+    """Whether events like earlier ones pass unparsed: it changes the cost, and no result."""
 
     def __post_init__(self) -> None:
         """Put the parts together."""
-        self._output = Collected() if self.settings.rewrites else PassThrough()
-        self.pipeline = Pipeline(self.dialects, self.exchange, self._stages_for, self._output, fast=self.fast)
         self.reader: RecordBuilder | None = None
-        self._half = False
-        """Whether a call was half when the answer was over, and nothing of it said so."""
+        """Gathers the record; `None` before the protocol is known."""
+        self.state = State.FRAMING
+        self.failure: str | None = None
+        """Why reading stopped before the end, if it did."""
+        self._error: Exception | None = None
+        self._cut_off = False
+        """Whether a call was incomplete when the response was over, and nothing in it says so."""
+        self._output = Output(collects=self.settings.rewrites)
+        self._decoder = BodyDecoder(self.exchange.content_encoding)
+        self._coded = self._decoder.coded
+        self._framing = BodyFraming(self.exchange.content_type)
+        self._recogniser = Recogniser(self.dialects, self.exchange.path)
+        self._stages = StageSet()
+        self._fast: FastPath | None = None
+        """Decides what passes unparsed, while the stream is read."""
+        self._past_faults: FastPath | None = None
+        """Decides what passes unparsed through the faults."""
+        self._read: Callable[[Frame], EventContent]
+        self._read_healthy: Callable[[Frame], EventContent]
+        """Reads the events that faults get, which are another stream than the reported one."""
+        if self._decoder.failure is not None:
+            self._stop(self._decoder.failure)
+
+    @property
+    def reading(self) -> bool:
+        """Whether the bytes are still read."""
+        return self.state is not State.PASSING
 
     @property
     def error(self) -> Exception | None:
-        """The bug of ours that ended the reading or the rewriting, where there was one."""
-        return self.pipeline.error
-
-    @property
-    def failure(self) -> str | None:
-        """Why reading stopped before the end, where it did."""
-        return self.pipeline.failure
+        """The internal error that ended the reading or the rewriting, if there was one."""
+        return self._error or self._stages.error
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """What goes on for `chunk`, which is not empty: any number of pieces, none of them empty."""
-        sent = self.pipeline.feed_fast(chunk)
+        """What is forwarded for `chunk`, which is not empty: any number of pieces, none of them empty."""
+        sent = self.feed_fast(chunk)
         if sent is None:
-            return self.pipeline.feed(chunk)
+            return self._fed(chunk, clean=True)
         return [sent] if sent else []
 
+    def feed_frames(self, chunk: bytes) -> list[bytes]:
+        """As `feed`, for a chunk that `feed_fast` does not take."""
+        return self._fed(chunk, clean=True)
+
+    def feed_fast(self, chunk: bytes) -> bytes | None:
+        """What is forwarded for a chunk that is one event like earlier ones; `None` for any other."""
+        if self._fast is None or self._fast.is_idle or self._output.taken or self._coded:
+            return None
+        try:
+            return self._fast.whole(chunk) if self._stages.faults is None else self._through_faults(chunk, self._fast)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+            self.fail(error)
+            return None
+
     def end(self, *, broken: str | None = None) -> list[bytes]:
-        """What is still to go on at the body's end; `broken` says how the connection broke, where it did."""
-        self.pipeline.clean = broken is None
-        out = self.pipeline.feed(b"")
-        self._half = self.reader is not None and self.error is None and bool(self.reader.half_calls())
+        """What is still to be forwarded at the end of the body; `broken` says how the connection broke, if it did."""
+        out = self._fed(b"", clean=broken is None)
+        self._cut_off = self.reader is not None and self.error is None and bool(self.reader.half_calls())
         return out
 
-    def cut_off(self, record: Record) -> Row | None:
-        """Why the answer, which is over, has to end as a break for the client: a call of it is half.
+    def fail(self, error: Exception, frames: Sequence[Frame] = ()) -> None:
+        """An internal error ends the reading: what is held is forwarded unchanged, and `frames` after it."""
+        self._error = error
+        self._stop(f"{type(error).__name__} while reading")
+        if self._output.collects:
+            self._output.send([*self._stages.release(), *self._recogniser.unsent(), *frames])
 
-        `None` where it ends as it came: whole, half as its finish reason or its error says, or with the repair
-        switched off. An end that said otherwise (`[DONE]`, `message_stop`, `response.completed`) was kept back.
+    def cut_off(self, record: Record) -> Row | None:
+        """Why the response, which is over, has to end as truncated for the client: a call of it is incomplete.
+
+        `None` if it ends unchanged: complete, incomplete as its finish reason or its error says, or with the repair
+        switched off. An end that said otherwise (`[DONE]`, `message_stop`, `response.completed`) was withheld.
         """
         if CUT_OFF_CALL.code not in self.settings.repairs:
             return None
-        explained = record.finish or record.error  # Behind an error, clients take a break for a lost connection.
+        explained = record.finish or record.error  # After an error, clients take a disconnect for a lost connection.
         silent = not explained and any(one.code == CUT_OFF_CALL.code for one in record.findings)
-        return CUT_OFF_CALL if silent or self._half else None
+        return CUT_OFF_CALL if silent or self._cut_off else None
 
     def record(self, *, broken: str | None = None, told: bool = True) -> Record | None:
-        """What the answer was, once it is over; `None` where it is no LLM's.
+        """The record of the response, once it is over; `None` if it is not an LLM's.
 
-        A body whose coding cannot be undone is an LLM's where the request asked for one. Where it is not `told`
-        now, `RecordBuilder.tell_end` does so later.
+        A body whose coding cannot be undone is an LLM's if the request asked for one. Unless it is reported
+        (`told`) now, `RecordBuilder.tell_end` does so later.
         """
         if self.reader is None and self.failure is not None and self.error is None:
-            self.reader = self._asked()
+            self.reader = self._unreadable()
         if self.reader is None:
             return None
         record = self.reader.finished(broken=broken, unread=self.failure)
@@ -247,8 +188,237 @@ class Session:
             self.reader.tell_end()
         return record
 
-    def _asked(self) -> RecordBuilder | None:
-        """The reader of an answer of which nothing could be read."""
+    def _fed(self, chunk: bytes, *, clean: bool) -> list[bytes]:
+        """What is forwarded for `chunk`; `b""` is the end, which is `clean` unless the connection broke."""
+        output = self._output
+        if self.state is State.PASSING:
+            return output.unread(chunk, self._decoder)
+        try:
+            self._look(chunk, clean=clean)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+            self.fail(error)
+        if output.taken and not self.reading:
+            output.flush()
+        return output.let_out(chunk)
+
+    def _look(self, chunk: bytes, *, clean: bool) -> None:
+        data = self._decoder.decode(chunk) if self._coded else chunk
+        if self._decoder.failure is not None:
+            self._finish(clean=clean)
+            self._stop(self._decoder.failure)
+            return
+        if data:
+            self._output.take(data)
+            self._cut(self._opened(data) if self._framing.framer is None else data)
+        if not chunk and self.reading:
+            self._finish(clean=clean)
+
+    def _opened(self, data: bytes, *, ended: bool = False) -> bytes:
+        """Find out the framing of the body; the bytes that are to be cut now."""
+        data = self._framing.open(data, ended=ended)
+        if self._framing.foreign:
+            self._stop()
+        elif self._framing.framer is not None:
+            self.state = State.RECOGNISING
+            if isinstance(self._framing.framer, WholeFramer):
+                self._output.pass_whole()
+        return data
+
+    def _cut(self, data: bytes) -> None:
+        """Let the frames at the beginning pass that need not be cut, and cut the rest."""
+        framer = self._framing.framer
+        if framer is None or self.state is State.PASSING:
+            return
+        if self._fast is not None and not self._fast.is_idle and self._stages.faults is None:
+            data = data[self._along(framer, data, self._fast) :]
+        if data:
+            self._take(framer.feed(data))
+
+    def _along(self, framer: Framer, data: bytes, fast: FastPath) -> int:
+        """Let the frames at the beginning pass that need not be cut, after an incomplete one; where the rest begins."""
+        begin = 0
+        if isinstance(framer, TextCutter) and framer.holding:
+            begin = data.find(framer.end) + len(framer.end)
+            if begin < len(framer.end) or begin == len(data):
+                return 0
+            self._take(framer.feed(data[:begin]))
+            if self._fast is not fast:
+                return begin
+            data = data[begin:]
+        return begin + fast.along(data, self._output.send_part)
+
+    def _finish(self, *, clean: bool) -> None:
+        """The body is over."""
+        for fast in (self._past_faults, self._fast):
+            if fast is not None:
+                fast.hand_on()
+        if self._framing.framer is None and self._framing.head:
+            self._cut(self._opened(b"", ended=True))
+        if self._framing.framer is not None and self.reading:
+            self._take(self._framing.framer.feed(b""))
+        self._end_stages(clean=clean)
+
+    def _take(self, frames: Sequence[Frame], *, again: bool = False) -> None:
+        """Take the next frames; `again`: they came before, and were only kept."""
+        taken = None if again else self._output.taken
+        for frame in frames:
+            if taken:
+                del taken[: len(frame.raw)]
+            try:
+                if self.state is State.PASSING:
+                    self._output.send([frame])
+                elif self.state is State.RECOGNISING:
+                    self._recognise(frame)
+                elif frame.oversize and isinstance(frame, DamagedFrame):
+                    self._end_stages(clean=False)
+                    self.failure = self.failure or frame.damage
+                    self._output.send([frame])
+                elif self._stages.faults is not None:
+                    self._break(self._stages.faults, frame)
+                elif not self._pass_alike(frame):
+                    self._tell(frame)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+                self.fail(error, [frame])
+
+    def _tell(self, frame: Frame) -> None:
+        """Let the reader and the stages see the event of a frame, and forward the result.
+
+        Reading may have ended with another event of the same frame.
+        """
+        if self.state is State.PASSING:
+            self._output.send([frame])
+            return
+        try:
+            event, stages = Event(frame, self._read), self._stages
+            if stages.reader is not None:
+                stages.reader(event)
+            if stages.judge is not None:
+                stages.judge.take(event)
+            out = [frame] if stages.stages is None else stages.stages.take(event)
+            if event.content.end:
+                self.state = State.OVER
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+            self.fail(error, [frame])
+            return
+        self._output.send(out)
+        if self._fast is not None:
+            try:
+                self._fast.learn(event, out)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
+                self.fail(error)
+
+    def _break(self, faults: Breaking, frame: Frame) -> None:
+        """Let faults change a frame, unless it is quiet, and everything else see the result."""
+        past, framer = self._past_faults, self._framing.framer
+        if self._fast is not None and self._fast.quiet(frame):
+            self._output.send([frame])
+            return
+        known = past.alike(frame) if past is not None else None
+        if known is not None:
+            if not self._pass_alike(known, quiet=False):
+                self._tell(framer.reread(known) if isinstance(framer, Cutter) else known)
+            return
+        event = Event(frame, self._read_healthy)
+        broken = faults.take(event)
+        for one in broken:
+            if not self._pass_alike(one, quiet=False):
+                self._tell(one)
+        if past is not None:
+            past.learn(event, broken)
+
+    def _pass_alike(self, frame: Frame, *, quiet: bool = True) -> bool:
+        """Forward a frame that is like earlier ones, or quiet; whether it is one."""
+        fast = self._fast
+        if fast is None:
+            return False
+        sent = None if fast.is_idle else fast.alike(frame)
+        if sent is None and quiet:
+            sent = fast.quiet(frame)
+        if sent is not None:
+            self._output.send([sent])
+        return sent is not None
+
+    def _through_faults(self, chunk: bytes, fast: FastPath) -> bytes | None:
+        """As `feed_fast`, if faults change the stream first."""
+        framer = self._framing.framer
+        raw = None if self._past_faults is None else self._past_faults.whole(chunk)
+        if raw is None or not isinstance(framer, Cutter):
+            return None
+        number = framer.number - 1
+        sent = fast.whole(raw, number)
+        if sent is None:
+            fast.hand_on()
+            self._tell(framer.reread(Frame(raw, number, None)))
+            sent = self._output.joined()
+        return sent
+
+    def _end_stages(self, *, clean: bool) -> None:
+        """Nothing more comes: forward what is held."""
+        claimed = self._recogniser.at_end() if self.state is State.RECOGNISING else None
+        if claimed is not None:
+            self._start(claimed)
+        self._output.send(self._recogniser.unsent())
+        faults, judge, stages = self._stages.faults, self._stages.judge, self._stages.stages
+        if faults is not None and self.reading:
+            for frame in faults.end(clean=clean):
+                self._tell(frame)
+        if judge is not None and self.reading:
+            judge.end(clean=clean)
+        if stages is not None and self.reading:
+            self._output.send(stages.end(clean=clean))
+        self._stop()
+
+    def _stop(self, failure: str | None = None) -> None:
+        """Read no more."""
+        self.state = State.PASSING
+        self.failure = self.failure or failure
+        self._fast = self._past_faults = None
+        self._recogniser.pending.clear()
+
+    def _recognise(self, frame: Frame) -> None:
+        found = self._recogniser.take(frame)
+        if found is not None:
+            self._start(found, frame)
+            return
+        passing = self._recogniser.passing(frame)
+        if self._recogniser.given_up:
+            self._stop()
+        self._output.send(passing)
+
+    def _start(self, dialect: WireProtocol, last: Frame | None = None) -> None:
+        """The protocol is known, by the frame `last`, which was not forwarded yet, or because the body is over."""
+        framer = self._framing.framer
+        assert framer is not None
+        self._stages = self._made_stages(dialect, framer)
+        if isinstance(framer, WholeFramer):
+            self._read = lambda frame: dialect.answer(frame.json)
+        else:
+            self._fast = FastPath(framer, dialect.read, dialect.quiet, self._stages, fast=self.fast)
+            self._past_faults = past_faults(framer, dialect.read, self._stages) if self.fast else None
+            self._read = self._fast.read
+            self._read_healthy = dialect.read if self._past_faults is None else self._past_faults.read
+        self.state = State.READING
+        self._replay(last)
+        # The first frames are never quiet: what only they say is read.
+        if self._fast is not None and self.state is State.READING:
+            self._fast.begin()
+
+    def _replay(self, last: Frame | None) -> None:
+        """Let the stages see the frames so far; the result is dropped for those that were forwarded."""
+        unsent = self._recogniser.unsent()
+        for frame in self._recogniser.frames():
+            self._discard(on=not (frame is last or frame in unsent))
+            self._take([frame], again=True)
+        self._discard(on=last is None)
+
+    def _discard(self, *, on: bool) -> None:
+        """Begin or end to drop what is forwarded, and its changes."""
+        self._output.discards = on
+        if self.reader is not None:
+            self.reader.discards = on
+
+    def _unreadable(self) -> RecordBuilder | None:
+        """The reader of a response that could not be read at all."""
         wanted = asked.read(self.exchange.path, self.exchange.request)
         for dialect in self.dialects:
             if wanted is not None and dialect.name == wanted.dialect:
@@ -256,19 +426,19 @@ class Session:
                 return RecordBuilder(dialect, self.exchange, self.sinks(dialect), streamed=streamed)
         return None
 
-    def _stages_for(self, dialect: WireProtocol, framer: Framer) -> StageSet:
-        """Who has to do with the answer's events, now that its protocol is known."""
+    def _made_stages(self, dialect: WireProtocol, framer: Framer) -> StageSet:
+        """The stages of the response, now that its protocol is known."""
         if dialect.read_only:
             self.settings = NOTHING
         writer = writer_for(framer)
         sinks, streamed = self.sinks(dialect), writer is not None
-        reader = self.reader = RecordBuilder(dialect, self.exchange, sinks, self._output, streamed=streamed)
+        reader = self.reader = RecordBuilder(dialect, self.exchange, sinks, streamed=streamed)
         reader.faults = self.transit
         if writer is None:
             wanted = self.exchange.path and asked.wants_stream(self.exchange.path, self.exchange.request)
             if wanted and self.exchange.status < _FAILED:
                 reader.found(BODY_NOT_STREAM.found(0, "a stream was requested, but the response is one JSON body"))
-            return StageSet([reader])
+            return StageSet(reader)
         kind = self.exchange.content_type
         if self.exchange.path and kind and isinstance(framer, SseFramer) and _EVENTS not in kind.lower():
             message = f"an event stream was sent as {kind.partition(';')[0].strip()} instead of {_EVENTS}"
@@ -287,12 +457,12 @@ def read_body(
     sinks: Sequence[Sink] = (),
     dialects: Sequence[WireProtocol] = PROTOCOLS,
 ) -> Record | None:
-    """The record of a body at hand, or `None` where it is no LLM answer; takes no more chunks than it reads."""
+    """The record of a body, or `None` if it is not an LLM's; takes no more chunks than it reads."""
     session = Session(exchange, sinks=lambda dialect: sinks, dialects=dialects)  # noqa: ARG005
     for chunk in chunks:
         if chunk:
             session.feed(chunk)
-        if not session.pipeline.reading:
+        if not session.reading:
             break
     session.end(broken=broken)
     return session.record(broken=broken)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from toolstream_core.model.fragment import Kind
+from toolstream_core.model.events import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

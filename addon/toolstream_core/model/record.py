@@ -1,15 +1,93 @@
-"""What one answer was: the one record that every report prints."""
+"""What is known of one response: its facts, calls, findings and changes."""
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.model.fragment import Kind
+from toolstream_core.model.events import Kind
+from toolstream_core.wire.frame import joined
+from toolstream_core.wire.json_value import ABSENT
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from toolstream_core.model.call import Call
-    from toolstream_core.model.finding import Finding
+    from toolstream_core.wire.frame import Frame
+    from toolstream_core.wire.json_value import Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamFacts:
+    """What is known of a stream beside its own bytes."""
+
+    source: str = ""
+    """Where it was read from, for people: `flows/glm-5.flow#0`, `-`, or the flow's id."""
+    host: str = ""
+    path: str = ""
+    """Request path with query; decides the order in which dialects are tried."""
+    content_type: str = ""
+    content_encoding: str = ""
+    status: int = 200
+    request: Json = ABSENT
+    """The request's JSON body: model, tools, stream_options."""
+
+
+class Severity(enum.StrEnum):
+    """How bad a finding is. Only errors and warnings count for exit codes."""
+
+    ERROR = "error"
+    """No correct reader can get the calls right from this."""
+    WARNING = "warning"
+    """Outside the protocol's letter; a careful reader has to guess."""
+    NOTE = "note"
+    """Lawful or tolerated, but known to break clients."""
+
+
+class Finding(NamedTuple):
+    """Something wrong with a stream, where it shows."""
+
+    code: str
+    name: str
+    severity: Severity
+    event: int
+    call: int | None
+    message: str
+    repair: str | None = None
+
+
+class Change(NamedTuple):
+    """Events, and what was sent instead of them."""
+
+    names: tuple[str, ...]
+    """Names of the defects that demanded it, of the shape, or of the fault."""
+    event: int
+    """The number under which it is reported: that of the first event that was replaced, else of the first one sent."""
+    old: Sequence[Frame]
+    new: Sequence[Frame]
+    kind: str = "repair"
+    """`repair`, `shape` or `fault`."""
+
+    @property
+    def before(self) -> bytes:
+        """The events that were replaced; `b""` if events were only added."""
+        return joined(self.old)
+
+    @property
+    def after(self) -> bytes:
+        """What was sent instead; `b""` if nothing was."""
+        return joined(self.new)
+
+    @property
+    def replaced(self) -> list[int]:
+        """The numbers of the events that were replaced. Comments and blank frames have none."""
+        return [frame.number for frame in self.old if frame.data is not None]
+
+    @property
+    def sent(self) -> list[int]:
+        """For each event that was sent instead, the number of the event in whose place it stands."""
+        return [frame.number for frame in self.new if frame.data is not None]
 
 
 class Note(NamedTuple):

@@ -12,10 +12,10 @@ from mitmproxy import ctx, exceptions, flowfilter, http
 from toolstream_core.protocols.registry import claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
 from toolstream_core.proxy.capture import Capture
-from toolstream_core.proxy.deliveries import RESENT, Timing
+from toolstream_core.proxy.deliveries import RESENT, Deliveries
 from toolstream_core.proxy.flow_facts import breaks, is_stream, relabel
 from toolstream_core.proxy.live_response import pieces, through
-from toolstream_core.proxy.live_responses import Answers
+from toolstream_core.proxy.live_responses import LiveResponses
 from toolstream_core.proxy.options import (
     ANSWERS,
     CAPTURE,
@@ -112,12 +112,12 @@ class ToolstreamAddon:
         self._provider: AnyProvider | None = None
         self.capture = Capture()
         self.served: ServedView | None = None
-        """The live view, where it is on."""
+        """The live view, if it is on."""
         self._announces = not gated
         self._ids = Ids()
-        self._answers = Answers(self._reporters, self.verdicts, self.capture, self._ids)
-        self._timing = Timing(self._closed, self._answers.request_of, always=gated)
-        self._sockets = Sockets(self._answers, self._ids, self._timing.orders, self._replayed)
+        self._responses = LiveResponses(self._reporters, self.verdicts, self.capture, self._ids)
+        self._deliveries = Deliveries(self._closed, self._responses.request_of, always=gated)
+        self._sockets = Sockets(self._responses, self._ids, self._deliveries.orders, self._replayed)
 
     def load(self, loader: Loader) -> None:
         """Declare the options; an error that is logged now keeps mitmdump from starting."""
@@ -126,7 +126,7 @@ class ToolstreamAddon:
             logger.error("Addon error: %s", message)
 
     def configure(self, updated: set[str]) -> None:
-        """Check the options that changed; a wrong one keeps mitmproxy from starting, and is told in one line.
+        """Check the options that changed; a wrong one keeps mitmproxy from starting, and is reported in one line.
 
         mitmproxy exits where an error was logged as it started; what is raised there, it logs with its traceback.
         """
@@ -155,23 +155,23 @@ class ToolstreamAddon:
         if updated & CAPTURE:
             self.capture.configure(ctx.options)
         if updated & CHANGES:
-            self._answers.settings = changes_of(ctx.options)
+            self._responses.settings = changes_of(ctx.options)
         if updated & (CHANGES | {"toolstream_provider", "toolstream_speed"}):
             speed = speed_of(ctx.options.toolstream_speed)
             self._sockets.provider = None if self._provider is None else SocketProvider(self._provider, speed)
-            self._timing.configure(self._answers.settings, speed if self._provider is not None else None)
+            self._deliveries.configure(self._responses.settings, speed if self._provider is not None else None)
 
     def running(self) -> None:
-        """Find out where lines go and who shows flows, once mitmproxy's own addons are there."""
+        """Choose the outlets and the interface, once mitmproxy's own addons are loaded."""
         self.interface.run()
         self._reporters.run()
-        self._timing.run()
+        self._deliveries.run()
         if self.served is not None and self._announces:
             self.served.announce()
 
     @_guarded
     def request(self, flow: http.HTTPFlow) -> Coroutine[None, None, None] | None:
-        """Respond from saved flows, where a provider is set; prepare for what is to be rewritten.
+        """Respond from saved flows, if a provider is set; prepare requests whose response is rewritten.
 
         A long request is read in a thread; mitmproxy waits for what is returned, and other streams go on.
         """
@@ -191,16 +191,16 @@ class ToolstreamAddon:
 
     @_guarded
     def _read(self, flow: http.HTTPFlow) -> None:
-        self._answers.request_of(flow)
+        self._responses.request_of(flow)
 
     @_guarded
     def _asked(self, flow: http.HTTPFlow) -> None:
         if RESENT not in flow.metadata and self._filtered(flow):
-            self._answers.asked(flow)
+            self._responses.asked(flow)
 
     @_guarded
     def _prepared(self, flow: http.HTTPFlow) -> None:
-        if RESENT not in flow.metadata and (self._answers.settings.rewrites or self._ids):
+        if RESENT not in flow.metadata and (self._responses.settings.rewrites or self._ids):
             self._prepare(flow)
 
     @_guarded
@@ -208,19 +208,19 @@ class ToolstreamAddon:
         if RESENT not in flow.metadata:
             if flow.response is None and self._filtered(flow) and self._sockets.refuses(flow):
                 return
-            if flow.response is None and self._filtered(flow) and self._timing.refuses(flow):
+            if flow.response is None and self._filtered(flow) and self._deliveries.refuses(flow):
                 return
-            if self._answers.settings.destream and flow.response is None and self._filtered(flow):
-                self._timing.destreams(flow)
+            if self._responses.settings.destream and flow.response is None and self._filtered(flow):
+                self._deliveries.destreams(flow)
         if self._provider is not None and flow.response is None:
-            if self._timing.has(flow) and self._sockets.serves(flow):
+            if self._deliveries.has(flow) and self._sockets.serves(flow):
                 return
             self._provider.answer(flow)
             self._replayed(flow)
 
     @_guarded
     def responseheaders(self, flow: http.HTTPFlow) -> None:
-        """Let a streamed answer through as it comes, and look at what may be an LLM's."""
+        """Forward a streamed response as it arrives, and read it if it may be an LLM's."""
         assert flow.response is not None
         if RESENT in flow.metadata or REFUSED in flow.metadata:
             return  # wanted whole; no answer
@@ -230,60 +230,60 @@ class ToolstreamAddon:
             flow.response.stream = True
         if not self._watched(flow):
             return
-        request = self._answers.request_of(flow)
+        request = self._responses.request_of(flow)
         if not (streamed or claimed or looks_like_llm(flow.request.path, request)):
             return
         delivering = streamed or (claimed and wants_stream(flow.request.path, request)) or breaks(flow)
-        watch, faults = self._answers.begin(flow, request, delivering=delivering)
+        live, faults = self._responses.begin(flow, request, delivering=delivering)
         if delivering:
-            if self._timing.begin(flow, watch, faults) or watch.rewrites:
+            if self._deliveries.begin(flow, live, faults) or live.rewrites:
                 relabel(flow)
-            flow.response.stream = through(watch, flow.response.stream)
+            flow.response.stream = through(live, flow.response.stream)
 
     @_guarded
     def response(self, flow: http.HTTPFlow) -> Coroutine[None, None, None] | None:
         """Read a response that was not streamed through us: `stream: false`, or one that an addon made."""
-        if flow.response is not None and self._answers.reads(flow.id) and _is_long(flow.response):
+        if flow.response is not None and self._responses.reads(flow.id) and _is_long(flow.response):
             return _after_reading(partial(content_of, flow.response), partial(self._responded, flow))
         self._responded(flow)
         return None
 
     @_guarded
     def _responded(self, flow: http.HTTPFlow) -> None:
-        if self._timing.provides(flow):
+        if self._deliveries.provides(flow):
             return
-        watch = self._answers.take(flow.id)
-        self._timing.forget(flow)
-        if watch is None or watch.over:
-            self._answers.close(flow, watch)
+        live = self._responses.take(flow.id)
+        self._deliveries.forget(flow)
+        if live is None or live.over:
+            self._responses.close(flow, live)
             return
         assert flow.response is not None
         out: list[bytes] = []
         if flow.response.raw_content:
-            out += pieces(watch.stream(flow.response.raw_content))
+            out += pieces(live.stream(flow.response.raw_content))
         if flow.error is not None and not flow.live:  # a saved flow; mitmproxy calls the hook for its error last
-            watch.finish(broken=flow.error.msg)
-        out += pieces(watch.stream(b""))
-        self._answers.close(flow, watch)
-        if watch.rewrites:
+            live.finish(broken=flow.error.msg)
+        out += pieces(live.stream(b""))
+        self._responses.close(flow, live)
+        if live.rewrites:
             flow.response.raw_content = b"".join(out)
             flow.response.headers.pop("transfer-encoding", None)
             flow.response.headers["content-length"] = str(len(flow.response.raw_content))
 
     @_guarded
     def error(self, flow: http.HTTPFlow) -> None:
-        """Tell an answer that broke off: the final, empty chunk never comes then."""
-        watch = self._answers.take(flow.id)
-        self._timing.forget(flow)
-        if watch is not None:
-            watch.finish(broken=flow.error.msg if flow.error else "connection lost")
+        """Report a truncated response: it has no final, empty chunk."""
+        live = self._responses.take(flow.id)
+        self._deliveries.forget(flow)
+        if live is not None:
+            live.finish(broken=flow.error.msg if flow.error else "connection lost")
         elif self._filtered(flow) and RESENT not in flow.metadata:
             self.capture.unanswered(flow)
-        self._answers.close(flow, watch)
+        self._responses.close(flow, live)
 
     @_guarded
     def websocket_start(self, flow: http.HTTPFlow) -> None:
-        """Look at what may be the socket of an LLM."""
+        """Read a socket that may be an LLM's."""
         if self._sockets.served(flow) or self._watched(flow):
             self._sockets.start(flow)
 
@@ -302,32 +302,32 @@ class ToolstreamAddon:
 
     @_guarded
     def websocket_end(self, flow: http.HTTPFlow) -> None:
-        """Tell the answers that a socket's end broke off."""
+        """Report the responses that were truncated by the end of a socket."""
         self._sockets.end(flow)
 
     def failed(self, flow: http.HTTPFlow, error: Exception) -> None:
         """After an internal error in a hook: report it, and let the flow alone."""
         self._reporters.broke(flow, error)
-        self._answers.take(flow.id)
-        self._timing.forget(flow)
+        self._responses.take(flow.id)
+        self._deliveries.forget(flow)
 
     def done(self) -> None:
-        """Tell what is left."""
-        self._answers.stop()
+        """Report the rest."""
+        self._responses.stop()
         self.interface.close()
         self.capture.close()
         self.verdicts.close()
         self._reporters.close()
 
     def _closed(self, flow_id: str) -> None:
-        """The answer's delivery is over."""
-        watch = self._answers.take(flow_id)
-        if watch is not None:
-            watch.finish(broken="Client disconnected.")  # nothing, where the end was seen
-            self._answers.close(watch.flow, watch)
+        """The delivery of the response is over."""
+        live = self._responses.take(flow_id)
+        if live is not None:
+            live.finish(broken="Client disconnected.")  # nothing, where the end was seen
+            self._responses.close(live.flow, live)
 
     def _watched(self, flow: http.HTTPFlow) -> bool:
-        return (self._reporters.on or self._answers.settings.rewrites or self.capture.on) and self._filtered(flow)
+        return (self._reporters.on or self._responses.settings.rewrites or self.capture.on) and self._filtered(flow)
 
     def _filtered(self, flow: http.HTTPFlow) -> bool:
         return self._filter is None or bool(flowfilter.match(self._filter, flow))
@@ -337,11 +337,11 @@ class ToolstreamAddon:
             self._reporters.replayed(flow)
 
     def _prepare(self, flow: http.HTTPFlow) -> None:
-        """Give the provider back the ids that it sent, and ask for an answer that can be read as it comes."""
+        """Restore the ids that the provider sent, and request a coding that can be decoded as it arrives."""
         if not self._filtered(flow) or is_signed(flow.request):
             return
         restore(flow, self._ids)
-        if self._answers.settings.rewrites and looks_like_llm(flow.request.path, self._answers.request_of(flow)):
+        if self._responses.settings.rewrites and looks_like_llm(flow.request.path, self._responses.request_of(flow)):
             flow.request.headers["accept-encoding"] = "identity"
 
     def _configure_view(self, text: str) -> None:

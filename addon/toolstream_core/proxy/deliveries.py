@@ -1,4 +1,4 @@
-"""Which answers go in their own time, and the gate that lets them. Knows mitmproxy's flow and its addons."""
+"""Which responses need a delivery, and the gate for them. Knows mitmproxy's flow and its addons."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from toolstream_core.model import ABSENT, Change, StreamFacts
 from toolstream_core.protocols.provider_error import ErrorKind, kind_of
 from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS, claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
-from toolstream_core.proxy.delivery import ASKING, FETCHING, WatchedDelivery
+from toolstream_core.proxy.delivery import ASKING, FETCHING, Delivery
 from toolstream_core.proxy.flow_facts import note_fault, opens_socket, provided
 from toolstream_core.proxy.gate import Gate, missing
 from toolstream_core.proxy.own_ids import is_signed
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Json
     from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.proxy.live_response import Watch
+    from toolstream_core.proxy.live_response import LiveResponse
     from toolstream_core.proxy.sockets.relay import SocketRelay
     from toolstream_core.settings import Settings
     from toolstream_core.transit import Ask
@@ -50,7 +50,7 @@ RESENT = "toolstream_again"
 
 
 async def resend(flow: http.HTTPFlow, content: bytes, seconds: float, *, path: str = "") -> http.Response:
-    """Make a flow's request once more with other content (and path), through mitmproxy's own way upstream.
+    """Repeat a flow's request with other content (and path), through mitmproxy's own connection to upstream.
 
     Raises `TimeoutError` after `seconds`, and `ConnectionError` where no answer came.
     """
@@ -78,8 +78,8 @@ DESTREAMED = "streamed by toolstream"
 """The comment of a flow whose response the provider did not stream."""
 
 
-class Timing:
-    """The deliveries of the answers that are on their way."""
+class Deliveries:
+    """The deliveries of responses that are on their way."""
 
     def __init__(
         self,
@@ -99,35 +99,35 @@ class Timing:
         self._always = always
         self._settings = NOTHING
         self._speed: float | None = None
-        self._deliveries: dict[str, WatchedDelivery] = {}
+        self._deliveries: dict[str, Delivery] = {}
         self._gate: Gate | None = None
         self._running = self._told = False
         self._requests = 0
         self._fetching: dict[str, WireProtocol] = {}
-        """Protocols of the answers that are going to be asked for without a stream."""
+        """Protocols of the responses that will be requested without a stream."""
 
     def configure(self, settings: Settings, speed: float | None) -> None:
-        """What is to be done; `speed` is 0 where saved answers come at once, `None` where there are none."""
+        """Set what is done; `speed` is 0 if saved responses come at once, `None` if there are none."""
         self._settings, self._speed = settings, speed
         # mitmproxy may take connections before it says that it is running.
         if self._running or ctx.master.addons.get("nextlayer") is not None:
             self._install()
 
     def run(self) -> None:
-        """The proxy's own addons are there."""
+        """The proxy's own addons are loaded."""
         self._running = True
         self._install()
 
     def has(self, flow: http.HTTPFlow) -> bool:
-        """Whether what goes to a flow's client can go in its own time."""
+        """Whether a flow's response can be delayed."""
         return self._gate is not None and self._gate.has(flow)
 
     def orders(self, relay: SocketRelay) -> bool:
-        """Have a socket's messages sent in order, as its relay says; whether that can be done."""
+        """Have a socket's messages sent in the order of its relay; whether that is possible."""
         return self._gate is not None and order(self._gate, relay)
 
     def refuses(self, flow: http.HTTPFlow) -> bool:
-        """Answer with an error, where a fault says so."""
+        """Respond with an error, if a fault demands it."""
         if not self._settings.transit:
             return False
         self._requests += 1
@@ -148,7 +148,7 @@ class Timing:
         return False
 
     def destreams(self, flow: http.HTTPFlow) -> bool:
-        """Answer in upstream's place, whose own answer is asked for without a stream; whether that was done."""
+        """Respond in the place of upstream, which is asked without a stream; whether that was done."""
         body = self._request_of(flow)
         protocol = claiming(flow.request.path)
         if protocol is None or self._gate is None or not self._gate.has(flow):
@@ -163,85 +163,85 @@ class Timing:
         self._fetching[flow.id] = protocol
         return True
 
-    def begin(self, flow: http.HTTPFlow, watch: Watch, faults: Drawn) -> bool:
-        """Give an answer a delivery where it needs one; whether it comes in its own time from saved chunks."""
+    def begin(self, flow: http.HTTPFlow, live: LiveResponse, faults: Drawn) -> bool:
+        """Give a response a delivery if it needs one; whether its chunks are made here."""
         saved = provided(flow) if self._speed is not None else None
         fetched = self._fetching.pop(flow.id, None)
         wanted = bool(faults or saved is not None or fetched or self._settings.repairs & LIVE)
         if self._gate is None or not wanted or not self._gate.has(flow):
             return False
-        asks = MISSING_CALLS.code in self._settings.repairs and watch.rewrites and not is_signed(flow.request)
-        schedule = Schedule(replace(watch.exchange, content_encoding=""), faults, asks=asks) if faults or asks else None
-        watch.delivering = True
-        self._deliveries[flow.id] = WatchedDelivery(
-            watch,
+        asks = MISSING_CALLS.code in self._settings.repairs and live.rewrites and not is_signed(flow.request)
+        schedule = Schedule(replace(live.exchange, content_encoding=""), faults, asks=asks) if faults or asks else None
+        live.delivering = True
+        self._deliveries[flow.id] = Delivery(
+            live,
             schedule,
             saved,
             self._speed or 0.0,
             lambda: self._close(flow.id),
-            lambda ask: self._ask(flow, watch, ask),
-            None if fetched is None else lambda delivery: self._fetch(flow, watch, fetched, delivery),
+            lambda ask: self._ask(flow, live, ask),
+            None if fetched is None else lambda delivery: self._fetch(flow, live, fetched, delivery),
         )
         return saved is not None or fetched is not None
 
     def provides(self, flow: http.HTTPFlow) -> bool:
-        """Whether the answer is said chunk by chunk from here on."""
+        """Whether the chunks of the response are made here."""
         delivery = self._deliveries.get(flow.id)
         return delivery is not None and delivery.provided
 
     def forget(self, flow: http.HTTPFlow) -> None:
-        """The answer is over, however."""
+        """The response is over."""
         self._deliveries.pop(flow.id, None)
 
-    async def _ask(self, flow: http.HTTPFlow, watch: Watch, ask: Ask) -> bytes:
-        """What goes in the place of the finish of an answer whose calls never came; the finish itself, if need be."""
+    async def _ask(self, flow: http.HTTPFlow, live: LiveResponse, ask: Ask) -> bytes:
+        """The events in the place of a finish reason without its calls; that event itself, if there are none."""
         before = ask.event.frame.raw
-        exchange = watch.exchange
+        exchange = live.exchange
         protocol = next(one for one in PROTOCOLS if one.recognise(ask.event.frame.name, ask.event.frame.json))
         try:
             content = encoded(protocol.requests.unstreamed(exchange.request))
             path = protocol.requests.unstreamed_path(flow.request.path)
             answer = await resend(flow, content, ASKING, path=path)
             whole = replace(exchange, content_type="application/json", content_encoding="", status=answer.status_code)
-            got = second_request.recovered(ask, whole, protocol, content_of(answer), watch.ids)
+            got = second_request.recovered(ask, whole, protocol, content_of(answer), live.ids)
         except (TimeoutError, ConnectionError, second_request.NothingRecoveredError) as error:
-            why = watch.hide(_why(error, ASKING))
+            why = live.hide(_why(error, ASKING))
             logger.warning("toolstream repeated the request of flow %s without success: %s", flow.id, why)
-            if watch.reader is not None:
-                watch.reader.noted(MISSING_CALLS.name, f"the request was repeated without success: {why}")
+            if live.reader is not None:
+                live.reader.noted(MISSING_CALLS.name, f"the request was repeated without success: {why}")
             return before
-        if watch.reader is not None:
-            watch.reader.recovered(got.calls)
+        if live.reader is not None:
+            live.reader.recovered(got.calls)
             frame = ask.event.frame
-            watch.reader.changed(Change((MISSING_CALLS.name,), frame.number, [frame], got.frames))
+            live.reader.changed(Change((MISSING_CALLS.name,), frame.number, [frame], got.frames))
         logger.info(
             "toolstream repeated the request of flow %s: %s calls, usage %s", flow.id, len(got.calls), got.usage
         )
         return joined(got.frames)
 
     async def _fetch(
-        self, flow: http.HTTPFlow, watch: Watch, protocol: WireProtocol, delivery: WatchedDelivery
+        self, flow: http.HTTPFlow, live: LiveResponse, protocol: WireProtocol, delivery: Delivery
     ) -> Sequence[Chunk]:
-        """The whole answer's events; an error as it came, where the headers have not gone, else as an event."""
+        """The events of an unstreamed response. An error is forwarded as it is, or as an event after the headers."""
         assert flow.response is not None
-        asked = watch.exchange.request
+        asked = live.exchange.request
         wanted = encoded(protocol.requests.unstreamed(asked))
         path = protocol.requests.unstreamed_path(flow.request.path)
         try:
             answer = await resend(flow, wanted, FETCHING, path=path)
         except Exception as error:  # noqa: BLE001 - the client waits for a response, whatever it is
             if not isinstance(error, TimeoutError | ConnectionError):
-                watch.failed(error)
-            why = watch.hide(_why(error, FETCHING))
+                live.failed(error)
+            why = live.hide(_why(error, FETCHING))
             logger.warning("toolstream got no unstreamed response for flow %s: %s", flow.id, why)
             answer = http.Response.make(
                 502, json.dumps(protocol.error_body(kind_of(502), 502)), {"content-type": "application/json"}
             )
         sent = flow.request.copy()
         sent.content, sent.path = wanted, path
-        watch.fetched(answer, sent)
+        live.fetched(answer, sent)
         content = content_of(answer)
-        events = _events(watch, protocol, content)
+        events = _events(live, protocol, content)
         if events:
             return [Chunk(0, event) for event in events]
         if answer.headers.get("content-type", "").startswith("text/event-stream"):
@@ -265,7 +265,7 @@ class Timing:
             logger.error("toolstream cannot close flow %s: %s", flow_id, raised_at(error))
 
     def _install(self) -> None:
-        """Have a gate while something needs it."""
+        """Load the gate while something needs it."""
         timed = any(one.row.make is not None for one, _, _ in self._settings.transit)
         needed = self._always or timed or self._speed is not None or self._settings.rewrites
         if needed and self._gate is None:
@@ -293,17 +293,17 @@ def _answer_as(answer: http.Response, response: http.Response) -> None:
             response.headers[name] = answer.headers[name]
 
 
-def _events(watch: Watch, protocol: WireProtocol, content: bytes) -> Sequence[bytes]:
-    """A complete response as a stream; nothing where it has none, and goes on unchanged."""
+def _events(live: LiveResponse, protocol: WireProtocol, content: bytes) -> Sequence[bytes]:
+    """A complete response as events; none if it has to be forwarded unchanged."""
     try:
-        return protocol.streamed(parse(content), watch.exchange.request)
+        return protocol.streamed(parse(content), live.exchange.request)
     except Exception as error:  # noqa: BLE001 - the client waits for a response, whatever it is
-        watch.failed(error)
+        live.failed(error)
         return ()
 
 
 def _why(error: Exception, patience: float) -> str:
-    """Why no answer came that could be used."""
+    """Why no usable response came."""
     if isinstance(error, TimeoutError):
         return f"timed out: no data within {patience:g} s"
     told = isinstance(error, ConnectionError | second_request.NothingRecoveredError)

@@ -1,4 +1,4 @@
-"""One answer's way to the client in time: what is sent, when, and how it ends. Knows asyncio's clock."""
+"""One response's way to the client: what is sent, when, and how it ends. Knows asyncio's clock."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import logging
 import math
 from collections import deque
-from typing import TYPE_CHECKING, Final, Protocol, override
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.proxy.flow_facts import Provided
 from toolstream_core.proxy.live_response import pieces
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from typing import Any
 
     from toolstream_core.delivery.schedule import Schedule
-    from toolstream_core.proxy.live_response import Watch
+    from toolstream_core.proxy.live_response import LiveResponse
     from toolstream_core.shrinking.candidate import Chunk
     from toolstream_core.transit import Action
 
 
 NOWHERE = EventPlace(0, 0, has_data=False)
-"""The place of bytes that are no event of the stream."""
+"""The place of bytes that are not an event of the stream."""
 HEARTBEAT = Send(b": keep-alive\n\n", NOWHERE)
 """A comment, which clients skip."""
 _ACTION: Final = 256
-"""Bytes that an action takes beside its data, about."""
+"""Approximate size of an action without its data, in bytes."""
 
 
 class ActionQueue:
-    """The actions that are still to be taken for one answer."""
+    """The actions that are left for one response."""
 
-    def __init__(self, watch: Watch, schedule: Schedule | None) -> None:
-        """`schedule` has the faults of time and transport; without it each piece is simply sent."""
-        self._watch = watch
+    def __init__(self, live: LiveResponse, schedule: Schedule | None) -> None:
+        """`schedule` has the timing faults; without it each piece is sent unchanged."""
+        self._live = live
         self._schedule = schedule
         self._actions: deque[Action] = deque()
         self.waiting = 0
@@ -54,17 +54,17 @@ class ActionQueue:
         return action
 
     def add(self, *actions: Action) -> None:
-        """Take actions behind all others."""
+        """Add actions after all others."""
         self._actions.extend(actions)
         self.waiting += sum(map(_size, actions))
 
     def add_first(self, action: Action) -> None:
-        """Take an action before all others."""
+        """Add an action before all others."""
         self._actions.appendleft(action)
         self.waiting += _size(action)
 
     def take_bytes(self) -> list[bytes]:
-        """What is still to be sent, without the faults, which are over."""
+        """The bytes that are left. The faults end here."""
         held = () if self._schedule is None else self._schedule.release()
         left = [one for one in (*self._actions, *held) if isinstance(one, Send | Ask)]
         self._schedule = None
@@ -72,12 +72,12 @@ class ActionQueue:
         return [one.raw if isinstance(one, Send) else one.event.frame.raw for one in left]
 
     def clear(self) -> None:
-        """Nothing is to be done any more."""
+        """Drop all actions."""
         self._actions.clear()
         self.waiting = 0
 
     def hold(self, hold: Hold) -> float | None:
-        """Put what comes behind the next wait of `hold` in front; that wait in seconds, `None` where it is over."""
+        """The next wait of `hold` in seconds, `None` if it is over. What follows that wait is added to the actions."""
         if hold.seconds is not None and hold.seconds <= 0:
             return None
         heartbeat = hold.heartbeat or math.inf
@@ -93,12 +93,12 @@ class ActionQueue:
             self._add_scheduled(self._schedule, self._schedule.begin)
 
     def read(self, data: bytes) -> None:
-        """Let bytes of a saved answer be read, and send what they become; `b""` is the end."""
-        for piece in pieces(self._watch.stream(data)):
+        """Read bytes of a saved response, and send the result; `b""` is the end."""
+        for piece in pieces(self._live.stream(data)):
             self.send(piece)
 
     def send(self, piece: bytes) -> None:
-        """Send a piece, by way of the faults; `b""` is the end."""
+        """Send a piece through the faults; `b""` is the end."""
         schedule = self._schedule
         if schedule is not None:
             schedule.rest += piece
@@ -107,100 +107,39 @@ class ActionQueue:
             self.add(Send(piece, NOWHERE))
 
     def _add_scheduled(self, schedule: Schedule, actions: Callable[[], Iterable[Action]]) -> None:
-        """Take the schedule's actions. One that fails is used no more, and what it has taken goes on unchanged."""
+        """Add the schedule's actions. A schedule that fails is dropped, and its bytes are sent unchanged."""
         try:
             self.add(*actions())
         except Exception as error:  # noqa: BLE001 - mitmproxy would drop the connection
             self._schedule = None
             self.add(*schedule.release())
-            self._watch.failed(error)
+            self._live.failed(error)
 
     def end(self) -> None:
-        """End the body in order, or as a break where it stops in the middle of a call."""
+        """End the body normally, or by a disconnect if it stops inside a call."""
         self.send(b"")
-        self._watch.tell_end()
-        if self._watch.half is not None:
-            self.add(repair_cut(self._watch.half.name))
+        self._live.tell_end()
+        if self._live.half is not None:
+            self.add(repair_cut(self._live.half.name))
 
     def end_saved(self, broken: str | None) -> None:
-        """End a saved answer as it was recorded: in order, or as the break `broken`, where no repair mends that."""
-        if broken is None or self._watch.forgives(broken):
+        """End a saved response as recorded: normally, or by the disconnect `broken` unless that is repaired."""
+        if broken is None or self._live.forgives(broken):
             self.read(b"")
             self.end()
         else:
-            how = BreakKind.RESET if self._watch.flow.request.is_http2 else BreakKind.CLOSE
-            self.add(Cut(how, broken, close_code(broken)))
+            self.add(_broken(self._live, broken))
 
 
 def _size(action: Action) -> int:
     return _ACTION + (len(action.raw) if isinstance(action, Send) else 0)
 
 
-class Break:
-    """The client's connection breaks here."""
-
-    def __init__(self, how: BreakKind, why: str, code: int | None = None) -> None:
-        """`why` is what the flow's error says; `code` is what a WebSocket is closed with, `None` for no close frame."""
-        self.how = how
-        self.why = why
-        self.code = code
-
-
-class End:
-    """The body ends here in order."""
-
-
-type Step = bytes | Break | End | None
-"""What comes next: bytes go, the stream breaks, it ends; `None`: nothing more for what was offered."""
-
-
-class Delivery(Protocol):
-    """One answer's way to the client, step by step."""
-
-    paced: bool
-    """Whether it decides on every piece, not only on how the answer ends."""
-    step: Step
-    """The step that `advance` found."""
-
-    def offer_headers(self) -> None:
-        """The headers are about to go."""
-        ...
-
-    def offer(self, piece: bytes | None) -> None:
-        """A piece of the body is about to go; `None` is the body's end."""
-        ...
-
-    def advance(self) -> bool:
-        """Find the next step; whether that needs no waiting. What it is stands in `step`."""
-        ...
-
-    async def wait(self) -> None:
-        """Wait until `advance` may be asked again."""
-        ...
-
-    @property
-    def pause(self) -> float | None:
-        """For how many seconds `wait` would wait at most, `None` for no known time."""
-        ...
-
-    def left(self) -> None:
-        """The client has gone: nothing is worth waiting for."""
-        ...
-
-    def overflow(self) -> None:
-        """Too much has come while the client waits, and upstream cannot be made to wait: end with an error."""
-        ...
-
-    def forgives(self, message: str) -> bool:
-        """Whether the answer is whole, although upstream's connection broke so."""
-        ...
-
-
 class SavedChunks:
-    """What is still to come of an answer that was saved."""
+    """The chunks of a saved response that are left."""
 
     def __init__(self, chunks: Iterable[Chunk], speed: float) -> None:
-        """The chunks come `speed` times as fast as they were recorded, at once where it is 0."""
+        """The chunks come `speed` times as fast as recorded, at once if it is 0."""
         self._chunks = deque(chunks)
         self._speed = speed
         self._begun: float | None = None
@@ -211,11 +150,11 @@ class SavedChunks:
 
     @property
     def begun(self) -> bool:
-        """Whether the time of the answer runs."""
+        """Whether the time of the response runs."""
         return self._begun is not None
 
     def begin(self, now: float) -> None:
-        """The time of the answer runs from `now`, in seconds; only the first call counts."""
+        """The time of the response runs from `now`, in seconds; only the first call counts."""
         if self._begun is None:
             self._begun = now
 
@@ -226,7 +165,7 @@ class SavedChunks:
         return self._begun + (self._chunks[0].after / 1000 / self._speed if self._speed else 0.0)
 
     def extend(self, chunks: Iterable[Chunk]) -> None:
-        """Further chunks have come."""
+        """Add chunks."""
         self._chunks.extend(chunks)
 
     def pop(self) -> bytes:
@@ -234,74 +173,81 @@ class SavedChunks:
         return self._chunks.popleft().data
 
     def clear(self) -> None:
-        """Nothing more is wanted."""
+        """Drop all chunks."""
         self._chunks.clear()
 
 
 logger = logging.getLogger(__name__)
 
 ASKING = 60.0
-"""Seconds after which the client gets the stream as it was."""
+"""Seconds to wait for a repeated request; then the client gets the stream unchanged."""
 FETCHING = 600.0
-"""Seconds after which an answer that is fetched whole counts as never coming."""
+"""Seconds to wait for an unstreamed response."""
 OVERFLOW = "more than 16 MiB arrived while a fault delayed the response; use a shorter ms=, or HTTP/1.1"
 BEAT = 5.0
-"""Seconds between comments while the client waits for a second answer."""
+"""Seconds between comments while the client waits for a second response."""
 
 
-class WatchedDelivery(Delivery):
-    """The way of an answer that is watched."""
+type Step = bytes | Wait | Cut | Finish | None
+"""What comes next: bytes are sent, the response waits, breaks or ends. `None`: nothing more for what was offered."""
+
+
+class Delivery:
+    """One response's way to the client, step by step."""
 
     def __init__(
         self,
-        watch: Watch,
+        live: LiveResponse,
         schedule: Schedule | None = None,
         saved: Provided | None = None,
         speed: float = 0.0,
         closed: Callable[[], None] = lambda: None,
         again: Callable[[Ask], Coroutine[Any, Any, bytes]] | None = None,
-        fetch: Callable[[WatchedDelivery], Coroutine[Any, Any, Sequence[Chunk]]] | None = None,
+        fetch: Callable[[Delivery], Coroutine[Any, Any, Sequence[Chunk]]] | None = None,
     ) -> None:
-        """`schedule` has the faults, `saved` an answer that goes in its own time, `speed` times as fast, at once if 0.
+        """`schedule` has the faults; `saved` is a recorded response, sent `speed` times as fast, at once if 0.
 
         `closed` is called when the answer is over; `again` gives what goes in the place of the finish of an answer
         whose calls never came. `fetch` gives the chunks of an answer that is not there yet.
         """
         self.paced = schedule is not None or saved is not None or fetch is not None
-        self.step: Step = None
-        self._watch = watch
-        self._told = watch.told_by_delivery() if schedule or fetch or (saved and watch.rewrites) else None
-        self._queue = ActionQueue(watch, schedule)
+        """Whether it decides on every piece, not only on how the response ends."""
+        self._step: Step = None
+        self._live = live
+        self._sent = live.delivered() if schedule or fetch or (saved and live.rewrites) else None
+        self._queue = ActionQueue(live, schedule)
         chunks, self._broken, _ = saved or Provided((), None)
         self._saved = SavedChunks(chunks, speed)
         self.provided = saved is not None or fetch is not None
-        """Whether the body comes from saved chunks, and not from the piece that is offered."""
+        """Whether the body comes from saved chunks, and not from the offered piece."""
         self._providing = False
-        """Whether the headers have gone and saved chunks are still to come."""
+        """Whether the headers were sent and saved chunks are left."""
         self._closed = closed
         self._again = again
         self._fetch = fetch
         self._fetching: asyncio.Task[Sequence[Chunk]] | None = None
         self._patience = 0.0
         self.heading = False
-        """Whether the headers have not gone yet."""
+        """Whether the headers are about to be sent."""
         self.unread = False
-        """Whether what is fetched is no answer to be read, but an error as it came."""
+        """Whether the fetched response is an error that is forwarded unread."""
         self._asked: asyncio.Task[bytes] | None = None
         self._due: float | None = None
         self._gone = asyncio.Event()
         self._wake = asyncio.Event()
-        """Set when there is no more reason to wait, or something has come that was waited for."""
+        """Set when there is no reason to wait any more."""
         self._waited = self._last = self._overflown = False
 
-    @override
     def offer_headers(self) -> None:
+        """The headers are about to be sent."""
         self.heading = True
         self._queue.begin()
 
-    @override
     def offer(self, piece: bytes | None) -> None:
-        """Of an answer that is provided, its chunks come in the place of the one piece that it is."""
+        """A piece of the body is about to be sent; `None` is the end of the body.
+
+        Of a saved response, its chunks are sent in the place of the one piece that it is.
+        """
         self.heading = False
         if not self._last and self.provided:
             self._providing = not self._saved.begun
@@ -319,62 +265,59 @@ class WatchedDelivery(Delivery):
 
     def take_waiting(self) -> list[bytes]:
         """What waits to be sent; no fault acts on it any more."""
-        step = [self.step] if isinstance(self.step, bytes) else []
-        self.step = None
+        step = [self._step] if isinstance(self._step, bytes) else []
+        self._step = None
         return step + self._queue.take_bytes()
 
     def cut_short(self, last: bytes) -> None:
-        """Let this be the end of an answer that is provided, in the place of all that is still to come."""
+        """End a saved response with `last` in the place of all chunks that are left."""
         self._queue.clear()
         self._saved.clear()
         self._providing, self._due = False, None
         self._queue.read(last)
         self._queue.end_saved(None)
 
-    @override
-    def advance(self) -> bool:
-        self.step = None
+    def next(self) -> Step:
+        """The next step. After `Wait`, ask again when `wait` is over."""
+        self._step = None
         try:
-            ready = self._advance()
-            self._tell(self.step)
+            self._step = self._next()
+            if self._sent is not None and isinstance(self._step, bytes):
+                self._sent(self._step)
         except Exception as error:  # noqa: BLE001 - raised inside mitmproxy's layer, it would leave the client waiting
-            self._give_up(error)
-            return True
-        return ready
+            self._step = self._give_up(error)
+        return self._step
 
-    def _tell(self, step: Step) -> None:
-        """Report what goes to the client."""
-        if self._told is not None and isinstance(step, bytes) and step:
-            self._told(step)
-
-    def _advance(self) -> bool:
+    def _next(self) -> Step:
         if self._gone.is_set():
             self._queue.clear()
             self._saved.clear()
-            return self._is_over()
+            self._end()
+            return None
         while True:
             if self._due is not None and self._due > _now():
-                return False
+                return Wait(math.inf if self.pause is None else self.pause)
             self._due = None
             if self._queue:
-                if self._does(self._queue.pop()):
-                    return True
+                if step := self._do(self._queue.pop()):
+                    return step
             elif self._fetch is not None and (self.heading or self._providing) and self._still_fetching(self._fetch):
                 continue
             elif self.heading:
-                return True
+                return None
             elif not self._next_chunk():
-                return self._is_over()
+                self._end()
+                return None
 
     @property
-    @override
     def pause(self) -> float | None:
+        """Seconds for which `wait` waits at most; `None` if that is not known, or it does not wait."""
         if self._due is None or math.isinf(self._due) or self._asked or self._fetching:
             return None
         return max(0.0, self._due - _now())
 
-    @override
     async def wait(self) -> None:
+        """Wait until the next step may be asked for."""
         if self._due is None:
             return
         seconds = None if math.isinf(self._due) else max(0.0, self._due - _now())
@@ -386,66 +329,64 @@ class WatchedDelivery(Delivery):
             self._wake.clear()
             self._due = None
 
-    def _give_up(self, error: Exception) -> None:
+    def _give_up(self, error: Exception) -> Step:
         """After an internal error: send what waits at once; a response that is made here breaks off."""
-        self._watch.failed(error)
-        self._told = self._due = None
-        self.step = b"".join(self.take_waiting()) or None
+        self._live.failed(error)
+        self._sent = self._due = None
         if self.provided:
-            how = BreakKind.RESET if self._watch.flow.request.is_http2 else BreakKind.CLOSE
-            self.step = Break(how, "internal error of toolstream")
+            return _broken(self._live, "internal error of toolstream")
+        return b"".join(self.take_waiting()) or None
 
-    @override
     def left(self) -> None:
+        """The client has gone: nothing is worth waiting for."""
         self._gone.set()
         self._wake.set()
         for task in (self._asked, self._fetching):
             if task is not None:
                 task.cancel()
 
-    @override
     def overflow(self) -> None:
+        """Too much has come while the client waits, and upstream cannot be made to wait: end with an error."""
         if self._overflown:
             return
         self._overflown = True
-        logger.error("toolstream: flow %s ends with an error: %s", self._watch.flow.id, OVERFLOW)
+        logger.error("toolstream: flow %s ends with an error: %s", self._live.flow.id, OVERFLOW)
         self._queue.clear()
         self._queue.add(Cut(BreakKind.RESET, OVERFLOW))
         self._due = None
         self._wake.set()
 
-    @override
     def forgives(self, message: str) -> bool:
-        return bool(self._watch.forgives(message))
+        """Whether the response is complete, although upstream's connection broke so."""
+        return self._live.forgives(message)
 
-    def _is_over(self) -> bool:
+    def _end(self) -> None:
+        """Nothing is left of what was offered; the body may be over."""
         if self._last:
             self._closed()
-        return True
 
-    def _does(self, action: Action) -> bool:
-        """Begin an action; whether it is a step that the gate takes."""
+    def _do(self, action: Action) -> bytes | Cut | Finish | None:
+        """Begin an action; it may be a step itself."""
         match action:
             case Send(raw):
-                self.step = raw
-                return bool(raw)
+                return raw
             case Wait(seconds):
                 self._due = _now() + seconds
-            case Cut(how, why, code):
-                self.step = Break(how, why, code)
+            case Cut():
+                return action
             case Finish():
-                self._watch.finish(broken="ended by toolstream_fault")
+                self._live.finish(broken="ended by toolstream_fault")
                 self._closed()
-                self.step = End()
+                return action
             case Hold():
                 pause = self._queue.hold(action)
                 self._due = None if pause is None else _now() + pause
             case Ask():
-                return self._waits_for(action)
-        return self.step is not None
+                return self._wait_for(action)
+        return None
 
-    def _waits_for(self, ask: Ask) -> bool:
-        """Wait for the second answer, with a comment now and then."""
+    def _wait_for(self, ask: Ask) -> bytes | None:
+        """Wait for the second response, with a comment now and then."""
         if self._asked is None:
             assert self._again is not None
             self._asked = asyncio.create_task(self._again(ask))
@@ -453,18 +394,16 @@ class WatchedDelivery(Delivery):
         if self._asked.done():
             error = self._asked.exception()
             if isinstance(error, Exception):
-                self._watch.failed(error)
-            self.step = ask.event.frame.raw if error is not None else self._asked.result()
-            return True
+                self._live.failed(error)
+            return ask.event.frame.raw if error is not None else self._asked.result()
         self._due = _now() + BEAT
         self._queue.add_first(ask)
-        if self._waited and ask.comments:
-            self.step = HEARTBEAT.raw
+        comment = HEARTBEAT.raw if self._waited and ask.comments else None
         self._waited = True
-        return self.step is not None
+        return comment
 
-    def _still_fetching(self, fetch: Callable[[WatchedDelivery], Coroutine[Any, Any, Sequence[Chunk]]]) -> bool:
-        """Wait for the answer: the headers for a while, so that an error can be one; then with comments."""
+    def _still_fetching(self, fetch: Callable[[Delivery], Coroutine[Any, Any, Sequence[Chunk]]]) -> bool:
+        """Wait for the unstreamed response: before the headers, for the status of an error; then with comments."""
         if self._fetching is None:
             self._fetching = asyncio.create_task(fetch(self))
             self._fetching.add_done_callback(lambda _: self._wake.set())
@@ -477,14 +416,14 @@ class WatchedDelivery(Delivery):
             if self.heading:
                 return False
             self._patience = _now() + BEAT
-            if self._watch.exchange.content_type.startswith(CONTENT_TYPES[Form.EVENTS]):
+            if self._live.exchange.content_type.startswith(CONTENT_TYPES[Form.EVENTS]):
                 self._queue.add(HEARTBEAT)
                 return True
         self._due = self._patience
         return True
 
     def _next_chunk(self) -> bool:
-        """Let the next chunk of a provided answer come when it is due; whether there is one."""
+        """Read the next saved chunk when it is due; whether there is one."""
         if not self._providing:
             return False
         self._saved.begin(_now())
@@ -501,6 +440,11 @@ class WatchedDelivery(Delivery):
         else:
             self._queue.read(data)
         return True
+
+
+def _broken(live: LiveResponse, why: str) -> Cut:
+    """A disconnect in the form of the client's HTTP version."""
+    return Cut(BreakKind.RESET if live.flow.request.is_http2 else BreakKind.CLOSE, why, close_code(why))
 
 
 def _now() -> float:

@@ -1,4 +1,4 @@
-"""What a flow says of an exchange beside the answer's body. Knows mitmproxy's flow."""
+"""Facts of a flow besides the response body. Knows mitmproxy's flow."""
 
 from __future__ import annotations
 
@@ -50,23 +50,23 @@ _KEY = "toolstream"
 
 
 class Provided(NamedTuple):
-    """An answer that was saved."""
+    """A saved response."""
 
     chunks: Sequence[Chunk]
     broken: str | None
-    """How its connection broke behind the last chunk, where it did."""
+    """How its connection broke after the last chunk, if it did."""
     messages: Mapping[bytes, bytes] = {}
     """Those of a WebSocket that have line ends, by their lines, which the chunks are."""
 
 
 def note(flow: http.HTTPFlow, chunks: Sequence[Chunk], broken: str | None, line_ends: LineEnds | None = None) -> None:
-    """Note in a flow how its answer is to come, as in a flow that was captured."""
+    """Note in a flow the chunks of its response, as in a captured flow."""
     ends = {LINE_ENDS: line_ends.places} if line_ends else {}
     flow.metadata[_KEY] = {**table_of(chunks), **ends, **({} if broken is None else {"broken": broken})}
 
 
 def provided(flow: http.HTTPFlow) -> Provided | None:
-    """How the answer that a provider of ours has set is to come; `None` of any other."""
+    """The chunks of a response that toolstream's provider made; `None` of any other."""
     noted = flow.metadata.get(_KEY)
     if flow.response is None or flow.response.raw_content is None or noted is None:
         return None
@@ -81,7 +81,7 @@ def provided(flow: http.HTTPFlow) -> Provided | None:
 
 
 def breaks(flow: http.HTTPFlow) -> bool:
-    """Whether an answer is a saved one that breaks off."""
+    """Whether a response is a saved one that is truncated."""
     saved = provided(flow)
     return saved is not None and saved.broken is not None
 
@@ -90,13 +90,13 @@ _FAULT_KEY: Final = "toolstream_fault"
 
 
 def note_fault(flow: http.HTTPFlow, spec: str) -> None:
-    """Note that the fault of this specification has answered."""
+    """Note that the fault of this specification made the response."""
     flow.comment = f"answered by fault {spec}"
     flow.metadata[_FAULT_KEY] = spec
 
 
 def noted_faults(flow: http.HTTPFlow) -> list[Picker]:
-    """The fault that has answered, as one that has acted; none where none did."""
+    """The fault that made the response, as one that has acted; none if none did."""
     spec = flow.metadata.get(_FAULT_KEY)
     if not isinstance(spec, str):
         return []
@@ -105,7 +105,7 @@ def noted_faults(flow: http.HTTPFlow) -> list[Picker]:
 
 
 def relabel(flow: http.HTTPFlow) -> None:
-    """As `unlabel`, of an answer on its way; chunks tell the client when it is over.
+    """As `unlabel`, of a response on its way; chunks show the client when it is over.
 
     Without them HTTP/1.1 has only the connection's end for it, and a stream that broke off looks like a whole one.
     Where `connection: close` stands beside them, Node's fetch takes the connection's end for the body's all the same:
@@ -129,7 +129,7 @@ def relabel(flow: http.HTTPFlow) -> None:
 
 
 class Heading(NamedTuple):
-    """Of one answer of an LLM."""
+    """Identifies one response of an LLM in reports."""
 
     number: int
     """Counted from 1 on in one run of the proxy."""
@@ -141,17 +141,17 @@ class Heading(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveAnswer(SentResponse):
-    """An answer that passed, as long as a request may follow."""
+    """A response that passed, as long as a request may follow."""
 
     heading: Heading
     exchange: StreamFacts
     """Without the request."""
     body: bytes | None
-    """The bytes as the client got them, where they are kept."""
+    """The bytes that the client got, if they are kept."""
     broken: str | None
-    """How the connection broke, where it did."""
+    """How the connection broke, if it did."""
     client: str
-    """What tells clients apart: the address and the user agent."""
+    """Identifies the client: the address and the user agent."""
     secrets: tuple[str, ...]
 
     @property
@@ -163,7 +163,7 @@ class LiveAnswer(SentResponse):
 def live_answer(
     flow: http.HTTPFlow, record: Record, sent: SentBytes, heading: Heading, broken: str | None
 ) -> LiveAnswer:
-    """`record` is what the client got, `broken` how that broke."""
+    """`record` is what the client got, `broken` how its connection broke."""
     calls = tuple(record.calls)
     agent = flow.request.headers.get("user-agent", "")
     return LiveAnswer(

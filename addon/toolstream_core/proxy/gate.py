@@ -17,8 +17,7 @@ from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.layers.http import DropStream, HttpLayer, HttpStream, SendHttp, _events
 from mitmproxy.proxy.layers.http._hooks import HttpErrorHook, HttpResponseHook
 
-from toolstream_core.proxy.delivery import Break
-from toolstream_core.transit import BreakKind
+from toolstream_core.transit import BreakKind, Cut, Wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def reset_soon(flow: http.HTTPFlow) -> None:
-    """Let the client's TCP connection end with a reset, where it has a socket of its own."""
+    """End the client's TCP connection with a reset, if it has a socket of its own."""
     writer = None if flow.request.is_http2 else client_writer(flow)
     taken = writer.get_extra_info("socket") if writer is not None else None
     if taken is not None:
@@ -57,7 +56,7 @@ def read_upstream(flow: http.HTTPFlow, *, on: bool) -> None:
 
 
 def client_writer(flow: http.HTTPFlow) -> Any:
-    """What writes to the flow's client, `None` where it is not to be found."""
+    """The writer of the flow's client; `None` if it is not found."""
     return _writer(flow, flow.client_conn)
 
 
@@ -77,7 +76,7 @@ def _writer(flow: http.HTTPFlow, connection: Connection) -> Any:
 MOST_WAITING: Final = 1024 * 1024
 """Bytes of a response that wait in the proxy, from which on upstream is not read: its connection waits."""
 MOST_SHARED: Final = 16 * MOST_WAITING
-"""The same where other streams share upstream's connection, which is read on: the response ends with an error then."""
+"""The same if other streams share upstream's connection, which is read on: the response ends with an error."""
 _EVENT: Final = 256
 """Bytes that an event takes beside its data, about."""
 SHORT = 0.2
@@ -98,19 +97,19 @@ class Sleep(commands.RequestWakeup):
 
 
 class GatedStream(HttpStream):
-    """One request and its answer, the answer by way of its delivery where it has one."""
+    """One request and its response, which is sent through its delivery if it has one."""
 
     gate: Gate
     _delivery: Delivery | None = None
     _paced = False
     _over = False
     _waiting = 0
-    """Bytes that have come from upstream and are not handled yet."""
+    """Bytes from upstream that are not handled yet."""
     _held = False
     """Whether upstream is not read."""
 
     def _handle_paced(self, event: events.Event) -> Commands:
-        """As `handle_event`; a client that leaves ends what is waited for, and upstream waits with its client."""
+        """As `handle_event`; a client that leaves ends the waiting, and upstream waits with its client."""
         if self._delivery is not None and isinstance(event, _events.RequestProtocolError):
             self._delivery.left()
         elif isinstance(event, _events.ResponseData):
@@ -121,7 +120,7 @@ class GatedStream(HttpStream):
         return super().handle_event(event)
 
     def _came(self, event: _events.ResponseData) -> None:
-        """Count what has come, and hold upstream where that is too much."""
+        """Count the bytes that wait, and hold upstream if they are too many."""
         self._waiting += len(event.data) + _EVENT
         if self._waiting <= MOST_WAITING:
             return
@@ -132,7 +131,7 @@ class GatedStream(HttpStream):
             self._delivery.overflow()
 
     def _handled(self, event: _events.ResponseData) -> None:
-        """Count what is handled, and read upstream again where little waits."""
+        """Count the handled bytes, and read upstream again if few wait."""
         self._waiting -= len(event.data) + _EVENT
         if self._held and self._waiting <= MOST_WAITING // 2:
             self._held = False
@@ -146,13 +145,13 @@ class GatedStream(HttpStream):
             self.handle_event = self._handle_paced  # type: ignore[method-assign]
 
     def start_response_stream(self) -> Commands:
-        """As ever, with the delivery that the flow has got by now."""
+        """As in mitmproxy, with the delivery of the flow."""
         self._take_delivery(self.gate.delivery(self.flow))
         inner: Commands = super().start_response_stream()
         return self._delivered(inner, self._delivery) if self._delivery is not None and self._paced else inner
 
     def state_stream_response_body(self, event: events.Event) -> Commands:
-        """As ever, by way of the delivery."""
+        """As in mitmproxy, through the delivery."""
         if self._paced and isinstance(event, _events.ResponseData):
             self._handled(event)
         inner: Commands = HttpStream.state_stream_response_body(self, event)
@@ -162,7 +161,7 @@ class GatedStream(HttpStream):
         return self._delivered(inner, self._delivery)
 
     def send_response(self, already_streamed: bool = False) -> Commands:  # noqa: FBT001, FBT002 - mitmproxy's form
-        """As ever; an answer that an addon made goes by way of its delivery too."""
+        """As in mitmproxy; a response made by an addon is sent through its delivery too."""
         inner: Commands = super().send_response(already_streamed)
         if already_streamed:
             return inner
@@ -170,7 +169,7 @@ class GatedStream(HttpStream):
         return inner if self._delivery is None else self._delivered(inner, self._delivery)
 
     def handle_protocol_error(self, event: _events.RequestProtocolError | _events.ResponseProtocolError) -> Commands:
-        """As ever, unless the answer was whole when upstream's connection broke."""
+        """As in mitmproxy, unless the response was complete when upstream's connection broke."""
         streaming = self.server_state == self.state_stream_response_body
         broken = isinstance(event, _events.ResponseProtocolError) and streaming
         if broken and self._delivery is not None and self._delivery.forgives(event.message):
@@ -179,7 +178,7 @@ class GatedStream(HttpStream):
         return inner
 
     def _delivered(self, inner: Commands, delivery: Delivery) -> Commands:
-        """Let what would go to the client go step by step."""
+        """Send to the client step by step."""
         reply: object = None
         while True:
             try:
@@ -210,17 +209,15 @@ class GatedStream(HttpStream):
         return streamed == isinstance(command, HttpResponseHook)
 
     def _steps(self, delivery: Delivery) -> Generator[commands.Command, Any, bool]:
-        """Take the delivery's steps; whether the stream goes on."""
+        """Take the delivery's steps; whether the stream continues."""
         while True:
-            while not delivery.advance():
-                pause = delivery.pause
-                yield ToolstreamGateHook(self.flow) if pause is None or pause > SHORT else Sleep(pause)
-            step = delivery.step
+            while isinstance(step := delivery.next(), Wait):
+                yield ToolstreamGateHook(self.flow) if step.seconds > SHORT else Sleep(step.seconds)
             if step is None:
                 return True
             if isinstance(step, bytes):
                 yield SendHttp(_events.ResponseData(self.stream_id, step), self.context.client)
-            elif isinstance(step, Break):
+            elif isinstance(step, Cut):
                 yield from self._break(step)
                 return False
             else:
@@ -230,8 +227,8 @@ class GatedStream(HttpStream):
                 yield from super().send_response(already_streamed=True)
                 return False
 
-    def _break(self, step: Break) -> Commands:
-        """Break the client's connection, or its stream, and tell everybody."""
+    def _break(self, step: Cut) -> Commands:
+        """Break the client's connection, or its stream, and notify addons and upstream."""
         if self._held:
             read_upstream(self.flow, on=True)
         self.flow.error = flow.Error(step.why)
@@ -262,7 +259,7 @@ class GatedLayer(HttpLayer):
     gate: Gate
 
     def make_stream(self, stream_id: int) -> Commands:
-        """As ever, of our kind."""
+        """As in mitmproxy, of our class."""
         stream = GatedStream(self.context.fork(), stream_id)
         stream.gate = self.gate
         self.gate.streams.add(stream)
@@ -271,17 +268,17 @@ class GatedLayer(HttpLayer):
 
 
 class Gate:
-    """The addon that makes HTTP layers gated; is there only while something needs it."""
+    """The addon that makes HTTP layers gated; loaded only while something needs it."""
 
     name = "toolstream-gate"
 
     def __init__(self, delivery: Callable[[http.HTTPFlow], Delivery | None]) -> None:
-        """`delivery` gives the delivery of a flow whose answer is about to go."""
+        """`delivery` gives the delivery of a flow whose response is about to be sent."""
         self.delivery = delivery
         self.streams: WeakSet[GatedStream] = WeakSet()
 
     def has(self, flow: http.HTTPFlow) -> bool:
-        """Whether the flow goes through here: a connection that began before the gate was there does not."""
+        """Whether the flow passes the gate: a connection that began before the gate was loaded does not."""
         return any(getattr(stream, "flow", None) is flow for stream in self.streams)
 
     def next_layer(self, nextlayer: layer.NextLayer) -> None:
@@ -300,7 +297,7 @@ class Gate:
 
 
 def missing() -> str | None:
-    """What this version of mitmproxy lacks, `None` where it has everything."""
+    """What this version of mitmproxy lacks, `None` if it has everything."""
     wanted = {
         HttpStream: ("state_stream_response_body", "send_response", "start_response_stream", "handle_protocol_error"),
         HttpLayer: ("make_stream", "event_to_child"),

@@ -1,4 +1,4 @@
-"""The answers that are under way, each with what watches it. Knows mitmproxy's flow."""
+"""The responses that are on their way. Knows mitmproxy's flow."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.delivery.schedule import drawn
 from toolstream_core.proxy.flow_facts import noted_faults
 from toolstream_core.proxy.live.recording import Both
-from toolstream_core.proxy.live_response import CapturedWatch, KeptWatch
+from toolstream_core.proxy.live_response import LiveResponse
 from toolstream_core.proxy.own_ids import answer_ids
 from toolstream_core.saved.flow import facts_of, request_json
 from toolstream_core.settings import NOTHING
@@ -32,14 +32,14 @@ logger = logging.getLogger(__name__)
 
 
 class Codings:
-    """Looks at how the bodies of answers are coded."""
+    """Checks the content codings of responses."""
 
     def __init__(self) -> None:
-        """Nothing has been told."""
+        """Nothing was logged."""
         self._told: set[str] = set()
 
     def reads(self, response: http.Response) -> bool:
-        """Whether the body's coding can be undone as it comes; why not is told."""
+        """Whether the body can be decoded as it arrives; if not, the reason is logged once."""
         try:
             Decoder(response.headers.get("content-encoding", ""))
         except CodingError as error:
@@ -51,30 +51,30 @@ class Codings:
         return True
 
 
-class Answers:
-    """Begins to watch answers, and closes them."""
+class LiveResponses:
+    """Begins live responses, and closes them."""
 
     def __init__(self, reporters: Reporters, verdicts: Verdicts, capture: Capture, ids: Ids) -> None:
-        """Nothing is to be done to answers until `settings` say so."""
+        """Nothing is done to responses until `settings` are set."""
         self.settings = NOTHING
-        """What is to be done to the answers that begin from now on."""
+        """What is done to the responses that begin from now on."""
         self._reporters = reporters
         self._verdicts = verdicts
         self._capture = capture
         self._ids = ids
         self._codings = Codings()
-        self._watches: dict[str, KeptWatch] = {}
+        self._responses: dict[str, LiveResponse] = {}
         self._requests: dict[str, tuple[bytes | None, Json]] = {}
-        """The bodies of requests without an answer yet, as they came and as JSON."""
+        """The bodies of requests without a response yet, as bytes and as JSON."""
         self._begun = 0
 
     def asked(self, flow: http.HTTPFlow) -> None:
-        """A request came, of which nothing was changed yet: it tells what its client made of an earlier answer."""
+        """Take an unchanged request: it shows how its client interpreted an earlier response."""
         if self._reporters.on:
             self._verdicts.asked(flow, self.request_of(flow))
 
     def request_of(self, flow: http.HTTPFlow) -> Json:
-        """A request's body as JSON, or `ABSENT`; it is read once until its answer begins, unless it changes."""
+        """A request's body as JSON, or `ABSENT`; it is parsed once until the response begins, unless it changes."""
         raw = flow.request.raw_content
         known = self._requests.get(flow.id)
         if known is None or known[0] is not raw:
@@ -83,11 +83,11 @@ class Answers:
 
     def begin(
         self, flow: http.HTTPFlow, request: Json, *, delivering: bool, settings: Settings | None = None
-    ) -> tuple[KeptWatch, Drawn]:
-        """Watch a flow's answer, whose headers have come; the faults of time that act on it.
+    ) -> tuple[LiveResponse, Drawn]:
+        """Begin a flow's response, whose headers have come; the timing faults that act on it too.
 
-        `delivering`: whether it goes on as it comes, so that something may be done to it. `settings` for this answer
-        alone.
+        `delivering`: whether it is forwarded as it comes, so that something may be done to it. `settings` for this
+        response alone.
         """
         assert flow.response is not None
         self._requests.pop(flow.id, None)
@@ -98,17 +98,18 @@ class Answers:
         picks = [*noted_faults(flow), *(pick for _, pick in faults)]
         ids = answer_ids(flow, self._ids)
         reporters = self._reporters
-        watched = (flow, request, reporters.sinks, reporters.failed, settings, ids, self._begun, picks)
-        recording = self._recorder(flow, request, delivering=delivering)
-        watch = KeptWatch(*watched) if recording is None else CapturedWatch(recording, *watched)
-        self._watches[flow.id] = watch
+        live = LiveResponse(flow, request, reporters.sinks, reporters.failed, settings, ids, self._begun, picks)
+        recorder = self._recorder(flow, request, delivering=delivering)
+        if recorder is not None:
+            live.record_with(recorder)
+        self._responses[flow.id] = live
         if reporters.on:
-            watch.keep_sent()
-        reporters.interface.watched(flow, watch)
-        return watch, faults
+            live.keep_sent()
+        reporters.interface.watched(flow, live)
+        return live, faults
 
     def _recorder(self, flow: http.HTTPFlow, request: Json, *, delivering: bool) -> Recorder | None:
-        """What takes the bytes of a response, if anything does."""
+        """The recorder of a response, if there is one."""
         view = self._reporters.view
         taking: list[Recorder | None] = [
             self._capture.begin(flow),
@@ -119,31 +120,31 @@ class Answers:
         return reduce(Both, found) if found else None
 
     def strayed(self, flow: http.HTTPFlow, dialect: str, error: str) -> None:
-        """A socket's message says an error that belongs to no answer."""
+        """Report a socket's error that belongs to no response."""
         if self._reporters.on:
             self._reporters.strayed(flow, dialect, error)
 
     def reads(self, flow_id: str) -> bool:
-        """Whether a response is watched that has not been read so far."""
-        return flow_id in self._watches and not self._watches[flow_id].over
+        """Whether a response has begun and is not over."""
+        return flow_id in self._responses and not self._responses[flow_id].over
 
-    def take(self, flow_id: str) -> KeptWatch | None:
-        """What watches a flow, which is about to end."""
-        return self._watches.pop(flow_id, None)
+    def take(self, flow_id: str) -> LiveResponse | None:
+        """The response of a flow that is about to end."""
+        return self._responses.pop(flow_id, None)
 
-    def close(self, flow: http.HTTPFlow, watch: KeptWatch | None) -> None:
-        """Nothing more goes to the client."""
+    def close(self, flow: http.HTTPFlow, live: LiveResponse | None) -> None:
+        """Nothing more is sent to the client."""
         self._requests.pop(flow.id, None)
-        if watch is None:
+        if live is None:
             self._verdicts.unanswered(flow)
         else:
-            watch.close()
-            self._reporters.closed(flow, watch)
-            self._verdicts.answered(flow, watch)
+            live.close()
+            self._reporters.closed(flow, live)
+            self._verdicts.answered(flow, live)
 
     def stop(self) -> None:
-        """The proxy ends."""
-        for watch in self._watches.values():
-            watch.finish(broken="the proxy was stopped")
-            watch.close()
-        self._watches.clear()
+        """The proxy stops."""
+        for live in self._responses.values():
+            live.finish(broken="the proxy was stopped")
+            live.close()
+        self._responses.clear()

@@ -1,4 +1,4 @@
-"""What is told of each stream, and where: the terminal, the JSON Lines file, and sinks that others give."""
+"""Reports on each stream: to the terminal, the JSON Lines file, and other sinks."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from toolstream_core.model import Call
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.proxy.live.view import LiveView
-    from toolstream_core.proxy.live_response import KeptWatch, Watch
+    from toolstream_core.proxy.live_response import LiveResponse
     from toolstream_core.proxy.ui import Interface
     from toolstream_core.proxy.verdicts import ToldVerdict
 
-    type Listeners = Callable[[Watch], Sequence[Sink]]
+    type Listeners = Callable[[LiveResponse], Sequence[Sink]]
     type VerdictListener = Callable[[ToldVerdict], None]
 
 
@@ -52,7 +52,7 @@ class Outlet:
     """Collects lines and writes them in batches from mitmproxy's event loop."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
-        """`write` is given whole lines joined by newlines, the last one ended."""
+        """`write` gets complete lines, joined and ended by newlines."""
         self._write = write
         self._lines: list[str] = []
         self._due: asyncio.TimerHandle | None = None
@@ -85,7 +85,7 @@ class Outlet:
 
 
 def to_stream(stream: TextIO) -> Callable[[str], None]:
-    """Write to a text stream; what its encoding cannot say is escaped, and a closed one is given up."""
+    """Write to a text stream. Characters that its encoding lacks are escaped; a closed stream is ignored."""
     open_ = [True]
 
     def write(text: str) -> None:
@@ -107,7 +107,7 @@ def to_log(text: str) -> None:
 
 
 def terminal(*, event_log: bool) -> Outlet:
-    """The outlet for people: standard output, or the event log where an interface of mitmproxy owns the screen."""
+    """The outlet for people: standard output, or the event log if an interface of mitmproxy owns the screen."""
     return Outlet(to_log if event_log else to_stream(sys.stdout))
 
 
@@ -115,7 +115,7 @@ class FileOutlet(Outlet):
     """Appends to a file that only its owner may read."""
 
     def __init__(self, path: Path) -> None:
-        """Open `path` for appending; raises `OSError` where that cannot be done."""
+        """Open `path` for appending. Raises `OSError`."""
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         if path.is_file():
             path.chmod(0o600)
@@ -123,7 +123,7 @@ class FileOutlet(Outlet):
         super().__init__(self._append)
 
     def close(self) -> None:
-        """Write what is left and close."""
+        """Write the rest and close."""
         self.flush()
         self._file.close()
 
@@ -136,7 +136,7 @@ class FileOutlet(Outlet):
 
 
 def jsonl_outlet(path: str) -> FileOutlet:
-    """Where `toolstream_jsonl` goes. Raises `OptionsError`."""
+    """The outlet of `toolstream_jsonl`. Raises `OptionsError`."""
     file = Path(path).expanduser()
     try:
         if file.is_file() and not may_append(file):
@@ -174,7 +174,7 @@ class Reporters:
         self._log = Blocks(lambda line: self._terminal.line(line) if self._terminal else None)
         self._jsonl: FileOutlet | None = None
         self.view: LiveView | None = None
-        """Shows responses live, where that is on."""
+        """Shows responses live, if that is on."""
         self._paint = plain
 
     @property
@@ -189,49 +189,49 @@ class Reporters:
         return told or self.interface.on or ctx.options.toolstream_log != "off"
 
     def run(self) -> None:
-        """Find out where lines go, once mitmproxy's own addons are there."""
+        """Choose the outlet, once mitmproxy's own addons are loaded."""
         event_log = ctx.master.addons.get("eventstore") is not None
         self._terminal = terminal(event_log=event_log)
         coloured = not event_log and wants_colour(terminal=sys.stdout.isatty(), environment=dict(os.environ))
         self._paint = colour if coloured else plain
 
     def write_jsonl(self, path: str) -> None:
-        """Write JSON Lines to `path` from now on; to no file where it is empty. Raises `OptionsError`."""
+        """Write JSON Lines to `path` from now on; to no file if it is empty. Raises `OptionsError`."""
         if self._jsonl is not None:
             self._jsonl.close()
             self._jsonl = None
         self._jsonl = jsonl_outlet(path) if path else None
 
-    def sinks(self, watch: Watch, protocol: WireProtocol) -> Sequence[Sink]:
+    def sinks(self, live: LiveResponse, protocol: WireProtocol) -> Sequence[Sink]:
         """Everything that wants to know of one stream."""
         self._streams += 1
-        model = protocol.requests.model(watch.exchange.path, watch.exchange.request)
-        heading = watch.heading = Heading(self._streams, watch.exchange.host, protocol.name, model)
-        sinks: list[Sink] = [] if self._listeners is None else [*self._listeners(watch)]
-        elapsed = watch.elapsed if watch.flow.live else None
+        model = protocol.requests.model(live.exchange.path, live.exchange.request)
+        heading = live.heading = Heading(self._streams, live.exchange.host, protocol.name, model)
+        sinks: list[Sink] = [] if self._listeners is None else [*self._listeners(live)]
+        elapsed = live.elapsed if live.flow.live else None
         level = ctx.options.toolstream_log
         if level != "off" and self._terminal is not None:
             make = Lines if level == "chunks" else EndLines
-            request = f"{_method(watch.flow)} {place_of(watch.flow)}{watch.exchange.path.partition('?')[0]}"
-            label = Label(f"#{self._streams}", watch.hide(request), watch.flow.id, watch.exchange.status)
+            request = f"{_method(live.flow)} {place_of(live.flow)}{live.exchange.path.partition('?')[0]}"
+            label = Label(f"#{self._streams}", live.hide(request), live.flow.id, live.exchange.status)
             sinks.append(
                 make(
                     self._log.line,
                     label,
                     elapsed=elapsed,
                     paint=self._paint,
-                    hide=watch.hide,
+                    hide=live.hide,
                     syntax=self._syntax,
-                    repaired=watch.repairs,
+                    repaired=live.repairs,
                 )
             )
         if self._jsonl is not None:
-            head = _head(watch.flow.id, heading)
-            sinks.append(JsonLines(self._jsonl.line, head, elapsed=elapsed, hide=watch.hide))
+            head = _head(live.flow.id, heading)
+            sinks.append(JsonLines(self._jsonl.line, head, elapsed=elapsed, hide=live.hide))
         return sinks
 
     def judged(self, told: ToldVerdict) -> None:
-        """Tell what a client made of a stream."""
+        """Report how a client interpreted a stream."""
         self.interface.judged(told)
         if self._judged is not None:
             self._judged(told)
@@ -245,29 +245,29 @@ class Reporters:
             head = _head(told.flow, told.heading)
             self._jsonl.line(json.dumps({"type": "verdict", **head, "verdict": told.object}, separators=(",", ":")))
 
-    def closed(self, flow: http.HTTPFlow, watch: KeptWatch) -> None:
-        """Nothing more of a response goes to the client."""
-        self.interface.closed(flow, watch)
+    def closed(self, flow: http.HTTPFlow, live: LiveResponse) -> None:
+        """Nothing more of a response is sent to the client."""
+        self.interface.closed(flow, live)
 
-    def delivered(self, watch: Watch, calls: Sequence[Call]) -> None:
-        """Tell the calls as the client got them, where these are not those that the provider meant."""
-        assert watch.heading is not None
+    def delivered(self, live: LiveResponse, calls: Sequence[Call]) -> None:
+        """Report the calls that the client got, if they differ from the intended calls."""
+        assert live.heading is not None
         if self._terminal is not None and ctx.options.toolstream_log != "off":
-            begin = Label(f"#{watch.heading.number}").begin()
-            for line in delivered_lines(calls, self._paint, watch.hide, WIDTH - len(begin)):
+            begin = Label(f"#{live.heading.number}").begin()
+            for line in delivered_lines(calls, self._paint, live.hide, WIDTH - len(begin)):
                 self._log.line(begin + line)
         if self._jsonl is not None:
-            head = _head(watch.flow.id, watch.heading)
-            objects = [call_object(call, watch.hide) for call in calls]
+            head = _head(live.flow.id, live.heading)
+            objects = [call_object(call, live.hide) for call in calls]
             self._jsonl.line(json.dumps({"type": "delivered", **head, "calls": objects}, separators=(",", ":")))
 
     def replayed(self, flow: http.HTTPFlow) -> None:
-        """Tell which saved flow answered, if one did."""
+        """Report which saved flow responded, if one did."""
         line = self._log.line if self._terminal is not None and ctx.options.toolstream_log != "off" else None
         replay.report(flow, line=line, jsonl=self._jsonl.line if self._jsonl is not None else None)
 
     def strayed(self, flow: http.HTTPFlow, dialect: str, error: str) -> None:
-        """Tell an error that came on a socket and belongs to no answer."""
+        """Report a socket's error that belongs to no response."""
         error = redacted(error, secrets_of(flow.request))
         if self._terminal is not None and ctx.options.toolstream_log != "off":
             label = Label("error", f"WS {place_of(flow)}{flow.request.path.partition('?')[0]}", flow.id)
@@ -285,20 +285,20 @@ class Reporters:
             }
             self._jsonl.line(json.dumps(said, separators=(",", ":")))
 
-    def failed(self, watch: Watch, error: Exception) -> None:
-        """One clear error for a bug of ours; the bytes went on."""
-        self.broke(watch.flow, error)
+    def failed(self, live: LiveResponse, error: Exception) -> None:
+        """Log an internal error; the bytes were forwarded."""
+        self.broke(live.flow, error)
 
     def broke(self, flow: http.HTTPFlow, error: Exception) -> None:
         """As `failed`, of a flow."""
         logger.error("toolstream stopped reading flow %s and forwards it unchanged: %s", flow.id, raised_at(error))
 
     def unjudged(self, flow: str, error: Exception) -> None:
-        """As `failed`, where what the client made of an answer cannot be told."""
+        """As `failed`, if there is no verdict on the client."""
         logger.error("toolstream has no verdict on flow %s: %s", flow, raised_at(error))
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the rest."""
         if self._terminal is not None:
             self._terminal.flush()
         if self._jsonl is not None:
@@ -307,7 +307,7 @@ class Reporters:
 
 
 def _method(flow: http.HTTPFlow) -> str:
-    """How an answer was asked for: an HTTP method, or `WS` for a message on a WebSocket."""
+    """How a response was requested: an HTTP method, or `WS` for a message on a WebSocket."""
     return "WS" if SOCKET in flow.metadata else flow.request.method
 
 

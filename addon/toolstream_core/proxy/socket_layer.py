@@ -1,4 +1,4 @@
-"""A WebSocket whose messages may each become none, one or several, in order, and in time.
+"""A WebSocket whose messages may each become none, one or several, in order, with delays.
 
 Knows mitmproxy's inside, as `gate` does. `inject.websocket` would send behind all messages of the same read.
 """
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from mitmproxy.proxy.layers.websocket import WebsocketConnection
     from wsproto.events import Event
 
-    from toolstream_core.proxy.delivery import Break
     from toolstream_core.proxy.gate import Gate
     from toolstream_core.proxy.sockets.relay import Outgoing, SocketRelay
+    from toolstream_core.transit import Cut
 
     type Commands = Generator[commands.Command, Any, None]
 
 _BROKEN_OFF = 1006
-"""The code that no close frame says: https://www.rfc-editor.org/rfc/rfc6455#section-7.1.5"""
+"""The code without a close frame: https://www.rfc-editor.org/rfc/rfc6455#section-7.1.5"""
 _GOING_AWAY = 1001
 MOST_WAITING: Final = 16 * 1024 * 1024
 """Bytes of messages that wait for a fault, from which on upstream is not read.
@@ -41,25 +41,25 @@ More than over HTTP: pings, and the other responses of the socket, wait too.
 
 
 class RelayedSocket(WebsocketLayer):
-    """One socket; what goes is what its relay says."""
+    """One socket; its relay decides what is sent."""
 
     relay: SocketRelay
     _wakes: int = 0
     _closing: bool = False
     _came: int = 0
-    """Bytes that have come from upstream and are not handled yet."""
+    """Bytes from upstream that are not handled yet."""
     _held: bool = False
     """Whether upstream is not read."""
 
     def handle_event(self, event: events.Event) -> Commands:
-        """As ever; upstream waits where too much has come."""
+        """As in mitmproxy; upstream waits if too many bytes wait here."""
         if isinstance(event, events.DataReceived) and event.connection is self.context.server:
             self._came += len(event.data)
             self._hold_upstream()
         yield from super().handle_event(event)
 
     def relay_messages(self, event: events.Event) -> Commands:
-        """As ever, and behind each message what it became, also where the socket is being closed."""
+        """As in mitmproxy, and after each message its replacement, also while the socket is being closed."""
         if isinstance(event, events.Wakeup):
             self._wakes -= 1
             self._guarded(self.relay.advance)
@@ -89,26 +89,26 @@ class RelayedSocket(WebsocketLayer):
                     return
 
     def _guarded(self, act: Callable[[], None]) -> None:
-        """Let the relay act; after an internal error, messages pass as they come."""
+        """Let the relay act; after an internal error, messages pass unchanged."""
         try:
             act()
         except Exception:  # noqa: BLE001 - raised inside mitmproxy's layer, it would stop the socket
             self.relay.failed()
 
     def _goes(self, command: commands.Command | None) -> bool:
-        """Whether a command is carried out: there may be no provider to send to."""
+        """Whether a command is executed: there may be no provider to send to."""
         if command is None:
             return False
         to = command.connection if isinstance(command, commands.ConnectionCommand) else None
         return not (self.relay.served and to is self.context.server)
 
     def done(self, event: events.Event) -> Commands:
-        """As ever; a timer may still come."""
+        """As in mitmproxy; a timer may still fire."""
         if not isinstance(event, events.Wakeup):
             yield from super().done(event)
 
     def _deliver(self) -> Commands:
-        """Send what is to go by now, and ask to be woken for what is to go later."""
+        """Send what is due, and set a timer for the rest."""
         relay = self.relay
         self._hold_upstream()
         outgoing, relay.outgoing = relay.outgoing, []
@@ -132,7 +132,7 @@ class RelayedSocket(WebsocketLayer):
         self._held = held
 
     def _keep(self, sent: Outgoing) -> None:
-        """Keep a message with those that came, where somebody wants them."""
+        """Keep a message with the received ones, if they are kept."""
         assert self.flow.websocket is not None
         if self.relay.kept:
             kind = Opcode.BINARY if sent.binary else Opcode.TEXT
@@ -140,8 +140,8 @@ class RelayedSocket(WebsocketLayer):
                 WebSocketMessage(kind, not sent.to_client, sent.data, injected=sent.injected)
             )
 
-    def _break(self, step: Break) -> Commands:
-        """Break the client's connection as a fault says, and take leave of upstream."""
+    def _break(self, step: Cut) -> Commands:
+        """Break the client's connection as a fault demands, and close upstream's."""
         assert self.flow.websocket is not None
         code = step.code or _BROKEN_OFF
         self.flow.websocket.closed_by_client = False
@@ -161,12 +161,12 @@ class RelayedSocket(WebsocketLayer):
 
 
 class ServedSocket(RelayedSocket):
-    """One socket without a provider: what is said first goes as soon as it is open."""
+    """One socket without a provider: the greeting is sent as soon as it is open."""
 
     _greeted: bool = False
 
     def handle_event(self, event: events.Event) -> Commands:
-        """As ever, and behind the end of the hook what waits to be said."""
+        """As in mitmproxy, and after the end of the hook the greeting."""
         yield from super().handle_event(event)
         if not self._greeted and self._handle_event == self.relay_messages:
             self._greeted = True
@@ -174,7 +174,7 @@ class ServedSocket(RelayedSocket):
 
 
 class NoServer:
-    """Stands in the place of the connection to a provider where there is none: pings are answered here."""
+    """Replaces the connection to a provider if there is none: pings are answered here."""
 
     state: Final = ConnectionState.CLOSED
 
@@ -184,12 +184,12 @@ class NoServer:
         self._client = client
 
     def send2(self, event: Event) -> commands.SendData | None:
-        """Nothing goes on; what answers a ping goes to the client."""
+        """Nothing is forwarded; the response to a ping is sent to the client."""
         return self._client.send2(event.response()) if isinstance(event, Ping) else None
 
 
 def order(gate: Gate, relay: SocketRelay) -> bool:
-    """Have a socket that is just being opened send what its relay says; whether that can be done."""
+    """Have a socket that is being opened send what its relay decides; whether that is possible."""
     child = next((one.child_layer for one in gate.streams if one.flow is relay.flow), None)
     if type(child) is not WebsocketLayer:
         return False

@@ -1,4 +1,4 @@
-"""What clients make of the answers that pass, told when their next request comes. Knows mitmproxy's flow."""
+"""How clients interpret live responses, judged by their next requests. Knows mitmproxy's flow."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Call, Json, Record
     from toolstream_core.proxy.flow_facts import Heading
-    from toolstream_core.proxy.live_response import KeptWatch
+    from toolstream_core.proxy.live_response import LiveResponse
     from toolstream_core.report.layout import Marked
     from toolstream_core.verdict import Verdict
 
 SILENT_AFTER: Final = 600.0
-"""Seconds after which an answer that no request followed is told of; a tool may take long."""
+"""Seconds after which a response without a following request is reported; a tool may take long."""
 
 
 EXPLAINED_AT_ONCE: Final = 8
@@ -42,10 +42,10 @@ EXPLAINED_BYTES: Final = 64 * 1024
 
 
 class ToldVerdict(NamedTuple):
-    """A verdict, ready to be told."""
+    """A verdict, ready to be reported."""
 
     flow: str
-    """The id of the flow that was answered."""
+    """The id of the flow of the response."""
     heading: Heading
     answer: LiveAnswer
     verdict: Verdict
@@ -68,17 +68,17 @@ class ToldVerdict(NamedTuple):
 
 
 class Verdicts:
-    """Pairs the requests and answers of one run of the proxy."""
+    """Pairs the requests and responses of one run of the proxy."""
 
     def __init__(
         self,
         tell: Callable[[ToldVerdict], None],
         failed: Callable[[str, Exception], None],
-        delivered: Callable[[KeptWatch, Sequence[Call]], None],
+        delivered: Callable[[LiveResponse, Sequence[Call]], None],
         *,
         ids_kept: bool = False,
     ) -> None:
-        """`failed` is told of a bug of ours, with the flow's id; `delivered` of the calls that a client got otherwise.
+        """`failed` gets internal errors, with the flow's id; `delivered` gets calls that a client got changed.
 
         `ids_kept`: as for `judge`, whose caller waits.
         """
@@ -110,10 +110,10 @@ class Verdicts:
             self._failed(flow.id, error)
         self._secrets = ()
 
-    def answered(self, flow: http.HTTPFlow, watch: KeptWatch) -> None:
-        """An answer is over for the client; nothing more of it goes."""
+    def answered(self, flow: http.HTTPFlow, live: LiveResponse) -> None:
+        """A response is over for the client; nothing more of it is sent."""
         try:
-            record, sent, heading = watch.record, watch.sent, watch.heading
+            record, sent, heading = live.record, live.sent, live.heading
             if record is None or sent is None or heading is None:
                 self._conversations.no_response(flow.id)
                 return
@@ -122,9 +122,9 @@ class Verdicts:
             if captured is not None:
                 sent = SentBytes(replace(sent.exchange, content_encoding=""))
                 sent.take(captured)
-            if (watch.differs or captured is not None) and (got := sent.record(broken=broken)) is not None:
+            if (live.differs or captured is not None) and (got := sent.record(broken=broken)) is not None:
                 if _comparable(got) != _comparable(record):
-                    self._tell_delivered(watch, got.calls)
+                    self._tell_delivered(live, got.calls)
                 record = got
             answer = live_answer(flow, record, sent, heading, broken)
             left = broken is not None and not record.ended and _is_gone(flow, broken)
@@ -135,11 +135,11 @@ class Verdicts:
             self._failed(flow.id, error)
 
     def unanswered(self, flow: http.HTTPFlow) -> None:
-        """A request got no answer of an LLM."""
+        """A request got no response of an LLM."""
         self._conversations.no_response(flow.id)
 
     def missing(self) -> Iterator[ToldVerdict]:
-        """The verdicts on answers that no request has followed so far."""
+        """The verdicts on responses that no request has followed so far."""
         for judged in self._conversations.missing():
             yield _told(judged, partial(redacted, secrets=judged.response.secrets))
 
@@ -185,13 +185,13 @@ class Verdicts:
                 loop.call_soon_threadsafe(self._explained, future)
 
     def _explained(self, future: Future[Explained]) -> None:
-        """Tell a verdict for which the explanation has come, unless it was told without."""
+        """Report a verdict with its explanation, unless it was reported without."""
         told = self.unexplained.pop(future, None)
         if told is not None:
             self._tell_safely(told._replace(explained=future.result()))
 
     def _tell_safely(self, told: ToldVerdict) -> None:
-        """Tell a verdict; conversations go on, whatever becomes of it."""
+        """Report a verdict; an error in it does not end the conversation."""
         try:
             self._tell_verdict(told)
         except Exception as error:  # noqa: BLE001 - a bug in telling one stops no other
@@ -229,10 +229,10 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 def _comparable(record: Record) -> list[tuple[object, ...]]:
-    """What a client runs of an answer's calls."""
+    """The calls of a response that a client runs."""
     return [(call.choice, call.id, call.name, call.arguments, call.complete) for call in record.calls]
 
 
 def _is_gone(flow: http.HTTPFlow, broken: str) -> bool:
-    """Whether the client left, and nobody cut its connection."""
+    """Whether the client left by itself."""
     return bool(BY_CLIENT.search(broken)) or not flow.client_conn.connected

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.json_grammar import WHITE
 from toolstream_core.calls.json_text import is_object
+from toolstream_core.calls.scanner import WHITE
 from toolstream_core.defects.arguments import NULL_ARGUMENTS, PLACEHOLDER_ARGUMENTS, TRAILING_GARBAGE
 from toolstream_core.defects.identity import LATE_ID, LATE_NAME, SPLIT_NAME
 from toolstream_core.repair.identity import may_grow, plain_name

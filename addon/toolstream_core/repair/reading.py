@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.calls.json_grammar import WHITE, WS
+from toolstream_core.calls.arguments import ArgumentText, is_markup
 from toolstream_core.calls.json_text import is_object, paired, without
-from toolstream_core.calls.markup import is_markup
+from toolstream_core.calls.scanner import WHITE, WS
 from toolstream_core.defects.arguments import (
     CUMULATIVE_ARGUMENTS,
     DOUBLE_ENCODED_ARGUMENTS,

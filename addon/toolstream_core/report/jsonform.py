@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT
-from toolstream_core.wire.json_strings import encode_basestring_ascii
+from toolstream_core.wire.json_value import encode_basestring_ascii
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.protocols.provider_error import ERRORS
-from toolstream_core.transit import event_faults, faults
+from toolstream_core.transit import faults
 from toolstream_core.transit.actions import BreakKind
-from toolstream_core.transit.stage import FORMS, Point, point
+from toolstream_core.transit.faults import FORMS, Point, point
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from toolstream_core.transit.stage import FaultContext, Stage
+    from toolstream_core.transit.faults import FaultContext, Stage
 
 type Value = int | str | Point | bool
 
@@ -172,14 +172,14 @@ TRANSIT: Final[tuple[TransitRow, ...]] = (
         (_ms(0), Key("heartbeat", _number(1), "milliseconds between comments", 0)),
         faults.HoldOpen,
     ),
-    TransitRow("duplicate-event", "sends an event twice", (_AT,), event_faults.DuplicateEvent, lossy=True),
-    TransitRow("drop-event", "drops an event", (_AT,), event_faults.DropEvent, lossy=True),
-    TransitRow("swap-events", "swaps an event with the next one", (_AT,), event_faults.SwapEvents, lossy=True),
+    TransitRow("duplicate-event", "sends an event twice", (_AT,), faults.DuplicateEvent, lossy=True),
+    TransitRow("drop-event", "drops an event", (_AT,), faults.DropEvent, lossy=True),
+    TransitRow("swap-events", "swaps an event with the next one", (_AT,), faults.SwapEvents, lossy=True),
     TransitRow(
         "wrong-stream-id",
         "gives a WebSocket message the stream_id of another response; no effect over HTTP",
         (Key("id", lambda text: text or None, "a stream_id", "other"), _AT),
-        event_faults.WrongStreamId,
+        faults.WrongStreamId,
         lossy=True,
     ),
 )

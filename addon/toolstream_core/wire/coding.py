@@ -1,19 +1,85 @@
-"""Content codings undone as the bytes stream in. Knows compression, and nothing of what is compressed.
-
-https://www.rfc-editor.org/rfc/rfc9110#name-content-codings
-"""
+"""Content codings, decoded as the bytes arrive."""
 
 from __future__ import annotations
 
+import importlib
 import zlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import brotli  # type: ignore[import-untyped]
 
-from toolstream_core.wire import zstd
-
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+LACKING: Final = "zstd is not available: install backports.zstd or zstandard"
+"""What to do where nothing is there."""
+
+_WINDOW_LOG = 23
+"""8 MiB. Larger windows are forbidden for this coding: https://www.rfc-editor.org/rfc/rfc9659"""
+
+type Decode = Callable[[bytes], bytes]
+
+
+class ZstdMissingError(Exception):
+    """No module that reads zstd is there."""
+
+
+class _Frames:
+    """Any number of frames, with the interface that Python 3.14 has."""
+
+    def __init__(self, module: Any) -> None:
+        self._zstd = module
+        self._frame = self._begin()
+
+    def __call__(self, coded: bytes) -> bytes:
+        plain: bytes = b""
+        while coded:
+            if self._frame.eof:
+                self._frame = self._begin()
+            plain += self._frame.decompress(coded)
+            coded = self._frame.unused_data if self._frame.eof else b""
+        return plain
+
+    def _begin(self) -> Any:
+        options = {self._zstd.DecompressionParameter.window_log_max: _WINDOW_LOG}
+        return self._zstd.ZstdDecompressor(options=options)
+
+
+def _zstandard(module: Any) -> Decode:
+    decompressor = module.ZstdDecompressor(max_window_size=1 << _WINDOW_LOG)
+    decode: Decode = decompressor.decompressobj(read_across_frames=True).decompress
+    return decode
+
+
+MODULES: Final[dict[str, Callable[[Any], Decode]]] = {
+    "compression.zstd": _Frames,
+    "backports.zstd": _Frames,
+    "zstandard": _zstandard,
+}
+"""By name, in the order in which they are tried: what makes a decoder of each."""
+
+
+def _found() -> tuple[Any, Callable[[Any], Decode] | None]:
+    for name, make in MODULES.items():
+        try:
+            return importlib.import_module(name), make
+        except ImportError:
+            continue
+    return None, None
+
+
+_MODULE, _MAKE = _found()
+ERRORS: Final[tuple[type[Exception], ...]] = (_MODULE.ZstdError,) if _MODULE is not None else ()
+"""What a decoder raises where the bytes are wrong."""
+
+
+def zstd_decoder() -> Decode:
+    """What undoes the coding of one body, piece by piece. Raises `ZstdMissingError`."""
+    if _MAKE is None:
+        raise ZstdMissingError(LACKING)
+    return _MAKE(_MODULE)
+
 
 MAX_OUTPUT = 64 * 1024 * 1024
 """Bytes that one call of `decode` may yield. A chunk that says more is a bomb."""
@@ -54,7 +120,7 @@ class Decoder:
         made = [_STAGES[part] for part in reversed(names)]
         try:
             self._stages = [make() for make in made if make is not None]
-        except zstd.ZstdMissingError as error:
+        except ZstdMissingError as error:
             raise UnknownCodingError(str(error)) from error
         self._max = max_output
 
@@ -70,7 +136,7 @@ class Decoder:
         for at in range(0, len(coded), _SLICE):
             try:
                 piece = stage(coded[at : at + _SLICE])
-            except (zlib.error, brotli.error, *zstd.ERRORS) as error:
+            except (zlib.error, brotli.error, *ERRORS) as error:
                 raise CodingError(str(error)) from error
             room -= len(piece)
             if room < 0:
@@ -144,5 +210,5 @@ _STAGES: dict[str, Callable[[], _Stage] | None] = {
     "x-gzip": _Gzip,
     "deflate": _Deflate,
     "br": _brotli,
-    "zstd": zstd.decoder,
+    "zstd": zstd_decoder,
 }

@@ -169,13 +169,23 @@ class Cutter(ABC):
 
     @property
     def holding(self) -> bool:
-        """Whether a frame has begun and is not over."""
+        """Whether a frame is incomplete."""
         return bool(self._held or self._over)
 
+    @property
+    def number(self) -> int:
+        """The number of the next frame."""
+        return self._number
+
     def skip(self, frames: int) -> int:
-        """Go past so many frames that were not taken in; the number of the first."""
+        """Count frames that were not cut; the number of the first."""
         self._number += frames
         return self._number - frames
+
+    def reread(self, frame: Frame) -> Frame:
+        """A frame whose bytes were changed, with its data and name."""
+        read = type(self)().feed(frame.raw)[0]
+        return Frame(frame.raw, frame.number, read.data, read.name, frame.last_id)
 
     @abstractmethod
     def _seek(self, chunk: bytes, at: int) -> int:
@@ -229,18 +239,7 @@ class Cutter(ABC):
 
 
 class TextCutter(Cutter):
-    """A framing whose usual frames are told by their text alone, so that many can pass at once."""
+    """A framing whose frames are whole lines: equal bytes are cut in the same way, wherever they stand."""
 
     end: bytes
-    """What ends a usual frame."""
-
-    @abstractmethod
-    def usual(self, chunk: bytes) -> int:
-        """How many frames `chunk` is, where each of them is a usual one; else 0.
-
-        Takes nothing in. Whoever has no use for the frames themselves may `skip` them.
-        """
-
-    @abstractmethod
-    def reread(self, frame: Frame) -> Frame:
-        """A frame whose bytes were changed, with what they say now."""
+    """The usual end of a frame."""

@@ -1,16 +1,81 @@
-"""Writes into JSON by path. Knows no protocol."""
+"""Changes at paths of a JSON document; its keys as they are written."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_value import ABSENT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
 
     from toolstream_core.wire.json_value import Json
+
+
+_TOKEN: Final = re.compile(rb'"((?:[^"\\]|\\.)*+)(?:"(\s*+:)?|\\?\Z)|[{\[]|[}\]]', re.DOTALL)
+"""A string, with the colon after a key, or a bracket. A string that is cut off goes to the end."""
+
+
+def top_keys(head: bytes) -> frozenset[bytes]:
+    """The keys of the object that begins with `head`, as far as that shows them; none where it is no object."""
+    if not head.lstrip().startswith(b"{"):
+        return frozenset()
+    found: set[bytes] = set()
+    depth = 0
+    for token in _TOKEN.finditer(head):
+        if token[0] in {b"{", b"["}:
+            depth += 1
+        elif token[0] in {b"}", b"]"}:
+            depth -= 1
+        elif depth == 1 and token[2] is not None:
+            found.add(token[1])
+    return frozenset(found)
+
+
+type Payload = dict[str, Json]
+
+
+def merged(first: Payload, other: Payload, known: AbstractSet[str]) -> Payload | None:
+    """`first` with the keys that it lacks of `other`, at every depth; the same object where it lacks none.
+
+    Of the `known` keys, `first` keeps its own values. `None`: `other` has another value for an unknown key. Whether
+    a client adds up such values or takes the last one is unknown too, so `other` has to stay an event.
+    """
+    out = first
+    for key, value in other.items():
+        mine = first.get(key, first)
+        if mine is first:
+            out = {**out, key: value}
+        elif isinstance(mine, dict) and isinstance(value, dict):
+            inner = merged(mine, value, known)
+            if inner is None:
+                return None
+            if inner is not mine:
+                out = {**out, key: inner}
+        elif key not in known and mine != value:
+            return None
+    return out
+
+
+def known_only(payload: Payload, known: AbstractSet[str]) -> Payload:
+    """The payload without unknown keys, at every depth: what a further event of the same kind repeats."""
+    return {
+        key: known_only(value, known) if isinstance(value, dict) else value
+        for key, value in payload.items()
+        if key in known
+    }
+
+
+def unknown_only(payload: Payload, known: AbstractSet[str]) -> Payload:
+    """The payload with its unknown keys alone, at every depth: what remains of an event whose content has moved."""
+    rest = {
+        key: unknown_only(value, known) for key, value in payload.items() if key in known and isinstance(value, dict)
+    }
+    return {key: rest.get(key, value) for key, value in payload.items() if key not in known or rest.get(key)}
+
 
 type Path = tuple[str | int, ...]
 """Keys of objects and places in arrays, from the outside in."""

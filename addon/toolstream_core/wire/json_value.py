@@ -1,9 +1,17 @@
-"""Foreign JSON values: absent, null and there are three things."""
+"""JSON values of foreign bytes: absent or there, and strings as they are written."""
 
 from __future__ import annotations
 
 import enum
-from typing import Any, Final, Never
+import json
+from json import encoder
+from json.decoder import scanstring  # type: ignore[attr-defined]  # not in the stubs
+from json.encoder import encode_basestring, encode_basestring_ascii
+from typing import TYPE_CHECKING, Any, Final, Never
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
 
 type Json = Any
 """Foreign JSON, looked at through `wire.json_access` only."""
@@ -26,3 +34,37 @@ ABSENT: Final = Absent.ABSENT
 
 type Seen[T] = T | Absent | None
 """A value as the wire has it: absent, JSON null, or there. The three are never collapsed here."""
+
+
+def may_hide_letters(raw: bytes) -> bool:
+    r"""Whether JSON text may say an ASCII letter by an escape, so that a search of its bytes would miss a key.
+
+    That is `\u004x` to `\u007x`; other escapes, which are frequent, do not count.
+    """
+    if b"\\" not in raw:
+        return False
+    return any(rest[:3] == b"u00" and rest[3:4] in {b"4", b"5", b"6", b"7"} for rest in raw.split(b"\\")[1:])
+
+
+__all__ = ["compact_parts", "encode_basestring", "encode_basestring_ascii", "scan_of", "scanstring"]
+
+
+def scan_of(decoder: json.JSONDecoder) -> Callable[[str, int], tuple[Json, int]]:
+    """What `decoder.raw_decode` asks: the value at a place, and where it ends. Raises `StopIteration` where none is."""
+    scan: Callable[[str, int], tuple[Json, int]] = decoder.scan_once  # type: ignore[attr-defined]  # not in the stubs
+    return scan
+
+
+def _compact_parts() -> Callable[[Json, int], Iterable[str]]:
+    usual = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+    make = getattr(encoder, "c_make_encoder", None)
+    if make is None:
+        return lambda value, _: usual.encode(value)
+    parts: Callable[[Json, int], Iterable[str]] = make(
+        None, usual.default, encode_basestring, None, ":", ",", *(False, False, True)
+    )
+    return parts
+
+
+compact_parts: Final = _compact_parts()
+"""The parts of compact JSON, for a value and 0; made once, where `JSONEncoder.encode` makes such a writer each time."""

@@ -34,18 +34,6 @@ class LineFramer(TextCutter):
         self._number += 1
         return [frame]
 
-    @override
-    def usual(self, chunk: bytes) -> int:
-        """See `TextCutter.usual`: lines that are an object, ended by LF."""
-        if self._held or self._over or chunk[:1] != b"{" or chunk[-2:] != b"}\n" or b"\r" in chunk:
-            return 0
-        lines = chunk.count(b"}\n{") + 1
-        return lines if chunk.count(b"\n") == lines and len(chunk) <= self._max else 0
-
-    @override
-    def reread(self, frame: Frame) -> Frame:
-        return Frame(frame.raw, frame.number, frame.raw.strip(), frame.name, frame.last_id)
-
     def _seek(self, chunk: bytes, at: int) -> int:
         while at < len(chunk):
             end = chunk.find(b"\n", at) + 1

@@ -8,7 +8,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Self
 
-from toolstream_core.wire.json_strings import compact_parts, scan_of
+from toolstream_core.wire.json_value import compact_parts, scan_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -81,23 +81,9 @@ class SseFramer(TextCutter):
         return frames if at == len(chunk) else frames + super().feed(chunk[at:])
 
     @override
-    def usual(self, chunk: bytes) -> int:
-        """See `TextCutter.usual`: blocks of one data line ended by LF, no two of them in one."""
-        if self._held or self._over or chunk[:5] != b"data:" or chunk[-2:] != b"\n\n" or b"\r" in chunk:
-            return 0
-        blocks = chunk.count(b"\n\ndata:") + 1
-        alone = chunk.count(b"\n") == 2 * blocks and chunk.count(b"data:") == blocks
-        return blocks if alone and len(chunk) <= self._max else 0
-
-    @override
     def skip(self, frames: int) -> int:
         self._started = True
         return super().skip(frames)
-
-    @override
-    def reread(self, frame: Frame) -> Frame:
-        said = SseFramer().feed(frame.raw)[0]
-        return Frame(frame.raw, frame.number, said.data, said.name, frame.last_id)
 
     def _plain(self, chunk: bytes, at: int) -> Frame | None:
         """The block at `at` where it is a usual one: one data line, perhaps an event line before it."""

@@ -54,7 +54,7 @@ def run(raw: bytes, settings: Settings = NOTHING, request: Any = None) -> tuple[
     """What goes on, and the record."""
     line = Session(StreamFacts(path="/model/m/converse-stream", content_type=MESSAGES, request=request), settings)
     out = b"".join([*line.feed(raw), *line.end()])
-    assert line.pipeline.error is None
+    assert line.error is None
     record = line.record()
     assert record is not None
     return out, record

@@ -35,7 +35,7 @@ def shaped(body: bytes, shape: str = "even-ids") -> tuple[bytes, Ids]:
     run = Ids()
     line = Session(exchange, Settings(shapes=(shape,)), ids=run.answer(PATH))
     out = b"".join([*line.feed(body), *line.end()])
-    assert line.pipeline.error is None
+    assert line.error is None
     return out, run
 
 

@@ -37,5 +37,5 @@ def test_no_fault_fails(name: str, stream: bytes) -> None:
     exchange = StreamFacts(path="/v1/messages", content_type="text/event-stream")
     session = Session(exchange, Settings(faults=((Fault(name=name), Budget(None)),)))
     sent = b"".join([*session.feed(stream), *session.end()])
-    assert session.pipeline.error is None
+    assert session.error is None
     assert sent

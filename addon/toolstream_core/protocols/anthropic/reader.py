@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.json_grammar import WHITE
+from toolstream_core.calls.scanner import WHITE
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Fragment, Kind, Phase
 from toolstream_core.protocols.answer_content import finishes, text_content, whole_content
 from toolstream_core.protocols.in_band_errors import error_text, exception_text, unread_error
 from toolstream_core.wire import json_access
-from toolstream_core.wire.raw_json import may_hide_letters
+from toolstream_core.wire.json_value import may_hide_letters
 
 if TYPE_CHECKING:
     from toolstream_core.model import Absent, Json

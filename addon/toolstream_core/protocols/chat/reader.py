@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Kind, Phase
 from toolstream_core.protocols.in_band_errors import error_text, unread_error
 from toolstream_core.wire import json_access
-from toolstream_core.wire.raw_json import may_hide_letters
+from toolstream_core.wire.json_value import may_hide_letters
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json

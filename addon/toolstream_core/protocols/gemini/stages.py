@@ -21,8 +21,7 @@ from toolstream_core.stages.inject.injector import Injector
 from toolstream_core.stages.repair.sse import SseRepairer
 from toolstream_core.stages.shape import sse as sse_shapes
 from toolstream_core.wire import json_access
-from toolstream_core.wire.json_paths import changed
-from toolstream_core.wire.other_keys import known_only
+from toolstream_core.wire.json_paths import changed, known_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

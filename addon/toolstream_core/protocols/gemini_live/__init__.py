@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from toolstream_core.calls.complete_calls import CompleteCalls
+from toolstream_core.calls.resolver import CompleteCalls
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.gemini_live.reader import answer, quiet, read, recognise
 from toolstream_core.protocols.gemini_live.request import GeminiLiveRequests

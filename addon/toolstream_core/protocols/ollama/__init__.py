@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from toolstream_core.calls.complete_calls import CompleteCalls
+from toolstream_core.calls.resolver import CompleteCalls
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.ollama.reader import answer, quiet, read, recognise
 from toolstream_core.protocols.ollama.request import OllamaRequests

@@ -14,7 +14,7 @@ from toolstream_core.protocols.answer_content import finishes
 from toolstream_core.protocols.in_band_errors import error_text
 from toolstream_core.protocols.responses import reader as responses
 from toolstream_core.wire import json_access
-from toolstream_core.wire.raw_json import may_hide_letters
+from toolstream_core.wire.json_value import may_hide_letters
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json

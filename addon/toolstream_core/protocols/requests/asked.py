@@ -11,7 +11,7 @@ from toolstream_core.protocols.registry import PROTOCOLS, claiming
 from toolstream_core.protocols.requests.requests import Requests
 from toolstream_core.wire import json_access
 from toolstream_core.wire.form import Form
-from toolstream_core.wire.top_keys import top_keys
+from toolstream_core.wire.json_paths import top_keys
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json

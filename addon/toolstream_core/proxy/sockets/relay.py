@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Json
     from toolstream_core.protocols.socket_wire import SocketHost, SocketRequest, SocketWire
-    from toolstream_core.proxy.delivery import Break
     from toolstream_core.proxy.sockets.answer import SocketAnswer
+    from toolstream_core.transit import Cut
 
 
 _NORMAL = 1000
@@ -67,7 +67,7 @@ class SocketRelay:
         self.kept = False
         """Whether the flow keeps its messages, and what went in their place."""
         self.outgoing: list[Outgoing] = []
-        self.broken: Break | None = None
+        self.broken: Cut | None = None
         self._lanes = Lanes(wire, wire.talk(flow.request.path) if host is None else host, self._begun)
         self._host = host
         self._begin = begin

@@ -16,7 +16,7 @@ from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.provider_error import kind_of
 from toolstream_core.protocols.registry import SOCKETS, claiming
 from toolstream_core.protocols.socket_wire import SocketLane, Start
-from toolstream_core.proxy.delivery import Break, WatchedDelivery
+from toolstream_core.proxy.delivery import Delivery
 from toolstream_core.proxy.flow_facts import note_fault, opens_socket
 from toolstream_core.proxy.own_ids import restore, upstream, with_own_ids
 from toolstream_core.proxy.sockets.answer import SocketAnswer
@@ -25,7 +25,7 @@ from toolstream_core.saved.flow import LINE_ENDS
 from toolstream_core.saved.flowfile import SOCKET, answer_flow, note_of
 from toolstream_core.settings import NOTHING
 from toolstream_core.sockets.saved import FIRST, how_closed
-from toolstream_core.transit import BreakKind
+from toolstream_core.transit import BreakKind, Cut
 from toolstream_core.transit.rows import Moment
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.protocols.socket_wire import SocketRequest, SocketWire
     from toolstream_core.proxy.flow_facts import Provided
-    from toolstream_core.proxy.live_responses import Answers
+    from toolstream_core.proxy.live_responses import LiveResponses
     from toolstream_core.proxy.sockets.provider import SocketProvider
     from toolstream_core.settings import Settings
     from toolstream_core.stages.answer_ids import Ids
@@ -97,7 +97,7 @@ class Sockets:
 
     def __init__(
         self,
-        answers: Answers,
+        responses: LiveResponses,
         ids: Ids,
         order: Callable[[SocketRelay], bool],
         replayed: Callable[[http.HTTPFlow], None],
@@ -109,7 +109,7 @@ class Sockets:
         self.mode = "read"
         self.provider: SocketProvider | None = None
         """What answers in the provider's place, where that is wanted."""
-        self._answers = answers
+        self._responses = responses
         self._ids = ids
         self._order = order
         self._replayed = replayed
@@ -160,7 +160,7 @@ class Sockets:
             return
         wire = next((one for one in SOCKETS if one.claims(flow.request.path)), None)
         if wire is not None:
-            if self._answers.settings.destream:
+            if self._responses.settings.destream:
                 logger.warning("toolstream does not destream the WebSocket %s: its responses always stream", flow.id)
             self._watch(flow, wire)
             return
@@ -215,23 +215,23 @@ class Sockets:
             lambda request: self._begin(relay, request),
             lambda content: with_own_ids(content, self._ids, place),
             self._close,
-            lambda error: self._answers.strayed(flow, wire.dialect, error),
+            lambda error: self._responses.strayed(flow, wire.dialect, error),
             lambda: self._failed(flow),
         )
         self._relays[flow.id] = relay
         relay.kept = _wanted_by_user()
         if host is not None and self.provider is not None:
             relay.greet(host.opened(self.provider.example(flow)))
-        if self._answers.settings.rewrites or relay.served:
+        if self._responses.settings.rewrites or relay.served:
             relay.ordered = self._order(relay)
             if not relay.ordered:
                 logger.warning("toolstream only reads the WebSocket %s: it was opened before repairs were on", flow.id)
         return relay
 
     def _begin(self, relay: SocketRelay, request: SocketRequest) -> SocketAnswer | None:
-        """Watch an answer that was asked for; `None` where the provider is still to begin it."""
+        """Begin a response that was asked for; `None` where the provider is still to begin it."""
         socket = relay.flow
-        settings = self._answers.settings if relay.ordered else NOTHING
+        settings = self._responses.settings if relay.ordered else NOTHING
         place = SocketLane(relay.wire, request.lane, request.event)
         refusal = None
         if settings.transit and request.start is not Start.SAID:
@@ -241,20 +241,20 @@ class Sockets:
         number = self._begun[socket.id] = self._begun.get(socket.id, 0) + 1
         flow = answer_flow(socket, request, number)
         ctx.master.addons.trigger(ToolstreamSocketRequestHook(flow))
-        self._answers.asked(flow)
+        self._responses.asked(flow)
         restore(flow, self._ids)
         if refusal is not None:
             note_fault(flow, refusal.fault)
             settings = NOTHING
         provider = self.provider if relay.served and refusal is None else None
         saved = None if provider is None else self._saved(provider, flow, place)
-        watch, faults = self._answers.begin(flow, self._answers.request_of(flow), delivering=True, settings=settings)
+        live, faults = self._responses.begin(flow, self._responses.request_of(flow), delivering=True, settings=settings)
         delivery = None
         if settings.transit or saved is not None:
-            exchange = replace(watch.exchange, content_encoding="")
+            exchange = replace(live.exchange, content_encoding="")
             schedule = Schedule(exchange, faults, socket=place) if faults else None
-            delivery = WatchedDelivery(watch, schedule, saved, 0.0 if provider is None else provider.speed)
-        answer = SocketAnswer(watch, place, delivery, None if refusal is None else refusal.message, saved)
+            delivery = Delivery(live, schedule, saved, 0.0 if provider is None else provider.speed)
+        answer = SocketAnswer(live, place, delivery, None if refusal is None else refusal.message, saved)
         if saved is not None:
             answer.serve()
         return answer
@@ -267,12 +267,12 @@ class Sockets:
 
     def _close(self, answer: SocketAnswer) -> None:
         """Nothing more of an answer goes to the client."""
-        flow = answer.watch.flow
+        flow = answer.live.flow
         flow.metadata[SOCKET] |= note_of(answer.lane, flow.request.timestamp_start, answer.others)
         if answer.line_ends:
             flow.metadata[SOCKET][LINE_ENDS] = answer.line_ends.places
-        self._answers.take(flow.id)
-        self._answers.close(flow, answer.watch)
+        self._responses.take(flow.id)
+        self._responses.close(flow, answer.live)
         ctx.master.addons.trigger(ToolstreamSocketResponseHook(flow))
 
     def _failed(self, flow: http.HTTPFlow) -> None:
@@ -281,7 +281,7 @@ class Sockets:
             return
         logger.error("toolstream stopped reading the WebSocket %s and forwards it unchanged", flow.id)
         if relay.served:
-            relay.broken = Break(BreakKind.CLOSE, _STOPPED, _INTERNAL_ERROR)
+            relay.broken = Cut(BreakKind.CLOSE, _STOPPED, _INTERNAL_ERROR)
         with contextlib.suppress(Exception):  # whatever else is wrong, messages pass
             if relay.ordered and not relay.served:
                 relay.release(_STOPPED)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mitmproxy.flow import Flow
 
     from toolstream_core.model import Json
-    from toolstream_core.proxy.live_response import KeptWatch
+    from toolstream_core.proxy.live_response import LiveResponse
     from toolstream_core.saved.exchange import Saved
 
 
@@ -52,7 +52,7 @@ class _Body:
     def __init__(self, flow: http.HTTPFlow) -> None:
         """Nothing so far. A flow that mitmproxy forgets is forgotten here too."""
         self.flow = weakref.ref(flow)
-        self.watch: KeptWatch | None = None
+        self.live: LiveResponse | None = None
         self.recording: LiveRecording | None = None
         """While it comes."""
         self.saved: Saved | None = None
@@ -96,19 +96,19 @@ class Bodies:
         )
         return body.recording
 
-    def watched(self, flow: http.HTTPFlow, watch: KeptWatch) -> None:
-        """The response of a flow is read by `watch`."""
+    def watched(self, flow: http.HTTPFlow, live: LiveResponse) -> None:
+        """The response of a flow is read by `live`."""
         body = self._bodies.get(flow.id)
         if body is not None:
-            body.watch = watch
+            body.live = live
 
     def end(self, flow: http.HTTPFlow) -> None:
         """Nothing more of a response goes to the client: show its body."""
         body = self._bodies.get(flow.id)
         if body is None or flow.response is None:
             return
-        recording, is_llm = body.recording, body.watch is not None and body.watch.record is not None
-        body.watch = body.recording = None
+        recording, is_llm = body.recording, body.live is not None and body.live.record is not None
+        body.live = body.recording = None
         if recording is None or not is_llm:
             self._forget(flow.id)
             return
@@ -155,7 +155,7 @@ class Bodies:
 
     def _keep(self, body: _Body, size: int) -> bool:
         """Whether so many more bytes of a response are kept; of one that is no LLM's none are."""
-        if body.recording is None or (body.watch is not None and body.watch.foreign):
+        if body.recording is None or (body.live is not None and body.live.foreign):
             return False
         body.size += size
         self.size += size

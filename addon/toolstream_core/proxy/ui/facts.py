@@ -60,7 +60,7 @@ def facts_of(saved: Saved) -> Facts | None:
         now[0] = clean.times[number] if number < len(clean.times) else None
         if chunk:
             session.feed(chunk)
-        if not session.pipeline.reading:
+        if not session.reading:
             break
     session.end(broken=clean.broken)
     record = session.record(broken=clean.broken)
@@ -77,7 +77,7 @@ def _is_llm(saved: Saved) -> bool:
     for chunk in saved.chunks:
         if chunk:
             session.feed(chunk)
-        if session.reader is not None or not session.pipeline.reading:
+        if session.reader is not None or not session.reading:
             break
     session.end(broken=saved.broken)
     return session.record(broken=saved.broken, told=False) is not None

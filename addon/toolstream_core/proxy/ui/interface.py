@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Json, Record
     from toolstream_core.proxy.live.recording import LiveRecording
-    from toolstream_core.proxy.live_response import KeptWatch
+    from toolstream_core.proxy.live_response import LiveResponse
     from toolstream_core.proxy.verdicts import ToldVerdict
     from toolstream_core.saved.exchange import Saved
 
@@ -71,23 +71,23 @@ class Interface:
         """What takes the bytes of a streamed response, where they are kept to be shown."""
         return self.bodies.begin(flow, request) if self.on else None
 
-    def watched(self, flow: http.HTTPFlow, watch: KeptWatch) -> None:
-        """The response of a flow is read by `watch`."""
-        self.bodies.watched(flow, watch)
+    def watched(self, flow: http.HTTPFlow, live: LiveResponse) -> None:
+        """The response of a flow is read by `live`."""
+        self.bodies.watched(flow, live)
 
-    def closed(self, flow: http.HTTPFlow, watch: KeptWatch) -> None:
+    def closed(self, flow: http.HTTPFlow, live: LiveResponse) -> None:
         """Nothing more of a response goes to the client."""
         if self.on:
             try:
-                self._close(flow, watch)
+                self._close(flow, live)
             except Exception as error:  # noqa: BLE001 - what is shown changes nothing of what is done
                 _failed(flow, error)
 
-    def _close(self, flow: http.HTTPFlow, watch: KeptWatch) -> None:
+    def _close(self, flow: http.HTTPFlow, live: LiveResponse) -> None:
         self.bodies.end(flow)
         shown = self._shown(flow.id) or flow
-        if watch.record is not None:
-            self._note(shown, flow.id, watch.record, secrets_of(flow.request))
+        if live.record is not None:
+            self._note(shown, flow.id, live.record, secrets_of(flow.request))
             self.known.prepare(flow)
         self._refresh(shown)
 

@@ -1,19 +1,27 @@
-"""`python -m toolstream_core.proxy.worker`: orders come by standard input, replies go by standard output.
-
-Each is one JSON object a line. What is printed goes to standard error. The end of standard input ends the process,
-so it never outlives who started it.
-"""
+"""The process of a worker: lean imports, then the service."""
 
 from __future__ import annotations
 
 import gc
+import importlib.util
+import sys
 
-from toolstream_core.proxy.worker.lean import without_default_addons
+
+def without_default_addons() -> None:
+    """Let single addons be imported without all the others.
+
+    `mitmproxy.addons` imports every addon there is, among them Flask and ldap3: a fifth of mitmproxy's start.
+    Its modules are found in a package of the same name and path that imports nothing.
+    """
+    spec = importlib.util.find_spec("mitmproxy.addons")
+    if spec is not None and "mitmproxy.addons" not in sys.modules:
+        sys.modules["mitmproxy.addons"] = importlib.util.module_from_spec(spec)
+
 
 gc.disable()
 without_default_addons()
 
-from toolstream_core.proxy.worker.channel import Channel  # noqa: E402 - mitmproxy comes behind `lean`
+from toolstream_core.proxy.worker.channel import Channel  # noqa: E402
 from toolstream_core.proxy.worker.service import serve  # noqa: E402
 
 gc.enable()

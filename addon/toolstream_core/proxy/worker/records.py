@@ -14,7 +14,6 @@ from toolstream_core.engine.sink import Sink
 from toolstream_core.protocols.registry import SOCKETS, claiming
 from toolstream_core.proxy.deliveries import RESENT
 from toolstream_core.proxy.flow_facts import opens_socket
-from toolstream_core.proxy.live_response import KeptWatch
 from toolstream_core.proxy.replay import REPLAY
 from toolstream_core.redact import HIDDEN, is_secret_header, raised_at, redacted
 from toolstream_core.report.jsonform import record_object
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
     from toolstream_core.model import Record
-    from toolstream_core.proxy.live_response import Watch
+    from toolstream_core.proxy.live_response import LiveResponse
     from toolstream_core.proxy.verdicts import ToldVerdict
     from toolstream_core.wire.frame import Frame
 
@@ -86,9 +85,9 @@ class Tally(Sink):
         """A request came over a WebSocket."""
         self.request(flow)
 
-    def listeners(self, watch: Watch) -> Sequence[Sink]:
+    def listeners(self, live: LiveResponse) -> Sequence[Sink]:
         """What reads each answer; what refuses a WebSocket is none."""
-        return () if opens_socket(watch.flow.request) else (self,)
+        return () if opens_socket(live.flow.request) else (self,)
 
     @override
     def ended(self, record: Record) -> None:
@@ -191,7 +190,7 @@ class Entry:
     """How many readers of the answer have not yet seen its end."""
     over: bool = False
     answer: dict[str, Any] = field(default_factory=dict)
-    watch: Watch | None = None
+    live: LiveResponse | None = None
     """What reads the answer, where somebody does."""
     flow: http.HTTPFlow | None = None
     """Where the answer is, once it came."""
@@ -202,7 +201,7 @@ class Entry:
         return {"request": self.request, "over": self.over, **self.answer, **sent}
 
     def _sent(self) -> SentEvents:
-        kept = self.watch.sent if isinstance(self.watch, KeptWatch) else None
+        kept = None if self.live is None else self.live.sent
         if kept is not None:
             described = kept.exchange
             return sent_events(kept.body or b"", described.content_type, described.content_encoding, self.hide)
@@ -253,17 +252,17 @@ class Ledger:
         """Keep what a client asks over a socket as a request of its own."""
         self.request(flow)
 
-    def listeners(self, watch: Watch) -> Sequence[Sink]:
+    def listeners(self, live: LiveResponse) -> Sequence[Sink]:
         """What reads the answer of a request that is kept."""
-        entry = self.entries.get(watch.flow.id)
+        entry = self.entries.get(live.flow.id)
         if entry is None:
             return ()
         entry.sinks += 1
-        entry.watch = watch
-        exchange = watch.exchange
+        entry.live = live
+        exchange = live.exchange
         label = Label(f"#{entry.request['number'] + 1}", exchange.host, status=exchange.status)
-        lines = EndLines(self.line, label, hide=watch.hide, syntax=as_marker)
-        return (lines, Answer(entry, watch))
+        lines = EndLines(self.line, label, hide=live.hide, syntax=as_marker)
+        return (lines, Answer(entry, live))
 
     def judged(self, told: ToldVerdict) -> None:
         """Keep the verdict on an answer, with the number of the request that followed."""
@@ -295,10 +294,10 @@ class Ledger:
 class Answer(Sink):
     """Keeps the record of one answer."""
 
-    def __init__(self, entry: Entry, watch: Watch) -> None:
+    def __init__(self, entry: Entry, live: LiveResponse) -> None:
         """`entry` gets the record, without the request's secrets."""
         self._entry = entry
-        self._hide = watch.hide
+        self._hide = live.hide
 
     def ended(self, record: Record) -> None:
         """The answer is over."""

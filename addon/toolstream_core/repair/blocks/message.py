@@ -17,7 +17,7 @@ from toolstream_core.repair.fields import TOP, always, laid_over
 from toolstream_core.repair.in_step import is_in_step
 from toolstream_core.repair.meaning import Meaning
 from toolstream_core.repair.policy import WHOLE_CALLS
-from toolstream_core.wire.other_keys import known_only, merged
+from toolstream_core.wire.json_paths import known_only, merged
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall

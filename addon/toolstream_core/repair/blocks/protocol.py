@@ -10,7 +10,7 @@ from toolstream_core.model import ABSENT
 from toolstream_core.repair.fields import TOP, always, laid_over
 from toolstream_core.repair.identity import USUAL_ID
 from toolstream_core.wire import json_access
-from toolstream_core.wire.other_keys import unknown_only
+from toolstream_core.wire.json_paths import unknown_only
 
 if TYPE_CHECKING:
     import re

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.model import Kind, Phase
 from toolstream_core.stages.stage import Stage
-from toolstream_core.wire.other_keys import known_only
+from toolstream_core.wire.json_paths import known_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -8,7 +8,7 @@ from toolstream_core.model import Kind, Phase
 from toolstream_core.stages.shape.wholeness import is_whole, turn_over
 from toolstream_core.stages.stage import Holds, Stage
 from toolstream_core.wire import json_access
-from toolstream_core.wire.other_keys import merged
+from toolstream_core.wire.json_paths import merged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -271,7 +271,7 @@ def steps(make: Any, count: int) -> list[int]:
     for body in bodies:
         chunks = [one + b"\n\n" for one in body.split(b"\n\n")[:-1]]
         taken.append(functions_called(partial(_fed, line, chunks), builtins=False))
-    assert line.pipeline.error is None
+    assert line.error is None
     return taken
 
 

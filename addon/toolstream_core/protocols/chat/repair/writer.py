@@ -6,8 +6,8 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.calls import nonblank
-from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.calls.json_text import is_object
+from toolstream_core.calls.resolver import is_cut
 from toolstream_core.defects.arguments import EMPTY_ARGUMENTS, LOST_ARGUMENTS, NULL_ARGUMENTS
 from toolstream_core.defects.framing import LEGACY_FUNCTION_CALL, TOOL_CALLS_OBJECT
 from toolstream_core.defects.identity import DOUBLED_CALL, MISSING_ID, REPEATED_INDEX

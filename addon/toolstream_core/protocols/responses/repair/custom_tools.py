@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.calls.json_grammar import WHITE
+from toolstream_core.calls.scanner import WHITE
 from toolstream_core.defects.identity import CUSTOM_AS_FUNCTION
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED

@@ -1,4 +1,4 @@
-"""What one event of a stream says of tool calls, as seen."""
+"""What events of a stream say of tool calls."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from toolstream_core.wire.json_value import ABSENT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from toolstream_core.wire.frame import Frame
     from toolstream_core.wire.json_value import Seen
 
 
@@ -89,3 +92,36 @@ class EventContent(NamedTuple):
 
 NOTHING: Final = EventContent()
 """What a frame says that concerns no tool call, finish, error or end."""
+
+
+class Event:
+    """A frame and what it means. A stage that wants another event makes another frame."""
+
+    __slots__ = ("content", "frame")
+
+    def __init__(
+        self, frame: Frame, read: Callable[[Frame], EventContent], content: EventContent | None = None
+    ) -> None:
+        """`read` is the protocol's reader; `content` is what the frame says, where that is known."""
+        self.frame = frame
+        self.content = read(frame) if content is None else content
+
+
+class SkippedRun(NamedTuple):
+    """Events that went by unparsed: each brought some text of one call's arguments, and said nothing else."""
+
+    first: int
+    """Number of the first one; the others follow it."""
+    events: int
+    size: int
+    """Bytes."""
+    text: str
+    """Their texts, joined, where they are plain."""
+    last: str
+    """The text of the last one."""
+    changed: bool
+    """Whether they were rewritten."""
+    counter: int | None
+    """The number that the last one gives itself, where they do."""
+    pieces: Sequence[str] = ()
+    """Their texts one by one, where they are not plain."""

@@ -11,7 +11,7 @@ from tests.laws.healthy import Healthy, streams
 from tests.proxy.flows import CHUNK, DONE, SECRET, llm_flow
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Record, StreamFacts
-from toolstream_core.proxy.live_response import Watch
+from toolstream_core.proxy.live_response import LiveResponse
 from toolstream_core.saved.flow import facts_of, request_json
 from toolstream_core.settings import NOTHING, SAFE, Settings
 
@@ -38,11 +38,11 @@ class Deaf(Sink):
         raise ValueError(SECRET)
 
 
-def watch(*sinks: Sink) -> tuple[Watch, list[Exception]]:
+def watch(*sinks: Sink) -> tuple[LiveResponse, list[Exception]]:
     """A watch over a chat answer, and the failures that it tells."""
     failures: list[Exception] = []
     flow = llm_flow()
-    made = Watch(
+    made = LiveResponse(
         flow, request_json(flow.request), lambda _watch, _dialect: sinks, lambda _watch, error: failures.append(error)
     )
     return made, failures
@@ -175,7 +175,7 @@ def test_the_empty_chunk_is_the_end(healthy: Healthy, wanted: Settings) -> None:
             assert flow.response is not None
             flow.request.path = healthy.exchange.path
             flow.response.headers["content-type"] = healthy.exchange.content_type
-            made = Watch(flow, healthy.exchange.request, lambda *_, ear=ear: (ear,), fail, wanted)
+            made = LiveResponse(flow, healthy.exchange.request, lambda *_, ear=ear: (ear,), fail, wanted)
             for frame in [*frames[:count], frames[count - 1]]:
                 made.stream(frame)
             made.stream(b"")
@@ -185,6 +185,6 @@ def test_the_empty_chunk_is_the_end(healthy: Healthy, wanted: Settings) -> None:
     asyncio.run(run())
 
 
-def fail(_watch: Watch, error: Exception) -> None:
+def fail(_watch: LiveResponse, error: Exception) -> None:
     """Nothing of ours goes wrong here."""
     raise error

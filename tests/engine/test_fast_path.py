@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from tests.tables import INJECTORS
 from toolstream_core.calls.started_calls import MAX_UNSURE
 from toolstream_core.defects.causes.markup import MARKUP
-from toolstream_core.engine.fast_path.skipper import Skipper
-from toolstream_core.engine.fast_path.template import TemplateReader
+from toolstream_core.engine.fast_path import FastPath
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.faults.spec import Budget, Fault
@@ -242,8 +241,14 @@ def run(
     body = Session(exchange, settings, lambda _: [ear or Ear()] if watched else [])
     out = b"".join(piece for chunk in chunks if chunk for piece in body.feed(chunk))
     out += b"".join(body.end())
-    assert body.pipeline.error is None
+    assert body.error is None
     return out, body.record()
+
+
+def nothing_learned(patch: pytest.MonkeyPatch) -> None:
+    """Let the fast path pass no event like an earlier one."""
+    patch.setattr(FastPath, "_way_of", lambda *_: None)
+    patch.setattr(FastPath, "_learn_text", lambda *_: False)
 
 
 def cut(data: bytes, sizes: Sequence[int]) -> list[bytes]:
@@ -283,7 +288,7 @@ def test_nothing_differs_from_what_is_parsed(
     settings = Settings(SAFE if repaired else frozenset(), faults=faults)
     plain_ear = Ear(each=watched == "each")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Skipper, "learn", lambda *_, **__: None)
+        nothing_learned(patch)
         plain_out, plain = run(path, chunks, settings, watched=bool(watched), ear=plain_ear)
     for arrival in (chunks, [b"".join(chunks)], cut(b"".join(chunks), sizes)):
         ear = Ear(each=watched == "each")
@@ -327,13 +332,13 @@ def test_long_calls_and_texts_are_hardly_parsed(
 ) -> None:
     """Of a thousand fragments, of code too, and a thousand words a few are looked at one by one."""
     read: list[int] = []
-    ordinary = TemplateReader.read
+    ordinary = FastPath.read
 
-    def counted(self: TemplateReader, frame: Frame) -> EventContent:
+    def counted(self: FastPath, frame: Frame) -> EventContent:
         read.append(frame.number)
         return ordinary(self, frame)
 
-    monkeypatch.setattr(TemplateReader, "read", counted)
+    monkeypatch.setattr(FastPath, "read", counted)
     chunks = list(STREAMS[path](["word "] * 1000, ['{"a":"', *[piece] * 1000, '"}'], oddity))
     out, record = run(path, chunks if arrival == "one by one" else [b"".join(chunks)], settings)
     assert out == b"".join(chunks)
@@ -352,13 +357,13 @@ def test_a_long_call_that_is_rewritten_is_hardly_parsed(
 ) -> None:
     """Each fragment is told and mended all the same."""
     read: list[int] = []
-    ordinary = TemplateReader.read
+    ordinary = FastPath.read
 
-    def counted(self: TemplateReader, frame: Frame) -> EventContent:
+    def counted(self: FastPath, frame: Frame) -> EventContent:
         read.append(frame.number)
         return ordinary(self, frame)
 
-    monkeypatch.setattr(TemplateReader, "read", counted)
+    monkeypatch.setattr(FastPath, "read", counted)
     path = "/v1/chat/completions"
     ear = Ear()
     stream = list(chat([], ['{"a":"', *[piece] * 1000, '"}'], oddity))
@@ -396,7 +401,7 @@ def test_the_log_is_that_of_what_is_parsed(monkeypatch: pytest.MonkeyPatch, path
     pieces = ['{"a":"', *["b", "c \n", "é"] * 20, '"}']
     stream = list(STREAMS[path](["word "] * 30, pieces, oddity))
     log = logged(path, stream)
-    monkeypatch.setattr(Skipper, "learn", lambda *_, **__: None)
+    nothing_learned(monkeypatch)
     assert log == logged(path, stream)
     assert len(log) > len(pieces)
 
@@ -423,13 +428,13 @@ def test_a_long_call_that_is_broken_is_hardly_parsed(monkeypatch: pytest.MonkeyP
         path
     ]
     read: list[int] = []
-    ordinary = TemplateReader.read
+    ordinary = FastPath.read
 
-    def counted(self: TemplateReader, frame: Frame) -> EventContent:
+    def counted(self: FastPath, frame: Frame) -> EventContent:
         read.append(frame.number)
         return ordinary(self, frame)
 
-    monkeypatch.setattr(TemplateReader, "read", counted)
+    monkeypatch.setattr(FastPath, "read", counted)
     chunks = list(STREAMS[path]([], ['{"a":"', *["b"] * 3000, '"}'], "no number"))
     _, record = run(path, chunks, Settings(faults=((Fault(name=injector), Budget(None)),)))
     assert record is not None
@@ -446,13 +451,13 @@ def test_a_long_call_that_is_broken_is_hardly_parsed(monkeypatch: pytest.MonkeyP
 def test_odd_arguments_are_hardly_parsed(monkeypatch: pytest.MonkeyPatch, path: str, begin: str, end: str) -> None:
     """They cost as little as plain ones where nothing is mended."""
     read: list[int] = []
-    ordinary = TemplateReader.read
+    ordinary = FastPath.read
 
-    def counted(self: TemplateReader, frame: Frame) -> EventContent:
+    def counted(self: FastPath, frame: Frame) -> EventContent:
         read.append(frame.number)
         return ordinary(self, frame)
 
-    monkeypatch.setattr(TemplateReader, "read", counted)
+    monkeypatch.setattr(FastPath, "read", counted)
     chunks = list(STREAMS[path]([], [begin, *["b"] * 1000, end], ""))
     _, record = run(path, chunks, Settings())
     assert record is not None

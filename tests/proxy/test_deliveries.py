@@ -11,7 +11,7 @@ from mitmproxy.test import taddons, tflow
 
 from toolstream_core.model import ABSENT
 from toolstream_core.proxy import deliveries, gate
-from toolstream_core.proxy.deliveries import Timing
+from toolstream_core.proxy.deliveries import Deliveries
 from toolstream_core.settings import Settings, Words, settings
 
 TIMED = settings(Words(fault=["stall"]))
@@ -25,7 +25,7 @@ def gates(context: taddons.context) -> int:
 def test_there_is_a_gate_only_while_something_needs_it() -> None:
     """It comes and goes with the options."""
     with taddons.context(NextLayer()) as context:
-        clock = Timing(lambda _: None, lambda _: ABSENT)
+        clock = Deliveries(lambda _: None, lambda _: ABSENT)
         clock.run()
         assert gates(context) == 0
         for wanted, speed, needed in (
@@ -48,9 +48,9 @@ def test_an_error_at_the_end_of_a_delivery_is_logged_without_its_text(caplog: py
     def closed(flow_id: str) -> None:
         raise ValueError(f"{flow_id}: plain-words-that-are-a-secret")
 
-    Timing(closed, lambda _: ABSENT)._close("flow 1")
+    Deliveries(closed, lambda _: ABSENT)._close("flow 1")
     [told] = caplog.messages
-    assert "flow 1: ValueError at test_timing.py:" in told
+    assert "flow 1: ValueError at test_deliveries.py:" in told
     assert "plain-words" not in caplog.text
 
 
@@ -60,7 +60,7 @@ def test_another_mitmproxy(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCa
     if lack is not None:
         monkeypatch.delattr(HttpLayer, "make_stream")
     with taddons.context(NextLayer()) as context, caplog.at_level(logging.ERROR, deliveries.__name__):
-        clock = Timing(lambda _: None, lambda _: ABSENT)
+        clock = Deliveries(lambda _: None, lambda _: ABSENT)
         clock.configure(TIMED, None)
         clock.run()
         clock.configure(TIMED, 1.0)

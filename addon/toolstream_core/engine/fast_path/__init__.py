@@ -1,1 +1,0 @@
-"""What of a stream passes unparsed."""
