@@ -176,7 +176,7 @@ class IntendedCall:
         """Whether it is complete at the finish reason: it may lack arguments then."""
         if self.silent:
             return self.nothing or self.may_be_empty
-        return self.sound or self.call.whole()
+        return self.call.arguments.ended or self.sound or self.call.whole()
 
     @property
     def sound(self) -> bool:

@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Json
     from toolstream_core.protocols.responses.repair.client import ClientItem
-    from toolstream_core.protocols.responses.repair.intended import IntendedCall
+    from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall
     from toolstream_core.protocols.responses.repair.stream import Stream
-    from toolstream_core.protocols.responses.repair.writer import CallEvent
     from toolstream_core.repair.fields import Payload
 
 

@@ -26,9 +26,9 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Json
-    from toolstream_core.protocols.responses.repair.intended import IntendedCall
+    from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall
     from toolstream_core.protocols.responses.repair.stream import Stream
-    from toolstream_core.protocols.responses.repair.writer import CallEvent, ItemWriter
+    from toolstream_core.protocols.responses.repair.writer import ItemWriter
     from toolstream_core.repair.fields import Payload
 
 _USUAL_ID: Final = re.compile(r"[\w.:|-]{1,64}", re.ASCII)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_text import is_json
 from toolstream_core.model import ABSENT, Kind, Phase
 from toolstream_core.protocols.requests.tools import custom_tools, earlier_ids
+from toolstream_core.protocols.responses.repair.events import ADDED
 from toolstream_core.repair.meaning import Meaning
 from toolstream_core.repair.reading import Reading
+from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
@@ -19,9 +21,9 @@ if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Fragment
     from toolstream_core.protocols.responses.repair.client import ClientItem
-    from toolstream_core.protocols.responses.repair.writer import CallEvent
     from toolstream_core.repair.fields import Payload
     from toolstream_core.stages.context import Context
+    from toolstream_core.wire.frame import Frame
 
 
 class IntendedCall:
@@ -140,6 +142,33 @@ class IntendedCall:
             self.items.add(item)
         if self.is_split and not after_own and fragment.phase in {Phase.MORE, Phase.OPEN}:
             self.disordered = True
+
+
+class CallEvent(NamedTuple):
+    """An event of a call, and the state of the call at that event."""
+
+    frame: Frame
+    payload: Payload
+    kind: str
+    intended: IntendedCall
+    own: str
+    """The item id in the event."""
+    piece: str
+    """The arguments in the event."""
+    arguments: ArgumentText
+    """The intended arguments with it: `size` characters, of which the last `more` came with it."""
+    size: int
+    more: int
+
+    @property
+    def has_place(self) -> bool:
+        """Whether it has an `output_index`."""
+        return isinstance(json_access.integer(self.payload.get("output_index")), int)
+
+    @property
+    def passes(self) -> bool:
+        """Whether it is forwarded unchanged: its call is unknown, and it does not add an item."""
+        return self.intended.passes and not (self.kind == ADDED and self.intended.has is None)
 
 
 class IntendedCalls:

@@ -26,10 +26,10 @@ from toolstream_core.protocols.responses.repair.events import (
     is_resumed,
     tail_of,
 )
+from toolstream_core.protocols.responses.repair.intended import CallEvent
 from toolstream_core.protocols.responses.repair.naming import MESSAGES
 from toolstream_core.protocols.responses.repair.response import ResponseDifference
 from toolstream_core.protocols.responses.repair.stream import Stream
-from toolstream_core.protocols.responses.repair.writer import CallEvent
 from toolstream_core.repair.in_step import is_withheld, judge_unseen, skip
 from toolstream_core.repair.queue import Queue
 from toolstream_core.stages.repair.repairer import Repairer

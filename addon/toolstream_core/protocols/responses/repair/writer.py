@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls import nonblank
 from toolstream_core.calls.resolver import same_arguments
@@ -11,45 +11,15 @@ from toolstream_core.defects.row import WARNING
 from toolstream_core.protocols.responses.repair.events import ADDED
 from toolstream_core.protocols.responses.repair.naming import MESSAGES, of_field
 from toolstream_core.repair.fields import TOP, laid_over
-from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from toolstream_core.calls.arguments import ArgumentText
     from toolstream_core.defects.row import Row
-    from toolstream_core.protocols.responses.repair.intended import IntendedCall
+    from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall
     from toolstream_core.protocols.responses.repair.stream import Stream
     from toolstream_core.repair.fields import Deviation, Paths, Payload
-    from toolstream_core.wire.frame import Frame
 
 _LATER: Final = frozenset({"late-name", "placeholder-arguments", "cumulative-arguments", "item-per-fragment"})
 """Defects that only a later event reveals."""
-
-
-class CallEvent(NamedTuple):
-    """An event of a call, and the state of the call at that event."""
-
-    frame: Frame
-    payload: Payload
-    kind: str
-    intended: IntendedCall
-    own: str
-    """The item id in the event."""
-    piece: str
-    """The arguments in the event."""
-    arguments: ArgumentText
-    """The intended arguments with it: `size` characters, of which the last `more` came with it."""
-    size: int
-    more: int
-
-    @property
-    def has_place(self) -> bool:
-        """Whether it has an `output_index`."""
-        return isinstance(json_access.integer(self.payload.get("output_index")), int)
-
-    @property
-    def passes(self) -> bool:
-        """Whether it is forwarded unchanged: its call is unknown, and it does not add an item."""
-        return self.intended.passes and not (self.kind == ADDED and self.intended.has is None)
 
 
 class ItemWriter:
