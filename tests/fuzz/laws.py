@@ -198,7 +198,9 @@ def _follows(seen: Seen) -> set[str]:
     )  # the finish is theirs
     alone = {"missing-id"} if "safe" not in seen.case.repair and "late-id" in seen.on.names else set()
     of_text = {"missing-done", "missing-finish", "repeated-finish"} if made else alone
-    return half | moved | of_text
+    # While the stop of a call waits for the shape, a delta after it still belongs to the call.
+    waited = {"unknown-block", "object-arguments"} if "whole-calls" in seen.case.shape else set()
+    return half | moved | of_text | waited
 
 
 def complete_is_honest(seen: Seen) -> Iterator[str]:
