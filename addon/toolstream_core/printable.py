@@ -1,10 +1,14 @@
-"""Counts, and foreign text as a terminal may show it."""
+"""Counts, text with gaps, and foreign text as a terminal may show it."""
 
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 from toolstream_core.wire.json_value import encode_basestring, encode_basestring_ascii
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def quoted_whole(text: str) -> str:
@@ -31,3 +35,19 @@ def word(text: str) -> str:
 def counted(number: int, noun: str) -> str:
     """`1 event`, `2 events`."""
     return f"1 {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def has_parts(text: str, parts: Sequence[str]) -> bool:
+    """Whether a text consists of these parts in this order, with anything between them."""
+    first, *others = parts
+    if not others:
+        return text == first
+    if not text.startswith(first):
+        return False
+    at = len(first)
+    for part in others[:-1]:
+        found = text.find(part, at)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return len(text) - at >= len(others[-1]) and text.endswith(others[-1])

@@ -43,10 +43,10 @@ class ChainFactory:
     dialect: WireProtocol
     writer: Writer
     reader: RecordBuilder
-    """Gathers the record, and is told of findings and changes."""
+    """Builds the record, and receives findings and changes."""
     ids: AnswerIds
     number: int
-    """Which stream of its run it is: faults are drawn by it."""
+    """The number of the stream in its run, from which faults are selected."""
     pickers: list[Picker] = field(default_factory=list)
     """Decide which events a fault acts on; one of each fault that was aimed at the answer."""
 
@@ -83,8 +83,8 @@ class ChainFactory:
     def _repairs(self) -> tuple[list[Stage], list[Stage]]:
         """The repairers that only judge, and those that repair and shape.
 
-        The same ones do both where all are on, unless a policy lets calls wait for their end: what is found is told
-        at the event that shows it.
+        The same ones do both if all repairs are on, unless a policy lets calls wait for their end: findings belong to
+        the event that shows them.
         """
         repairs, repairers = self.settings.repairs, self.dialect.repairs
         policy, _ = self._shapes
@@ -174,7 +174,7 @@ class ChainFactory:
         return None if at_end is None else at_end(self._context(self.settings.repairs, changed=self.reader.changed))
 
     def _chain(self, stages: Sequence[Stage], share: int, at_end: Stage | None = None) -> Chain | None:
-        """The stages in a row; the first `share` of them see the calls of the stream as it came."""
+        """The stages in a row; the first `share` of them see the calls of the received stream."""
         resolvers = [None] * min(share, len(stages)) + self._resolvers(len(stages) - share)
         if not stages:
             return None

@@ -68,7 +68,7 @@ class State(enum.Enum):
 class Session:
     """One response on its way: bytes in, bytes out, and its record.
 
-    `feed` each chunk of the body as it came over the network, `end` when it is over, then ask for the `record`.
+    `feed` each chunk of the body as received, `end` when it is over, then ask for the `record`.
     If `settings` change anything, the forwarded bytes are decoded: the headers `Content-Encoding` and
     `Content-Length` do not describe them. Foreign bytes raise nothing; an internal error is kept in `error`, and
     from there on the bytes are forwarded unchanged.
@@ -85,7 +85,7 @@ class Session:
     ids: AnswerIds = field(default_factory=AnswerIds)
     """Makes the ids that repairs need; one for all responses of a conversation."""
     number: int = 0
-    """The number of the stream in its run, by which faults are drawn."""
+    """The number of the stream in its run, from which faults are selected."""
     transit: Sequence[Picker] = ()
     """Timing faults that act on it further on, to be reported with the others."""
     fast: bool = True

@@ -98,7 +98,7 @@ class ToolstreamAddon:
     ) -> None:
         """Nothing is on until mitmproxy has read the options.
 
-        `listeners` gives further sinks for each answer; every LLM's answer is watched then. `judged` is told of each
+        `listeners` gives further sinks for each response, and all LLM responses are read then. `judged` receives each
         verdict. `syntax` writes options in the log as the command in use takes them. With `ids_kept`, clients have to
         say the ids again that they got, and verdicts come at once. With `gated`, a change of options also reaches the
         connections that are open already.

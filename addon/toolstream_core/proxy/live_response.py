@@ -124,7 +124,7 @@ class LiveResponse:
 
     @property
     def reader(self) -> RecordBuilder | None:
-        """Gathers the record, and is told of what is done after this; `None` if it is no LLM's response."""
+        """Builds the record, and receives later findings and changes; `None` if it is not an LLM response."""
         return self._session.reader
 
     @property

@@ -1,4 +1,4 @@
-"""What is told of an answer that a saved flow gave: in the flow, in the log, as a JSON line. Knows mitmproxy's flow."""
+"""Reports a response from a saved flow: in the flow, in the log, as a JSON line. Knows mitmproxy's flow."""
 
 from __future__ import annotations
 

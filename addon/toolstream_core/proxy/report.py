@@ -163,7 +163,7 @@ class Reporters:
     ) -> None:
         """Nothing is written before `run`. `interface` shows flows. `listeners` gives further sinks for each stream.
 
-        `judged` is told of each verdict too. `syntax` writes options as the command in use takes them.
+        `judged` receives each verdict too. `syntax` writes options as the command in use takes them.
         """
         self._syntax = syntax
         self.interface = interface

@@ -32,7 +32,7 @@ class Redaction:
     """Further regular expressions; whatever they match is secret."""
 
     def __post_init__(self) -> None:
-        """Check the patterns, so that a wrong one is told before the first flow comes."""
+        """Check the patterns, so that an invalid one is reported before the first flow."""
         for pattern in self.patterns:
             try:
                 re.compile(pattern.encode())

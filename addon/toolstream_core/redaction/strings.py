@@ -182,7 +182,7 @@ def leaves(text: bytes, open_key: bytes | None = None) -> Iterator[Leaf]:
         at = _REST.match(text).end()  # type: ignore[union-attr]
         yield Leaf(open_key, 0, at, 0)
         at += 1
-    # Not searched for, but matched: where nothing more is found, that is told once.
+    # `match`, not `search`: a text without a further match is scanned once.
     while found := _LEAF.match(text, at):
         outset, at = found.start(1) - 1, found.end()
         start, end = found.span(3)

@@ -1,1 +1,1 @@
-"""The record in the forms in which it is told."""
+"""The record in each form in which it is reported."""

@@ -110,7 +110,7 @@ def folded(frames: Sequence[Frame], shown: Collection[int]) -> Iterator[str]:
 
 
 def lines(frame: Frame) -> Iterator[str]:
-    """An event as it came, with nothing in it that steers a terminal or hides; long ones are cut."""
+    """A received event without control or invisible characters; long ones are cut."""
     text = frame.raw.decode("utf-8", "backslashreplace").strip("\r\n")
     for line in text[:_LONGEST].splitlines():
         yield printable(line)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def not_whole(flows: int, error: Exception) -> str:
-    """What is told of a flow file of which so many flows could be read, before mitmproxy raised `error`."""
+    """The message for a flow file of which some flows could be read before mitmproxy raised `error`."""
     where = f"after flow {flows - 1}" if flows else "from the beginning"
     said = quoted(redacted(str(error)), 200)
     return f"is a damaged or truncated mitmproxy flow file: unreadable {where} (mitmproxy: {said})"

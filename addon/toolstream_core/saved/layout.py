@@ -1,4 +1,4 @@
-"""The bare layout that others use: a folder with `request.json` and the response as it came, `response.sse`.
+"""The bare layout that others use: a folder with `request.json` and the unchanged response, `response.sse`.
 
 Beside them may be `request-headers.json`, `response-headers.json` and `manifest.json`.
 """

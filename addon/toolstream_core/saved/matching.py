@@ -12,6 +12,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolstream_core.model import ABSENT
+from toolstream_core.printable import has_parts
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests import asked
 from toolstream_core.protocols.requests import asked as asked_read
@@ -217,16 +218,8 @@ def _fits(recorded: str, asked: str) -> bool:
     """Whether `asked` may be what `recorded` was before something was redacted from it."""
     if "*" not in recorded and "[" not in recorded:
         return False
-    first, *others = _HIDDEN.split(recorded)
-    if not others or not asked.startswith(first):
-        return False
-    at = len(first)
-    for part in others[:-1]:
-        found = asked.find(part, at)
-        if found < 0:
-            return False
-        at = found + len(part)
-    return len(asked) - at >= len(others[-1]) and asked.endswith(others[-1])
+    parts = _HIDDEN.split(recorded)
+    return len(parts) > 1 and has_parts(asked, parts)
 
 
 def _texts(one: str, other: str) -> tuple[str, str]:

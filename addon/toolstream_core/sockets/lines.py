@@ -70,7 +70,7 @@ class Messages:
     ) -> None:
         """Each message that was not the provider's says the lane, where the API has a key for it.
 
-        `saved` has messages of an answer that is served, by their lines. `odd` is told of each of the provider's that
+        `saved` has messages of an answer that is served, by their lines. `odd` receives each of the provider's that
         has line ends.
         """
         self._saved = saved
@@ -83,7 +83,7 @@ class Messages:
         self._originals: dict[bytes, bytes] = {}
 
     def line(self, message: bytes) -> bytes:
-        """The line of a provider's message, which goes on as it came where the line does."""
+        """The line of a provider's message, which is forwarded unchanged if the line is."""
         if b"\n" not in message and b"\r" not in message:
             return message + b"\n"
         if self._odd is not None:

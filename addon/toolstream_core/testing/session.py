@@ -109,7 +109,7 @@ _STOP_SECONDS = 5.0
 
 
 class ProxySessionError(ToolstreamError):
-    """The proxy does not do what it was told, or does not run; the message is one clear line."""
+    """The proxy does not run, or does not follow its options; the message is one clear line."""
 
 
 class WorkerProcess:
@@ -152,7 +152,7 @@ class WorkerProcess:
     def send(self, **order: object) -> None:
         """Give an order; each has one reply."""
         assert self._process.stdin is not None
-        with contextlib.suppress(OSError):  # then there is no reply either, and that is told
+        with contextlib.suppress(OSError):  # the missing reply is reported
             self._process.stdin.write(json.dumps(order).encode() + b"\n")
             self._process.stdin.flush()
 

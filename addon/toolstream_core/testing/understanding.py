@@ -256,7 +256,7 @@ class Passed:
     captured: Sequence[Path]
 
     def lines(self) -> Iterator[str]:
-        """What is told of it at the end of a run."""
+        """Its report at the end of a run."""
         yield ", ".join(self._counts())
         yield from self._connections()
         if self.findings:

@@ -33,7 +33,7 @@ class Key(NamedTuple):
 
 
 class Moment(enum.Enum):
-    """When faults are drawn for an answer."""
+    """When faults are selected for a response."""
 
     ANSWER = "answer"
     """Its headers have come."""

@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from toolstream_core.printable import has_parts
 from toolstream_core.verdict.compare import (
     INVALID,
     is_in_text,
@@ -194,28 +195,12 @@ def _compared(text: str, known: KnownResult) -> bool | None:
     fixed = [part.strip() for part in _VALUES.sub(_ARGUMENT, _normal(shown)).split(_ARGUMENT)]
     if len(fixed) > 1 and sum(map(str.isalpha, "".join(fixed))) < _LETTERS:
         return None
-    return _fits(fixed, _normal(_canonical(text)))
+    return has_parts(_normal(_canonical(text)), fixed)
 
 
 def _argument_values(arguments: str) -> Json:
     value = value_of(arguments)
     return arguments if value is INVALID else value
-
-
-def _fits(fixed: list[str], text: str) -> bool:
-    """Whether a text has these parts in this order, from its beginning to its end."""
-    first, *others = fixed
-    if not others:
-        return first == text
-    if not text.startswith(first):
-        return False
-    at = len(first)
-    for part in others[:-1]:
-        found = text.find(part, at)
-        if found < 0:
-            return False
-        at = found + len(part)
-    return text.endswith(others[-1]) and len(text) - len(others[-1]) >= at
 
 
 def _canonical(text: str) -> str:

@@ -38,7 +38,7 @@ class Writer(Protocol):
         ...
 
     def make(self, payload: Json, number: int, name: str = "") -> Frame:
-        """A new frame, which is told as part of event `number`. A payload of bytes is taken as it is."""
+        """A new frame, reported as a part of event `number`. A payload of bytes is used unchanged."""
         ...
 
     def ended(self, frame: Frame) -> Frame:

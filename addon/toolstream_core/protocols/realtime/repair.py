@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.realtime.reader import DONE
 from toolstream_core.protocols.responses.repair.events import EventForm
@@ -10,14 +11,9 @@ from toolstream_core.protocols.responses.repair.stage import ResponsesRepair
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
 
 if TYPE_CHECKING:
-    from toolstream_core.stages.repair.repairer import Repairer
+    from toolstream_core.stages.repair.repairer import RepairerMaker
 
+FORM: Final = EventForm(DONE, only_end=DONE, repeats_response=False, names_calls=True)
 
-class RealtimeRepair(ResponsesRepair):
-    """Repairs one response."""
-
-    form: ClassVar[EventForm] = EventForm(DONE, only_end=DONE, repeats_response=False, names_calls=True)
-
-
-REPAIRS: Final[tuple[type[Repairer], ...]] = (RealtimeRepair,)
-AT_END: Final[type[Repairer]] = IncompleteCalls
+REPAIRS: Final[tuple[RepairerMaker, ...]] = (partial(ResponsesRepair, form=FORM),)
+AT_END: Final[RepairerMaker] = IncompleteCalls

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.model import Kind
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Event, EventContent, Json
     from toolstream_core.stages.context import Context
+    from toolstream_core.stages.stage import StageMaker
     from toolstream_core.wire.frame import Frame
 
 _DELTA = "response.function_call_arguments.delta"
@@ -63,10 +65,15 @@ class WholeCalls(MergedFragments):
     place = "output_index"
     known = _KNOWN
 
+    def __init__(self, context: Context, *, identified: bool = False) -> None:
+        """For one stream; `identified`: the delta has the call's id and name too."""
+        super().__init__(context)
+        self._identified = identified
+
     @override
     def delta(self, frame: Frame, text: str, call: OpenCall) -> dict[str, Json]:
-        del call
-        return _with_delta(frame, text)
+        identity = {"call_id": call.id, "name": call.name} if self._identified else {}
+        return _with_delta(frame, text) | identity
 
     @override
     def status(self, payload: Json) -> str:
@@ -109,14 +116,6 @@ def _is_call(item: Json) -> bool:
 def _status(item: Json) -> str:
     status = json_access.get(item, "status")
     return status if isinstance(status, str) else ""
-
-
-class SelfContainedDeltas(WholeCalls):
-    """Each call's arguments come in one delta, which also carries the call's id and name."""
-
-    @override
-    def delta(self, frame: Frame, text: str, call: OpenCall) -> dict[str, Json]:
-        return super().delta(frame, text, call) | {"call_id": call.id, "name": call.name}
 
 
 class BareDeltas(Stage):
@@ -219,9 +218,9 @@ class Sequential(Stage, Holds):
         return self._numbers.frame(frame, self._context)
 
 
-SHAPES: Final[dict[str, type[Stage]]] = {
+SHAPES: Final[dict[str, StageMaker]] = {
     "whole-calls": WholeCalls,
-    "self-contained-deltas": SelfContainedDeltas,
+    "self-contained-deltas": partial(WholeCalls, identified=True),
     "bare-deltas": BareDeltas,
     "tiny-fragments": TinyFragments,
     "sequential": Sequential,

@@ -55,7 +55,7 @@ class SocketRelay:
         """`host` is the server, where it has no other.
 
         `begin` makes an answer, none of one that the provider is still to begin.
-        `restore` gives a client's message the provider's own ids; `strayed` is told of errors that belong to no answer.
+        `restore` gives a client's message the provider's own ids; `strayed` receives errors that belong to no response.
         `closed` is called with each answer of which nothing more goes, `failed` after an internal error.
         """
         self.flow = flow

@@ -104,7 +104,7 @@ class Sockets:
     ) -> None:
         """`order` has a socket's messages sent in order by a layer of ours; it says whether it can.
 
-        `replayed` is told of each answer that comes from a saved flow.
+        `replayed` receives each response from a saved flow.
         """
         self.mode = "read"
         self.provider: SocketProvider | None = None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 SETTLING = 0.5
-"""Seconds that answers which are still on their way are waited for, before what there is is told."""
+"""Seconds to wait for running responses before they are reported incomplete."""
 EXPLAINING = 5.0
 """Seconds that the explanations of verdicts are waited for at the end."""
 _TURN = 0.005

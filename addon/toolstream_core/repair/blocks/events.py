@@ -430,21 +430,21 @@ class BlockStarts:
         message, protocol, given = self.message, self.protocol, block.index
         rows, expected = protocol.index_rows, message.started
         message.started += 1
-        lawful_number = type(given) is int and given >= 0
+        is_number = type(given) is int and given >= 0
         if protocol.counted:
-            lawful = type(given) in {int, float} and given == expected
+            valid = type(given) in {int, float} and given == expected
             place: Json = len(message.places)
-            place = given if given == place and lawful else place
+            place = given if given == place and valid else place
         else:
-            lawful = lawful_number and given not in message.places
+            valid = is_number and given not in message.places
             number = block.number
             free = number is not None and number >= 0 and number not in message.places
-            place = given - sum(gap < given for gap in message.gaps) if lawful else number if free else message.top + 1
+            place = given - sum(gap < given for gap in message.gaps) if valid else number if free else message.top + 1
         repair = True
-        if not lawful:
+        if not valid:
             if given is ABSENT or given is None:
                 row, why = rows.missing, "the block starts without an index"
-            elif not lawful_number:
+            elif not is_number:
                 row, why = rows.odd, f"the index is {given!r}"
             elif block.number in message.numbers or rows.offset is None:
                 row, why = rows.reused, f"index {given} is that of an earlier block"

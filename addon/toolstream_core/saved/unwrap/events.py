@@ -164,7 +164,7 @@ class Scanner:
         return None if rest.startswith('{"') else rest
 
     def _cut_off(self) -> Iterable[Found]:
-        """The text ended in a value. Of an event's data it is shown as it came."""
+        """The text ended in a value. The data of an event is shown unchanged."""
         opened, self._open = self._open, None
         if opened is not None and opened.notation == "data":
             yield self._event(_alike(self._prefix), "data", opened.text.removeprefix("data:").strip(), ABSENT)

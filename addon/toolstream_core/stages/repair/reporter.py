@@ -33,7 +33,7 @@ class Reporter:
         """The shapes for which an event is rewritten."""
         self._reasons: tuple[str, ...] = ()
         """Why an event was last rewritten: later events may have to follow."""
-        self.mended: set[str] = set()
+        self.repaired: set[str] = set()
         """Names of all defects for which events were rewritten."""
 
     def report(
@@ -83,6 +83,6 @@ class Reporter:
         self._why.clear()
         if why or not shapes:
             self._reasons = why or self._reasons
-            self.mended.update(self._reasons)
+            self.repaired.update(self._reasons)
         names, kind = ((*self._reasons, *shapes), "repair") if why or not shapes else (shapes, "shape")
         self._context.changed(Change(names, event, before, after, kind))

@@ -59,21 +59,9 @@ def written(one: Came, fields: Fields) -> dict[str, Json]:
     if not function:
         return entry
     keys = [key for key in outer if key in entry or key == "function"]
-    if "function" not in keys:
-        return {**entry, "function": function}
-    new = [key for key in entry if key not in keys]
-    return {key: function if key == "function" else entry[key] for key in [*_before(keys, new), *_behind(keys, new)]}
-
-
-def _before(keys: list[str], new: list[str]) -> list[str]:
-    """The keys up to `function`, with new ones right before it."""
-    at = keys.index("function")
-    return [*keys[:at], *new]
-
-
-def _behind(keys: list[str], new: list[str]) -> list[str]:
-    del new
-    return keys[keys.index("function") :]
+    at = keys.index("function") if "function" in keys else len(keys)
+    order = [*keys[:at], *(key for key in entry if key not in keys), "function", *keys[at + 1 :]]
+    return {key: function if key == "function" else entry[key] for key in order}
 
 
 def _in_order(raw: dict[str, Json], fields: Fields, own: tuple[str, ...]) -> list[tuple[str, Json]]:

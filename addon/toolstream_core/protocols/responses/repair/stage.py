@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, override
+from typing import TYPE_CHECKING, Final, NamedTuple, override
 
 from toolstream_core.calls import nonblank
 from toolstream_core.defects.finish import IN_BAND_ERROR
@@ -63,12 +63,11 @@ class One(NamedTuple):
 class ResponsesRepair(Repairer, Counts, Holds, SkippableWhole):
     """Sends what the client lacks of the intended calls, and nothing else."""
 
-    form: ClassVar[EventForm] = RESPONSES_FORM
-
-    def __init__(self, context: Context) -> None:
-        """One stream, from its start."""
+    def __init__(self, context: Context, form: EventForm = RESPONSES_FORM) -> None:
+        """One stream, from its start; `form`: how the API names its events."""
         super().__init__(context)
-        self._stream = stream = Stream(self, context, self.form)
+        self.form = form
+        self._stream = stream = Stream(self, context, form)
         self._items = items = Difference(stream)
         self._custom = CustomTools(stream, items)
         self._response = ResponseDifference(stream, items, self._custom)

@@ -44,10 +44,10 @@ class ItemWriter:
         if one.field == "arguments" and kind != ADDED and _says_the_same(one, intended):
             return False
         row = of_field(one, kind, intended, self._stream.client)
-        mends = row is not None and self.repairs(row, intended)
-        if mends and one.field == "call_id":
+        repairs = row is not None and self.repairs(row, intended)
+        if repairs and one.field == "call_id":
             self._note_own_id(intended)
-        return mends
+        return repairs
 
     def _note_own_id(self, intended: IntendedCall) -> None:
         """Map a made-up id to the provider's own id, unless another call has that."""
