@@ -36,14 +36,15 @@ pytestmark = pytest.mark.e2e
 
 EMPTY_ID = ROOT / "flows" / "deepseek-empty-id.flow"
 SDK = """
-import openai, os, signal, sys
+import openai, os, signal, sys, time
 request = {"model": "gpt-4.1-mini", "messages": [{"role": "user", "content": "hi"}]}
 with openai.OpenAI(max_retries=0).chat.completions.stream(**request) as events:
     [call] = events.get_final_completion().choices[0].message.tool_calls
 print(call.id, call.function.name, os.environ["NO_PROXY"] == "")
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(9))
 os.kill(os.getppid(), signal.SIGTERM)
-signal.pause()
+while True:
+    time.sleep(0.1)  # one that came just before a sleep is handled after it
 """
 ASKING = """
 import json, os, sys, time, urllib.request
@@ -59,7 +60,8 @@ print("terminal", [os.isatty(one) for one in (0, 1, 2)], os.tcgetpgrp(0) == os.g
 print("answered", b"get_weather" in ask({{"model": "m", "stream": True, "messages": []}}), flush=True)
 try:
     print("ready", flush=True)
-    time.sleep(60)
+    while True:
+        time.sleep(0.1)  # a signal that came just before a sleep is handled after it
 except KeyboardInterrupt:
     print("interrupted", flush=True)
     sys.exit(7)
