@@ -91,6 +91,24 @@ def is_object(text: str) -> bool:
     return text.lstrip(WHITE).startswith("{") and is_json(text)
 
 
+def grows_into(before: str, after: str) -> bool:
+    """Whether an object is a later state of another one: the same keys or more, and texts that only got longer."""
+    try:
+        return before != after and _grows(json.loads(before), json.loads(after))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _grows(before: object, after: object) -> bool:
+    if isinstance(before, dict) and isinstance(after, dict):
+        return all(key in after and _grows(value, after[key]) for key, value in before.items())
+    if isinstance(before, list) and isinstance(after, list):
+        return len(before) <= len(after) and all(map(_grows, before, after))
+    if isinstance(before, str) and isinstance(after, str):
+        return after.startswith(before)
+    return type(before) is type(after) and before == after
+
+
 def unwrapped(text: str) -> str:
     """The inner text if a JSON string holds an object: the intended arguments if they were encoded twice."""
     if not text.lstrip(WHITE).startswith('"'):

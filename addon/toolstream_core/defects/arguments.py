@@ -139,6 +139,13 @@ SHORT_CLOSING: Final = Row(
     "uses the arguments of the deltas",
     keys=ARGUMENT_KEYS,
 )  # fmt: skip
+SNAPSHOT_ARGUMENTS: Final = Row(
+    "TS218", "snapshot-arguments", "arguments", ERROR, UNSAFE, (*_STREAMED, BEDROCK),
+    "each delta is a complete object that replaces the one before it",
+    "uses the last one, or does not run the call",
+    may_refuse=True,
+    keys=ARGUMENT_KEYS,
+)  # fmt: skip
 
 ARGUMENTS: Final = (
     EMPTY_ARGUMENTS,
@@ -158,4 +165,5 @@ ARGUMENTS: Final = (
     MISSING_DELTAS,
     SHORT_DELTAS,
     SHORT_CLOSING,
+    SNAPSHOT_ARGUMENTS,
 )

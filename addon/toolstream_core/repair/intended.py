@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.scanner import WHITE
-from toolstream_core.defects.arguments import NULL_ARGUMENTS, PLACEHOLDER_ARGUMENTS, TRAILING_GARBAGE
+from toolstream_core.defects.arguments import (
+    NULL_ARGUMENTS,
+    PLACEHOLDER_ARGUMENTS,
+    SNAPSHOT_ARGUMENTS,
+    TRAILING_GARBAGE,
+)
 from toolstream_core.defects.identity import LATE_ID, LATE_NAME, SPLIT_NAME
 from toolstream_core.repair.identity import may_grow, plain_name
 from toolstream_core.repair.meaning import Meaning
@@ -94,7 +99,7 @@ class IntendedCall:
     @property
     def waits_for_text(self) -> bool:
         """Whether its arguments so far may stand for what follows."""
-        if self.meaning.suspect is not None:
+        if self.meaning.suspect is not None or (self.meaning.newest is not None and self._on(SNAPSHOT_ARGUMENTS)):
             return True
         if self.is_placeholder is not None or not self._on(PLACEHOLDER_ARGUMENTS):
             return False

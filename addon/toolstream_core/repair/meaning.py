@@ -9,9 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.calls.json_text import is_object, paired, without
+from toolstream_core.calls.json_text import grows_into, is_object, paired, without
 from toolstream_core.calls.scanner import WHITE
-from toolstream_core.defects.arguments import CUMULATIVE_ARGUMENTS, PLACEHOLDER_ARGUMENTS, SPLIT_SURROGATE
+from toolstream_core.defects.arguments import (
+    CUMULATIVE_ARGUMENTS,
+    PLACEHOLDER_ARGUMENTS,
+    SNAPSHOT_ARGUMENTS,
+    SPLIT_SURROGATE,
+)
 from toolstream_core.repair.reading import (
     BEFORE,
     HIGH,
@@ -34,17 +39,19 @@ class Meaning:
 
     __slots__ = (
         "_half", "_known", "_own", "_shift", "_tail", "_whole", "as_it_came", "begin", "came", "cumulative", "free",
-        "letter", "row", "source", "stale", "suspect",
+        "letter", "newest", "row", "source", "stale", "suspect",
     )  # fmt: skip
 
     def __init__(self, letter: ArgumentText) -> None:
         """No fragment came; `letter` is what comes."""
         self.row: Row | None = None
         """Why the intended text is not the text that came."""
+        self.newest: str | None = None
+        """The last fragment, if each was a complete object, so that the next one may replace it."""
         self._reset(letter)
 
     def _reset(self, letter: ArgumentText) -> None:
-        self.came = letter
+        self.newest, self.came = None, letter
         """The fragments that came, joined."""
         self.letter = letter
         """The same without a placeholder before the arguments."""
@@ -103,7 +110,7 @@ class Meaning:
 
     def _read(self, *, over: bool) -> Reading:
         if self.cumulative is not None:
-            return Reading(self.cumulative, CUMULATIVE_ARGUMENTS)
+            return Reading(self.cumulative, self.row or CUMULATIVE_ARGUMENTS)
         if self._own is None:
             return read(self.letter, over=over)
         if self.free:
@@ -147,12 +154,17 @@ class Meaning:
             self.letter.add(piece)
         if self._own is not None:
             self._grow(piece)
+        elif self.newest is not None and grows_into(self.newest, piece):
+            self.cumulative = self.newest = piece
+            self.begin, self.row = self.came.size - len(piece), SNAPSHOT_ARGUMENTS
         elif self.cumulative is not None:
             self._say_all(piece)
         else:
             self._judge(piece)
             if self._own is None:
                 self._suspect(piece)
+            is_first = self.letter.size == len(piece) and not is_placeholder(piece)
+            self.newest = self.letter.whole_again if is_first else None
 
     def skip(self, text: str, last: str) -> None:
         """Plain fragments were forwarded unseen."""
@@ -170,7 +182,7 @@ class Meaning:
 
     def settle(self) -> None:
         """No later fragment decides what the last one means."""
-        suspect, self.suspect = self.suspect, None
+        suspect, self.suspect, self.newest = self.suspect, None, None
         if suspect is not None and not self.letter.ended and is_object(suspect):
             self.cumulative, self.begin, self._known = suspect, self.came.size - len(suspect), None
 

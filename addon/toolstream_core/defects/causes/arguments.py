@@ -47,14 +47,17 @@ from toolstream_core.defects.causes.words import (
     continues,
     first_call,
     has,
+    has_snapshots,
     has_text,
     is_object,
+    is_open,
     lacks,
     later_call,
     line_feed_at_end,
     not_acted,
     of_first,
     quoted,
+    snapshot,
     so_far,
     surrogate_half,
     takes_parameters,
@@ -62,6 +65,8 @@ from toolstream_core.defects.causes.words import (
 )
 from toolstream_core.defects.row import ANTHROPIC, BEDROCK, CHAT, COHERE
 from toolstream_core.model import ABSENT
+
+_STATES: Final = (snapshot(0.3), snapshot(0.7), all_arguments)
 
 ARGUMENTS: Final[tuple[Injection, ...]] = (
     # Missing and empty ones.
@@ -96,6 +101,18 @@ ARGUMENTS: Final[tuple[Injection, ...]] = (
         *ITEMS,
     ),
     inject(arguments.CUMULATIVE_ARGUMENTS, per_call(on(TEXT & continues, it(arguments=so_far)))),
+    inject(
+        arguments.SNAPSHOT_ARGUMENTS,
+        per_call(
+            on(
+                START & has_text & has_snapshots, it(arguments=""), *(new(What.DELTA, arguments=one) for one in _STATES)
+            ),
+            on(START & has_text & is_open, it(arguments="")),
+            on(DELTA & has_text & has_snapshots, *(it(arguments=one) for one in _STATES)),
+            on(DELTA & has_text & continues & completes, it(arguments=all_arguments)),
+            on(DELTA & has_text & is_open),
+        ),
+    ),
     inject(arguments.DOUBLE_ENCODED_ARGUMENTS, per_call(on(TEXT, it(arguments=quoted))), *DELTAS),
     inject(
         arguments.DOUBLE_ENCODED_ARGUMENTS,

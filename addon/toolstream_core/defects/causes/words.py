@@ -62,6 +62,11 @@ def completes(at: At) -> bool:
     return at.call.arguments.whole
 
 
+def is_open(at: At) -> bool:
+    """It does not complete the arguments."""
+    return not completes(at)
+
+
 def continues(at: At) -> bool:
     """It is not the first fragment of the arguments."""
     return at.call.arguments.size > len(at.text)
@@ -183,6 +188,17 @@ def all_arguments(at: At) -> str:
 def as_object(at: At) -> Json:
     """The arguments of its call as an object; `None` until they are complete."""
     return argument_text.whole_arguments(at.call)
+
+
+def snapshot(share: float) -> Value:
+    """The arguments of its call as they were when only a part of each text had been generated."""
+    return lambda at: as_json(argument_text.state(as_object(at), share))
+
+
+def has_snapshots(at: At) -> bool:
+    """Its arguments are complete, and have texts that grew."""
+    value = as_object(at)
+    return bool(value) and argument_text.state(value, 0.5) != value
 
 
 def quoted(at: At) -> str:

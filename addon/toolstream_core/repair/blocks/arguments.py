@@ -13,6 +13,7 @@ from toolstream_core.defects.arguments import (
     OBJECT_ARGUMENTS,
     PLACEHOLDER_ARGUMENTS,
     REPLAYED_ARGUMENTS,
+    SNAPSHOT_ARGUMENTS,
     SPLIT_SURROGATE,
     TRAILING_GARBAGE,
 )
@@ -32,6 +33,7 @@ MESSAGES: Final = {
     SPLIT_SURROGATE.name: "a delta ends with half of a surrogate pair",
     TRAILING_GARBAGE.name: "other text follows the arguments",
     MERGED_CALLS.name: "arguments of another call follow complete ones",
+    SNAPSHOT_ARGUMENTS.name: "a delta is a complete object that replaces the one before it",
     REPLAYED_ARGUMENTS.name: "the complete arguments came again",
 }
 
@@ -89,7 +91,7 @@ def contradiction(block: Block, call: OpenCall) -> tuple[Row, str] | None:
     if arguments.truncated or not arguments.spilled:
         return None
     reading = block.meaning.read(over=False)
-    if reading.stands and reading.row is not None:
+    if reading.row is not None and (reading.stands or (reading.row is SNAPSHOT_ARGUMENTS and block.text.free)):
         return reading.row, MESSAGES[reading.row.name]
     whole = None if arguments.whole or block.repaired else arguments.ended_object()
     if whole is None:

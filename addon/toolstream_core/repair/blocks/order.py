@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.defects.arguments import SNAPSHOT_ARGUMENTS
 from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.finish import CUT_OFF_CALL, OVERLAPPING_BLOCKS, UNCLOSED_CALL
 from toolstream_core.defects.identity import DOUBLED_CALL, LATE_ID, LATE_NAME, MISSING_ID, UNKNOWN_BLOCK
@@ -315,6 +316,8 @@ class BlockOrder:
         if (one.guessed and not call.sure and self._client.repairs_index(one)) or (
             block.meaning.suspect is not None and one.size == call.arguments.size
         ):
+            return True
+        if block.meaning.newest is not None and self._stream.on(SNAPSHOT_ARGUMENTS):
             return True
         return self.protocol.get(one.parsed, ARGUMENTS) is not ABSENT and block.may_stand_for_more
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, override
 
 from toolstream_core.calls import nonblank
+from toolstream_core.defects.arguments import SNAPSHOT_ARGUMENTS
 from toolstream_core.defects.finish import IN_BAND_ERROR
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID, ITEM_PER_FRAGMENT, LATE_NAME, MISSING_START
 from toolstream_core.model import Kind
@@ -174,16 +176,17 @@ class ResponsesRepair(Repairer, Counts, Holds, SkippableWhole):
             others = (other.came for other in list(self._waiting)[1:])
             return all(other is not None and other.kind == CLOSED and other.intended is intended for other in others)
         over = intended.has is not None and (intended.has.done or intended.has.closed)
-        if came.kind != DELTA or over or not stream.calls.text_waits(intended):
+        snapshots = intended.meaning.newest is not None and stream.on(SNAPSHOT_ARGUMENTS)
+        if came.kind != DELTA or over or not (snapshots or stream.calls.text_waits(intended)):
             return False
-        if followed and not self._arguments_follow(intended):
+        if followed and not self._arguments_follow(intended, math.inf if snapshots else _FEW):
             intended.meaning.settle()
             return False
         return True
 
-    def _arguments_follow(self, intended: IntendedCall) -> bool:
-        """Whether only a few events follow the first waiting one: deltas of its call, or events of others."""
-        if len(self._waiting) > _FEW:
+    def _arguments_follow(self, intended: IntendedCall, few: float) -> bool:
+        """Whether no more than `few` events follow the first waiting one: deltas of its call, or events of others."""
+        if len(self._waiting) > few:
             return False
         after = (one.came for one in islice(self._waiting, 1, None) if one.event.frame.data is not None)
         return all(came is not None and (came.intended is not intended or came.kind == DELTA) for came in after)

@@ -1,0 +1,96 @@
+"""Each delta is a complete object that replaces the one before it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.laws import strict
+from tests.laws.driven import changed, exchange, injected, run, seen, sse
+from tests.laws.healthy import Healthy, streams
+from toolstream_core.calls.json_text import grows_into
+from toolstream_core.defects.table import named
+from toolstream_core.settings import NOTHING, SAFE, Settings
+
+NAME = "snapshot-arguments"
+CHAT = exchange("openai-chat")
+ALL = Settings(SAFE | named([NAME]))
+TAKEN = [(one, injected(one.body, one.exchange, NAME).out) for one in streams()]
+INJECTED = [(one, body) for one, body in TAKEN if body != one.body and NAME in seen(body, one.exchange).told]
+
+
+def chat(*pieces: str, finish: bool = True) -> bytes:
+    """One call whose arguments come in these deltas."""
+    head = {"index": 0, "id": "c1", "type": "function", "function": {"name": "sh", "arguments": ""}}
+    entries = [head, *({"index": 0, "function": {"arguments": one}} for one in pieces)]
+    deltas = [{"tool_calls": [one]} for one in entries]
+    choices = [{"index": 0, "delta": one, "finish_reason": None} for one in deltas]
+    ends = [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}] if finish else []
+    payloads = [{"object": "chat.completion.chunk", "choices": [one]} for one in (*choices, *ends)]
+    return sse(*payloads, "[DONE]")
+
+
+def test_every_protocol_that_streams_arguments_is_tried() -> None:
+    """The defect was injected and reported there."""
+    assert {one.dialect for one, _ in INJECTED} == {
+        "openai-chat", "openai-responses", "openai-realtime", "anthropic", "cohere-v2", "bedrock",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("healthy", "body"), INJECTED, ids=str)
+def test_the_named_repair_sends_the_last_object(healthy: Healthy, body: bytes) -> None:
+    """A strict client reads the intended calls; without the repair, not a byte is changed for it."""
+    assert run(body, healthy.exchange, NOTHING).out == body
+    out = run(body, healthy.exchange, ALL).out
+    assert NAME not in seen(out, healthy.exchange).told
+    intended = strict.calls(healthy.dialect, healthy.body, healthy.exchange)
+    assert strict.calls(healthy.dialect, out, healthy.exchange) == intended
+
+
+@pytest.mark.parametrize(
+    ("pieces", "said", "names"),
+    [
+        (('{"a":"x"}', '{"a":"xy"}'), '{"a":"xy"}', {NAME}),
+        (('{"a":"x"}', '{"a":"xy"}', '{"a":"xyz","b":[1]}'), '{"a":"xyz","b":[1]}', {NAME}),
+        (("{}", '{"a":"x"}', '{"a":"xy"}'), '{"a":"xy"}', {NAME}),
+        (('{"a":"x"}', '{"a":"xy"}', '{"a":"xy"}'), '{"a":"xy"}', {NAME}),
+        (('{"a":"x"}', '{"b":"xy"}'), '{"a":"x"}{"b":"xy"}', {"merged-calls"}),
+        (('{"a":"x"}', '{"a":"y"}'), '{"a":"x"}{"a":"y"}', {"merged-calls"}),
+        (('{"a":"x"}', '{"a":"x"}'), '{"a":"x"}', {"replayed-arguments"}),
+        (('{"a":"x"}',), '{"a":"x"}', set()),
+        (('{"a":', '"x"}'), '{"a":"x"}', set()),
+    ],
+)  # fmt: skip
+def test_only_objects_that_grow_are_replaced(pieces: tuple[str, ...], said: str, names: set[str]) -> None:
+    """Two calls in one, and arguments that came twice, keep their names."""
+    body = chat(*pieces)
+    assert set(seen(body, CHAT).told) - {"placeholder-arguments"} == names
+    out = run(body, CHAT, ALL).out
+    deltas = [json.loads(line[6:]) for line in out.splitlines() if line.startswith(b"data: {")]
+    entries = [entry for one in deltas for entry in one["choices"][0]["delta"].get("tool_calls", ())]
+    assert "".join(one["function"].get("arguments", "") for one in entries) == said
+
+
+def test_nothing_is_lost_if_the_stream_breaks_off() -> None:
+    """The object that waits is sent at the end."""
+    body = chat('{"a":"x"}', finish=False).removesuffix(b"data: [DONE]\n\n")
+    assert changed(body, CHAT, NAME).out == body
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "grows"),
+    [
+        ('{"a":"x"}', '{"a":"x","b":1}', True),
+        ('{"a":{"b":["x"]}}', '{"a":{"b":["xy","z"]}}', True),
+        ('{"a":1}', '{"a":12}', False),
+        ('{"a":1}', '{"a":true}', False),
+        ('{"a":["x","y"]}', '{"a":["x"]}', False),
+        ('{"a":"x"}', '{"a":"x"}', False),
+        ('{"a":"x"', '{"a":"xy"}', False),
+        ("[" * 100_000, "[" * 100_001, False),
+    ],
+)  # fmt: skip
+def test_grows_into(before: str, after: str, grows: bool) -> None:
+    """Only texts, lists and objects grow."""
+    assert grows_into(before, after) is grows
