@@ -212,6 +212,12 @@ CUSTOM_AS_FUNCTION: Final = Row(
     may_refuse=True,
     keys=TYPE_KEYS,
 )  # fmt: skip
+FUNCTION_AS_CUSTOM: Final = Row(
+    "TS130", "function-as-custom", "identity", ERROR, SAFE, (REALTIME, RESPONSES),
+    "the arguments of a function call are sent in the events of a custom tool",
+    "reads the call from the event that closes it",
+    keys=TYPE_KEYS,
+)  # fmt: skip
 
 IDENTITY: Final = (
     MISSING_ID,
@@ -243,4 +249,5 @@ IDENTITY: Final = (
     MISSING_NAME,
     MISSING_START,
     CUSTOM_AS_FUNCTION,
+    FUNCTION_AS_CUSTOM,
 )

@@ -26,7 +26,7 @@ from toolstream_core.defects.causes.rule import (
 from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.causes.words import as_json, changed, continues, has, has_calls, leaked
 from toolstream_core.defects.row import RESPONSES
-from toolstream_core.model import Kind
+from toolstream_core.model import ABSENT, Kind
 from toolstream_core.protocols.responses.inject.codec import ResponsesCodec, message
 from toolstream_core.stages.inject import sse
 from toolstream_core.stages.inject.cause_injector import injectors
@@ -119,6 +119,17 @@ OWN: Final[dict[str, Cause]] = {
             new(What.STOP, index=fragment_index, item=fragment_item),
         ),
         on(WHOLE | STOP),
+    ),
+    identity.FUNCTION_AS_CUSTOM.name: per_call(
+        on(DELTA, it(type="response.custom_tool_call_input.delta")),
+        on(
+            WHOLE,
+            it(
+                type="response.custom_tool_call_input.done",
+                arguments=ABSENT,
+                input=lambda at: at.get("arguments"),
+            ),
+        ),
     ),
     framing.BARE_RESPONSE.name: per_stream(on(FINISH & has("response"), it(payload=without_envelope))),
     **{

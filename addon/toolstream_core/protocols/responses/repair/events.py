@@ -39,6 +39,20 @@ _NO_USAGE: Final[dict[str, Json]] = {
 }
 
 
+_AS_FUNCTION: Final = {
+    "response.custom_tool_call_input.delta": DELTA,
+    "response.custom_tool_call_input.done": DONE,
+}
+
+
+def as_function_event(payload: Payload) -> Payload | None:
+    """An event of a custom tool as the event that a function call has in its place; `None` if it is no such event."""
+    kind = _AS_FUNCTION.get(str(payload.get("type")))
+    if kind is None:
+        return None
+    return {"arguments" if key == "input" else key: value for key, value in payload.items()} | {"type": kind}
+
+
 def event_type(frame: Frame) -> str:
     """The type of an event; `""` for one that is not a JSON object."""
     payload = frame.json

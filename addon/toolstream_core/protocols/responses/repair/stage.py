@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple, override
 from toolstream_core.calls import nonblank
 from toolstream_core.defects.arguments import SNAPSHOT_ARGUMENTS
 from toolstream_core.defects.finish import IN_BAND_ERROR
-from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID, ITEM_PER_FRAGMENT, LATE_NAME, MISSING_START
+from toolstream_core.defects.identity import (
+    DOUBLED_CALL,
+    DUPLICATE_ID,
+    FUNCTION_AS_CUSTOM,
+    ITEM_PER_FRAGMENT,
+    LATE_NAME,
+    MISSING_START,
+)
 from toolstream_core.model import Kind
 from toolstream_core.protocols.responses.repair.custom_tools import CustomTools
 from toolstream_core.protocols.responses.repair.difference import Difference
@@ -24,6 +31,7 @@ from toolstream_core.protocols.responses.repair.events import (
     TERMINAL,
     EventForm,
     Tail,
+    as_function_event,
     event_type,
     is_resumed,
     tail_of,
@@ -76,6 +84,8 @@ class ResponsesRepair(Repairer, Counts, Holds, SkippableWhole):
         self._waiting: Queue[One] = Queue(lambda one: one.event.frame)
         self._passes = False
         """Whether everything is forwarded: another response started, or this one started on another connection."""
+        self._renames = False
+        """Whether function calls have the events of custom tools."""
         self._flush = False
         """Whether no event may wait any longer."""
         self._latest: IntendedCall | None = None
@@ -100,7 +110,7 @@ class ResponsesRepair(Repairer, Counts, Holds, SkippableWhole):
             return [frame]
         stream.now = frame.number
         came = self._came(frame, resolved)
-        if came is not None and not self._waiting and self._is_next_delta(came):
+        if came is not None and not (self._waiting or self._renames) and self._is_next_delta(came):
             return [frame]
         self.torn = self.torn or (not event_type(frame).startswith("response.") and is_unread(event))
         one, content = One(event, resolved, came), event.content
@@ -123,10 +133,14 @@ class ResponsesRepair(Repairer, Counts, Holds, SkippableWhole):
         payload = frame.json
         if not resolved or not isinstance(payload, dict) or resolved[0].call.kind is not Kind.FUNCTION:
             return None
-        kind = event_type(frame)
+        intended = self._stream.calls.of(resolved[0].call)
+        if (renamed := as_function_event(payload)) is not None:
+            message = "an event of a custom tool has the arguments of a function call"
+            if self._stream.report(FUNCTION_AS_CUSTOM, message, intended.call, now=True):
+                payload, self._renames = renamed, True
+        kind = str(payload.get("type", frame.name))
         if kind not in (DELTA, ADDED, DONE, CLOSED):
             return None
-        intended = self._stream.calls.of(resolved[0].call)
         fragment, before = resolved[0].fragment, intended.arguments
         size = before.size
         intended.take(resolved[0].fragment, after_own=self._latest in (None, intended))
@@ -325,7 +339,7 @@ class ResponsesRepair(Repairer, Counts, Holds, SkippableWhole):
     @override
     def needs_every_event(self, call: OpenCall) -> bool:
         intended = self._stream.calls.by_key.get(id(call))
-        if self._passes or intended is None or self.holding:
+        if self._passes or intended is None or self.holding or self._renames:
             return not self._passes
         has = intended.has
         held = has is not None and not (has.done or has.closed) and is_withheld(intended.meaning, has.text)
