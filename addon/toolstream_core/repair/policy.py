@@ -5,14 +5,38 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.stages.shape.small_fragments import tiny
-from toolstream_core.stages.shape.wholeness import is_whole
+from toolstream_core.calls.json_text import is_json, is_object
+from toolstream_core.model import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from toolstream_core.calls import OpenCall
     from toolstream_core.repair.client import ClientCall, Turn
     from toolstream_core.stages.context import Context
+
+MAX_HELD: Final = 16 * 1024 * 1024
+"""The bytes of waiting events above which no call waits until it is complete."""
+_TINY: Final = 3
+"""Characters of a tiny fragment."""
+_HIGH: Final = range(0xD800, 0xDC00)
+
+
+def is_whole(call: OpenCall, context: Context, *, over: bool) -> bool:
+    """Whether a call is complete; `over`: the provider ended the call or its turn.
+
+    Arguments that are a closed object are complete in any case; other JSON, and no arguments of a tool that needs
+    none, if the call is over. Two concatenated objects, and text that is not JSON, never are.
+    """
+    if call.kind is Kind.CUSTOM:
+        return over
+    arguments = call.arguments
+    if arguments.empty and call.start_input is not None:
+        return is_object(call.start_input) or (over and is_json(call.start_input))
+    if arguments.whole and not arguments.spilled:
+        return True
+    may_be_empty = over and context.may_be_empty(call.name)
+    return (over or arguments.whole) and arguments.reading(may_be_empty=may_be_empty)[1]
 
 
 def always(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool:  # noqa: FBT001
@@ -63,9 +87,17 @@ def empty_behind_header(one: ClientCall | None, opens: bool, text: str) -> Seque
 
 
 def tiny_pieces(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
-    """A few characters at a time."""
+    """A few characters at a time; no surrogate pair is split."""
     del one, opens
-    return list(tiny(text)) or (text,)
+    parts: list[str] = []
+    at = 0
+    while at < len(text):
+        end = at + _TINY
+        if end < len(text) and ord(text[end - 1]) in _HIGH:
+            end += 1
+        parts.append(text[at:end])
+        at = end
+    return parts or (text,)
 
 
 def last_apart(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
@@ -76,7 +108,7 @@ def last_apart(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]:
 
 
 class Policy(NamedTuple):
-    """What one client needs."""
+    """The needs of one client."""
 
     names: tuple[str, ...] = ()
     """The shapes that serve it."""
@@ -90,6 +122,8 @@ class Policy(NamedTuple):
     """Whether no id may be shorter than an earlier one."""
     alone: bool = False
     """Whether an event speaks of one call alone."""
+    names_calls: bool | None = None
+    """Whether deltas have the id and the name of their call (Responses); `None`: as the provider sends them."""
 
     @property
     def is_letter(self) -> bool:
@@ -102,7 +136,7 @@ class Policy(NamedTuple):
         return self.may_send is not always
 
     def then(self, other: Policy) -> Policy:
-        """What a client needs that needs both. Arguments are cut for this one first."""
+        """The needs of a client that needs both. Arguments are cut for this one first."""
         first, second = self.cut, other.cut
 
         def cut(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
@@ -119,20 +153,28 @@ class Policy(NamedTuple):
             self.leaves_out or other.leaves_out,
             self.even_ids or other.even_ids,
             self.alone or other.alone,
+            self.names_calls if other.names_calls is None else other.names_calls,
         )
 
 
 LETTER: Final = Policy()
 WHOLE_CALLS: Final = Policy(("whole-calls",), may_send=complete, leaves_out=True)
+SEQUENTIAL: Final = Policy(("sequential",), may_send=in_turn)
 ONE_CALL_PER_EVENT: Final = Policy(("one-call-per-event",), alone=True)
 TINY_FRAGMENTS: Final = Policy(("tiny-fragments",), cut=tiny_pieces)
+SELF_CONTAINED_DELTAS: Final = WHOLE_CALLS._replace(names=("self-contained-deltas",), names_calls=True)
+BARE_DELTAS: Final = Policy(("bare-deltas",), names_calls=False)
 OF_BLOCKS: Final = {one.names[0]: one for one in (WHOLE_CALLS, TINY_FRAGMENTS)}
 """Those of protocols that stream content blocks, by the name of the shape."""
+OF_RESPONSES: Final = {
+    one.names[0]: one for one in (WHOLE_CALLS, SELF_CONTAINED_DELTAS, BARE_DELTAS, TINY_FRAGMENTS, SEQUENTIAL)
+}
+"""Those of Responses, by the name of the shape."""
 POLICIES: Final = {
     one.names[0]: one
     for one in (
         WHOLE_CALLS,
-        Policy(("sequential",), may_send=in_turn),
+        SEQUENTIAL,
         Policy(("header-with-first-fragment",), may_send=with_text),
         ONE_CALL_PER_EVENT,
         Policy(("split-header",), cut=header_apart),
@@ -146,5 +188,5 @@ POLICIES: Final = {
 
 
 def combined(policies: Iterable[Policy]) -> Policy:
-    """What a client needs that needs all of them, in this order."""
+    """The needs of a client that needs all of them, in this order."""
     return reduce(Policy.then, policies, LETTER)

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from toolstream_core.protocols.responses.shape import SHAPES as OF_RESPONSES
+from toolstream_core.repair.policy import SEQUENTIAL, TINY_FRAGMENTS, WHOLE_CALLS
 
-if TYPE_CHECKING:
-    from toolstream_core.stages.stage import StageMaker
-
-SHAPES: Final[dict[str, StageMaker]] = {
-    name: OF_RESPONSES[name] for name in ("whole-calls", "tiny-fragments", "sequential")
-}
+SHAPES: Final = {one.names[0]: one for one in (WHOLE_CALLS, TINY_FRAGMENTS, SEQUENTIAL)}

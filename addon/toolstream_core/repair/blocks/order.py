@@ -13,6 +13,7 @@ from toolstream_core.model import ABSENT
 from toolstream_core.repair.blocks import arguments as truth
 from toolstream_core.repair.blocks.message import Block, Sent, Waiting
 from toolstream_core.repair.blocks.protocol import ARGUMENTS, INDEX, UNREAD, number_of
+from toolstream_core.repair.policy import MAX_HELD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from toolstream_core.repair.blocks.protocol import BlockEvent
 
 _SPACE: Final = re.compile(r"\s+")
-MAX_HELD: Final = 16 * 1024 * 1024
-"""The bytes of waiting events above which a policy withholds no call."""
 PATIENCE: Final = 8
 """The number of events of no block that wait after a first `{}`."""
 

@@ -20,7 +20,7 @@ _NUMBER: Final = re.compile(_NUMBER_KEY + rb"\s*:\s*([0-9]{1,18})")
 class ClientItem:
     """One function call, as the client has it from the event that adds it on."""
 
-    __slots__ = ("call_id", "closed", "content", "done", "final", "id", "name", "place", "text", "why")
+    __slots__ = ("call_id", "closed", "content", "done", "final", "id", "is_custom", "name", "place", "text", "why")
 
     def __init__(self, arguments: ArgumentText, place: int, item_id: str, call_id: str, name: str) -> None:
         """A call that was added."""
@@ -29,6 +29,8 @@ class ClientItem:
         """Its arguments: the deltas joined."""
         self.done = self.closed = False
         """Whether an event had its complete arguments; whether one closed it."""
+        self.is_custom = False
+        """Whether it was sent as a custom tool call."""
         self.final = ""
         """The complete arguments as the last event had them."""
         self.content: dict[str, Json] = {}
@@ -58,11 +60,17 @@ class Client:
         self._instead: dict[int, int] = {}
         self.number: int | None = None
         """The sequence number of the last event; `None` in a stream without sequence numbers."""
+        self.renumbers = False
+        """Whether its sequence numbers differ from the provider's."""
 
     @property
     def free(self) -> int:
         """The next place."""
         return self.last_place + 1
+
+    def renumber(self) -> None:
+        """Note that its sequence numbers, if the stream has any, differ from the provider's from now on."""
+        self.renumbers = self.number is not None
 
     @property
     def output(self) -> list[Json]:

@@ -77,10 +77,13 @@ class CustomTools:
         known: Payload = {**has.content, "id": has.id, "call_id": has.call_id, "name": has.name}
         closed = {**as_custom(known, text), "status": "completed"} if "status" in known else as_custom(known, text)
         begun = {**as_custom(known, ""), "status": "in_progress"}
-        stream.put({"type": ADDED, "output_index": has.place, "item": begun})
-        stream.put({"type": _DELTA, **place, "delta": text})
-        stream.put({"type": _DONE, **place, "input": text})
-        stream.put({"type": CLOSED, "output_index": has.place, "item": closed})
-        has.done = True
+        has.done = has.is_custom = True
+        for event in (
+            {"type": ADDED, "output_index": has.place, "item": begun},
+            {"type": _DELTA, **place, "delta": text},
+            {"type": _DONE, **place, "input": text},
+            {"type": CLOSED, "output_index": has.place, "item": closed},
+        ):
+            stream.put(event, intended.call)
         self._items.closes(intended, closed, arguments)
         return True

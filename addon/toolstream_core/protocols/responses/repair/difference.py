@@ -71,7 +71,7 @@ class Difference:
 
     def _send_added(self, came: CallEvent) -> None:
         if came.intended.has is None:
-            self._stream.send(came.frame, self.identities.added(came))
+            self._stream.send_for(came, self.identities.added(came))
             self._send_early(came.intended)
         else:
             self.identities.added_again(came)
@@ -95,8 +95,7 @@ class Difference:
         assert intended.has is not None
         if came.own in intended.copies and self._writer.repairs(DOUBLED_CALL, intended):
             return True
-        is_custom = intended.has.content.get("type") == "custom_tool_call"
-        return is_custom and self._writer.repairs(CUSTOM_AS_FUNCTION, intended)
+        return intended.has.is_custom and self._writer.repairs(CUSTOM_AS_FUNCTION, intended)
 
     def _send_early(self, intended: IntendedCall) -> None:
         """Send the deltas that came before the event that adds their item."""
@@ -105,9 +104,9 @@ class Difference:
         if not text or has is None or not self.reading(intended).startswith(text):
             return
         self._stream.because(MISSING_START)
-        self._stream.renumbers = self._stream.client.number is not None
+        self._stream.client.renumber()
         for came in early:
-            self._stream.send(came.frame, self._writer.written(came, events.delta(has, came.piece, self._stream.form)))
+            self._stream.send_for(came, self._writer.written(came, events.delta(has, came.piece, self._stream.form)))
         has.text.add(text, intended.arguments)
         intended.early = []
 
@@ -134,7 +133,7 @@ class Difference:
             self._after_end(came, has)
         elif self._is_next_part(came, has):
             has.text.grow(came.more)
-            self._stream.send(came.frame, self._writer.written(came, events.delta(has, came.piece, form)))
+            self._stream.send_for(came, self._writer.written(came, events.delta(has, came.piece, form)))
         elif not (came.piece or isinstance(came.payload.get("delta"), str)):
             self._writer.forward(came)
         elif (text := self._intended(came, has)) is None:
@@ -182,7 +181,7 @@ class Difference:
         out = self._writer.written(came, events.delta(has, more, self._stream.form))
         told = out.get("delta") == more or intended.row is not None or "arguments" in has.why
         has.text.add(more if told or not isinstance(said, str) else said, intended.arguments)
-        self._stream.send(came.frame, out)
+        self._stream.send_for(came, out)
 
     def _spoilt(self, came: CallEvent, has: ClientItem) -> None:
         """Forward a delta of a call whose client state contradicts the intended arguments, or a foreign delta."""
@@ -191,7 +190,7 @@ class Difference:
             return
         wanted = events.delta(has, "", self._stream.form)
         del wanted["delta"]
-        self._stream.send(came.frame, self._writer.written(came, wanted))
+        self._stream.send_for(came, self._writer.written(came, wanted))
         if not came.intended.is_too_long:
             has.text.add(came.piece, came.intended.call.arguments)
 
@@ -230,7 +229,7 @@ class Difference:
         elif not self._writer.repairs(of_missing(intended), intended):
             self.give(has, text, arguments)
             return False
-        self._stream.put(events.delta(has, text[len(given) :], self._stream.form))
+        self._stream.put(events.delta(has, text[len(given) :], self._stream.form), intended.call)
         self.give(has, text, arguments)
         return True
 
@@ -266,7 +265,7 @@ class Difference:
         wanted = events.done(has, text, self._stream.form)
         if "name" in wanted and "name" not in came.payload:
             del wanted["name"]
-        self._stream.send(came.frame, self._writer.written(came, wanted))
+        self._stream.send_for(came, self._writer.written(came, wanted))
 
     def _close(self, came: CallEvent) -> None:
         """Send the event that closes the item."""
@@ -276,19 +275,19 @@ class Difference:
         said = json_access.get(item, "arguments")
         if has.closed and (not said or same_arguments(str(said), has.final) or not is_object(str(said))):
             if not self._writer.repairs(REPEATED_STOP, intended):
-                stream.send(came.frame, payload)
+                stream.send_for(came, payload)
             return
         if has.closed:
             self._writer.forward(came)
             return
         if intended.is_split and not stream.calls.whole(intended) and not intended.call.over:
             if not self._writer.repairs(ITEM_PER_FRAGMENT, intended):
-                stream.send(came.frame, payload)
+                stream.send_for(came, payload)
             return
         text = self._whole(intended, said)
         lacks_whole = self.send_missing(intended, text) or intended.is_split  # that of a fragment had the fragment
         if lacks_whole and not has.done and is_json(text):
-            stream.put(events.done(has, text, stream.form))
+            stream.put(events.done(has, text, stream.form), intended.call)
             has.done = True
         if intended.call.arguments.empty and not stream.context.may_be_empty(intended.call.name):
             self._writer.repairs(
@@ -299,7 +298,7 @@ class Difference:
             del wanted["name"]
         out = self._writer.written(came, wanted, events.OF_ITEM)
         self.closes(intended, out.get("item"), text)
-        stream.send(came.frame, out)
+        stream.send_for(came, out)
 
     def closes(self, intended: IntendedCall, item: Json, text: str) -> None:
         """Note that the client is sent the event that closes a call."""
@@ -321,11 +320,11 @@ class Difference:
             text = intended.call.arguments.reading(may_be_empty=stream.context.may_be_empty(intended.call.name))[0]
         self.send_missing(intended, text)
         if not has.done:
-            stream.put(events.done(has, text, stream.form))
+            stream.put(events.done(has, text, stream.form), intended.call)
         event = events.closed(has, text, status)
         has.done = True
         self.closes(intended, event["item"], text)
-        stream.put(event)
+        stream.put(event, intended.call)
 
     # -- fields
 

@@ -70,7 +70,7 @@ class Identities:
         intended.row = has.why["added"] = row
         if came is not None and came.payload.get("output_index") != has.place:
             has.why.setdefault("output_index", row)
-        self._stream.put(events.added(has))
+        self._stream.put(events.added(has), intended.call)
 
     def adopt(self, intended: IntendedCall, item: Json, row: Row) -> ClientItem:
         """Add a call to the client's items that no event added."""
@@ -105,7 +105,7 @@ class Identities:
         else:
             drop = self._writer.repairs(DOUBLED_CALL, intended)
         if not drop:
-            self._stream.send(came.frame, payload)
+            self._stream.send_for(came, payload)
 
     def _identify(self, intended: IntendedCall, item: Json, place: int, moved: Row | None) -> ClientItem:
         """Decide the ids and the name under which the client has the call."""

@@ -83,8 +83,13 @@ class ResponseDifference:
 
     # -- the end
 
-    def over(self, payload: Payload, kind: str, resolved: Sequence[ResolvedFragment]) -> Payload | None:
-        """The terminal event as it is sent, after everything that the client lacks; `None` if it is repeated."""
+    def over(
+        self, payload: Payload, kind: str, resolved: Sequence[ResolvedFragment], *, by_itself: bool
+    ) -> Payload | None:
+        """The terminal event as it is sent, after everything that the client lacks; `None` if it is repeated.
+
+        `by_itself`: the response ends normally, so that none of its calls is truncated.
+        """
         stream, client = self._stream, self._stream.client
         if client.ended:
             return None if stream.report(REPEATED_STOP, "the response ends again") else payload
@@ -96,13 +101,30 @@ class ResponseDifference:
             payload = {**payload, "type": own}
         client.ended = True
         payload = self._in_envelope(payload, kind, denied=denied)
-        if kind != COMPLETED:
-            self.send_withheld()
-            return payload
-        self._unstreamed(payload, resolved)
-        self._close_open()
+        if kind == COMPLETED:
+            self._unstreamed(payload, resolved)
+            self._close_open()
         self.send_withheld()
-        return self._with_output(payload, resolved)
+        payload, resolved = self.without_left_out(payload, resolved, over=by_itself)
+        return self._with_output(payload, resolved) if kind == COMPLETED else payload
+
+    def without_left_out(
+        self, payload: Payload, resolved: Sequence[ResolvedFragment], *, over: bool
+    ) -> tuple[Payload, Sequence[ResolvedFragment]]:
+        """The terminal event and its calls without those that the policy leaves out, after all that waited."""
+        stream, inside = self._stream, payload.get("response", payload)
+        stream.end_turn(over=over)
+        output = json_access.items(json_access.get(inside, "output"))
+        found = [content for content in output if _is_call(content)]
+        if not (stream.policy.leaves_out and isinstance(inside, dict)) or len(found) != len(resolved):
+            return payload, resolved
+        calls = list(zip(found, resolved, strict=True))
+        left_out = {id(content) for content, one in calls if not stream.shaping.stays(content, one.call, over=over)}
+        if not left_out:
+            return payload, resolved
+        inside = {**inside, "output": [content for content in output if id(content) not in left_out]}
+        kept = [one for content, one in calls if id(content) not in left_out]
+        return ({**payload, "response": inside} if "response" in payload else inside), kept
 
     def _in_envelope(self, payload: Payload, kind: str, *, denied: bool) -> Payload:
         """Put a bare response into the envelope of a terminal event, unless `denied`: it contradicts the stream."""
@@ -206,7 +228,7 @@ class ResponseDifference:
         lacking = [
             one
             for key, one in stream.calls.by_key.items()
-            if key not in seen and one.has is not None and one.has.closed
+            if key not in seen and one.has is not None and one.has.closed and not stream.shaping.leaves_out(one.call)
         ]
         message = "the completed response lacks calls that were streamed"
         has_all = not any(one.is_too_long for one in stream.calls.by_key.values())
@@ -216,7 +238,7 @@ class ResponseDifference:
 
     def _kept(self, intended: IntendedCall, content: Payload) -> Payload:
         assert intended.has is not None
-        if intended.has.content.get("type") == "custom_tool_call":
+        if intended.has.is_custom:
             return intended.has.content
         return self._items.keep(intended, content)
 
@@ -261,6 +283,7 @@ class ResponseDifference:
         response = {"object": "response", **created, "status": "completed", "output": client.output}
         response["id"] = self._id(created)
         response["usage"] = usage_of(created)
+        stream.end_turn(over=True)
         stream.put({"type": stream.form.completed, "response": response})
         return True
 
@@ -287,8 +310,13 @@ def _functions(payload: Payload, resolved: Sequence[ResolvedFragment]) -> Iterat
     output = json_access.items(json_access.get(payload, "response", "output"))
     calls = iter(resolved)
     for content in output:
-        if not str(json_access.get(content, "type")).endswith("_call"):
+        if not _is_call(content):
             continue
         one = next(calls, None)
         if one is not None and one.call.kind is Kind.FUNCTION:
             yield content, one
+
+
+def _is_call(item: Json) -> bool:
+    """Whether an item of the output is a call."""
+    return str(json_access.get(item, "type")).endswith("_call")

@@ -39,8 +39,10 @@ from toolstream_core.protocols.responses.repair.events import (
 from toolstream_core.protocols.responses.repair.intended import CallEvent
 from toolstream_core.protocols.responses.repair.naming import MESSAGES
 from toolstream_core.protocols.responses.repair.response import ResponseDifference
+from toolstream_core.protocols.responses.repair.shaping import turn_over
 from toolstream_core.protocols.responses.repair.stream import Stream
 from toolstream_core.repair.in_step import is_withheld, judge_unseen, skip
+from toolstream_core.repair.policy import LETTER
 from toolstream_core.repair.queue import Queue
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.stages.repair.unread import is_unread
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.responses.repair.client import ClientItem
     from toolstream_core.protocols.responses.repair.intended import IntendedCall
     from toolstream_core.repair.fields import Payload
+    from toolstream_core.repair.policy import Policy
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 
@@ -73,11 +76,11 @@ class One(NamedTuple):
 class ResponsesRepair(Repairer, Counts, Holds, SkippableWhole):
     """Sends what the client lacks of the intended calls, and nothing else."""
 
-    def __init__(self, context: Context, form: EventForm = RESPONSES_FORM) -> None:
-        """One stream, from its start; `form`: how the API names its events."""
+    def __init__(self, context: Context, form: EventForm = RESPONSES_FORM, policy: Policy = LETTER) -> None:
+        """One stream, from its start; `form`: how the API names its events; `policy`: what the client needs."""
         super().__init__(context)
         self.form = form
-        self._stream = stream = Stream(self, context, form)
+        self._stream = stream = Stream(self, context, form, policy)
         self._items = items = Difference(stream)
         self._custom = CustomTools(stream, items)
         self._response = ResponseDifference(stream, items, self._custom)
@@ -90,7 +93,7 @@ class ResponsesRepair(Repairer, Counts, Holds, SkippableWhole):
         """Whether no event may wait any longer."""
         self._latest: IntendedCall | None = None
         """The call of the last event that has one."""
-        self._cut: Frame | None = None
+        self._cut: One | None = None
         """The last event, if the end of the body truncated it."""
 
     # -- arriving events
@@ -98,19 +101,26 @@ class ResponsesRepair(Repairer, Counts, Holds, SkippableWhole):
     @property
     @override
     def holding(self) -> bool:
-        return bool(self._waiting) or self._stream.renumbers or self._cut is not None
+        return (
+            self._waits_for_more or self._stream.client.renumbers or self._stream.shaping.moves or self._cut is not None
+        )
+
+    @property
+    def _waits_for_more(self) -> bool:
+        return bool(self._waiting) or self._stream.shaping.waits
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         frame, stream = event.frame, self._stream
         if frame.trailing and tail_of(frame) is not Tail.NONE:
-            self._cut = frame
+            self._cut = One(event, resolved, None)
             return []
-        if self._passes:
+        if self._passes and stream.is_letter:
             return [frame]
         stream.now = frame.number
-        came = self._came(frame, resolved)
-        if came is not None and not (self._waiting or self._renames) and self._is_next_delta(came):
+        came = None if self._passes else self._came(frame, resolved)
+        is_plain = stream.is_letter and not (self._waiting or self._renames)
+        if came is not None and is_plain and self._is_next_delta(came):
             return [frame]
         self.torn = self.torn or (not event_type(frame).startswith("response.") and is_unread(event))
         one, content = One(event, resolved, came), event.content
@@ -118,14 +128,14 @@ class ResponsesRepair(Repairer, Counts, Holds, SkippableWhole):
         if not (self._waiting or self._waits(one, followed=False)):
             self._flush = False
             out = self._gone(one)
-            self.went(frame, out)
+            self.went(frame, out, waits=stream.shaping.waits)
             return out
         self._waiting.add(one)
         if came is not None:
             came.intended.queued += 1
         self._flush = self._flush or self._waiting.too_long
         out = self._go()
-        self.went(frame, out, waits=bool(self._waiting))
+        self.went(frame, out, waits=self._waits_for_more)
         self._waiting.sent()
         return out
 
@@ -158,7 +168,11 @@ class ResponsesRepair(Repairer, Counts, Holds, SkippableWhole):
         has = intended.has
         if came.kind != DELTA or has is None or type(piece) is not str or not piece or has.done or has.closed:
             return False
-        if payload.get("item_id") != has.id or payload.get("output_index") != has.place or self._stream.renumbers:
+        if (
+            payload.get("item_id") != has.id
+            or payload.get("output_index") != has.place
+            or self._stream.client.renumbers
+        ):
             return False
         if came.more != len(piece) or not self._is_inside(intended, came.more) or piece[-1] >= "\ud800":
             return False
@@ -181,7 +195,7 @@ class ResponsesRepair(Repairer, Counts, Holds, SkippableWhole):
 
     def _waits(self, one: One, *, followed: bool) -> bool:
         came = one.came
-        if self._flush or came is None or came.passes:
+        if self._flush or self._passes or came is None or came.passes:
             return False
         intended, stream = came.intended, self._stream
         if intended.has is None and self._identity_waits(intended, came.kind):
@@ -231,9 +245,6 @@ class ResponsesRepair(Repairer, Counts, Holds, SkippableWhole):
             if one.came is not None:
                 one.came.intended.queued -= 1
             sent += self._gone(one)
-            if self._passes:
-                sent += self._waiting.frames
-                self._waiting.clear()
         self._flush = False
         return sent
 
@@ -245,29 +256,43 @@ class ResponsesRepair(Repairer, Counts, Holds, SkippableWhole):
         return stream.frames
 
     def _say(self, one: One) -> None:
-        event, stream = one.event, self._stream
-        frame, payload = event.frame, event.frame.json
-        kind = event_type(frame)
-        is_event = frame.data is not None and isinstance(payload, dict)
-        if isinstance(payload, dict) and is_event and not self._response.begun:
-            if is_resumed(stream.context.exchange.path, payload, kind):
-                self._pass_on()
-                stream.frames.append(frame)
-                return
-            self._note_error(event)
-            self._response.begin(payload, kind)
-        else:
-            self._note_error(event)
-        if not isinstance(payload, dict) or not is_event:
-            stream.frames.append(frame)
+        stream, frame, payload = self._stream, one.event.frame, one.event.frame.json
+        if frame.data is None or not isinstance(payload, dict):
+            self._note_error(one.event)
+            self._send(one, None)
             return
+        kind, begun = event_type(frame), self._response.begun
+        if not (begun or self._passes) and is_resumed(stream.context.exchange.path, payload, kind):
+            self._pass_on()
+        if self._passes:
+            self._pass(one, payload)
+            return
+        self._note_error(one.event)
+        if not begun:
+            self._response.begin(payload, kind)
         stream.judge_number(payload, kind)
         if one.came is not None and not stream.client.ended:
             self._of_call(one.came)
-        elif (changed := self._of_response(payload, kind, one.resolved)) is not None:
-            stream.send(frame, changed)
+        elif (changed := self._of_response(payload, kind, one)) is not None:
+            self._send(one, changed)
 
-    def _of_response(self, payload: Payload, kind: str, resolved: Sequence[ResolvedFragment]) -> Payload | None:
+    def _pass(self, one: One, payload: Payload) -> None:
+        """Send an event that is not judged."""
+        if one.event.content.finishes:
+            over = turn_over(one.event.content)
+            payload, _ = self._response.without_left_out(payload, one.resolved, over=over)
+        self._send(one, None if self._stream.is_letter else payload)
+
+    def _send(self, one: One, payload: Payload | None) -> None:
+        """Send an event without a function call, or of a call that is not judged."""
+        content = one.event.content
+        ends = bool(content.finishes or content.end or content.error)
+        if ends:
+            self._stream.end_turn(over=turn_over(content))
+        call = one.resolved[0].call if len(one.resolved) == 1 and not ends else None
+        self._stream.send(one.event.frame, payload, call)
+
+    def _of_response(self, payload: Payload, kind: str, one: One) -> Payload | None:
         """An event without a function call, as it is sent; `None` if it is withheld."""
         stream = self._stream
         if kind == CREATED:
@@ -276,13 +301,13 @@ class ResponsesRepair(Repairer, Counts, Holds, SkippableWhole):
                 self._pass_on()
             return changed
         if kind in TERMINAL or kind == REALTIME_DONE:
-            return self._response.over(payload, kind, resolved)
+            return self._response.over(payload, kind, one.resolved, by_itself=turn_over(one.event.content))
         if kind in (ADDED, CLOSED) and not stream.client.ended:
             stream.client.take_other(payload, closes=kind == CLOSED)
         return payload
 
     def _note_error(self, event: Event) -> None:
-        if event.content.error:
+        if event.content.error and not self._passes:
             self._stream.calls.failed = True
             self._stream.report(IN_BAND_ERROR, f"the provider reports an error: {event.content.error}")
 
@@ -318,17 +343,24 @@ class ResponsesRepair(Repairer, Counts, Holds, SkippableWhole):
         stream = self._stream
         stream.frames, stream.number = [], stream.now
         cut, self._cut = self._cut, None
-        tail = Tail.NONE if cut is None else tail_of(cut)
+        tail = Tail.NONE if cut is None else tail_of(cut.event.frame)
         may_complete = clean and not self.torn and tail is not Tail.EVENT
         completed = not self._passes and self._response.at_end(clean=may_complete)
-        dropped = cut if completed and tail is Tail.TERMINAL else None
+        if cut is not None and not (completed and tail is Tail.TERMINAL):
+            payload = cut.event.frame.json
+            if cut.event.content.finishes and isinstance(payload, dict):
+                self._pass(cut, payload)
+            else:
+                stream.send(cut.event.frame, None)
+        stream.end_turn(over=False)
         out = [*sent, *stream.frames]
-        self.went(dropped, out)
-        return [*out, *([] if cut is None or dropped else [cut])]
+        self.went(None if cut is None else cut.event.frame, out)
+        return out
 
     @override
     def release(self) -> Iterable[Frame]:
-        return [*self._waiting.unsent, *([] if self._cut is None else [self._cut])]
+        last = [] if self._cut is None else [self._cut.event.frame]
+        return {id(frame): frame for frame in (*self._stream.shaping.frames, *self._waiting.unsent, *last)}.values()
 
     # -- events that are forwarded unseen
 
@@ -339,6 +371,8 @@ class ResponsesRepair(Repairer, Counts, Holds, SkippableWhole):
     @override
     def needs_every_event(self, call: OpenCall) -> bool:
         intended = self._stream.calls.by_key.get(id(call))
+        if not self._stream.is_letter:
+            return True
         if self._passes or intended is None or self.holding or self._renames:
             return not self._passes
         has = intended.has

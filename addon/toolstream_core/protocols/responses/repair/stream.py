@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.defects.framing import SEQUENCE_NUMBERS
 from toolstream_core.protocols.responses.repair.client import Client
 from toolstream_core.protocols.responses.repair.intended import IntendedCalls
+from toolstream_core.protocols.responses.repair.shaping import Outgoing, Shaping
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Severity
     from toolstream_core.protocols.responses.repair.events import EventForm
+    from toolstream_core.protocols.responses.repair.intended import CallEvent
     from toolstream_core.repair.fields import Payload
+    from toolstream_core.repair.policy import Policy
     from toolstream_core.stages.context import Context
     from toolstream_core.stages.repair.repairer import Repairer
     from toolstream_core.wire.frame import Frame
@@ -26,9 +29,9 @@ _TEXT_TYPES: Final = ("response.output_text.delta", "response.reasoning")
 class Stream:
     """The state of one stream, and the frames to send for an event."""
 
-    def __init__(self, repairer: Repairer, context: Context, form: EventForm) -> None:
-        """For one stream; `repairer` receives the findings."""
-        self.context, self.form = context, form
+    def __init__(self, repairer: Repairer, context: Context, form: EventForm, policy: Policy) -> None:
+        """For one stream; `repairer` receives the findings; `policy`: what the client needs."""
+        self.context, self.form, self.policy, self.is_letter = context, form, policy, policy.is_letter
         self._repairer = repairer
         self.on, self.because = repairer.on, repairer.because
         self.calls, self.client = IntendedCalls(context), Client()
@@ -40,10 +43,9 @@ class Stream:
         """The number of the last event that came."""
         self._came: int | None = None
         """The last sequence number that was received."""
-        self.renumbers = False
-        """Whether the client's sequence numbers differ from the provider's."""
         self._repeated: Payload = {}
         """The fields that each event of the Realtime API repeats."""
+        self.shaping = Shaping(policy, self.calls, self.client, repairer.reporter, context)
 
     def report(
         self,
@@ -70,7 +72,7 @@ class Stream:
         last, self._came = self._came, number
         if last is not None and number <= last:
             row, message = SEQUENCE_NUMBERS, f"sequence number {number} after {last}"
-            self.renumbers = self._repairer.report(row, self.now, message) or self.renumbers
+            self.client.renumbers = self._repairer.report(row, self.now, message) or self.client.renumbers
 
     def counts_on(self, payload: Payload) -> bool:
         """Note an event's sequence number; `False` if it is not above the last one."""
@@ -90,29 +92,59 @@ class Stream:
         if not isinstance(number, int):
             return payload
         self.client.number = number
-        if last is None or number > last or not self.renumbers:
+        if last is None or number > last or not self.client.renumbers:
             return payload
         self.client.number = last + 1
         return {**payload, "sequence_number": last + 1}
 
     # -- sending
 
-    def put(self, payload: Payload) -> None:
-        """Send a new event."""
-        if self.client.number is not None:
-            self.renumbers = True
-            self.client.number += 1
-            payload = {**payload, "sequence_number": self.client.number}
+    def put(self, payload: Payload, call: OpenCall | None = None) -> None:
+        """Send a new event, which is of `call`."""
         if self._repeated:
             payload = {"event_id": self.context.ids.make("event_"), **payload}
             payload |= {} if "response" in payload else self._repeated
-        self.frames.append(self.context.writer.make(payload, self.number, str(payload["type"])))
+        self._shape(Outgoing(None, payload, self.number, call, str(payload["type"])))
 
-    def send(self, frame: Frame, payload: Payload) -> None:
-        """Send `payload` in place of the event that came as `frame`."""
-        payload = self._counted(payload)
+    def send(self, frame: Frame, payload: Payload | None, call: OpenCall | None = None) -> None:
+        """Send `payload` in place of the event that came as `frame`; `None`: the frame itself."""
+        if self.is_letter:
+            self._rewrite(frame, payload)
+        else:
+            self._shape(Outgoing(frame, payload, self.number, call))
+
+    def send_for(self, came: CallEvent, payload: Payload) -> None:
+        """Send `payload` in place of an event of a call."""
+        if self.is_letter:
+            self._rewrite(came.frame, payload)
+        else:
+            self._shape(Outgoing(came.frame, payload, self.number, came.intended.call))
+
+    def end_turn(self, *, over: bool) -> None:
+        """Send the events that wait for complete calls; `over`: the response ended by itself."""
+        for one in self.shaping.at_end(over=over):
+            self._write(one)
+
+    def _shape(self, one: Outgoing) -> None:
+        """Send an event as the policy needs it."""
+        for each in self.shaping.sent(one):
+            self._write(each)
+
+    def _write(self, one: Outgoing) -> None:
+        if one.frame is not None:
+            self._rewrite(one.frame, one.payload)
+            return
+        payload = one.payload
+        if self.client.number is not None and payload is not None:
+            self.client.renumbers = True
+            self.client.number += 1
+            payload = {**payload, "sequence_number": self.client.number}
+        self.frames.append(self.context.writer.make(payload, one.number, one.name))
+
+    def _rewrite(self, frame: Frame, payload: Payload | None) -> None:
+        payload = None if payload is None else self._counted(payload)
         came = frame.json
-        if payload is came:
+        if payload is None or payload is came:
             self.frames.append(frame)
             return
         kind = payload.get("type")

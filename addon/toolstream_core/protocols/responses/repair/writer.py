@@ -62,8 +62,8 @@ class ItemWriter:
         stream, intended, payload = self._stream, came.intended, came.payload
         if (start := intended.dropped.pop(came.own, None)) is not None:
             stream.because(ITEM_PER_FRAGMENT)
-            stream.put(self._at_free_place(start, intended) | {"type": ADDED})
-        stream.send(came.frame, self._at_free_place(payload, intended))
+            stream.put(self._at_free_place(start, intended) | {"type": ADDED}, intended.call)
+        stream.send_for(came, self._at_free_place(payload, intended))
 
     def _at_free_place(self, payload: Payload, intended: IntendedCall) -> Payload:
         client, place = self._stream.client, payload.get("output_index")
