@@ -64,7 +64,7 @@ class Learned:
     def stop(self, raw: bytes) -> int:
         """Where the first frame of `raw` ends, if it passes, else 0."""
         sent = Mock()
-        self.path.along(raw, sent)
+        self.path.along(raw, 0, sent)
         return sent.call_args_list[0].args[2] if sent.called else 0
 
 

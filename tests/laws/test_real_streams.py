@@ -173,7 +173,7 @@ def test_quiet_is_quiet() -> None:
     passed = 0
     for recording in recordings():
         for frame, dialect in itertools.product(frames(recording), PROTOCOLS):
-            if dialect.name == recording.dialect and dialect.quiet(frame.raw, 1):
+            if dialect.name == recording.dialect and dialect.quiet(frame.raw):
                 said = dialect.read(frame)
                 assert (said.fragments, said.finishes, said.error, said.end) == ((), (), None, False)
                 passed += 1

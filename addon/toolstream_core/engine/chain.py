@@ -227,15 +227,9 @@ class Breaking(Chain):
             stage.on_skipped(own, passed)
 
 
-def never_leaks(raw: bytes) -> bool:
-    """No text is searched."""
+def never(raw: bytes) -> bool:
+    """False for any bytes: no frame is known to have no calls, or no text is searched."""
     del raw
-    return False
-
-
-def never(raw: bytes, frames: int) -> bool:
-    """No frame is known to have no calls."""
-    del raw, frames
     return False
 
 
@@ -254,7 +248,7 @@ class StageSet:
     resolver: Resolver | None = None
     """Resolves the calls, if all stages use those of the provider's stream: only then may events pass without the
     stages."""
-    may_leak: Callable[[bytes], bool] = never_leaks
+    may_leak: Callable[[bytes], bool] = never
     """Whether the text of a frame without calls may contain one, and has to be read."""
     brackets: bool = True
     """Whether brackets inside a string of the arguments may pass like other text."""

@@ -229,7 +229,7 @@ class FastPath:
         self,
         framer: Framer,
         read: Callable[[Frame], EventContent],
-        quiet: Callable[[bytes, int], bool],
+        quiet: Callable[[bytes], bool],
         stages: StageSet,
         *,
         fast: bool = True,
@@ -281,9 +281,8 @@ class FastPath:
         found = self._pass(chunk, 0, number, stop=len(chunk))
         return None if found is None else found[1] if found[1] is not None else chunk
 
-    def along(self, chunk: bytes, send: Send) -> int:
-        """Let the frames at the beginning of a chunk pass; where the rest begins."""
-        at = 0
+    def along(self, chunk: bytes, at: int, send: Send) -> int:
+        """Let the next frames of a chunk pass, from `at` on; where the rest begins."""
         if self._cutter is None or self._cutter.holding:
             return at
         while at < len(chunk) and (found := self._pass(chunk, at, None)) is not None:
@@ -306,7 +305,7 @@ class FastPath:
     def quiet(self, frame: Frame) -> Frame | None:
         """The frame, if it has no calls and no stage holds frames before it."""
         raw = frame.raw
-        if not self._begun or frame.data is None or not self._is_quiet(raw, 1) or frame.trailing:
+        if not self._begun or frame.data is None or not self._is_quiet(raw) or frame.trailing:
             return None
         if self._holding or self._stages.may_leak(raw):
             return None
@@ -487,7 +486,7 @@ class FastPath:
     def _passes_beside(self, event: Event) -> bool:
         """Whether text like this event may pass while a stage holds frames."""
         frame = event.frame
-        if frame.data is None or frame.trailing or not self._is_quiet(frame.raw, 1):
+        if frame.data is None or frame.trailing or not self._is_quiet(frame.raw):
             return False
         if self._stages.may_leak(frame.raw) or any(chain.needs_text for chain in self._chains):
             return False

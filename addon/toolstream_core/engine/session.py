@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 
 _EVENTS: Final = CONTENT_TYPES[Form.EVENTS]
+_STEP: Final = 4096
+"""Bytes that are cut before the next frames may pass again."""
 _FAILED: Final = 400
 """The first status of an error response, which is not a stream."""
 
@@ -225,27 +227,19 @@ class Session:
         return data
 
     def _cut(self, data: bytes) -> None:
-        """Let the frames at the beginning pass that need not be cut, and cut the rest."""
-        framer = self._framing.framer
-        if framer is None or self.state is State.PASSING:
-            return
-        if self._fast is not None and not self._fast.is_idle and self._stages.faults is None:
-            data = data[self._along(framer, data, self._fast) :]
-        if data:
-            self._take(framer.feed(data))
-
-    def _along(self, framer: Framer, data: bytes, fast: FastPath) -> int:
-        """Let the frames at the beginning pass that need not be cut, after an incomplete one; where the rest begins."""
-        begin = 0
-        if isinstance(framer, TextCutter) and framer.holding:
-            begin = data.find(framer.end) + len(framer.end)
-            if begin < len(framer.end) or begin == len(data):
-                return 0
-            self._take(framer.feed(data[:begin]))
-            if self._fast is not fast:
-                return begin
-            data = data[begin:]
-        return begin + fast.along(data, self._output.send_part)
+        """Cut decoded bytes into frames, some at a time, and let those pass first that need not be cut."""
+        framer, at, end = self._framing.framer, 0, len(data)
+        while framer is not None and at < end and self.state is not State.PASSING:
+            stop, fast = end, None if self._stages.faults is not None else self._fast
+            passes = fast is not None and not fast.is_idle
+            if fast is not None and passes:
+                at = fast.along(data, at, self._output.send_part)
+            if (passes or end - at > _STEP) and isinstance(framer, TextCutter):
+                found = data.find(framer.end, at if framer.holding else at + _STEP)
+                stop = end if found < 0 else found + len(framer.end)
+            if at < stop:
+                self._take(framer.feed(data[at:stop]))
+            at = stop
 
     def _finish(self, *, clean: bool) -> None:
         """The body is over."""

@@ -69,8 +69,8 @@ class WireProtocol:
     """The content of a frame of the stream."""
     answer: Callable[[Json], EventContent]
     """The content of a response without a stream; every call in it is a fragment of phase `WHOLE`."""
-    quiet: Callable[[bytes, int], bool]
-    """A cheap test on the raw bytes of so many frames: surely no tool call, finish, error or end in any of them.
+    quiet: Callable[[bytes], bool]
+    """A cheap test on the raw bytes of a frame: whether it surely has no tool call, finish, error or end.
 
     `False` is always safe; a frame for which it is `True` is counted, not parsed.
     """

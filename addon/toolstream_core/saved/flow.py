@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from mitmproxy import connection, http
 from mitmproxy.flow import Error
 
+from toolstream_core.engine.chain import never
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Injected, Record, StreamFacts
@@ -301,12 +302,7 @@ BAD_STATUS = 400
 """From this status on a response is an error."""
 
 
-def _never(raw: bytes, frames: int) -> bool:
-    del raw, frames
-    return False
-
-
-_LOUD = tuple(replace(dialect, quiet=_never) for dialect in PROTOCOLS)
+_LOUD = tuple(replace(dialect, quiet=never) for dialect in PROTOCOLS)
 """The protocols, with no frame left unread."""
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from toolstream_core.engine.chain import never
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Phase
@@ -68,12 +69,7 @@ def channels(turn: Turn) -> list[Channel]:
     return list(sink.channels.values())
 
 
-def _never_quiet(raw: bytes, frames: int) -> bool:
-    del raw, frames
-    return False
-
-
-_READING_ALL = tuple(replace(dialect, quiet=_never_quiet) for dialect in PROTOCOLS)
+_READING_ALL = tuple(replace(dialect, quiet=never) for dialect in PROTOCOLS)
 """The protocols, with every frame read."""
 
 

@@ -41,7 +41,7 @@ _NO_JSON = frozenset({b"[DONE]", b""})
 class Framing:
     """Reports defects of the frames themselves, each kind once."""
 
-    def __init__(self, found: Callable[[Finding], None], quiet: Callable[[bytes, int], bool]) -> None:
+    def __init__(self, found: Callable[[Finding], None], quiet: Callable[[bytes], bool]) -> None:
         """`found` gets each finding. `quiet` frames are mostly skipped, so they have no findings."""
         self._found = found
         self._quiet = quiet
@@ -60,7 +60,7 @@ class Framing:
         data = frame.data or b""
         if not (content.fragments or content.error) or b"NaN" in data or b"Infinity" in data:
             why = _unreadable(frame, content)
-            if why and (self._over or not self._quiet(frame.raw, 1)):
+            if why and (self._over or not self._quiet(frame.raw)):
                 joined = holds_several(data)
                 self._tell(*((JOINED_EVENTS, frame, _JOINED) if joined else (UNPARSABLE_DATA, frame, why)))
         if frame.trailing:

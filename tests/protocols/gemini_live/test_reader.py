@@ -56,7 +56,7 @@ def test_what_is_said() -> None:
 )
 def test_sound_is_not_parsed(raw: bytes, is_quiet: bool) -> None:
     """A message in whose bytes nothing tells a call or an end is only counted."""
-    assert quiet(raw, 1) is is_quiet
+    assert quiet(raw) is is_quiet
 
 
 def test_arguments_that_are_text_are_not_as_the_protocol_wants() -> None:

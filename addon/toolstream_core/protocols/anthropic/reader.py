@@ -35,14 +35,14 @@ FALLBACK = "fallback"
 _ARGUMENTS = "input_json_delta"
 
 
-def quiet(raw: bytes, frames: int) -> bool:
-    """Deltas of text or thinking. The event's name may stand in its JSON or before it."""
+def quiet(raw: bytes) -> bool:
+    """Whether a frame is a delta of text or thinking. The event's name may stand in its JSON or before it."""
     find = raw.find
     if find(b"partial_json") >= 0 or find(b"_block_st") >= 0 or find(b"message_") >= 0 or find(b"error") >= 0:
         return False
     if may_hide_letters(raw):
         return False
-    return raw.count(b'"text_delta"') + raw.count(b'"thinking_delta"') == frames
+    return raw.count(b'"text_delta"') + raw.count(b'"thinking_delta"') == 1
 
 
 def read(frame: Frame) -> EventContent:

@@ -32,15 +32,15 @@ _OF_AN_ERROR: Final = frozenset({"message", "originalMessage", "originalStatusCo
 _SPEAKING: Final = (b"toolUse", b"messageSt", b"BlockSt", b"metadata", b"xception", b"rror")
 
 
-def quiet(raw: bytes, frames: int) -> bool:
-    """Deltas of text or reasoning, each in a message with its kind."""
+def quiet(raw: bytes) -> bool:
+    """Whether a frame is a delta of text or reasoning, in a message of its kind."""
     for word in _SPEAKING:
         if raw.find(word) >= 0:
             return False
     if may_hide_letters(raw):
         return False
     deltas = raw.count(b'"delta":{"text":') + raw.count(b'"delta":{"reasoningContent":')
-    return deltas == frames == raw.count(BLOCK_DELTA.encode())
+    return deltas == raw.count(BLOCK_DELTA.encode()) == 1
 
 
 def read(frame: Frame) -> EventContent:

@@ -23,8 +23,8 @@ _ERROR = re.compile(rb'"error"|^(?:event: ?)?error(?::|\r?$)', re.MULTILINE)
 """`error` as a JSON key, as an SSE field, or as the SSE event's name."""
 
 
-def quiet(raw: bytes, frames: int) -> bool:
-    r"""Whether `frames` frames carry text alone: no key of calls, a delta in every choice, all finish reasons null.
+def quiet(raw: bytes) -> bool:
+    r"""Whether a frame has only text: no key of calls, a delta in its choices, all finish reasons null.
 
     False if that is not certain. A frame with `\u00` is parsed because that may escape an ASCII letter of a key, and
     so is a frame without `choices`, such as `[DONE]`.
@@ -36,7 +36,7 @@ def quiet(raw: bytes, frames: int) -> bool:
         return False
     if may_hide_letters(raw):
         return False
-    if raw.count(b'"choices"') != frames or raw.count(b'"delta":{') + raw.count(b'"delta": {') < frames:
+    if raw.count(b'"choices"') != 1 or (find(b'"delta":{') < 0 and find(b'"delta": {') < 0):
         return False
     count = raw.count(b'"finish_reason"')
     return raw.count(b'"finish_reason":null') == count or len(_FINISH_NULL.findall(raw)) == count

@@ -47,8 +47,8 @@ _QUIET: Final = (b"event: content-delta\ndata: {", b"event: tool-plan-delta\ndat
 """How frames begin that bring text."""
 
 
-def quiet(raw: bytes, frames: int) -> bool:
-    """Deltas of text, thinking or plan, each with its event line. A delta without one is reported."""
+def quiet(raw: bytes) -> bool:
+    """Whether a frame is a delta of text, thinking or plan with its event line. A delta without one is reported."""
     find = raw.find
     if find(b"tool-call") >= 0 or find(b"tool_calls") >= 0 or find(b"message-") >= 0 or find(b"error") >= 0:
         return False
@@ -56,7 +56,7 @@ def quiet(raw: bytes, frames: int) -> bool:
         return False
     said = raw.count(b'"content-delta"') + raw.count(b'"tool-plan-delta"')
     named = sum(raw.count(b"\n" + begin) + raw.startswith(begin) for begin in _QUIET)
-    return said == frames == named
+    return said == named == 1
 
 
 def read(frame: Frame) -> EventContent:

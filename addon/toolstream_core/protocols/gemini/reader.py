@@ -34,12 +34,12 @@ _LIVE = frozenset(
 """A message of the Live API has one of these: https://ai.google.dev/api/live#BidiGenerateContentServerMessage."""
 
 
-def quiet(raw: bytes, frames: int) -> bool:
-    """A chunk of text: no call part, no finish reason, no error."""
+def quiet(raw: bytes) -> bool:
+    """Whether a frame is a chunk of text: no call part, no finish reason, no error."""
     find = raw.find
     if find(b"unction") >= 0 or find(b"inishReason") >= 0 or find(b'"error"') >= 0 or may_hide_letters(raw):
         return False
-    return raw.count(b'"candidates"') == frames
+    return raw.count(b'"candidates"') == 1
 
 
 def read(frame: Frame) -> EventContent:

@@ -21,11 +21,11 @@ _TELLING: Final = (b"toolCall", b"turnComplete", b'"interrupted"', b'"error"')
 """Text in each message with a call, an end or an error."""
 
 
-def quiet(raw: bytes, frames: int) -> bool:
-    """Whether frames only have text or audio of the model; see `WireProtocol.quiet`."""
+def quiet(raw: bytes) -> bool:
+    """Whether a frame only has text or audio of the model; see `WireProtocol.quiet`."""
     if any(sign in raw for sign in _TELLING) or may_hide_letters(raw):
         return False
-    return raw.count(b'"serverContent"') == frames
+    return raw.count(b'"serverContent"') == 1
 
 
 def read(frame: Frame) -> EventContent:

@@ -24,12 +24,12 @@ def recognise(name: str, payload: Json) -> bool:
     return isinstance(payload, dict) and "done" in payload and isinstance(payload.get("message"), dict)
 
 
-def quiet(raw: bytes, frames: int) -> bool:
-    """A line of text: no call, not the last."""
+def quiet(raw: bytes) -> bool:
+    """Whether a frame is a line of text: no call, not the last."""
     find = raw.find
     if find(b"_call") >= 0 or find(b'"error"') >= 0 or may_hide_letters(raw):
         return False
-    return raw.count(b'"done":false') == frames
+    return raw.count(b'"done":false') == 1
 
 
 def read(frame: Frame) -> EventContent:

@@ -34,12 +34,12 @@ _TEXT: Final = frozenset(
 _QUIET: Final = re.compile(rb'"response\.(?:output_)?(?:text|audio|audio_transcript)\.delta"')
 
 
-def quiet(raw: bytes, frames: int) -> bool:
-    """Whether frames are only deltas of text, of audio or of its transcript; see `WireProtocol.quiet`."""
+def quiet(raw: bytes) -> bool:
+    """Whether a frame is only a delta of text, of audio or of its transcript; see `WireProtocol.quiet`."""
     find = raw.find
     if find(b"_call") >= 0 or find(b"error") >= 0 or find(b'"response"') >= 0 or may_hide_letters(raw):
         return False
-    return len(_QUIET.findall(raw)) == frames and raw.count(b"response.") == frames
+    return len(_QUIET.findall(raw)) == 1 and raw.count(b"response.") == 1
 
 
 def read(frame: Frame) -> EventContent:

@@ -34,12 +34,12 @@ _TERMINAL = frozenset(
 )
 
 
-def quiet(raw: bytes, frames: int) -> bool:
-    """Whether frames are only deltas of text or reasoning; see `WireProtocol.quiet`."""
+def quiet(raw: bytes) -> bool:
+    """Whether a frame is only a delta of text or reasoning; see `WireProtocol.quiet`."""
     find = raw.find
     if find(b"_call") >= 0 or find(b"error") >= 0 or find(b'"response"') >= 0 or may_hide_letters(raw):
         return False
-    if raw.count(b'"response.output_text.delta"') + raw.count(b'"response.reasoning') != frames:
+    if raw.count(b'"response.output_text.delta"') + raw.count(b'"response.reasoning') != 1:
         return False
     return raw.count(b"response.") == raw.count(b"response.output_text.delta") + raw.count(b"response.reasoning")
 
