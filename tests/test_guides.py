@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
-GUIDES = sorted((ROOT / "docs").glob("adding-*.md"))
+GUIDES = [*sorted((ROOT / "docs").glob("adding-*.md")), ROOT / "docs" / "architecture.md"]
 DEFECT = (ROOT / "docs" / "adding-a-defect.md").read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Files that come with the package and are not its modules: saved flows, the pages of defects, the addon's script.
+"""Files inside the installed package: saved flows, defect pages, the addon's script.
 
 Folders exist once in the repository. A clone has them beside `addon/`, an installed package has a copy inside it.
 """

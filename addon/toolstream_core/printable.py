@@ -1,4 +1,4 @@
-"""Counts, text with gaps, and foreign text as a terminal may show it."""
+"""Foreign text as a terminal may show it, counts, and text with gaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Redaction of what is shown while toolstream runs: log, JSON Lines, `inspect`, reports, error texts."""
+"""Redaction of the output: log, JSON Lines, `inspect`, reports, error messages."""
 
 from __future__ import annotations
 

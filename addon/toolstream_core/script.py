@@ -1,4 +1,4 @@
-"""The addon as mitmproxy loads it. `toolstream.py`, the file for `mitmdump -s`, lists the same."""
+"""The addon for mitmproxy-addon-launcher, the same as `toolstream.py`."""
 
 from toolstream_core.proxy.addon import ToolstreamAddon
 

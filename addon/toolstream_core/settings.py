@@ -1,4 +1,4 @@
-"""What is to be done to streams that pass, from the words of options and commands."""
+"""The settings of a session, read from the values of options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file from which a stopped run goes on: a header that says which run it is of, then a line for each thing done."""
+"""The saved progress of shrink and check: a header that identifies the run, then a line for each step."""
 
 from __future__ import annotations
 

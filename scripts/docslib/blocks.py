@@ -7,6 +7,7 @@ What differs from run to run is made the same: the flow's id is left out, and lo
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import json
 import os
@@ -16,12 +17,14 @@ import sys
 import tempfile
 import textwrap
 from functools import cache
+from graphlib import TopologicalSorter
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from docslib.tables import DOCS, ROOT, code, codes, table
 from recording import plain, svg
+from tests import test_architecture as architecture
 from toolstream_core.checking import report
 from toolstream_core.defects.table import ROWS
 from toolstream_core.faults.clients import CLIENTS
@@ -209,6 +212,26 @@ def defects() -> str:
     return f"{counted}\n\n{_table(('Family', 'Defects', 'Safe repair', 'Unsafe repair', 'Can be injected'), rows)}"
 
 
+def packages() -> str:
+    """The packages of the core in layers, from their imports and docstrings; the highest layer first."""
+    needed: dict[str, set[str]] = {}
+    for module in architecture.modules():
+        source = (architecture.CORE / module).read_text(encoding="utf-8")
+        targets = {architecture.unit(one.name) for one in architecture.imports(source)}
+        needed.setdefault(architecture.unit_of(module), set()).update(target for target in targets if target)
+    layers: dict[str, int] = {}
+    for name in TopologicalSorter({name: targets - {name} for name, targets in needed.items()}).static_order():
+        layers[name] = 1 + max((layers[target] for target in needed[name] - {name}), default=0)
+    lines = []
+    for layer in range(max(layers.values()), 0, -1):
+        for name in sorted(name for name, one in layers.items() if one == layer):
+            place = architecture.CORE / name
+            path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+            said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+            lines.append(f"{layer:2}  {name:14} {said.partition('\n')[0]}")
+    return "\n".join(["```text", *lines, "```"])
+
+
 def _stable(line: str) -> str:
     line = _FLOW_ID.sub("", line)
     return line if len(plain(line)) <= COLUMNS else line[: COLUMNS - 1] + "…"
@@ -225,6 +248,7 @@ BLOCKS: Final[dict[str, dict[str, Callable[[], str]]]] = {
     "docs/shapes.md": {"shapes": shapes, "clients": clients},
     "docs/faults.md": {"transit": transit, "presets": presets, "defects": defects},
     "docs/repair.md": {"repair": repair},
+    "docs/architecture.md": {"packages": packages},
 }
 """By page: what stands in each block."""
 

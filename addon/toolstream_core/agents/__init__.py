@@ -1,4 +1,4 @@
-"""What is known of agents: by which commands they are started, and what leads each of them through the proxy."""
+"""Known agents: their commands, and the settings with which each uses the proxy."""
 
 from toolstream_core.agents.launch import Launch, Recognised, launch, recognise
 from toolstream_core.agents.table import AGENTS, Agent, Upstream

@@ -1,4 +1,4 @@
-"""The only place that decides which call a fragment belongs to."""
+"""The calls of a stream: which one a fragment belongs to, and its arguments as they grow."""
 
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.resolver import Calls, ResolvedFragment

@@ -1,1 +1,1 @@
-"""The command `toolstream`, one file a subcommand."""
+"""The command `toolstream`: one file for each subcommand."""

@@ -1,1 +1,1 @@
-"""How clients put the fragments of calls together: models of clients, which model explains one, what helps it."""
+"""Client models: how clients reassemble calls, which model explains a client, and what helps it."""

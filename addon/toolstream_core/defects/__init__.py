@@ -1,1 +1,1 @@
-"""What can be wrong with a stream: one row a defect."""
+"""The defects of streams: one definition (`Row`) for each."""

@@ -1,1 +1,1 @@
-"""One answer in time: what is sent when, and calls that are asked for a second time. Knows no socket."""
+"""The timing of one response, and the second request of a repair. Knows no socket."""

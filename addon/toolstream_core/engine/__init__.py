@@ -1,1 +1,1 @@
-"""Takes one answer from its bytes to its events and back."""
+"""Reads and rewrites one response: bytes to events and back."""

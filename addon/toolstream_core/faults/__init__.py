@@ -1,4 +1,4 @@
-"""Faults: which defects are caused in which streams, calls and events, by specification, chance and count."""
+"""Faults: which are injected into which streams, calls and events."""
 
 from toolstream_core.faults.spec import Fault, Picker, parse_fault
 

@@ -1,4 +1,4 @@
-"""The nouns: what a wire says of tool calls, before and after it is understood. Knows no protocol."""
+"""The nouns: events, fragments, calls, findings, changes, records. Knows no protocol."""
 
 from toolstream_core.model.call import Call, Runs
 from toolstream_core.model.events import NOTHING, Event, EventContent, Finish, Fragment, Kind, Phase, SkippedRun

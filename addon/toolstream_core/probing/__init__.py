@@ -1,1 +1,1 @@
-"""Asks one provider the same with and without a stream, and says where the calls differ: the evidence against it."""
+"""Compares a provider's streaming responses with its non-streaming ones."""

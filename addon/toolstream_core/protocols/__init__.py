@@ -1,1 +1,1 @@
-"""The protocols: a folder each, with everything that knows how that one is spoken."""
+"""The protocols: one package for each, and their registry."""

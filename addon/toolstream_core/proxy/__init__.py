@@ -1,1 +1,1 @@
-"""Everything that knows mitmproxy."""
+"""Everything that runs inside mitmproxy."""

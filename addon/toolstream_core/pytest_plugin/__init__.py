@@ -1,4 +1,4 @@
-"""The pytest plugin: saved flows answer in tests, and are tests themselves. Nothing happens unless it is used."""
+"""The pytest plugin: saved flows as responses and as test items. Inactive unless it is used."""
 
 from __future__ import annotations
 

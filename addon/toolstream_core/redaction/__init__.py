@@ -1,4 +1,4 @@
-"""Redaction of everything that is kept: a secret is overwritten in place by as many `*`."""
+"""Overwrites secrets in saved data, length for length."""
 
 from toolstream_core.redaction.body import BodyRedactor, redacted_body
 from toolstream_core.redaction.headers import known_secrets, redacted_fields, redacted_path, redacted_text

@@ -1,1 +1,1 @@
-"""The record in each form in which it is reported."""
+"""The record of a response as text, JSON, JSON Lines and Markdown."""

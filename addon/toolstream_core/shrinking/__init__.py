@@ -1,1 +1,1 @@
-"""The smallest reproduction: saved responses reduced to the fewest and smallest events that still show a bug."""
+"""The smallest saved responses that still show a bug."""

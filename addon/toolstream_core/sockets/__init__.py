@@ -1,1 +1,1 @@
-"""Answers that come over a WebSocket, message by message. Knows no mitmproxy."""
+"""Responses that arrive over a WebSocket, message by message. Knows no mitmproxy."""

@@ -1,1 +1,1 @@
-"""What sees the events of a stream one by one, and rewrites them: what all protocols share."""
+"""Stages read and rewrite the events of one stream: the part that all protocols share."""

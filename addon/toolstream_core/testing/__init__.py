@@ -1,4 +1,4 @@
-"""A proxy for tests and commands: saved flows answer, clients find it by their environment."""
+"""A proxy for tests and commands: its process, the clients' environment, and what they sent."""
 
 from toolstream_core.testing.environment import Setup
 from toolstream_core.testing.session import ProxySession, ProxySessionError

@@ -1,4 +1,4 @@
-"""Faults of time and of the connection: they delay, cut and repeat bytes, which rewriting events cannot."""
+"""Timing and connection faults, as actions without a clock."""
 
 from toolstream_core.transit.actions import (
     Action,

@@ -1,1 +1,1 @@
-"""The wire: bytes to frames and back, losing nothing. Knows framings and codings, no protocol."""
+"""Bytes to frames and back, without loss. Knows framings and content codings, no protocol."""
