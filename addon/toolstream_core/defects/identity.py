@@ -218,6 +218,12 @@ FUNCTION_AS_CUSTOM: Final = Row(
     "reads the call from the event that closes it",
     keys=TYPE_KEYS,
 )  # fmt: skip
+DETACHED_SIGNATURE: Final = Row(
+    "TS131", "detached-signature", "identity", NOTE, None, (CHAT,),
+    "the thought signature of a call is sent in a delta without the call",
+    "runs the call; its next request lacks the signature",
+    keys=("thought_signature",),
+)  # fmt: skip
 
 IDENTITY: Final = (
     MISSING_ID,
@@ -250,4 +256,5 @@ IDENTITY: Final = (
     MISSING_START,
     CUSTOM_AS_FUNCTION,
     FUNCTION_AS_CUSTOM,
+    DETACHED_SIGNATURE,
 )

@@ -32,6 +32,8 @@ def quiet(raw: bytes) -> bool:
     find = raw.find
     if find(b'"tool_calls"') >= 0 or find(b'"function_call"') >= 0 or find(b'"message"') >= 0:
         return False
+    if find(b'"thought_signature"') >= 0:
+        return False
     if find(b"error") >= 0 and _ERROR.search(raw):
         return False
     if may_hide_letters(raw):

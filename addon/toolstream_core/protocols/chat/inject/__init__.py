@@ -103,6 +103,7 @@ def name_half(which: int) -> Any:
     return lambda at: (at.call.name[: len(at.call.name) // 2], at.call.name[len(at.call.name) // 2 :])[which]
 
 
+_SIGNED: Final = {"extra_content": {"google": {"thought_signature": "c2lnbmF0dXJl"}}}
 OWN: Final[dict[str, Cause]] = {
     identity.SPLIT_NAME.name: per_call(
         on(
@@ -115,6 +116,9 @@ OWN: Final[dict[str, Cause]] = {
     ),
     identity.REPEATED_INDEX.name: per_stream(
         on(START & has("arguments"), it(arguments=""), new(What.DELTA, arguments=text(), joined=True))
+    ),
+    identity.DETACHED_SIGNATURE.name: per_stream(
+        on(EVENT & has_entries, it, new(What.EVENT, delta=_SIGNED), once=True)
     ),
     framing.MISSING_DELTA.name: per_stream(on(AROUND & has_entries, new(What.EVENT, delta=ABSENT), it, once=True)),
     framing.CHANGING_STREAM_ID.name: per_stream(

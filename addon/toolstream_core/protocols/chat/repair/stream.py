@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.framing import CHANGING_STREAM_ID, SPLIT_CHOICES
+from toolstream_core.defects.identity import DETACHED_SIGNATURE
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.chat.edit import chunk
 from toolstream_core.stages.repair.unread import hides_arguments, is_unread
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from toolstream_core.repair.calls import Client
     from toolstream_core.wire.frame import Frame
 
+_SIGNATURE: Final = b'"thought_signature"'
 ENOUGH: Final = 2
 """Chunks after which an id that has not changed counts as the stream's."""
 
@@ -38,6 +40,8 @@ class Stream:
         """Whether the last event was too large to be read: it is unknown whether it has ended."""
         self.text_said = False
         """Whether a delta had text."""
+        self._called = self._signed = False
+        """Whether an entry of a call came, and one with a thought signature."""
         self._chunks = 0
         self._pins = self._unseen = False
         """Whether the chunks' ids differ, and all get the first one's; whether text was forwarded unseen."""
@@ -76,6 +80,18 @@ class Stream:
         """An event came."""
         self.passes(event.frame)
         self._look(event)
+        self._judge_signature(event)
+
+    def _judge_signature(self, event: Event) -> None:
+        """Report a thought signature that comes after a call instead of in it, where clients do not look for it."""
+        has_signature = _SIGNATURE in event.frame.raw
+        if event.content.fragments:
+            self._called, self._signed = True, self._signed or has_signature
+        elif has_signature and self._called and not self._signed:
+            choices = json_access.items(json_access.get(event.frame.json, "choices"))
+            if any(isinstance(json_access.get(one, "delta", "extra_content"), dict) for one in choices):
+                message = "a thought signature comes after the call, in a delta without it"
+                self._report(DETACHED_SIGNATURE, event.frame.number, message)
 
     def passes(self, frame: Frame) -> None:
         """An event came that need not be looked at."""
