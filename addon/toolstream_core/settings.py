@@ -23,7 +23,7 @@ SAFE: Final = frozenset(row.code for row in repairs(["safe"]))
 """The codes of all rows whose repair is safe."""
 FOR: Final = "for:"
 DESTREAM: Final = "destream"
-"""The shape that is made of an answer without a stream."""
+"""The shape that streams a non-streaming response."""
 PARTS: Final = {preset.name: preset.parts for preset in PRESETS}
 
 
@@ -40,7 +40,7 @@ def known_shapes() -> list[str]:
 
 @cache
 def injectable_names() -> frozenset[str]:
-    """The names of the defects that can be caused in any protocol; all are loaded for it."""
+    """The names of the defects that can be injected in any protocol. Loads all protocols."""
     return frozenset(name for one in PROTOCOLS for name in one.injectors)
 
 
@@ -51,9 +51,9 @@ def fault_names() -> frozenset[str]:
 
 
 def protocols_of(fault: str) -> tuple[str, ...]:
-    """The protocols in which any part of a fault can be caused; all are loaded for it.
+    """The protocols in which any part of a fault can be injected. Loads all protocols.
 
-    Faults of time and of the connection can be caused in all.
+    Timing and connection faults can be injected in all.
     """
     parts = PARTS.get(fault, (fault,))
     transit = any(row.name == fault for row in TRANSIT)
@@ -66,7 +66,7 @@ def protocols_of(fault: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is to be done to streams that pass."""
+    """The changes to streams in flight."""
 
     repairs: frozenset[str] = frozenset()
     """Codes of the rows whose repair is on."""
@@ -75,7 +75,7 @@ class Settings:
     faults: tuple[tuple[Fault, Budget], ...] = ()
     """Faults, in the order in which they are applied, each with how often it may still act."""
     transit: tuple[tuple[TransitFault, Fault, Budget], ...] = ()
-    """Faults of time and of the connection, in the order in which they are applied."""
+    """Timing and connection faults, in the order in which they are applied."""
     destream: bool = False
     """Whether upstream is asked without a stream, and its answer streamed here."""
     seed: int = 0

@@ -1,4 +1,4 @@
-"""One answer's bytes as actions: events with their places, and what transit faults make of them."""
+"""The bytes of one response as actions: events with their places, changed by timing faults."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 type Drawn = Sequence[tuple[TransitFault, Picker]]
-"""Transit faults that were drawn for an answer."""
+"""The timing faults that were selected for a response."""
 
 # It sees what goes to the client: decoded, and rewritten where that was asked for. Frames go on when they are whole.
 
@@ -42,7 +42,7 @@ _CALLED = frozenset({"tool_calls", "tool_use", "TOOL_CALL"})
 
 
 class Schedule:
-    """The actions of one answer."""
+    """The actions of one response."""
 
     def __init__(
         self, exchange: StreamFacts, faults: Drawn, *, asks: bool = False, socket: SocketLane | None = None
@@ -109,7 +109,7 @@ class Schedule:
         return [*out, Send(rest, EventPlace(0, 0, has_data=False))] if rest else out
 
     def _look(self, chunk: bytes) -> None:
-        """Take the next bytes as they came; `b""` is the end."""
+        """Take the next received bytes; `b""` is the end."""
         data = self._decoder.decode(chunk)
         if data:
             self._cut(data)
@@ -132,7 +132,7 @@ class Schedule:
         self._stop()
 
     def _stop(self) -> None:
-        """Read no more; what is in no frame goes on."""
+        """Read no more; forward the bytes that are in no frame."""
         self._reading = False
         head, self._framing.head = self._framing.head, b""
         if head:
@@ -149,14 +149,14 @@ class Schedule:
             self._pass(Send(frame.raw, place), frame.raw)
 
     def _ask(self, event: Event) -> Ask:
-        """Ask again before this event."""
+        """Send the second request before this event."""
         framer = self._framing.framer
         writer = None if framer is None else writer_for(framer)
         assert writer is not None
         return Ask(event, self._index + 1, writer, comments=isinstance(framer, SseFramer))
 
     def _lacks_calls(self, event: Event) -> bool:
-        """Whether an event says that calls were made, and none came."""
+        """Whether an event announces calls, and none arrived."""
         if event.frame.parsed:
             indexes = [fragment.index for fragment in event.content.fragments]
             indexes.append(json_access.integer(json_access.get(event.frame.json, "index")))
@@ -221,7 +221,7 @@ class Schedule:
 
 
 def drawn(settings: Settings, exchange: StreamFacts, number: int, moment: Moment = Moment.ANSWER) -> Drawn:
-    """The faults that act on an answer from a moment on. `number`: as for `Session`."""
+    """The faults that act on a response from a moment on. `number`: as for `Session`."""
     out: list[tuple[TransitFault, Picker]] = []
     model, turn = asked.model_of(exchange.path, exchange.request), asked.results(exchange.path, exchange.request)
     for place, (one, fault, budget) in enumerate(settings.transit):
@@ -234,7 +234,7 @@ def drawn(settings: Settings, exchange: StreamFacts, number: int, moment: Moment
 
 
 def _is_within_arguments(call: OpenCall) -> bool:
-    """Whether a call's arguments have begun and are not whole."""
+    """Whether a call's arguments have begun and are incomplete."""
     arguments = call.arguments
     return not (arguments.empty or arguments.whole)
 

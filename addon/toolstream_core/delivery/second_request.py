@@ -1,4 +1,4 @@
-"""Calls that never came: what to ask again, and how the answer's calls go into the stream. Knows no connection."""
+"""The second request for calls that did not arrive, and their insertion into the stream. Knows no connection."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Recovered(NamedTuple):
 
 
 class NothingRecoveredError(ValueError):
-    """The second answer has no calls either, or is none; the message says which."""
+    """The second response has no calls, or failed; the message has the reason."""
 
 
 def recovered(ask: Ask, exchange: StreamFacts, protocol: WireProtocol, answer: bytes, ids: AnswerIds) -> Recovered:
-    """The stream's finish with the calls of a whole answer before it. Raises `NothingRecoveredError`."""
+    """The calls of a non-streaming response, then the stream's finish. Raises `NothingRecoveredError`."""
     if not 200 <= exchange.status < 300:  # noqa: PLR2004 - HTTP's range for what succeeded
         raise NothingRecoveredError(f"the response has status {exchange.status}")
     if parse(answer) is ABSENT:

@@ -1,4 +1,4 @@
-"""What the client gets of one answer, to be read again where that is not what came."""
+"""The bytes that the client gets of one response, which are read again if they were changed."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 MAX_BYTES: Final = 1024 * 1024
-"""Bytes of an answer that are kept; a longer one is read as it goes, and not kept."""
+"""Bytes of a response that are kept; a longer one is read while it is sent, and not kept."""
 _HEAD: Final = 16 * 1024
 """Bytes in which an answer's id is looked for."""
 
 
 class SentBytes:
-    """Keeps the bytes of one answer as they go to the client."""
+    """Keeps the bytes of one response that the client gets."""
 
     def __init__(self, exchange: StreamFacts, *, reads_long: bool = True, max_bytes: int = MAX_BYTES) -> None:
         """`exchange` describes the bytes as they go: with `content_encoding` only where they are still encoded.
@@ -66,7 +66,7 @@ class SentBytes:
         return self._response or response_id(self._pieces, self.exchange)
 
     def record(self, *, broken: str | None) -> Record | None:
-        """The answer as the client got it, where it was kept or read; asked for once, when it is over."""
+        """The response that the client got, if it was kept or read; called once, when it is over."""
         if not self._too_long:
             return read_body([b"".join(self._pieces)], self.exchange, broken=broken)
         if self._session is None:
@@ -76,7 +76,7 @@ class SentBytes:
 
 
 def response_id(pieces: Sequence[bytes], exchange: StreamFacts) -> str:
-    """The id of the response that the first events, or a whole answer, belong to."""
+    """The id of the response, from its first events or its JSON body."""
     decoder = BodyDecoder(exchange.content_encoding)
     head = bytearray()
     for piece in pieces:

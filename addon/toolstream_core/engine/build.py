@@ -48,7 +48,7 @@ class ChainFactory:
     number: int
     """The number of the stream in its run, from which faults are selected."""
     pickers: list[Picker] = field(default_factory=list)
-    """Decide which events a fault acts on; one of each fault that was aimed at the answer."""
+    """Decide which events a fault acts on; one for each fault of the response."""
 
     def stages(self) -> StageSet:
         """All that have to do with the events. Whatever judges and does not repair goes to the judge's chain.
@@ -107,7 +107,7 @@ class ChainFactory:
 
     @cached_property
     def _shapes(self) -> tuple[Policy, dict[str, StageMaker]]:
-        """What the client needs of the last repairer, and the shapes that come after the repairers."""
+        """The policy of the last repairer, and the shapes that come after the repairers."""
         known = self.dialect.shapes if self.settings.shapes else {}
         found = {name: known[name] for name in self.settings.shapes if name in known}
         policy = combined(one for one in found.values() if isinstance(one, Policy))
@@ -134,7 +134,7 @@ class ChainFactory:
         return stages
 
     def _fault(self, part: str, pick: Picker) -> list[Stage]:
-        """The stage that does a part of a fault; none where the protocol has none, or the stream was not drawn."""
+        """The stage for a part of a fault; none if the protocol has none, or the stream was not selected."""
         injectors, shapes = self.dialect.injectors, self.dialect.shapes
         if part in injectors:
             return [self._audited("fault", pick.fault.name, lambda context: injectors[part](context, pick))]
@@ -167,7 +167,7 @@ class ChainFactory:
         )
 
     def _at_end(self) -> Stage | None:
-        """What keeps back the end of an answer of which a call is half."""
+        """The stage that withholds the end of a response with an incomplete call."""
         if CUT_OFF_CALL.code not in self.settings.repairs:
             return None
         at_end = self.dialect.at_end

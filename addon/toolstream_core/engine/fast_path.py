@@ -139,7 +139,7 @@ class Likeness:
         return None
 
     def edit(self, raw: bytes, out: bytes) -> tuple[bytes | None, bytes | None] | None:
-        """What stands before and after the text of `raw` in `out`, `None` for what stays; all `None` if unknown."""
+        """The bytes before and after the text of `raw` in `out`, `None` if they stay; all `None` if unknown."""
         if raw == out:
             return None, None
         match = None if self.varies_before else self.match(raw, 0, _ANY_WRITTEN)
@@ -174,7 +174,7 @@ class Way(NamedTuple):
         return self.before is None and self.behind is None
 
     def sent(self, raw: bytes, at: int, match: Match) -> bytes | None:
-        """What is forwarded for the frame at `at`; `None` if it is the frame."""
+        """The bytes that are forwarded for the frame at `at`; `None` if it is the frame."""
         begin, end, stop, _ = match
         if self.before is None:
             return None if self.behind is None else raw[at:end] + self.behind
@@ -194,7 +194,7 @@ class FastPath:
     _like: Likeness | None = None
     """The last event of a call that was parsed."""
     _matched: Likeness | None = None
-    """What the event that was read last is like."""
+    """The likeness that the last event matched."""
     _misses = 0
     """Events learned since one was like an earlier one."""
     _change: Change | None = None
@@ -272,7 +272,7 @@ class FastPath:
         return content
 
     def whole(self, chunk: bytes, number: int | None = None) -> bytes | None:
-        """What is forwarded for a chunk that is one frame; `None` if it has to be cut.
+        """The bytes that are forwarded for a chunk that is one frame; `None` if it has to be cut.
 
         `number`: that of the frame, if it was counted already.
         """
@@ -293,7 +293,7 @@ class FastPath:
         return at
 
     def alike(self, frame: Frame) -> Frame | None:
-        """What is forwarded for a frame like earlier ones; `None` for any other."""
+        """The frame that is forwarded for one like earlier ones; `None` for any other."""
         found = None
         if frame.data is not None and not frame.trailing:
             found = self._pass(frame.raw, 0, frame.number, stop=len(frame.raw))
@@ -449,7 +449,7 @@ class FastPath:
             stage.on_quiet(raw, end)
 
     def _way_of(self, event: Event, out: Sequence[Frame]) -> Way | None:
-        """What became of an event, if it can be said of events like it."""
+        """The way of an event, if events like it may go the same way."""
         frame, like, resolver = event.frame, self._matched, self._stages.resolver
         resolved = resolver.resolved if resolver is not None else ()
         if like is None or frame.data is None or frame.trailing or len(out) != 1 or out[0].number != frame.number:

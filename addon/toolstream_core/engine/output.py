@@ -1,4 +1,4 @@
-"""What is forwarded to the client: the same objects that came, or rewritten bytes. Knows no protocol."""
+"""The bytes that are forwarded to the client: the received objects, or rewritten bytes. Knows no protocol."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _hides_data(frame: Frame) -> bool:
 
 
 class Output:
-    """What is forwarded of one body: each chunk unchanged, or the collected frames, which are decoded.
+    """The bytes that are forwarded of one body: each chunk unchanged, or the collected frames, which are decoded.
 
     Decoded bytes that are in no frame yet are remembered, and an internal error loses none.
     """
@@ -32,7 +32,7 @@ class Output:
         self.discards = False
         """Whether frames are dropped: what they came from was forwarded already."""
         self._whole = False
-        """Whether the body is one JSON document, which is forwarded as it comes."""
+        """Whether the body is one JSON document, which is forwarded unchanged."""
         self._out: list[bytes] = []
         self._first = b""
         """The first bytes that came, as many as a byte order mark has."""
@@ -79,18 +79,18 @@ class Output:
         self.taken.clear()
 
     def let_out(self, chunk: bytes) -> list[bytes]:
-        """What is forwarded for `chunk`, after it was read. Never an empty `bytes`: mitmproxy ends the body on it."""
+        """The pieces that are forwarded for `chunk`, after it was read. None is empty: mitmproxy would end the body."""
         out = self.joined() if self.collects else chunk
         return [out] if out else []
 
     def unread(self, chunk: bytes, decoder: BodyDecoder) -> list[bytes]:
-        """What is forwarded for a chunk that is not read."""
+        """The pieces that are forwarded for a chunk that is not read."""
         if self.collects:
             self._out.append(decoder.decode(chunk))
         return self.let_out(chunk)
 
     def joined(self) -> bytes:
-        """What was collected since the last call."""
+        """The bytes collected since the last call."""
         out, self._out = self._out, []
         return b"".join(out)
 

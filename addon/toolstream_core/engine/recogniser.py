@@ -59,7 +59,7 @@ class Recogniser:
         return self._claimed if self.pending else None
 
     def passing(self, frame: Frame) -> list[Frame]:
-        """What may be forwarded after `frame`, while the protocol is not known.
+        """The frames that may be forwarded after `frame`, while the protocol is not known.
 
         Keep-alives sent as data wait for the first event: a stage may want to repair them.
         """

@@ -68,7 +68,7 @@ class State(enum.Enum):
 
 @dataclass
 class Session:
-    """One response on its way: bytes in, bytes out, and its record.
+    """One response in flight: bytes in, bytes out, and its record.
 
     `feed` each chunk of the body as received, `end` when it is over, then ask for the `record`.
     If `settings` change anything, the forwarded bytes are decoded: the headers `Content-Encoding` and
@@ -79,7 +79,7 @@ class Session:
     exchange: StreamFacts
     """The facts of the request and of the response's headers."""
     settings: Settings = NOTHING
-    """What is done to the response; nothing by default."""
+    """The changes to the response; none by default."""
     sinks: Callable[[WireProtocol], Sequence[Sink]] = lambda dialect: ()  # noqa: ARG005
     """Makes the sinks of events; called once, when the protocol is known."""
     dialects: Sequence[WireProtocol] = PROTOCOLS
@@ -130,7 +130,7 @@ class Session:
         return self._error or self._stages.error
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """What is forwarded for `chunk`, which is not empty: any number of pieces, none of them empty."""
+        """The pieces that are forwarded for `chunk`, which is not empty. None of them is empty."""
         sent = self.feed_fast(chunk)
         if sent is None:
             return self._fed(chunk, clean=True)
@@ -141,7 +141,7 @@ class Session:
         return self._fed(chunk, clean=True)
 
     def feed_fast(self, chunk: bytes) -> bytes | None:
-        """What is forwarded for a chunk that is one event like earlier ones; `None` for any other."""
+        """The bytes that are forwarded for a chunk that is one event like earlier ones; `None` for any other."""
         if self._fast is None or self._fast.is_idle or self._output.taken or self._coded:
             return None
         try:
@@ -151,7 +151,7 @@ class Session:
             return None
 
     def end(self, *, broken: str | None = None) -> list[bytes]:
-        """What is still to be forwarded at the end of the body; `broken` says how the connection broke, if it did."""
+        """The pieces that are forwarded at the end of the body. `broken`: how the connection broke, if it did."""
         out = self._fed(b"", clean=broken is None)
         self._cut_off = self.reader is not None and self.error is None and bool(self.reader.half_calls())
         return out
@@ -191,7 +191,7 @@ class Session:
         return record
 
     def _fed(self, chunk: bytes, *, clean: bool) -> list[bytes]:
-        """What is forwarded for `chunk`; `b""` is the end, which is `clean` unless the connection broke."""
+        """The pieces that are forwarded for `chunk`; `b""` is the end, which is `clean` unless the connection broke."""
         output = self._output
         if self.state is State.PASSING:
             return output.unread(chunk, self._decoder)
@@ -347,7 +347,7 @@ class Session:
         return sent
 
     def _end_stages(self, *, clean: bool) -> None:
-        """Nothing more comes: forward what is held."""
+        """The body is over: forward the held frames."""
         claimed = self._recogniser.at_end() if self.state is State.RECOGNISING else None
         if claimed is not None:
             self._start(claimed)

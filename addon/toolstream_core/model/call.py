@@ -1,4 +1,4 @@
-"""A resolved call, and the numbers of the events that said it."""
+"""A resolved call, and the numbers of its events."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Call:
     name: str = ""
     arguments: str = ""
     complete: bool = False
-    """Whether it is whole: the protocol said that it is over, or its arguments are a whole JSON object."""
+    """Whether it is complete: an event ended it, or its arguments are a complete JSON object."""
     guessed: bool = False
     """Whether a boundary rests on a guess; no repair may act on this call then."""
     events: Runs = field(default_factory=Runs)

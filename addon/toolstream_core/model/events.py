@@ -1,4 +1,4 @@
-"""What events of a stream say of tool calls."""
+"""The tool-call content of a stream's events."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Phase(enum.StrEnum):
     MORE = "more"
     """A delta."""
     ARGUMENTS = "arguments"
-    """Says the whole arguments once more (`function_call_arguments.done`)."""
+    """Repeats the complete arguments (`function_call_arguments.done`)."""
     CLOSE = "close"
-    """Closes the call, perhaps saying it whole (`output_item.done`, `content_block_stop`)."""
+    """Ends the call, perhaps with all its fields (`output_item.done`, `content_block_stop`)."""
     WHOLE = "whole"
     """Says a call that may never have been streamed (`message.tool_calls`, `response.completed`)."""
 
 
 class Kind(enum.StrEnum):
-    """Who runs a call, and what its arguments are."""
+    """Where a call runs, and the form of its arguments."""
 
     FUNCTION = "function"
     """The client runs it; arguments are JSON text."""
@@ -71,7 +71,7 @@ class Finish(NamedTuple):
 
 
 class EventContent(NamedTuple):
-    """What one event says that matters to tool calls."""
+    """The content of one event, as far as it matters to tool calls."""
 
     fragments: tuple[Fragment, ...] = ()
     finishes: tuple[Finish, ...] = ()
@@ -108,7 +108,7 @@ class Event:
 
 
 class SkippedRun(NamedTuple):
-    """Events that went by unparsed: each brought some text of one call's arguments, and said nothing else."""
+    """Events that passed unparsed: each has some text of one call's arguments, and nothing else."""
 
     first: int
     """Number of the first one; the others follow it."""

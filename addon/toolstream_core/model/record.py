@@ -1,4 +1,4 @@
-"""What is known of one response: its facts, calls, findings and changes."""
+"""One response: its facts, calls, findings and changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamFacts:
-    """What is known of a stream beside its own bytes."""
+    """The facts of a stream beside its bytes."""
 
     source: str = ""
     """Where it was read from, for people: `flows/glm-5.flow#0`, `-`, or the flow's id."""
@@ -40,7 +40,7 @@ class Severity(enum.StrEnum):
     ERROR = "error"
     """No correct reader can get the calls right from this."""
     WARNING = "warning"
-    """Outside the protocol's letter; a careful reader has to guess."""
+    """The protocol does not allow it; a careful reader has to guess."""
     NOTE = "note"
     """Lawful or tolerated, but known to break clients."""
 
@@ -76,7 +76,7 @@ class Change(NamedTuple):
 
     @property
     def after(self) -> bytes:
-        """What was sent instead; `b""` if nothing was."""
+        """The bytes that were sent instead; `b""` if none were."""
         return joined(self.new)
 
     @property
@@ -91,15 +91,15 @@ class Change(NamedTuple):
 
 
 class Note(NamedTuple):
-    """What was done to an answer beside its events, or could not be done."""
+    """A change to a response beside its events, or one that was not possible."""
 
     name: str
-    """Of the defect or the shape that it was done for, or of what was removed."""
+    """The name of the defect or shape, or of the removed text."""
     message: str
 
 
 class Injected(NamedTuple):
-    """A fault that was aimed at an answer."""
+    """A fault of a response."""
 
     spec: str
     drawn: int
@@ -110,7 +110,7 @@ class Injected(NamedTuple):
 
 @dataclass(slots=True)
 class Record:
-    """One answer, streamed or whole. Shape of its JSON: `docs/inspect.schema.json`."""
+    """One response, streamed or not. Its JSON: `docs/inspect.schema.json`."""
 
     source: str
     dialect: str
@@ -122,7 +122,7 @@ class Record:
     bytes: int = 0
     """Decoded bytes of the body."""
     finish: list[str] = field(default_factory=list)
-    """Finish reasons in order of appearance, one entry for each time one was said."""
+    """Finish reasons in order of appearance, repeated ones too."""
     ended: bool = False
     """Whether the protocol's own end was seen: a finish reason or the terminal event."""
     broken: str | None = None
@@ -137,9 +137,9 @@ class Record:
     """Names of the defects and shapes for which they were, in order of appearance."""
     notes: list[Note] = field(default_factory=list)
     faults: list[Injected] = field(default_factory=list)
-    """What was done to break it on purpose."""
+    """The injected faults."""
     unwrapped: list[Note] = field(default_factory=list)
-    """What stood around it in a file, and was removed to read it."""
+    """The text around it in a file, which was removed to read it."""
 
 
 def runs_on_client(call: Call) -> bool:

@@ -85,7 +85,7 @@ async def _after_reading(content: Callable[[], bytes], then: Callable[[], None])
 
 
 class ToolstreamAddon:
-    """Shows how LLM providers say their tool calls, as the streams pass."""
+    """Shows how LLM providers stream tool calls."""
 
     def __init__(
         self,

@@ -79,7 +79,7 @@ DESTREAMED = "streamed by toolstream"
 
 
 class Deliveries:
-    """The deliveries of responses that are on their way."""
+    """The deliveries of the responses in flight."""
 
     def __init__(
         self,

@@ -36,7 +36,7 @@ class ActionQueue:
     """The actions that are left for one response."""
 
     def __init__(self, live: LiveResponse, schedule: Schedule | None) -> None:
-        """`schedule` has the timing faults; without it each piece is sent unchanged."""
+        """`schedule` has the timing faults; without it all bytes are sent unchanged."""
         self._live = live
         self._schedule = schedule
         self._actions: deque[Action] = deque()
@@ -278,7 +278,7 @@ class Delivery:
         self._queue.end_saved(None)
 
     def next(self) -> Step:
-        """The next step. After `Wait`, ask again when `wait` is over."""
+        """The next step. After `Wait`, call it once more when `wait` is over."""
         self._step = None
         try:
             self._step = self._next()

@@ -297,7 +297,7 @@ class Gate:
 
 
 def missing() -> str | None:
-    """What this version of mitmproxy lacks, `None` if it has everything."""
+    """The name of the first thing that this version of mitmproxy lacks; `None` if it has everything."""
     wanted = {
         HttpStream: ("state_stream_response_body", "send_response", "start_response_stream", "handle_protocol_error"),
         HttpLayer: ("make_stream", "event_to_child"),

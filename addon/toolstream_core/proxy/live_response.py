@@ -1,4 +1,4 @@
-"""One response on its way through the proxy. Knows mitmproxy's flow."""
+"""One response in flight through the proxy. Knows mitmproxy's flow."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class LiveResponse:
-    """One response on its way: its bytes pass, what they say is reported to `sinks`, and recorded if wanted.
+    """One response in flight: its bytes pass, and their events are reported to `sinks`, and recorded if wanted.
 
     The sinks are made when it is known to be an LLM's.
     """
@@ -45,11 +45,11 @@ class LiveResponse:
     delivering = False
     """Whether it has a delivery: the client may get another end, and more may be done to the stream."""
     heading: Heading | None = None
-    """What names it in reports, if it is an LLM's."""
+    """Its name in reports, if it is an LLM's."""
     record: Record | None = None
-    """What the response was, once it is over."""
+    """The record of the response, once it is over."""
     sent: SentBytes | None = None
-    """What the client gets, if that is kept."""
+    """The bytes that the client gets, if they are kept."""
     over = False
     """Whether the end of the response was seen."""
     _failed = False
@@ -187,7 +187,7 @@ class LiveResponse:
             self.failed(error)
 
     def release(self, error: Exception) -> list[bytes]:
-        """After an internal error elsewhere, which is reported there: read no more; what is held goes unchanged."""
+        """After an internal error elsewhere, which is reported there: read no more, and forward held bytes."""
         self._failed = True
         self._session.fail(error)
         self.finish(broken=str(error))
@@ -213,7 +213,7 @@ class LiveResponse:
             self._recorder.end(self.flow, self.record, broken, differs=noted or timed)
 
     def delivered(self) -> Callable[[bytes], None] | None:
-        """What a delivery is to call with each piece that the client gets; `None` if nobody wants them."""
+        """The function to call with all bytes that the client gets; `None` if they are not needed."""
         self._is_delivered = True
         if self._recorder is not None:
             self._record_sent = self._recorder.take_client()
@@ -273,7 +273,7 @@ class LiveResponse:
         return self._session.cut_off(record)
 
     def _rewritten(self, chunk: bytes) -> list[bytes]:
-        """What the client, which waits for it, gets for `chunk`."""
+        """The pieces that the client gets for `chunk`."""
         self._now = time.time()
         if chunk:
             self._came(time.monotonic(), chunk, (len(chunk),))
@@ -291,7 +291,7 @@ class LiveResponse:
         return pieces
 
     def _feed(self, data: bytes) -> list[bytes]:
-        """What is forwarded for bytes that have to be looked at."""
+        """The pieces that are forwarded for bytes that have to be cut into frames."""
         try:
             out = self._session.feed_frames(data)
         except Exception as error:  # noqa: BLE001 - mitmproxy would drop the connection
@@ -350,7 +350,7 @@ type Through = Callable[[bytes], bytes | Iterable[bytes]]
 
 
 def pieces(passed: bytes | list[bytes]) -> list[bytes]:
-    """What is forwarded, as a list."""
+    """The forwarded pieces, as a list."""
     return [passed] if isinstance(passed, bytes) else passed
 
 

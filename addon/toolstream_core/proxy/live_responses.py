@@ -1,4 +1,4 @@
-"""The responses that are on their way. Knows mitmproxy's flow."""
+"""The responses in flight. Knows mitmproxy's flow."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class LiveResponses:
     def __init__(self, reporters: Reporters, verdicts: Verdicts, capture: Capture, ids: Ids) -> None:
         """Nothing is done to responses until `settings` are set."""
         self.settings = NOTHING
-        """What is done to the responses that begin from now on."""
+        """The settings of responses that begin from now on."""
         self._reporters = reporters
         self._verdicts = verdicts
         self._capture = capture

@@ -79,7 +79,7 @@ def _function(item: dict[str, Json], arguments: str) -> dict[str, Json]:
 
 
 def _items(text: str) -> Iterator[Item]:
-    """The objects of the request's `input`, a list. Raises `ValueError` where the text is no JSON object."""
+    """The objects of the request's `input`, a list. Raises `ValueError` if the text is not a JSON object."""
     at = _behind(text, 0, "{")
     while text[at] == '"':
         key, at = numbers.first(text, at)
@@ -141,7 +141,7 @@ def restore(flow: http.HTTPFlow, ids: Ids) -> None:
 
 
 def with_own_ids(content: bytes, ids: Ids, place: str) -> bytes:
-    """What a client says, with the ids and items that the provider at `place` said its calls with; see `upstream`."""
+    """A client's request with the ids and items of the provider at `place`; see `upstream`."""
     if not (len(ids) or len(ids.functions)):
         return content
     after = with_functions(content, ids.functions, place)
@@ -158,7 +158,7 @@ def is_signed(request: http.Request) -> bool:
 
 
 def answer_ids(flow: http.HTTPFlow, ids: Ids) -> AnswerIds:
-    """What makes the ids of a flow's answer: the same ones each time for a flow that was read from a file."""
+    """Makes the ids of a flow's response: the same ones each time for a flow from a file."""
     return ids.answer(upstream(flow)) if flow.live or flow.is_replay else AnswerIds(flow.id)
 
 

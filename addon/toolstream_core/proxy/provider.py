@@ -86,7 +86,7 @@ def nothing_saved(match: Match, fixtures: Sequence[Fixture]) -> Json:
 
 
 def assembled(fixture: Fixture) -> Json:
-    """The whole answer that a saved stream amounts to; one that was not streamed is itself."""
+    """A saved response without streaming. A stream is assembled."""
     if not fixture.record.streamed:
         return fixture.payloads[0]
     payloads = [payload for payload in fixture.payloads if isinstance(payload, dict)]
@@ -101,7 +101,7 @@ def _listed(fixtures: Sequence[Fixture]) -> str:
 
 
 OPTIONS = {"connection_strategy": "lazy"}
-"""What mitmproxy has to be told so that nothing connects upstream before the request was read."""
+"""The mitmproxy options with which nothing connects upstream before the request was read."""
 
 _EACH_MS = 20
 """Milliseconds between two events of a response that was made, at speed 1."""
@@ -154,7 +154,7 @@ class Provider:
 
 
 def _redacting(request: http.Request) -> Callable[[bytes, str], bytes]:
-    """What is done to a request's body when it is saved."""
+    """The redaction of a request's body when it is saved."""
     known = known_secrets(request.headers.items(multi=True), request.path)
 
     def redact(body: bytes, text: str) -> bytes:
@@ -222,7 +222,7 @@ def respond(flow: http.HTTPFlow, written: Written) -> None:
 
 
 def json_response(status: int, body: Json) -> http.Response:
-    """An answer that is one JSON document."""
+    """A response that is one JSON document."""
     return http.Response.make(status, _compact(body), {"content-type": "application/json"})
 
 
@@ -237,11 +237,11 @@ class CallProvider:
     """Answers in the providers' place."""
 
     def __init__(self, provider: SyntheticProvider) -> None:
-        """`provider` says what; this says it in HTTP."""
+        """`provider` selects the content; this puts it into HTTP."""
         self._provider = provider
         self._models = {MODEL}
         self._told: set[str] = set()
-        """What was said of tools that are not on offer; once for each set of tools."""
+        """The messages on tools that are not on offer, one for each set of tools."""
 
     @classmethod
     def load(cls, texts: Iterable[str], seed: int) -> CallProvider:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Part[A](NamedTuple):
-    """A provider's message as a part of an answer."""
+    """A provider's message as a part of a response."""
 
     answer: A
     ends: bool
@@ -38,10 +38,10 @@ class Lanes[A]:
         self._begin = begin
         self._open: dict[str, deque[A]] = {}
         self._started: set[str] = set()
-        """Lanes whose first answer has begun to come."""
+        """Lanes whose first response has begun to arrive."""
 
     def asked(self, raw: bytes) -> A | None:
-        """The answer that a client's message asks for, if it does."""
+        """The response that a client's message requests, if it does."""
         request = None if self._is_media(raw) else self._talk.asked(parse(raw))
         answer = None if request is None else self._opened(request)
         if request is not None and answer is not None and request.start is Start.LATER:
@@ -49,7 +49,7 @@ class Lanes[A]:
         return answer
 
     def answered(self, raw: bytes) -> Part[A] | None:
-        """The answer that a provider's message belongs to; `None` where to none."""
+        """The response that a provider's message belongs to; `None` if to none."""
         event = self._talk.answered(raw)
         if event is None:
             return None
@@ -82,7 +82,7 @@ class Lanes[A]:
         return under_way[0] if len(under_way) == 1 else None
 
     def withdraw(self, answer: A) -> None:
-        """An answer that was asked for last will not come."""
+        """The response that was requested last will not arrive."""
         lane = next(lane for lane, waiting in self._open.items() if answer in waiting)
         self._open[lane].remove(answer)
         if not self._open[lane]:
@@ -94,7 +94,7 @@ class Lanes[A]:
             yield from waiting
 
     def close(self) -> list[A]:
-        """The answers that were under way when the socket ended."""
+        """The responses that were in flight when the socket ended."""
         left = list(self)
         self._open.clear()
         self._started.clear()

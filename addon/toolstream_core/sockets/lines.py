@@ -23,10 +23,10 @@ def line_of(message: bytes) -> bytes:
 
 
 class LineEnds:
-    """Where the messages of an answer have line ends, which their lines have not: offsets in all lines, joined."""
+    """The line ends inside the messages of a response, which their lines lack: offsets in all lines, joined."""
 
     def __init__(self, places: Mapping[str, Iterable[int]] | None = None) -> None:
-        """`places` as they were told, those of LF under `lf`, those of CR under `cr`."""
+        """`places` from a saved flow: those of LF under `lf`, those of CR under `cr`."""
         self.places = {key: [*(places or {}).get(key, ())] for key in _LINE_ENDS}
 
     def __bool__(self) -> bool:
@@ -93,7 +93,7 @@ class Messages:
         return line
 
     def take(self, piece: bytes) -> list[bytes]:
-        """The messages that are whole with the next piece."""
+        """The messages that the next bytes complete."""
         if not self._rest and piece.endswith(b"\n") and piece.count(b"\n") == 1:
             return [self._message(piece)] if piece.strip() else []
         lines = (self._rest + piece).splitlines(keepends=True)
@@ -112,7 +112,7 @@ class Messages:
         return made
 
     def end(self) -> list[bytes]:
-        """What is left."""
+        """The incomplete rest."""
         rest, self._rest = self._rest, b""
         return [self._message(rest)] if rest.strip() else []
 

@@ -1,4 +1,4 @@
-"""A socket that was saved, taken apart into its answers."""
+"""A saved socket, split into its responses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.socket_wire import SocketRequest, SocketWire
 
 FIRST: Final = 8
-"""Messages of a client by which a socket is recognised, where its path says nothing."""
+"""Messages of a client by which a socket is recognised, if its path does not show it."""
 _NEVER_SENT: Final = frozenset({1005, 1006, 1015})
 """Codes that stand for the lack of a close frame: https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1."""
 _CODE: Final = re.compile(r" with code (\d{1,4})$")
@@ -43,7 +43,7 @@ class SavedMessage(NamedTuple):
 
 @dataclass(slots=True)
 class SavedAnswer:
-    """One answer of a socket."""
+    """One response of a socket."""
 
     request: SocketRequest
     asked: SavedMessage
@@ -89,7 +89,7 @@ class SavedAnswer:
 
 
 def wire_of(path: str, messages: Iterable[SavedMessage]) -> SocketWire | None:
-    """The API of a socket, by its path or by what its client said first; `None` where it is no LLM's."""
+    """The API of a socket, by its path or its client's first message; `None` if it is not an LLM's."""
     claiming = next((wire for wire in SOCKETS if wire.claims(path)), None)
     if claiming is not None:
         return claiming
@@ -98,7 +98,7 @@ def wire_of(path: str, messages: Iterable[SavedMessage]) -> SocketWire | None:
 
 
 def taken_apart(wire: SocketWire, path: str, messages: Iterable[SavedMessage], closed: str | None) -> list[SavedAnswer]:
-    """The answers of a socket, in the order in which they were asked for; `closed` says how it broke, if it did."""
+    """The responses of a socket, in the order of their requests. `closed`: how it broke, if it did."""
     answers: list[SavedAnswer] = []
     now = SavedMessage(from_client=True, at=0.0, data=b"")
 
@@ -129,7 +129,7 @@ def is_of_upgrade(header: str) -> bool:
 
 
 def close_code(broken: str) -> int | None:
-    """The code of the close frame that the client got, as `how_closed` or a fault says it; `None` without one."""
+    """The code of the close frame that the client got, from `how_closed` or a fault; `None` without one."""
     said = _CODE.search(broken)
     if said is None or broken.startswith(how_closed(None, by_client=True)):
         return None
@@ -137,12 +137,12 @@ def close_code(broken: str) -> int | None:
 
 
 def is_short(message: bytes) -> bool:
-    """Whether what a client sent while an answer came may be kept with it: no sound or pictures."""
+    """Whether a client's message during a response may be kept with it: no sound or pictures."""
     return len(message) <= _LONGEST
 
 
 def keep(others: list[SavedMessage], message: SavedMessage) -> None:
-    """Keep a short message that a client sent while an answer came, as long as they are few."""
+    """Keep a short message that a client sent during a response, as long as they are few."""
     if len(others) < _MOST:
         others.append(message)
 

@@ -1,4 +1,4 @@
-"""What is done to a stream on its way to the client, one action after the other. Knows no clock and no socket."""
+"""The actions on a stream in flight, one after the other. Knows no clock and no socket."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class BreakKind(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EventPlace:
-    """Where an event stands in its answer."""
+    """The place of an event in its response."""
 
     number: int
     """Among the events with data, from 0; a comment has the number of the next one."""
@@ -36,9 +36,9 @@ class EventPlace:
     tools: tuple[str, ...] = ()
     """Names of the tools of the calls that are open before or in it."""
     in_arguments: bool = False
-    """Whether the arguments of a call began before it and are not whole."""
+    """Whether the arguments of a call began before it and are incomplete."""
     has_whole_arguments: bool = False
-    """Whether whole arguments of a call begin and end in it."""
+    """Whether the complete arguments of a call are in it."""
     is_terminal: bool = False
     """Whether it is the terminal one: `[DONE]`, `message_stop`, `response.completed`, the last finish reason."""
     has_data: bool = True
@@ -68,17 +68,17 @@ class Cut:
     why: str = CUT
     """The message of the flow's error."""
     code: int | None = None
-    """What a WebSocket is closed with; `None` sends no close frame."""
+    """The close code of a WebSocket; `None` sends no close frame."""
 
 
 def repair_cut(name: str) -> Cut:
-    """The break with which the repair of the defect `name` ends an answer."""
+    """The disconnect with which the repair of the defect `name` ends a response."""
     return Cut(BreakKind.CLOSE, f"cut by toolstream_repair: {name}")
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """End the body cleanly here; what upstream still sends is discarded."""
+    """End the body cleanly here. Later bytes of the provider are discarded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Ask the provider again before the event with the finish reason is sent: that announces calls, and none came."""
+    """Send a second request before the event with the finish reason: it announces calls, and none arrived."""
 
     event: Event
     index: int

@@ -180,7 +180,7 @@ class DropEvent(AtPoint):
 
 
 class SwapEvents(AtPoint):
-    """Sends an event behind the one that follows it."""
+    """Sends an event after the one that follows it."""
 
     whole = True
 
@@ -285,7 +285,7 @@ class ErrorEvent(AtPoint):
 
 
 class Recut(Stage):
-    """Sends the same bytes in other pieces."""
+    """Sends the same bytes in other chunks."""
 
     @override
     def sent(self, send: Send) -> Iterable[Action]:

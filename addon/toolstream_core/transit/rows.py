@@ -27,7 +27,7 @@ class Key(NamedTuple):
     parse: Callable[[str], Value | None]
     """The value; `None` where the text is none."""
     expected: str
-    """What its values are, for messages and the list."""
+    """Its possible values, for messages and the list."""
     default: Value | None
     """`None` where a value has to be given."""
 
@@ -54,7 +54,7 @@ class TransitRow(NamedTuple):
     make: Callable[[FaultContext], Stage] | None
     """`None` where the proxy answers itself, without asking upstream."""
     lossy: bool = False
-    """Whether something of the answer is lost or spoiled, so that no call of it has to be run."""
+    """Whether a part of the response is lost or damaged, and no call of it has to be run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ class DamageError(ValueError):
 
 
 class HeaderType(enum.IntEnum):
-    """What a header's value is, by the number that stands before it."""
+    """The type of a header's value, by the number before it."""
 
     TRUE = 0
     FALSE = 1
@@ -144,7 +144,7 @@ def with_payload(raw: bytes, payload: bytes) -> bytes:
 
 
 class _Block:
-    """The header block, taken piece by piece."""
+    """The header block, read part by part."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -161,7 +161,7 @@ class _Block:
         return piece
 
     def sized(self, width: int) -> bytes:
-        """A piece that follows its length."""
+        """Bytes that follow their length."""
         return self.take(int.from_bytes(self.take(width)))
 
 
@@ -288,7 +288,7 @@ class EventStreamFramer(Cutter):
 
 
 def name_of(message: Message) -> str:
-    """What kind of event, exception or error a message is, `""` where it does not say."""
+    """The kind of event, exception or error of a message; `""` if it has none."""
     return _name_in(message.headers)
 
 
@@ -305,7 +305,7 @@ def failed(message: Message) -> bool:
 
 
 def _data(message: Message) -> bytes | None:
-    """What stands for the payload of a message that has none."""
+    """The substitute for the payload of a message that has none."""
     if not failed(message):
         return None
     return numbers.dumps({"message": message.text(":error-message")}, ascii_only=True).encode()

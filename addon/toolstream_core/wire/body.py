@@ -1,4 +1,4 @@
-"""Undoes the content coding of one body. Knows bytes, and nothing of what they say."""
+"""Undoes the content coding of one body. Knows bytes alone."""
 
 from __future__ import annotations
 

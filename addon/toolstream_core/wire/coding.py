@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 LACKING: Final = "zstd is not available: install backports.zstd or zstandard"
-"""What to do where nothing is there."""
+"""The error message if no module is installed."""
 
 _WINDOW_LOG = 23
 """8 MiB. Larger windows are forbidden for this coding: https://www.rfc-editor.org/rfc/rfc9659"""
@@ -71,11 +71,11 @@ def _found() -> tuple[Any, Callable[[Any], Decode] | None]:
 
 _MODULE, _MAKE = _found()
 ERRORS: Final[tuple[type[Exception], ...]] = (_MODULE.ZstdError,) if _MODULE is not None else ()
-"""What a decoder raises where the bytes are wrong."""
+"""The exceptions of a decoder for invalid bytes."""
 
 
 def zstd_decoder() -> Decode:
-    """What undoes the coding of one body, piece by piece. Raises `ZstdMissingError`."""
+    """The incremental decoder of one body. Raises `ZstdMissingError`."""
     if _MAKE is None:
         raise ZstdMissingError(LACKING)
     return _MAKE(_MODULE)
@@ -111,7 +111,7 @@ class Decoder:
     """
 
     def __init__(self, name: str, max_output: int = MAX_OUTPUT) -> None:
-        """`name` is the header's value; `""` is no coding. Raises `UnknownCodingError`."""
+        """`name` is the header's value; `""` means none. Raises `UnknownCodingError`."""
         names = [part.strip().lower() for part in name.split(",")]
         for part in names:
             if part not in _STAGES:
@@ -165,7 +165,7 @@ class _Gzip:
         return plain
 
     def _begin(self, coded: bytes) -> bytes:
-        """Begin the next member where `coded` does; what the member is to decode now."""
+        """Begin the next member where `coded` does; the bytes that it decodes now."""
         self._over = coded[: len(_GZIP_MAGIC)] != _GZIP_MAGIC[: len(coded)]
         waits = len(coded) < len(_GZIP_MAGIC)
         self._next = coded if waits else b""

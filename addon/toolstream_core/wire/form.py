@@ -1,4 +1,4 @@
-"""How the body of an answer is framed."""
+"""The framing of a body."""
 
 import enum
 

@@ -1,4 +1,4 @@
-"""A frame: one SSE block, NDJSON line, JSON array element or binary message, with its bytes as they came."""
+"""A frame: one SSE block, NDJSON line, JSON array element or binary message, with its bytes exactly as sent."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def holds_several(data: bytes) -> bool:
 
 
 class Framer(Protocol):
-    """Cuts a byte stream into frames, whatever way the bytes arrive."""
+    """Cuts a byte stream into frames, however the bytes arrive."""
 
     def feed(self, chunk: bytes) -> list[Frame]:
         """The frames that `chunk` completes; `b""` is the end and gives what is left."""
@@ -134,7 +134,7 @@ class Framer(Protocol):
 
 
 def joined(frames: Iterable[Frame]) -> bytes:
-    """The bytes of frames, one behind the other."""
+    """The bytes of frames, joined."""
     return b"".join([frame.raw for frame in frames])
 
 
@@ -219,7 +219,7 @@ class Cutter(ABC):
         frames.append(Frame(self._release(piece), self._number, None, oversize=True))
 
     def _finish(self) -> list[Frame]:
-        """What is left when the stream is over; of an oversize frame nothing is."""
+        """The rest when the stream is over; none of an oversize frame."""
         if not self._held:
             return []
         return [self._numbered(self._read(self._release(b""), trailing=True))]
@@ -239,7 +239,7 @@ class Cutter(ABC):
 
 
 class TextCutter(Cutter):
-    """A framing whose frames are whole lines: equal bytes are cut in the same way, wherever they stand."""
+    """A framing whose frames are complete lines: equal bytes are cut in the same way everywhere."""
 
     end: bytes
     """The usual end of a frame."""

@@ -1,4 +1,4 @@
-"""JSON lines: one line, one frame. Knows bytes, and nothing of what a line says.
+"""JSON Lines: each line is a frame. Knows bytes alone.
 
 https://github.com/ndjson/ndjson-spec
 """

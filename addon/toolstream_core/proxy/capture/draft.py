@@ -234,7 +234,7 @@ class Draft:
 
 
 def _asked(ending: Ending) -> Asked | None:
-    """What the request asks for, if it is an LLM request."""
+    """The requested protocol and form, if it is an LLM request."""
     request = http.Request.from_state(ending.state["request"])
     return asked.read(request.path, parse(content_of(request)))
 

@@ -1,4 +1,4 @@
-"""Tnetstrings with values that are not in memory: mitmproxy's flow format, written in pieces."""
+"""Tnetstrings with values that are not in memory: mitmproxy's flow format, written in parts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TOGETHER = 4096
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """A value of which only the payload's size is known beforehand."""
+    """A value whose payload is written later; its size is known."""
 
     kind: bytes
     """`BYTES`, or `LIST` of items that are packed already."""

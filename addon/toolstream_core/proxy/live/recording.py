@@ -1,4 +1,4 @@
-"""What is kept of a response for the live view: its chunks. Knows mitmproxy's flow."""
+"""The chunks of a response, kept for the live view. Knows mitmproxy's flow."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Recorder(Protocol):
         ...
 
     def take_client(self) -> Take:
-        """What takes what the client gets."""
+        """The function that takes the client's bytes."""
         ...
 
     def answered(self, response: http.Response, request: http.Request) -> None:

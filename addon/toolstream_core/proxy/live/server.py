@@ -164,7 +164,7 @@ class _Updates(_Handler):
     _cursor: Cursor | None = None
 
     async def get(self) -> None:
-        """Patches as an event stream, until the viewer goes. What a slow viewer has not read is not queued."""
+        """Patches as an event stream, until the viewer goes. Patches that a slow viewer has not read are not queued."""
         self.check_token()
         self.set_header("Content-Type", "text/event-stream")
         cursor = self._cursor = self.feed.follow()

@@ -149,7 +149,7 @@ class LiveView:
         return LiveCursor(self)
 
     def patches(self, cursor: LiveCursor) -> list[dict[str, Any]]:
-        """What is new for a viewer. Called in a thread."""
+        """The patch for a viewer. Called in a thread."""
         with self._lock:
             self._grow()
             found = [patch for place, one in enumerate(self._placed) if (patch := cursor.seen(place, one))]

@@ -1,4 +1,4 @@
-"""One response of a WebSocket on its way to the client, message by message. Knows mitmproxy's flow."""
+"""One response of a WebSocket in flight to the client, message by message. Knows mitmproxy's flow."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class SocketAnswer:
             delivery.offer_headers()
 
     def take(self, message: bytes) -> list[bytes] | None:
-        """What is sent at once for the provider's next message; `None`: the message unchanged."""
+        """The messages that are sent at once for the provider's next one; `None`: the message unchanged."""
         line = self._messages.line(message)
         if not self.live.rewrites:
             self.live.read(line)
@@ -79,13 +79,13 @@ class SocketAnswer:
         self._delivery.cut_short(line_of(last))
 
     def only(self, message: bytes) -> list[bytes]:
-        """What is sent if this message is the complete response."""
+        """The messages that are sent if this message is the complete response."""
         self.live.stream(line_of(message))
         self.end()
         return self._messages.made([line_of(message)])
 
     def end(self, broken: str | None = None) -> list[bytes]:
-        """The provider's last message has come, or the socket ended as `broken` says; what is sent at once."""
+        """After the provider's last message, or if the socket ended (`broken`): the messages that are sent at once."""
         live = self.live
         if broken is not None:
             live.finish(broken=broken)

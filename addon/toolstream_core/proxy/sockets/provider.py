@@ -88,7 +88,7 @@ class SocketProvider:
         return Provided(lines, None if saved is None else saved.broken, messages)
 
     def _events(self, flow: http.HTTPFlow) -> list[bytes]:
-        """The events of an answer that was saved whole, where one fits."""
+        """The events of a saved response without streaming, if one matches."""
         request, protocol = request_json(flow.request), claiming(flow.request.path)
         if protocol is None or not isinstance(request, dict):
             return []
@@ -109,7 +109,7 @@ def _at_once(events: Sequence[bytes], place: SocketLane) -> Provided:
 
 
 def _error(answered: http.Response | None, place: SocketLane) -> Provided:
-    """An HTTP error as the one message of an answer."""
+    """An HTTP error as the only message of a response."""
     status = 404 if answered is None else answered.status_code
     later = {name: value for name, value in _headers(answered) if name.lower() == "retry-after"}
     why = json_access.get(parse(b"" if answered is None else content_of(answered)), "error")

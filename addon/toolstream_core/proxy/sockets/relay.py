@@ -39,7 +39,7 @@ class Outgoing:
 
 
 class SocketRelay:
-    """Takes each message as it comes, and says what goes on in its place."""
+    """Receives each message, and returns the messages in its place."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class SocketRelay:
         self.flow = flow
         self.wire = wire
         self.ordered = False
-        """Whether a layer sends what is in `outgoing`, in order; else messages go on as they came."""
+        """Whether a layer sends the messages of `outgoing`, in order; else messages are forwarded unchanged."""
         self.served = host is not None
         """Whether it has no provider: what its client says is answered here."""
         self.kept = False
@@ -135,7 +135,7 @@ class SocketRelay:
         return sum(one.waiting for waiting in self._going.values() for one in waiting)
 
     def close(self) -> None:
-        """The socket is being closed. In order, by the provider, that is also the end of what it was saying."""
+        """The socket is being closed. If the provider closes it in order, its response is over."""
         websocket = self.flow.websocket
         if websocket is None or websocket.closed_by_client or websocket.close_code != _NORMAL:
             return
@@ -182,11 +182,11 @@ class SocketRelay:
         self._say(messages, binary=False)
 
     def _say(self, messages: Sequence[Json], *, binary: bool) -> None:
-        """Say to the client what belongs to no answer."""
+        """Send a message to the client that is not part of a response."""
         self.outgoing += [Outgoing(encoded(one), to_client=True, binary=binary, injected=False) for one in messages]
 
     def _reply(self, host: SocketHost, message: Json, *, binary: bool) -> None:
-        """Reply to a client's message that asks for no answer."""
+        """Reply to a client's message that does not request a response."""
         reply = host.replied(message, self._going)
         self._say(reply.messages, binary=binary)
         if reply.cancelled is not None:

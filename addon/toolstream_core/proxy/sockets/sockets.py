@@ -59,7 +59,7 @@ class ErrorMessages:
     def instead_of(
         self, socket: http.HTTPFlow, request: SocketRequest, place: SocketLane, settings: Settings
     ) -> Refusal | None:
-        """What comes instead of an answer; `None` where the provider is to be asked."""
+        """The error to send instead of a response; `None` if the request goes to the provider."""
         self._requests += 1
         exchange = StreamFacts(host=socket.request.pretty_host, path=socket.request.path, request=request.body)
         for fault, pick in drawn(settings, exchange, self._requests, Moment.MESSAGE):
@@ -71,7 +71,7 @@ class ErrorMessages:
 
 @dataclass
 class ToolstreamSocketRequestHook(Hook):
-    """A client asks for an answer; the flow is that of the same request over HTTP, as the client said it."""
+    """A client requests a response. The flow is the same request over HTTP, with the client's content."""
 
     flow: http.HTTPFlow
 
@@ -140,7 +140,7 @@ class Sockets:
         return True
 
     def serves(self, flow: http.HTTPFlow) -> bool:
-        """Open a socket that is asked for here, where saved flows answer; whether that was done."""
+        """Open the socket here if saved flows respond; whether that was done."""
         if self.provider is None or self.mode != "read" or not self.provider.accept(flow):
             return False
         self._served.add(flow.id)

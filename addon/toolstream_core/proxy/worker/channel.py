@@ -25,7 +25,7 @@ class Channel:
 
     @classmethod
     def of_this_process(cls) -> Self:
-        """Take standard output for replies: whatever is printed from here on goes to standard error."""
+        """Use standard output for replies: all other output goes to standard error from here on."""
         replies = os.fdopen(os.dup(1), "wb", buffering=0)
         sys.stdout.flush()
         os.dup2(2, 1)

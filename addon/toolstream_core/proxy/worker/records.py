@@ -1,4 +1,4 @@
-"""What clients sent and what they were answered, kept for who started the proxy. Knows mitmproxy's flow."""
+"""Records of requests and responses, for the process that started the proxy. Knows mitmproxy's flow."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Tally(Sink):
         self.request(flow)
 
     def listeners(self, live: LiveResponse) -> Sequence[Sink]:
-        """What reads each answer; what refuses a WebSocket is none."""
+        """The reader of each response. The refusal of a WebSocket has none."""
         return () if opens_socket(live.flow.request) else (self,)
 
     @override
@@ -127,10 +127,10 @@ MAX_CHARACTERS: Final = 64 * 1024
 
 
 class SentEvents(NamedTuple):
-    """The events of one answer."""
+    """The events of one response."""
 
     events: list[str]
-    """By their numbers; one may have several lines, and what carries no data stands before the event behind it."""
+    """By their numbers. An event may have several lines; a frame without data stands before the event after it."""
     truncated: bool
     """Whether there were more."""
 
@@ -181,19 +181,19 @@ MAX_LINES = 2000
 
 @dataclass(slots=True)
 class Entry:
-    """One request and its answer."""
+    """One request and its response."""
 
     request: dict[str, Any]
     hide: Callable[[str], str]
     """Redacts, the secrets of the request included."""
     sinks: int = 0
-    """How many readers of the answer have not yet seen its end."""
+    """The number of readers that have not yet seen the end of the response."""
     over: bool = False
     answer: dict[str, Any] = field(default_factory=dict)
     live: LiveResponse | None = None
-    """What reads the answer, where somebody does."""
+    """The reader of the response, if there is one."""
     flow: http.HTTPFlow | None = None
-    """Where the answer is, once it came."""
+    """The response, once it has arrived."""
 
     def as_json(self, *, bodies: bool = False) -> dict[str, Any]:
         """For the reply; with `bodies`, also what the client got, event by event."""
@@ -253,7 +253,7 @@ class Ledger:
         self.request(flow)
 
     def listeners(self, live: LiveResponse) -> Sequence[Sink]:
-        """What reads the answer of a request that is kept."""
+        """The reader of the response to a request that is kept."""
         entry = self.entries.get(live.flow.id)
         if entry is None:
             return ()
@@ -265,7 +265,7 @@ class Ledger:
         return (lines, Answer(entry, live))
 
     def judged(self, told: ToldVerdict) -> None:
-        """Keep the verdict on an answer, with the number of the request that followed."""
+        """Keep the verdict on a response, with the number of the request that followed."""
         entry = self.entries.get(told.flow)
         if entry is not None:
             entry.answer["verdict"] = self.verdict(told)
@@ -287,12 +287,12 @@ class Ledger:
 
     @property
     def waiting(self) -> bool:
-        """Whether any answer is still on its way."""
+        """Whether any response is still in flight."""
         return any(not entry.over for entry in self.entries.values())
 
 
 class Answer(Sink):
-    """Keeps the record of one answer."""
+    """Keeps the record of one response."""
 
     def __init__(self, entry: Entry, live: LiveResponse) -> None:
         """`entry` gets the record, without the request's secrets."""
@@ -300,7 +300,7 @@ class Answer(Sink):
         self._hide = live.hide
 
     def ended(self, record: Record) -> None:
-        """The answer is over."""
+        """The response is over."""
         self._entry.answer["record"] = record_object(record, self._hide)
         self._entry.sinks -= 1
         self._entry.over = True
@@ -312,18 +312,18 @@ class Closing:
     name = "toolstream-closing"
 
     def __init__(self, ledger: Ledger) -> None:
-        """What it sees is kept in `ledger`."""
+        """`ledger` keeps the records."""
         self._ledger = ledger
 
     def response(self, flow: http.HTTPFlow) -> None:
-        """The answer is whole; where somebody reads it, it is over when that is."""
+        """The response is complete. If it has a reader, it is over when the reader has seen its end."""
         entry = self._ledger.entries.get(flow.id)
         if entry is not None and flow.response is not None:
             self._note(entry, flow)
             entry.over = entry.over or entry.sinks == 0
 
     def toolstream_socket_response(self, flow: http.HTTPFlow) -> None:
-        """An answer that came over a socket is over."""
+        """A response that arrived over a WebSocket is over."""
         entry = self._ledger.entries.get(flow.id)
         if entry is not None:
             self._note(entry, flow)

@@ -95,7 +95,7 @@ class Service:
         }
         self._finished = False
         self._accompanied: int | None = None
-        """The process that ends with whoever started this one."""
+        """The process that ends when the process that started this one ends."""
 
     async def start(self) -> int:
         """Listen; the port. Raises `OptionsError` for a wrong option, `ServiceError` where the port is taken."""
@@ -164,7 +164,7 @@ class Service:
         self._master.options.set(*order["set"])
 
     async def _tell(self, order: dict[str, Any]) -> dict[str, Any]:
-        """What was asked and answered, once nothing is on its way any more, or after a while."""
+        """The requests and responses, once no response is in flight, or after a while."""
         await _settle(lambda: not self._ledger.waiting)
         missing = {told.flow: self._ledger.verdict(told) for told in self._addon.verdicts.missing()}
         bodies = bool(order.get("bodies"))
@@ -183,7 +183,7 @@ class Service:
                 os.kill(self._accompanied, signal.SIGTERM)
 
     async def _finish(self, order: dict[str, Any]) -> dict[str, Any]:
-        """End what is still on its way, and tell what was counted. Nothing passes any more."""
+        """End the responses in flight, and report the counts. Nothing is forwarded any more."""
         del order
         await self._close_clients()
         await _settle(lambda: not self._addon.verdicts.unexplained, EXPLAINING)
