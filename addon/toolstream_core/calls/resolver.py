@@ -1,4 +1,4 @@
-"""What all resolvers share: which call a fragment belongs to."""
+"""Decides which call a fragment belongs to: the part that all protocols share."""
 
 from __future__ import annotations
 

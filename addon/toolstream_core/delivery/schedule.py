@@ -47,9 +47,9 @@ class Schedule:
     def __init__(
         self, exchange: StreamFacts, faults: Drawn, *, asks: bool = False, socket: SocketLane | None = None
     ) -> None:
-        """`faults` in the order in which they act; `asks`: whether calls that never came are asked for again.
+        """`faults` in the order in which they act. `asks`: whether a second request is sent for missing calls.
 
-        `socket` is where the answer comes, if it comes over a WebSocket.
+        `socket`: the lane of the response, if it arrives over a WebSocket.
         """
         self._exchange = exchange
         self._decoder = BodyDecoder(exchange.content_encoding)

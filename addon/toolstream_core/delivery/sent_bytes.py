@@ -24,9 +24,9 @@ class SentBytes:
     """Keeps the bytes of one response that the client gets."""
 
     def __init__(self, exchange: StreamFacts, *, reads_long: bool = True, max_bytes: int = MAX_BYTES) -> None:
-        """`exchange` describes the bytes as they go: with `content_encoding` only where they are still encoded.
+        """`exchange` describes the sent bytes: with `content_encoding` only if they are still encoded.
 
-        `reads_long`: whether an answer that is too long to be kept is read as it goes; `record` has none of it else.
+        `reads_long`: whether a response that is too long to be kept is read while it is sent; else `record` is `None`.
         """
         self.exchange = exchange
         self.reads_long = reads_long

@@ -51,9 +51,9 @@ class ChainFactory:
     """Decide which events a fault acts on; one for each fault of the response."""
 
     def stages(self) -> StageSet:
-        """All that have to do with the events. Whatever judges and does not repair goes to the judge's chain.
+        """The stages of the response. Those that judge and do not repair go to the judge's chain.
 
-        Only what looks for leaked calls, which changes nothing, stands before stages that judge for themselves.
+        Only the search for leaked calls, which changes nothing, comes before stages that judge for themselves.
         """
         faults = self._faults()
         judges, stages = self._repairs()
@@ -114,7 +114,7 @@ class ChainFactory:
         return policy, {name: one for name, one in found.items() if not isinstance(one, Policy)}
 
     def _audited(self, kind: str, name: str, make: Callable[[Context], Stage]) -> Stage:
-        """A shape or a fault, with a record of what it changes."""
+        """A shape or a fault, with a record of its changes."""
         context = self._context(changed=self.reader.changed)
         return Audited(context, make(context), kind, name)
 

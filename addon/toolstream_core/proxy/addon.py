@@ -128,7 +128,7 @@ class ToolstreamAddon:
     def configure(self, updated: set[str]) -> None:
         """Check the options that changed; a wrong one keeps mitmproxy from starting, and is reported in one line.
 
-        mitmproxy exits where an error was logged as it started; what is raised there, it logs with its traceback.
+        mitmproxy exits if an error was logged during its start, and logs exceptions with their traceback.
         """
         try:
             self._configure(updated)

@@ -52,7 +52,7 @@ RESENT = "toolstream_again"
 async def resend(flow: http.HTTPFlow, content: bytes, seconds: float, *, path: str = "") -> http.Response:
     """Repeat a flow's request with other content (and path), through mitmproxy's own connection to upstream.
 
-    Raises `TimeoutError` after `seconds`, and `ConnectionError` where no answer came.
+    Raises `TimeoutError` after `seconds`, and `ConnectionError` if no response arrived.
     """
     again = flow.copy()
     again.response = again.error = None
@@ -88,11 +88,11 @@ class Deliveries:
         *,
         always: bool = False,
     ) -> None:
-        """Nothing is on, and there is no gate. `closed` is called with a flow's id when its response is over.
+        """No fault is on, and there is no gate. `closed` is called with a flow's id when its response is over.
 
         `request_of` gives the body of a flow's request.
 
-        With `always` the gate is there from the start: it then has every connection, whatever is switched on later.
+        With `always` the gate is there from the start, and has every connection if faults are switched on later.
         """
         self._closed = closed
         self._request_of = request_of

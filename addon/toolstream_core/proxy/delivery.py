@@ -189,7 +189,7 @@ BEAT = 5.0
 
 
 type Step = bytes | Wait | Cut | Finish | None
-"""What comes next: bytes are sent, the response waits, breaks or ends. `None`: nothing more for what was offered."""
+"""The next action: send bytes, wait, disconnect or end. `None`: no action is left for the offered bytes."""
 
 
 class Delivery:
@@ -207,8 +207,8 @@ class Delivery:
     ) -> None:
         """`schedule` has the faults; `saved` is a recorded response, sent `speed` times as fast, at once if 0.
 
-        `closed` is called when the answer is over; `again` gives what goes in the place of the finish of an answer
-        whose calls never came. `fetch` gives the chunks of an answer that is not there yet.
+        `closed` is called when the response is over. `again` returns the replacement for the finish of a response
+        whose calls did not arrive. `fetch` returns the chunks of a response that is not there yet.
         """
         self.paced = schedule is not None or saved is not None or fetch is not None
         """Whether it decides on every piece, not only on how the response ends."""
@@ -361,7 +361,7 @@ class Delivery:
         return self._live.forgives(message)
 
     def _end(self) -> None:
-        """Nothing is left of what was offered; the body may be over."""
+        """All offered bytes are handled; the body may be over."""
         if self._last:
             self._closed()
 

@@ -105,10 +105,10 @@ def noted_faults(flow: http.HTTPFlow) -> list[Picker]:
 
 
 def relabel(flow: http.HTTPFlow) -> None:
-    """As `unlabel`, of a response on its way; chunks show the client when it is over.
+    """As `unlabel`, for a response in flight; chunks show the client when it is over.
 
-    Without them HTTP/1.1 has only the connection's end for it, and a stream that broke off looks like a whole one.
-    Where `connection: close` stands beside them, Node's fetch takes the connection's end for the body's all the same:
+    Without them HTTP/1.1 has only the end of the connection, and a truncated stream looks complete.
+    With `connection: close`, Node's fetch treats the end of the connection as the end of the body all the same:
     https://github.com/nodejs/undici/blob/v7.16.0/lib/dispatcher/client-h1.js#L865
     """
     assert flow.response is not None

@@ -84,9 +84,9 @@ class LiveResponses:
     def begin(
         self, flow: http.HTTPFlow, request: Json, *, delivering: bool, settings: Settings | None = None
     ) -> tuple[LiveResponse, Drawn]:
-        """Begin a flow's response, whose headers have come; the timing faults that act on it too.
+        """Begin a flow's response after its headers, and return the timing faults that act on it too.
 
-        `delivering`: whether it is forwarded as it comes, so that something may be done to it. `settings` for this
+        `delivering`: whether it is forwarded while it arrives, and can be changed. `settings` for this
         response alone.
         """
         assert flow.response is not None

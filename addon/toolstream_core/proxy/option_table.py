@@ -9,7 +9,7 @@ LEVELS: Final = ("off", "calls", "chunks")
 SOCKET_MODES: Final = ("read", "refuse", "pass")
 """What may be done with WebSockets."""
 REPEATS: Final = 8
-"""Equal requests that one saved response answers."""
+"""The number of equal requests that get the same saved response."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -100,9 +100,9 @@ def size_of(name: str, text: str, *, least: int = 1) -> int:
 
 
 def malformed(options: Options) -> Iterator[str]:
-    """What is wrong with values of ours that have not the option's type, or are one too many.
+    """The errors of options whose values have the wrong type, or are one too many.
 
-    mitmproxy drops the whole script at such a value, and says nothing:
+    mitmproxy drops the script at such a value, without a message:
     https://github.com/mitmproxy/mitmproxy/blob/v12.2.3/mitmproxy/addons/script.py#L112
     """
     for name, given in options.deferred.items():

@@ -107,7 +107,7 @@ def _behind(text: str, at: int, mark: str) -> int:
 
 
 def _next(text: str, at: int) -> int:
-    """The place of what comes behind a value: another one, or the end of what holds them."""
+    """The offset after a value: of the next one, or of the end of their array or object."""
     at = _solid(text, at)
     return _solid(text, at + 1) if text[at] == "," else at
 

@@ -268,7 +268,7 @@ def _is_code(value: bytes) -> bool:
 
 
 def is_value(value: bytes) -> bool:
-    """Whether a value is no placeholder."""
+    """Whether a value is not a placeholder."""
     return not is_placeholder(value)
 
 

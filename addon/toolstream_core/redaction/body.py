@@ -121,10 +121,10 @@ _END: Final = b"\n\n"
 
 
 class Redactor(Protocol):
-    """Redacts text as it comes, and gives as many bytes as it is fed."""
+    """Redacts text incrementally, and returns as many bytes as it is fed."""
 
     def feed(self, data: bytes) -> bytes:
-        """What is ready."""
+        """The finished bytes."""
         ...
 
     def so_far(self) -> bytes:
@@ -154,7 +154,7 @@ class MessageRedactor:
         self._clean = bytearray()
 
     def feed(self, data: bytes) -> bytes:
-        """What is ready of all that was fed."""
+        """The finished bytes of all that was fed."""
         return self._take(self._framer.feed(data)) if data else b""
 
     def so_far(self) -> bytes:
@@ -207,7 +207,7 @@ def _message(frame: Frame) -> Message | None:
 
 
 def _said(frame: Frame) -> bytes:
-    """What of a frame may be a secret: a message's text, or all of what is none."""
+    """The part of a frame that may have secrets: a message's text, or all bytes if it is not a message."""
     message = _message(frame)
     if message is None:
         return frame.raw
@@ -239,14 +239,14 @@ WINDOW: Final = 1 << 20
 KEPT: Final = 1 << 17
 """Of these, how many are looked at again with what follows."""
 _GOES_ON: Final = 1 << 15
-"""Bytes within which a secret that has begun goes on; what has not is a whole value that looks like a beginning."""
+"""Bytes within which a secret that has begun goes on; a longer value only looks like the beginning of one."""
 _TAIL: Final = 4096
 """Bytes before the window that what stands in it may have begun in."""
 _PLAIN: Final = Redaction()
 
 
 class BodyRedactor:
-    """Redacts a body as it comes. What it gives is, in total, as many bytes as it was fed, however these were cut.
+    """Redacts a body incrementally. It returns, in total, as many bytes as it was fed, however these were cut.
 
     `known` are secrets that the request carried (`known_secrets`).
     """
@@ -259,7 +259,7 @@ class BodyRedactor:
         """Known when the first bytes tell what the body is."""
 
     def feed(self, data: bytes) -> bytes:
-        """What is ready of all that was fed; a window of bounded size is held back."""
+        """The finished bytes of all that was fed; a window of bounded size is held back."""
         if self._redactor is not None:
             return self._redactor.feed(data)
         self._head += data
@@ -302,7 +302,7 @@ class _TextRedactor:
         self._fields = Fields(self._finder)
 
     def feed(self, data: bytes) -> bytes:
-        """What is ready."""
+        """The finished bytes."""
         self._held += data
         ready: list[bytes] = []
         at = 0
@@ -354,7 +354,7 @@ class _TextRedactor:
 
 
 def _cut(window: bytes, found: Sequence[Leaf]) -> tuple[int, bytes | None]:
-    """Where the part ends that can go: behind an event, else before a string, else inside it, and of which key."""
+    """Where the finished part ends: after an event, else before a string, else inside it, and of which key."""
     limit = len(window) - KEPT
     line = window.rfind(b"\n", limit - KEPT, limit) + 1
     if line:

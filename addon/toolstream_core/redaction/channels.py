@@ -1,4 +1,4 @@
-"""What the events of a stream say piece by piece, joined, so that a secret cut into deltas shows."""
+"""The strings of a stream's events, joined by key: this shows a secret that is split into deltas."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def are_clean(texts: Iterable[bytes], finder: SecretFinder) -> bool:
 _TAIL: Final = 8192
 """Bytes of a channel that are kept for what comes later."""
 _REPEATED: Final = 16
-"""Bytes from which on a value that comes again is no piece of a longer one."""
+"""Bytes from which on a repeated value is not a part of a longer one."""
 
 
 class Channel:
     """Leaves that belong together: pieces of one text, or the texts of one document side by side."""
 
     def __init__(self, tail: bytes, event: int = -1) -> None:
-        """`tail` is the end of what was said before, and `event` the one that it is of, if that still goes on."""
+        """`tail` is the end of the earlier text, and `event` the number of its event, if that still goes on."""
         self._parts = [tail]
         self._size = len(tail)
         self._text: bytes | None = None
@@ -82,7 +82,7 @@ class Channel:
         self.append(text, at)
 
     def append(self, text: bytes, at: int, *, raw: bool = True) -> None:
-        """The same, also where it is what was just said, or is said without escapes."""
+        """The same, also if it repeats the last text, or has no escapes."""
         plain = None
         if raw and b"\\" in text:
             plain = Unescaped(text)
@@ -94,13 +94,13 @@ class Channel:
         self._ends.append(self._size)
 
     def part(self, between: bytes) -> None:
-        """Put something between what was said and what comes next."""
+        """Put a mark between the earlier and the next text."""
         self._parts.append(between)
         self._size += len(between)
 
     @property
     def text(self) -> bytes:
-        """All that was said, from the tail on; to be asked for when nothing more comes."""
+        """The complete text, from the tail on; called at the end."""
         if self._text is None:
             self._text = b"".join(self._parts)
         return self._text
@@ -130,7 +130,7 @@ class Channel:
         return self._leaves[leaf][0] if leaf >= 0 else 0
 
     def on_leaves(self, edit: Edit) -> Iterator[Edit]:
-        """An edit of `text` as edits of the window; what stands between two leaves is of neither."""
+        """An edit of `text` as edits of the window; bytes between two leaves belong to neither."""
         at, end = edit.at, edit.at + len(edit.data)
         for leaf in range(max(0, bisect_right(self._starts, at) - 1), len(self._starts)):
             start = self._starts[leaf]
@@ -146,7 +146,7 @@ class Channel:
                     yield Edit(each + moved.at, moved.data)
 
     def tail(self, before: int) -> bytes:
-        """The end of what stands before a place."""
+        """The end of the bytes before a place."""
         kept = bisect_left(self._leaves, before, key=itemgetter(0))
         end = self._ends[kept - 1] if kept else len(self._parts[0])
         return self.text[max(0, end - _TAIL) : end]
@@ -212,7 +212,7 @@ def arrays(text: bytes, found: Sequence[Leaf]) -> Iterator[Channel]:
 
 
 def chunks(text: bytes, found: Sequence[Leaf]) -> Iterator[Channel]:
-    """What a model said chunk by chunk, where a request says it again."""
+    """The text that a model sent in chunks, repeated in a request."""
     if _MODEL.search(text):
         models = {leaf for leaf in found if _is_models(text, leaf)}
         for run in _runs(found, lambda leaf, after: leaf in models and after in models and leaf.key == after.key):
@@ -347,7 +347,7 @@ class Channels:
 
 
 def _addresses(text: bytes, found: Sequence[Leaf]) -> Iterator[list[Address]]:
-    """Of the events of a stream: by key alone, and by what the events say of their calls."""
+    """Of the events of a stream: by key alone, and by the indexes and ids of their calls."""
     yield [(0, b"")] * len(found)
     said = [address.findall(text) for address in _ADDRESSES]
     if not any(map(_interleaved, said)):
@@ -365,7 +365,7 @@ def _addresses(text: bytes, found: Sequence[Leaf]) -> Iterator[list[Address]]:
 
 
 def _by_lines(text: bytes, found: Sequence[Leaf], may_leak: Sequence[tuple[int, bytes]]) -> Iterator[list[Address]]:
-    """By all that an event says of its call; some servers write the fields of each event in another order."""
+    """By all fields of an event's call; some servers write the fields of each event in another order."""
     said = list(_of_lines(text, found, may_leak))
     yield [(3, b",".join(values)) for values in said]
     if len(set(said)) > len({tuple(sorted(values)) for values in set(said)}):
@@ -398,13 +398,13 @@ def other_lines(text: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _interleaved(values: Sequence[bytes]) -> bool:
-    """Whether one comes again after another; calls one behind the other are joined rightly by their keys alone."""
+    """Whether one comes again after another; calls in sequence are joined correctly by their keys alone."""
     changes = sum(value != before for before, value in pairwise(values))
     return changes >= len(set(values)) > 1
 
 
 def _of_lines(text: bytes, found: Sequence[Leaf], may_leak: Sequence[tuple[int, bytes]]) -> Iterator[tuple[bytes, ...]]:
-    """All that a leaf's line says of indexes and ids."""
+    """All indexes and ids of a leaf's line."""
     mark, line_end = 0, -1
     address: tuple[bytes, ...] = ()
     for leaf in found:

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class Context(enum.Enum):
-    """What the fields of an object are."""
+    """The kinds of an object's fields."""
 
     PROTOCOL = enum.auto()
     """Of the protocol: their names say what they are."""
     KEPT = enum.auto()
     """Of a schema, or counts: nobody's text."""
     TEXT = enum.auto()
-    """Arguments, results: text whatever their names."""
+    """Arguments, results: text under any name."""
 
 
 class Value(NamedTuple):
@@ -75,7 +75,7 @@ class Walker:
         return self._stack[-1][1] if self._stack else Context.PROTOCOL
 
     def walk(self, text: bytes) -> Iterator[Value]:
-        """The values of what comes next."""
+        """The values of the next text."""
         at = 0
         if self._inside is not None:
             rest = _REST_OF_STRING.match(text)
@@ -218,7 +218,7 @@ def fill_value(text: bytes, mode: TextMode) -> bytes:
 
 
 class ArgumentsFiller:
-    """One call's arguments, as they come. Keys, punctuation, literals and escapes stay."""
+    """One call's arguments, fragment by fragment. Keys, punctuation, literals and escapes stay."""
 
     def __init__(self, mode: TextMode) -> None:
         """Nothing has come."""
@@ -227,7 +227,7 @@ class ArgumentsFiller:
         self.restart()
 
     def restart(self) -> None:
-        """What comes next is read from the beginning."""
+        """The next text is read from the beginning."""
         self._open = bytearray()
         self._key_next = False
         self._in: bytes | None = None
@@ -235,7 +235,7 @@ class ArgumentsFiller:
         self._chain.restart()
 
     def restarts(self, piece: bytes) -> bool:
-        """Whether a fragment says again what was said, and more: then it is read from the beginning."""
+        """Whether a fragment repeats the earlier text and continues it: then it is read from the beginning."""
         again = len(piece) >= self._said >= _RESTART and piece.startswith(self._begin) and piece[:1] in b"{["
         if again:
             self._begin, self._said = b"", 0
@@ -325,7 +325,7 @@ def _filled_between(text: bytes, kept: re.Pattern[bytes], mode: TextMode) -> byt
 
 
 def fill_chat(text: bytes, mode: TextMode) -> bytes:
-    """Filler for a text, whose markup stays. What is JSON keeps its keys, what is a call in code its names."""
+    """Filler for a text, whose markup stays. JSON keeps its keys, and a call in code its names."""
     if _IS_CODE.match(text):
         return _filled_between(text, _WITH_CODE, mode)
     return _filled_between(text, _WITH_JSON if _IS_JSON.search(text) else _PLAIN, mode)
@@ -452,7 +452,7 @@ _MOST: Final = 256
 
 
 class _Addresses:
-    """Whose a text is, by the indexes and the ids that its event says."""
+    """The owner of a text, by the indexes and ids of its event."""
 
     def __init__(self, window: bytes) -> None:
         self._window = window

@@ -83,7 +83,7 @@ _MIDDLE_MARKS: Final = (b":A", b"Q~", b".", b"-", b"AZDO", b"JQQJ99", b"|", b"%7
 _REMEMBERED: Final = 4096
 _LONGEST_REMEMBERED: Final = 256
 _HARMLESS: Final[set[bytes]] = set()
-"""What was looked at once and is no secret by its shape, as names and ids come again in every event and every flow."""
+"""Values that do not have the shape of a secret: names and ids are repeated in every event and every flow."""
 _AWS_SECRET: Final = re.compile(rb"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 _NEAR: Final = 400
 _BASE64_SIGN: Final = re.compile(rb"[/+]")

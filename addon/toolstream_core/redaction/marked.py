@@ -1,4 +1,4 @@
-"""What stands behind a word or a sign that says it is a credential: schemes, URLs, commands, markup, hashes."""
+"""Credentials that follow a telling word or sign: schemes, URLs, commands, markup, hashes."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 type Span = tuple[int, int]
 
 _LONG: Final = 16
-"""Characters from which on a word of letters alone is no ordinary one."""
+"""Characters from which on a word of letters alone is unusual."""
 
 
 def _is_credential(word: bytes) -> bool:
-    """Whether what follows `Bearer` is no ordinary word."""
+    """Whether the text after `Bearer` is not an ordinary word."""
     if is_placeholder(word) or is_code_name(word):
         return False
     return re.search(rb"[0-9_~+/=]|[a-z][A-Z]", word) is not None or len(word) >= _LONG
@@ -253,7 +253,7 @@ def _key_lines(text: bytes) -> Iterator[Span]:
 
 
 def _cookies(text: bytes) -> Iterator[Span]:
-    """The values of all cookies in a header that is quoted; the first alone stands behind its name."""
+    """The values of all cookies in a quoted header; only the first one follows the header's name."""
     for cookies in _COOKIES.finditer(text):
         begin = cookies.start(1)
         for pair in _COOKIE.finditer(cookies[1]):

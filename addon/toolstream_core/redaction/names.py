@@ -17,7 +17,7 @@ class Sensitivity(enum.IntEnum):
     WEAK = 2
     """Ordinary things are called so, too: a value that looks random is hidden."""
     STRONG = 3
-    """Whatever the value is."""
+    """For any value."""
 
 
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

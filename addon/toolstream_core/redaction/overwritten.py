@@ -38,7 +38,7 @@ class Overwritten(NamedTuple):
 
 
 def overwritten(data: bytes, clean: bytes) -> Iterator[Overwritten]:
-    """The differences between a text and the same one redacted; pieces of one secret are told as one."""
+    """The differences between a text and the same one redacted; parts of one secret are reported as one."""
     pieces: list[tuple[int, int]] = []
     for start, end in spans(data, clean):
         if end - start >= _PIECE:

@@ -73,7 +73,7 @@ _SEED: Final = re.compile(rb"(?<![A-Za-z'-])([a-z]{2,10}+(?:,? {1,2}+[a-z]{2,10}
 _LEADS: Final = frozenset(b"are is was here seed mnemonic recovery wallet backup phrase words key these bip".split())
 """The word before the first one of a wallet."""
 _APART: Final = frozenset((b"", b":", b"=", b">", b"(", b"\n", b'"', b"'", b"`"))
-"""What stands before the words of a wallet that no sentence is around."""
+"""The text before the words of a wallet without a sentence around them."""
 _LEADING: Final = 64
 """Characters of a sentence in which such a word stands."""
 _SEED_LINE: Final = re.compile(rb'["\n](' + _WORDS + rb')(?=["\r\n]|\Z)')
@@ -131,7 +131,7 @@ def _is_password(value: bytes, *, sure: bool) -> bool:
 
 
 def is_token(word: bytes) -> bool:
-    """Whether a part of a path is drawn by chance, and no title in small letters."""
+    """Whether a part of a path looks random, and is not a title in small letters."""
     found = _TOKEN.search(word)
     return found is not None and looks_random(found[0]) and not is_placeholder(word)
 

@@ -1,4 +1,4 @@
-"""What redaction is asked to do."""
+"""The settings of redaction."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class TextMode(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redaction:
-    """How a kept flow is redacted. Raises `ValueError` for a pattern that is no regular expression."""
+    """How a kept flow is redacted. Raises `ValueError` for an invalid regular expression."""
 
     text: TextMode = TextMode.KEEP
     names: tuple[str, ...] = ()
     """Further names of headers, parameters and fields whose values are secret; case, `-` and `_` do not matter."""
     patterns: tuple[str, ...] = ()
-    """Further regular expressions; whatever they match is secret."""
+    """Further regular expressions; all their matches are secrets."""
 
     def __post_init__(self) -> None:
         """Check the patterns, so that an invalid one is reported before the first flow."""

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 
 class SecretShape(NamedTuple):
-    """One kind of credential that can be told by its text alone."""
+    """One kind of credential that can be recognised by its text alone."""
 
     kind: str
     """For people: `openai-key`."""

@@ -124,7 +124,7 @@ def has_quoted(text: bytes) -> bool:
 
 
 class Unquoted:
-    """What percent-encoded bytes mean, and `+`, which is a space there."""
+    """The decoded form of percent-encoded bytes, and of `+`, which is a space there."""
 
     def __init__(self, raw: bytes) -> None:
         """Read what is encoded in `raw`."""

@@ -29,9 +29,9 @@ class Lanes[A]:
     """The answers under way on one socket. A request begins one; behind another of its lane it waits for its turn."""
 
     def __init__(self, wire: SocketWire, talk: SocketTalk, begin: Callable[[SocketRequest], A | None]) -> None:
-        """`talk` reads the socket. `begin` makes an answer of what was asked for.
+        """`talk` reads the socket. `begin` makes the response to a request.
 
-        It may make none of what the provider is to begin. One that it makes is no matter of the provider's.
+        It may make none if the provider is to begin it. The provider does not see one that it makes.
         """
         self._talk = talk
         self._is_media = wire.is_media

@@ -68,9 +68,9 @@ class Messages:
         saved: Mapping[bytes, bytes] | None = None,
         odd: Callable[[bytes], None] | None = None,
     ) -> None:
-        """Each message that was not the provider's says the lane, where the API has a key for it.
+        """Each message that was not the provider's has the lane, if the API has a key for it.
 
-        `saved` has messages of an answer that is served, by their lines. `odd` receives each of the provider's that
+        `saved` has messages of a served response, by their lines. `odd` receives each of the provider's that
         has line ends.
         """
         self._saved = saved

@@ -77,7 +77,7 @@ class SavedAnswer:
         return found
 
     def become(self, pieces: Sequence[bytes]) -> list[list[bytes]]:
-        """What goes in the place of each message where its line became `pieces[n]`; the last piece comes behind all."""
+        """The replacement of each message if its line became `pieces[n]`; the last piece comes after all."""
         going = Messages(self.lane)
         made: list[list[bytes]] = []
         for message, piece in zip(self.messages, pieces, strict=False):

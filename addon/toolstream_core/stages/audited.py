@@ -1,4 +1,4 @@
-"""Keeps a record of what a shape or a fault changes."""
+"""Keeps a record of the changes of a shape or a fault."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Audited(Wrapper[Stage]):
-    """A shape or a fault, with a record of what it changes."""
+    """A shape or a fault, with a record of its changes."""
 
     def __init__(self, context: Context, inner: Stage, kind: str, name: str) -> None:
         """`kind` and `name` as in `Change`."""

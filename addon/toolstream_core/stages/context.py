@@ -1,4 +1,4 @@
-"""What is known of a stream that is rewritten."""
+"""The facts of a stream that is rewritten."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def untold() -> None:
 
 @dataclass
 class Context:
-    """What is known of a stream that is rewritten, and the receivers of its findings and changes."""
+    """The facts of a stream that is rewritten, and the receivers of its findings and changes."""
 
     exchange: StreamFacts
     schemas: Mapping[str, Json]

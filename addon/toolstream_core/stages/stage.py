@@ -86,7 +86,7 @@ class Skippable(ABC):
 
 
 class SkippableWhole(Skippable):
-    """A stage that does not need arguments after complete ones, whatever they are."""
+    """A stage that does not need any arguments after complete ones."""
 
     @abstractmethod
     def accepts_any(self, call: OpenCall) -> bool:

@@ -20,7 +20,7 @@ _PACKAGE: Final = "toolstream_core.view.page"
 _START: Final = "start.js"
 """The script of a folder that starts the page. The others only define what it needs, in any order."""
 _RESULTS: Final = "results"
-"""The folder of what the page of `toolstream check` has beside the session view."""
+"""The folder of the files that the page of `toolstream check` needs beside the session view."""
 _MARKUP: Final = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 
 

@@ -71,6 +71,6 @@ class Alignment:
 
 
 def _lane(event: dict[str, Any]) -> str:
-    """The first call that an event says something of."""
+    """The first call of an event."""
     lanes = (one["lane"] for one in event.get("fragments", ()))
     return next((lane for lane in lanes if lane.startswith("call-")), "")

@@ -110,7 +110,7 @@ class ReadResponse:
         }
 
     def _head(self) -> dict[str, Any]:
-        """What does not change while it comes, and the events, which grow."""
+        """The parts that do not change while it arrives, and the events, which grow."""
         saved, exchange = self.saved, self.saved.exchange
         return {
             "source": exchange.source,
@@ -163,7 +163,7 @@ class ReadResponse:
 
 
 def read(saved: Saved) -> ReadResponse:
-    """A whole response; its chunks are at hand."""
+    """A complete response; its chunks are at hand."""
     response = ReadResponse(saved)
     times = saved.times
     for number, chunk in enumerate(saved.chunks):

@@ -58,7 +58,7 @@ class BodyFraming:
         """The bytes that came before it was known."""
 
     def open(self, data: bytes, *, ended: bool = False) -> bytes:
-        """Take the next bytes; what the framer is to cut: all bytes so far once it is known, and nothing before.
+        """Take the next bytes; return those that the framer cuts: all so far once it is known, none before.
 
         `ended`: no more bytes come.
         """

@@ -103,7 +103,7 @@ class Decoder:
     """Undoes one content coding, or several in a row (`gzip, br`), chunk by chunk.
 
     Everything that the sender flushed is out at once: nothing is held back, so the end has nothing to add.
-    A body that stops in the middle of its coding is no error here; what came of it is out already.
+    A body that stops in the middle of its coding is not an error here; all of it was returned already.
 
     Input goes in by slices of 32 bytes, and what they yield is counted: so no call takes more memory than
     `max_output` and what one slice can say, which is some 25 MiB at worst (brotli). No codec's own limit does

@@ -142,9 +142,9 @@ class Cutter(ABC):
     """The state every framing shares: the bytes of the frame that is not over yet, and its number.
 
     A framing scans each byte once and remembers what it must (`_seek`), so a stream costs the same
-    however it is cut. A frame above `max_frame` bytes, its leading blanks included, goes out in oversize
-    pieces as they come, and nothing of it is kept. Whether a frame is oversize depends on its length
-    alone, not on the cut; only where its pieces begin does.
+    however it is cut. A frame above `max_frame` bytes, its leading blanks included, is returned in oversize
+    parts at once, and none of it is kept. Whether a frame is oversize depends on its length
+    alone, not on the cut; only where its parts begin does.
     """
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:

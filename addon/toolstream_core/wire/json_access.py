@@ -37,7 +37,7 @@ def text(value: Json) -> Seen[str]:
 
 
 def integer(value: Json) -> Seen[int]:
-    """A whole number, also as `1.0` or `"1"`; whatever else is there (`true` too) is `None`."""
+    """An integer, also as `1.0` or `"1"`; `None` for anything else (`true` too)."""
     if type(value) is int or value is ABSENT:
         return value
     if isinstance(value, float) and value.is_integer():
@@ -53,7 +53,7 @@ def scalar(value: Json) -> Json:
 
 
 def items(value: Json) -> list[Json]:
-    """The entries of an array, or of what stands where an array belongs.
+    """The entries of an array, or of a value in the place of one.
 
     An object whose keys are all numbers has its values as entries, in the numbers' order; any other object
     that is not empty is the one entry; nothing else has entries.
@@ -68,14 +68,14 @@ def items(value: Json) -> list[Json]:
 
 
 def items_at(value: Json, *path: str) -> list[Json]:
-    """The entries, as `items` has them, of what lies at `path`."""
+    """The entries of the value at `path`, as for `items`."""
     for key in path:
         value = value.get(key, ABSENT) if isinstance(value, dict) else get(value, key)
     return value if isinstance(value, list) else items(value)
 
 
 def argument_text(value: Json) -> tuple[Seen[str], bool]:
-    """Arguments as JSON text, and whether they were said as text, as the protocols want.
+    """Arguments as JSON text, and whether they were sent as text, as the protocols want.
 
     What is neither text, null nor absent is its compact JSON, keys in the order in which they came.
     """
@@ -94,7 +94,7 @@ def argument_piece(value: Json) -> tuple[Seen[str], bool]:
 
 
 def argument_delta(value: Json) -> tuple[Seen[str], bool]:
-    """As `argument_text`, for a later part of arguments; a list says nothing.
+    """As `argument_text`, for a later part of arguments; a list has no meaning.
 
     Some gateways parse each part as JSON, so that `5.1` in a path comes as a number.
     """

@@ -18,7 +18,7 @@ _TO_BRACKET = re.compile(rb"(?:[^\"\[\]{}]++|\"(?:[^\"\\]++|\\.)*+\")*+([\"\[\]{
 
 class _Where(enum.Enum):
     BEFORE = enum.auto()
-    """Nothing has opened yet; whatever comes is not ours to read."""
+    """No array has begun yet; other content is not read."""
     BETWEEN = enum.auto()
     NESTED = enum.auto()
     """In an object or array, outside strings."""

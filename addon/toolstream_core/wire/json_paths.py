@@ -20,7 +20,7 @@ _TOKEN: Final = re.compile(rb'"((?:[^"\\]|\\.)*+)(?:"(\s*+:)?|\\?\Z)|[{\[]|[}\]]
 
 
 def top_keys(head: bytes) -> frozenset[bytes]:
-    """The keys of the object that begins with `head`, as far as that shows them; none where it is no object."""
+    """The keys of the object that begins with `head`, as far as that shows them; none if it is not an object."""
     if not head.lstrip().startswith(b"{"):
         return frozenset()
     found: set[bytes] = set()

@@ -1,4 +1,4 @@
-"""Long JSON, read in pieces: no call into C takes more than `PIECE` characters, so that other threads get their turn.
+"""Long JSON, read in parts: no call into C takes more than `PIECE` characters, and other threads get their turn.
 
 `json` holds Python's lock for as long as it reads. A thread that reads a request of 20 MB in one call stops every
 stream of the proxy.
@@ -35,7 +35,7 @@ _HALF_PAIR: Final = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}")
 
 
 def of_any_length(text: str) -> Json:
-    """Short JSON in one call, long JSON in pieces. Raises `ValueError`, `RecursionError`."""
+    """Short JSON in one call, long JSON in parts. Raises `ValueError`, `RecursionError`."""
     return loads(text) if len(text) > LONG else numbers.loads(text)
 
 

@@ -1,4 +1,4 @@
-"""JSON whose numbers stay as they were written: `1e400`, `-0`, twenty digits, and what is no JSON, `NaN`."""
+"""JSON whose numbers stay as they were written: `1e400`, `-0`, twenty digits, and `NaN`, which JSON does not allow."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class _Label(enum.Enum):
     JSON = enum.auto()
     MESSAGES = enum.auto()
     OPEN = enum.auto()
-    """Says nothing, or nothing to be relied upon."""
+    """Not present, or not reliable."""
     FOREIGN = enum.auto()
 
 
@@ -72,9 +72,9 @@ _WHEN_UNSAID: dict[_Label, _Choice] = {
 def choose(content_type: str, head: bytes, *, ended: bool = False) -> Framer | NotOurs | None:
     """The framing of a body that begins with `head`, all bytes so far; the caller feeds them to it.
 
-    The label decides where the bytes leave it open, the first bytes that are not blank correct a label that
-    is wrong. `None`: these bytes do not tell yet, ask again with more; never so from `MAX_HEAD` bytes on, nor
-    where the body has `ended`. An answer once given does not change with more bytes.
+    The content type decides if the bytes leave it open; the first bytes that are not blank correct a wrong one.
+    `None`: more bytes are needed; never from `MAX_HEAD` bytes on, nor if the body has `ended`. More bytes never
+    change the result.
     """
     label = _label(content_type)
     if label is _Label.FOREIGN:

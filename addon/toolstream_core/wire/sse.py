@@ -1,4 +1,4 @@
-"""Server-sent events to the letter of the WHATWG standard. Knows bytes, and nothing of what the data says.
+"""Server-sent events, exactly by the WHATWG standard. Knows bytes, not the meaning of the data.
 
 https://html.spec.whatwg.org/multipage/server-sent-events.html
 """
@@ -147,7 +147,7 @@ class SseFramer(TextCutter):
         return end
 
     def _finish(self) -> list[Frame]:
-        """The rest. A blank line that ends in CR was only waiting for an LF, and so is whole now."""
+        """The rest. A blank line that ends in CR was only waiting for an LF, and is complete now."""
         if self._tail != _WAITING:
             return super()._finish()
         self._ended(0)

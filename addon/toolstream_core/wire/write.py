@@ -108,7 +108,7 @@ class SseWriter:
 
 
 def _begins_data(head: bytes) -> bool:
-    """Whether what follows the first bytes of a block is what its data line says: comments may say the same."""
+    """Whether the bytes after the beginning of a block are its data line: comments may have the same text."""
     line = max(head.rfind(b"\n"), head.rfind(b"\r")) + 1
     return head[line:].removeprefix(BOM) in _BEFORE_DATA
 
@@ -199,7 +199,7 @@ class EventStreamWriter:
 
 
 def writer_for(framer: Framer) -> Writer | None:
-    """What makes frames of `framer`'s kind; `None` for a body that is one answer as a whole."""
+    """Makes frames of `framer`'s kind; `None` for a body that is one JSON document."""
     if isinstance(framer, WholeFramer):
         return None
     if isinstance(framer, SseFramer):

@@ -121,7 +121,7 @@ class Folder:
 
 
 def _write(file: IO[bytes], pieces: Iterable[bytes]) -> None:
-    """Write all pieces, so that whatever becomes of this process, the file has them. Raises `OSError`.
+    """Write all pieces: the file has them even if this process is killed. Raises `OSError`.
 
     The system writes them to the disk in its own time: a power failure may cost the last captures, or cut them off,
     and one that was cut off does not read as whole. mitmproxy's own dumps, VCR's cassettes and git's loose objects are

@@ -39,7 +39,7 @@ class Cursor(Protocol):
 
 
 class Feed(Protocol):
-    """What is served."""
+    """The source of the served document and its patches."""
 
     failed: Callable[[Exception], None]
     """Reports an internal error."""

@@ -31,7 +31,7 @@ class SocketAnswer:
     ) -> None:
         """`delivery` has the timing faults; without it each message, or its replacement, is forwarded at once.
 
-        `error` is the one message of an answer that the provider is not asked for. `saved` is what is served.
+        `error` is the only message of a response that is not requested from the provider. `saved`: the served response.
         """
         self.live = live
         self.lane = place.lane

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _DEFLATE: Final = "permessage-deflate"
 _DEMANDS: Final = ("server_no_context_takeover", "server_max_window_bits")
-"""What a client may demand of the server's compression, and is not done here: https://www.rfc-editor.org/rfc/rfc7692"""
+"""Demands of a client on the server's compression that are not met here: https://www.rfc-editor.org/rfc/rfc7692"""
 _NOTED: Final = "toolstream"
 
 
@@ -38,7 +38,7 @@ class SocketProvider:
     """Is the server of sockets."""
 
     def __init__(self, provider: AnyProvider, speed: float) -> None:
-        """`provider` answers each request; what was saved comes `speed` times as fast, at once where that is 0."""
+        """`provider` responds to each request. Saved responses are sent `speed` times as fast, at once if that is 0."""
         self.speed = speed
         self._provider = provider
 

@@ -52,11 +52,11 @@ class SocketRelay:
         strayed: Callable[[str], None],
         failed: Callable[[], None],
     ) -> None:
-        """`host` is the server, where it has no other.
+        """`host` is the server, if there is no provider.
 
-        `begin` makes an answer, none of one that the provider is still to begin.
+        `begin` makes a response, unless the provider is still to begin it.
         `restore` gives a client's message the provider's own ids; `strayed` receives errors that belong to no response.
-        `closed` is called with each answer of which nothing more goes, `failed` after an internal error.
+        `closed` is called with each response of which nothing more is sent, `failed` after an internal error.
         """
         self.flow = flow
         self.wire = wire

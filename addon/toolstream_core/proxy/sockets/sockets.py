@@ -108,7 +108,7 @@ class Sockets:
         """
         self.mode = "read"
         self.provider: SocketProvider | None = None
-        """What answers in the provider's place, where that is wanted."""
+        """The substitute for the provider, if saved flows respond."""
         self._responses = responses
         self._ids = ids
         self._order = order

@@ -47,7 +47,7 @@ def as_saved(flow: Flow) -> Flow:
 
 
 class _Body:
-    """What is kept of one response."""
+    """The kept bytes of one response."""
 
     def __init__(self, flow: http.HTTPFlow) -> None:
         """Nothing so far. A flow that mitmproxy forgets is forgotten here too."""
@@ -81,7 +81,7 @@ class Bodies:
         self.size = 0
         """Bytes that are kept now."""
         self.dropped: list[http.HTTPFlow] = []
-        """Flows that have lost their bodies; whoever refreshes the list takes them out."""
+        """Flows that have lost their bodies; a refresh of the list removes them."""
 
     def begin(self, flow: http.HTTPFlow, request: Json) -> LiveRecording | None:
         """What takes the bytes of a streamed response; `None` where they are not kept, or mitmproxy has them."""
@@ -154,7 +154,7 @@ class Bodies:
         self.limit_to(0)
 
     def _keep(self, body: _Body, size: int) -> bool:
-        """Whether so many more bytes of a response are kept; of one that is no LLM's none are."""
+        """Whether so many more bytes of a response are kept; none if it is not an LLM's."""
         if body.recording is None or (body.live is not None and body.live.foreign):
             return False
         body.size += size

@@ -34,7 +34,7 @@ OFF: Final = "off"
 
 
 def _completed[Command: Callable[..., object]](argument: str, names: str) -> Callable[[Command], Command]:
-    """A command of which this argument is one of those that the command `names` gives."""
+    """A command with an argument whose values the command `names` lists."""
 
     def completed(command: Command) -> Command:
         command.__annotations__[argument] = types.Choice(names)
@@ -47,7 +47,7 @@ class Commands:
     """The commands. Those that take long work in a thread."""
 
     def __init__(self, known: Known, bodies: Bodies) -> None:
-        """What is known of the flows that are shown, and their bodies."""
+        """The records of the flows that are shown, and their bodies."""
         self._known, self._bodies = known, bodies
         self.writing: set[asyncio.Task[None]] = set()
         """The files that are being written."""

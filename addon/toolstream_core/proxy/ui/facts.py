@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class TimedEvent(NamedTuple):
-    """An event of a response, and when it came."""
+    """An event of a response, and its time."""
 
     number: int
     ms: int | None
@@ -48,7 +48,7 @@ class Facts:
 
 
 def facts_of(saved: Saved) -> Facts | None:
-    """Of a saved response; `None` where it is no LLM's."""
+    """Of a saved response; `None` if it is not an LLM's."""
     plain = decoded(saved)
     if not _is_llm(plain):
         return None

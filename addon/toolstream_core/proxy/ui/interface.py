@@ -68,7 +68,7 @@ class Interface:
             self._refresh()
 
     def begin(self, flow: http.HTTPFlow, request: Json) -> LiveRecording | None:
-        """What takes the bytes of a streamed response, where they are kept to be shown."""
+        """The function that takes the bytes of a streamed response, if they are kept for display."""
         return self.bodies.begin(flow, request) if self.on else None
 
     def watched(self, flow: http.HTTPFlow, live: LiveResponse) -> None:

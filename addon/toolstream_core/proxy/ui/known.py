@@ -1,4 +1,4 @@
-"""What is known of the flows that mitmproxy shows: their responses, and what their clients did. Knows its flow."""
+"""The records and verdicts of the flows that mitmproxy shows. Knows its flow."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MOST_JUDGED: Final = 4096
 
 @dataclass(slots=True)
 class Seen:
-    """What the proxy saw of a response as it passed."""
+    """The record of a response that passed."""
 
     record: Record | None = None
     """With the faults, repairs and notes that reading the body again does not show."""
@@ -57,7 +57,7 @@ class SocketPart(NamedTuple):
     asked: bool
     """Whether the message asked for the response."""
     event: TimedEvent | None = None
-    """What the message is to the response, where it is read."""
+    """The place of the message in the response, if it is read."""
     is_last: bool = False
     """Whether no message of the response follows."""
 
@@ -74,7 +74,7 @@ class Known:
         self._parts: OrderedDict[str, tuple[Hashable, dict[int, list[SocketPart]]]] = OrderedDict()
 
     def note(self, token: str) -> Seen:
-        """What is known of a response, to be added to."""
+        """The facts of a response so far; they can be added to."""
         seen = self._seen.setdefault(token, Seen())
         self._seen.move_to_end(token)
         while len(self._seen) > MOST_JUDGED:

@@ -98,7 +98,7 @@ def _put_metadata(flow: http.HTTPFlow, seen: Seen) -> None:
 
 
 def is_misread(judged: SavedVerdict) -> bool:
-    """Whether the client did something else than the response says."""
+    """Whether the client did not do what the response requested."""
     return not judged.verdict.understood and judged.verdict.outcome not in _LEFT
 
 

@@ -66,7 +66,7 @@ class View(contentviews.Contentview):
             return NEVER
 
     def _lines(self, flow: http.HTTPFlow, metadata: contentviews.Metadata) -> Iterable[str] | None:
-        """What is shown; `None` where there is nothing of an LLM's."""
+        """The displayed lines; `None` if there is no LLM response."""
         raise NotImplementedError
 
     def _priority(self, flow: http.HTTPFlow, metadata: contentviews.Metadata) -> float:
@@ -78,7 +78,7 @@ class View(contentviews.Contentview):
         return self._known.facts(flow) if shown else None
 
     def _parts(self, flow: http.HTTPFlow, metadata: contentviews.Metadata) -> Sequence[SocketPart]:
-        """What a message of a WebSocket that is shown belongs to."""
+        """The response that a displayed message of a WebSocket belongs to."""
         message = metadata.websocket_message
         return self._known.parts(flow, message) if message is not None and flow.websocket is not None else ()
 

@@ -80,7 +80,7 @@ class Forward:
     name = "toolstream-forward"
 
     def __init__(self, routes: Mapping[str, str]) -> None:
-        """`routes`: for each first part of a path the origin, such as `https://api.openai.com`, behind it.
+        """`routes`: the origin, such as `https://api.openai.com`, for each first part of a path.
 
         A route that has the name of a protocol is a base URL with its path: requests of that protocol which have no
         other route go there.

@@ -66,9 +66,9 @@ class Service:
     """A proxy, and what is asked of it."""
 
     def __init__(self, order: dict[str, Any]) -> None:
-        """`order` has what starts it.
+        """`order` has the values with which it starts.
 
-        `port`, `set` (as of `--set`), `network`, `keep` (whether requests and answers are to be told; else they are
+        `port`, `set` (as of `--set`), `network`, `keep` (whether requests and responses are kept; else they are
         counted), `routes` (as of `Forward`).
         """
         self._keep = bool(order["keep"])

@@ -95,7 +95,7 @@ class Scanner:
 
     @property
     def open(self) -> bool:
-        """Whether the next text is needed, whatever it is."""
+        """Whether any next text is needed."""
         return self.pending or self._whole is not None
 
     @property
@@ -118,7 +118,7 @@ class Scanner:
         return found
 
     def _look(self, text: str) -> None:
-        """Find where a markup may begin; what stands before it is text."""
+        """Find where a markup may begin; everything before it is text."""
         seen = self._tail + text
         begins = [match.start() for match in (_BEGINS.search(seen), self._ad_hoc_begin(seen)) if match]
         if begins:
@@ -201,7 +201,7 @@ def _may_be_whole(begin: str, schemas: Mapping[str, Json]) -> bool:
 
 
 def _elements(schemas: Mapping[str, Json]) -> tuple[re.Pattern[str] | None, re.Pattern[str] | None]:
-    """What an element of a tool's name is, and how it begins."""
+    """Patterns of an element with a tool's name, and of its beginning."""
     names = "|".join(re.escape(name) for name in schemas if re.fullmatch(r"[\w.:-]+", name))
     if not names:
         return None, None
