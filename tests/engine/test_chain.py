@@ -18,7 +18,7 @@ from toolstream_core.protocols.chat.resolver import ChatCalls
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.stages.context import Context
 from toolstream_core.stages.repair.reporter import Reporter
-from toolstream_core.stages.stage import Holds, Indifferent, SkippableWhole, Stage
+from toolstream_core.stages.stage import Holds, Indifferent, Skippable, Stage
 from toolstream_core.wire.frame import Frame
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class PassesUnseen(Passes, Indifferent):
     """The same, and nothing in the middle of a call concerns it."""
 
 
-class PassesWhole(Passes, SkippableWhole):
+class PassesWhole(Passes, Skippable):
     """The same, and it says what need not be shown."""
 
     def __init__(self) -> None:

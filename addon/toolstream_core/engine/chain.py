@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, override
 
 from toolstream_core.model import NOTHING, Event
-from toolstream_core.stages.stage import Counts, Holds, HoldsBesideText, Indifferent, Skippable, SkippableWhole
+from toolstream_core.stages.stage import Counts, Holds, Indifferent, Skippable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,10 +70,8 @@ class Chain:
         """The stages that may hold frames back."""
         self.counters = tuple(stage for stage, _ in stages if isinstance(stage, Counts))
         """The stages that use the numbers of events."""
-        self._beside_text = [(stage, stage if isinstance(stage, HoldsBesideText) else None) for stage in self.holders]
         concerned = [stage for stage, _ in stages if not isinstance(stage, Indifferent)]
         self._skippable = [stage for stage in concerned if isinstance(stage, Skippable)]
-        self._skippable_whole = [stage for stage in concerned if isinstance(stage, SkippableWhole)]
         self._needs_all = len(self._skippable) < len(concerned)
         """Whether a stage needs every event."""
         self._last: Event | None = None
@@ -88,10 +86,8 @@ class Chain:
 
     @property
     def needs_text(self) -> bool:
-        """As `HoldsBesideText.needs_text`, of the stages that hold frames."""
-        if self.error is not None:
-            return True
-        return any(stage.holding and (asked is None or asked.needs_text) for stage, asked in self._beside_text)
+        """As `Holds.needs_text`, of the stages that hold frames."""
+        return self.error is not None or any(stage.holding and stage.needs_text for stage in self.holders)
 
     def take(self, event: Event) -> Sequence[Frame]:
         """The frames that are forwarded for `event`."""
@@ -120,10 +116,10 @@ class Chain:
         return bool([stage for stage in self._skippable if stage.needs_every_event(call)])
 
     def accepts_any(self, call: OpenCall) -> bool:
-        """As `SkippableWhole.accepts_any`, of all of them."""
-        if self.error is not None or self._needs_all or len(self._skippable_whole) < len(self._skippable):
+        """As `Skippable.accepts_any`, of all of them."""
+        if self.error is not None or self._needs_all:
             return False
-        return all(stage.accepts_any(call) for stage in self._skippable_whole)
+        return all(stage.accepts_any(call) for stage in self._skippable)
 
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
         """As `Skippable.on_skipped`."""

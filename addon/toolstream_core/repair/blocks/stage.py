@@ -25,7 +25,7 @@ from toolstream_core.stages.context import nobody
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.stages.repair.second_message import EarlierPlaces
 from toolstream_core.stages.repair.unread import is_unread
-from toolstream_core.stages.stage import Holds, HoldsBesideText, SkippableWhole
+from toolstream_core.stages.stage import Holds, Skippable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -42,7 +42,7 @@ MAX_WAITING: Final = 4096
 """The number of waiting events above which all are sent."""
 
 
-class BlockDifference(Repairer, Holds, HoldsBesideText, SkippableWhole):
+class BlockDifference(Repairer, Holds, Skippable):
     """Sends what the client lacks of the intended message."""
 
     def __init__(self, context: Context, protocol: BlockProtocol, policy: Policy = LETTER) -> None:
