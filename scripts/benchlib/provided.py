@@ -74,14 +74,14 @@ async def _one(port: int, load: Load, late: Lateness) -> None:
 def _save(path: Path, load: Load) -> None:
     """A flow whose events came one by one."""
     blocks = list(load.blocks())
-    exchange = Exchange(
+    exchange = Exchange.of(
         source="bench",
         url=f"https://{_HOST}/v1/chat/completions",
         request_headers=(("content-type", "application/json"),),
         request_body=_REQUEST,
         response_headers=(("content-type", "text/event-stream"),),
         body=b"".join(blocks),
-        chunks=tuple((number * EVERY, len(block)) for number, block in enumerate(blocks)),
+        table=[(number * EVERY, len(block)) for number, block in enumerate(blocks)],
     )
     with path.open("wb") as out:
         FlowWriter(out).add(flow_of(exchange))

@@ -20,7 +20,7 @@ from toolstream_core.proxy.ui.event_text import event_lines
 from toolstream_core.proxy.ui.facts import facts_of
 from toolstream_core.proxy.ui.known import Seen
 from toolstream_core.proxy.ui.layout import wrapped
-from toolstream_core.saved.exchange import Saved
+from toolstream_core.saved.exchange import Exchange
 from toolstream_core.view.assemble import page
 from toolstream_core.view.document import ViewBuilder
 
@@ -69,7 +69,7 @@ def _blocks(events: int) -> Sequence[bytes]:
 def _document(chunks: Sequence[bytes]) -> None:
     builder = ViewBuilder()
     exchange = StreamFacts(source="bench", path="/v1/chat/completions", content_type="text/event-stream")
-    builder.take(Saved(exchange=exchange, chunks=chunks))
+    builder.take(Exchange(facts=exchange, chunks=chunks))
     page(builder.document(["bench"]))
 
 
@@ -104,7 +104,7 @@ def _content_views(events: int, rounds: int) -> list[Viewed]:
     """The views of a response in mitmweb, and reading it, which is done once for both."""
     chunks = _blocks(events)
     exchange = StreamFacts(source="bench", path="/v1/chat/completions", content_type="text/event-stream")
-    saved = Saved(exchange=exchange, chunks=chunks, times=range(len(chunks)))
+    saved = Exchange(facts=exchange, chunks=chunks, times=range(len(chunks)))
     facts = facts_of(saved)
     assert facts is not None
     known = facts

@@ -18,7 +18,7 @@ from toolstream_core.engine.session import read_body
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.report.layout import colour
-from toolstream_core.saved.exchange import Saved, UnreadableError
+from toolstream_core.saved.exchange import Exchange, UnreadableError
 from toolstream_core.saved.files import READABLE
 
 if TYPE_CHECKING:
@@ -148,10 +148,10 @@ CALL = (
 CUT = b'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n'
 
 
-def holding(*answers: Saved | Exception) -> Callable[[str], Iterator[Saved]]:
+def holding(*answers: Exchange | Exception) -> Callable[[str], Iterator[Exchange]]:
     """Reads a file that holds these answers."""
 
-    def saved(file: str) -> Iterator[Saved]:
+    def saved(file: str) -> Iterator[Exchange]:
         for answer in answers:
             if isinstance(answer, Exception):
                 raise answer
@@ -165,7 +165,7 @@ def _ignore(line: str) -> None:
 
 
 def inspected(
-    *answers: Saved | Exception, codes: frozenset[str] = ALL, path: str = "x"
+    *answers: Exchange | Exception, codes: frozenset[str] = ALL, path: str = "x"
 ) -> tuple[Inspection, list[str]]:
     """An inspection of one file that holds these answers, and the lines it printed."""
     lines: list[str] = []
@@ -174,9 +174,9 @@ def inspected(
     return inspection, lines
 
 
-def answer(*chunks: bytes, source: str = "x#0", **more: object) -> Saved:
+def answer(*chunks: bytes, source: str = "x#0", **more: object) -> Exchange:
     """A saved answer."""
-    return Saved(exchange=StreamFacts(source=source), chunks=chunks, **more)  # type: ignore[arg-type]
+    return Exchange(facts=StreamFacts(source=source), chunks=chunks, **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def answer(*chunks: bytes, source: str = "x#0", **more: object) -> Saved:
         ((answer(CUT), answer(missing="its body is away")), UNREADABLE),
     ],
 )
-def test_the_worst_decides_the_exit_code(answers: tuple[Saved | Exception, ...], code: int) -> None:
+def test_the_worst_decides_the_exit_code(answers: tuple[Exchange | Exception, ...], code: int) -> None:
     """What could not be read may hide anything, so it is worse than a finding."""
     inspection, _ = inspected(*answers)
     assert inspection.close(exit_zero=False) == code
@@ -222,7 +222,7 @@ def test_findings_that_nobody_wants_are_neither_told_nor_counted() -> None:
     ],
 )
 def test_standard_error_tells_what_is_not_there(
-    answers: tuple[Saved | Exception, ...], told: str | None, capsys: pytest.CaptureFixture[str]
+    answers: tuple[Exchange | Exception, ...], told: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Once, by the name that the user gave."""
     inspected(*answers)
@@ -299,7 +299,7 @@ def test_no_more_is_taken_of_a_file_than_it_takes_to_know_that_it_is_none() -> N
         yield b"\x7fELF"
         raise AssertionError
 
-    inspection, _ = inspected(Saved(exchange=StreamFacts(source="x"), chunks=endless()))
+    inspection, _ = inspected(Exchange(facts=StreamFacts(source="x"), chunks=endless()))
     assert inspection.close(exit_zero=False) == UNREADABLE
 
 
@@ -323,10 +323,10 @@ def test_bodies_of_earlier_responses_are_not_kept_beyond_a_bound() -> None:
 
     size = 8 << 20
 
-    def many() -> Iterator[Saved]:
+    def many() -> Iterator[Exchange]:
         for number in range(24):
             exchange = StreamFacts(source=f"x#{number}", path="/v1/chat/completions", request=request(number))
-            yield Saved(exchange=exchange, chunks=(CALL, *[b":" + b" " * 65_533 + b"\n\n"] * (size >> 16)))
+            yield Exchange(facts=exchange, chunks=(CALL, *[b":" + b" " * 65_533 + b"\n\n"] * (size >> 16)))
 
     tracemalloc.start()
     try:

@@ -125,7 +125,7 @@ def test_nothing_secret_is_in_a_report_or_what_it_is_made_of(
     events = [json.dumps({"object": "chat.completion.chunk", "choices": [one]}) for one in choices]
     request = {"model": "m", "stream": True, "messages": [{"role": "user", "content": f"my key is {key}"}]}
     flow = flow_of(
-        Exchange(
+        Exchange.of(
             source="x",
             url=f"https://api.example.com/v1/chat/completions?api_key={token}",
             request_headers=(("authorization", f"Bearer {key}"), ("cookie", f"session={token}")),

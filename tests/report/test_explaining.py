@@ -35,7 +35,7 @@ def turns(folder: Path, *requests: object) -> list[Turn]:
         messages = [*messages, *returned(*without_arguments())]
     echoed = conversation({"messages": returned(*without_arguments())}).calls
     saved = answers(str(save(folder / "loop.flow", *flows)))
-    return [(Answer(one.exchange, b"".join(one.chunks)), echoed) for one in saved]
+    return [(Answer(one.facts, b"".join(one.chunks)), echoed) for one in saved]
 
 
 @pytest.fixture

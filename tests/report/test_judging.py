@@ -9,7 +9,7 @@ from toolstream_core.cli.inspect import JsonPrinter, TextPrinter
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Record, StreamFacts
 from toolstream_core.report.judging import Judging, SavedVerdict
-from toolstream_core.saved.exchange import Saved
+from toolstream_core.saved.exchange import Exchange
 
 ARGUMENTS = '{"path":"/tmp"}'
 
@@ -28,14 +28,14 @@ def back(id_: str = "c1", arguments: str = ARGUMENTS) -> list[dict[str, Any]]:
     return [{"role": "assistant", "tool_calls": [call]}, {"role": "tool", "tool_call_id": id_, "content": "r"}]
 
 
-def saved(source: str, *messages: Any, user: str = "go", **more: Any) -> Saved:
+def saved(source: str, *messages: Any, user: str = "go", **more: Any) -> Exchange:
     """An exchange of a file."""
     request = {"model": "m", "messages": [{"role": "user", "content": user}, *messages]}
     exchange = StreamFacts(source=source, host="h", path="/v1/chat/completions", request=request)
-    return Saved(exchange=exchange, chunks=[body()], **more)
+    return Exchange(facts=exchange, chunks=[body()], **more)
 
 
-def judged(*exchanges: Saved) -> list[tuple[str, str, str | None]]:
+def judged(*exchanges: Exchange) -> list[tuple[str, str, str | None]]:
     """The verdicts on these, in order."""
     told: list[SavedVerdict] = []
     judging = Judging(told.append)
@@ -44,9 +44,9 @@ def judged(*exchanges: Saved) -> list[tuple[str, str, str | None]]:
     return [(one.source, one.verdict.outcome.value, one.request) for one in told]
 
 
-def record(one: Saved) -> Record:
+def record(one: Exchange) -> Record:
     """What an answer was."""
-    read = read_body(one.chunks, one.exchange, broken=one.broken)
+    read = read_body(one.chunks, one.facts, broken=one.broken)
     assert read is not None
     return read
 
@@ -64,7 +64,7 @@ def test_two_files() -> None:
     assert judged(saved("a.flow#0"), saved("b.flow#0", *back())) == [("a.flow#0", "ok", "b.flow#0")]
 
 
-def without_ids(source: str, *arguments: str, user: str = "go", **more: Any) -> Saved:
+def without_ids(source: str, *arguments: str, user: str = "go", **more: Any) -> Exchange:
     """An exchange of Gemini, whose calls have no ids, after turns with these arguments."""
     contents: list[dict[str, Any]] = [{"role": "user", "parts": [{"text": user}]}]
     for one in arguments:
@@ -75,7 +75,7 @@ def without_ids(source: str, *arguments: str, user: str = "go", **more: Any) -> 
     said = {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}]}
     path = "/v1beta/models/m:streamGenerateContent"
     exchange = StreamFacts(source=source, host="h", path=path, request={"contents": contents})
-    return Saved(exchange=exchange, chunks=[f"data: {json.dumps(said)}\n\n".encode()], **more)
+    return Exchange(facts=exchange, chunks=[f"data: {json.dumps(said)}\n\n".encode()], **more)
 
 
 def test_calls_without_ids_in_a_file_for_each_response() -> None:
@@ -114,14 +114,14 @@ def test_the_answer_as_the_client_got_it() -> None:
 def test_a_client_that_left() -> None:
     """Is told of without a next request."""
     cut = b"".join(body().partition(b"data: [DONE]")[:1]).replace(b'"tool_calls"}', b"null}")
-    exchange = saved("a.flow#0").exchange
-    left = Saved(exchange=exchange, chunks=[cut], broken="Client disconnected.")
+    exchange = saved("a.flow#0").facts
+    left = Exchange(facts=exchange, chunks=[cut], broken="Client disconnected.")
     assert judged(left) == [("a.flow#0", "aborted", None)]
 
 
 def test_what_is_no_request_to_an_llm() -> None:
     """Is passed over."""
-    other = Saved(exchange=StreamFacts(source="a.flow#1", path="/health"), chunks=[])
+    other = Exchange(facts=StreamFacts(source="a.flow#1", path="/health"), chunks=[])
     told: list[SavedVerdict] = []
     judging = Judging(told.append)
     one = saved("a.flow#0")
@@ -142,7 +142,7 @@ def test_printed() -> None:
         read = record(one)
         judging.take(one, read)
         for printer in printers:
-            printer.sinks(one.exchange, str, None)
+            printer.sinks(one.facts, str, None)
             printer.add(read, str)
             for verdict in told:
                 printer.judged(verdict)
@@ -161,10 +161,10 @@ def test_printed() -> None:
 def test_a_single_stream_whose_lines_still_wait() -> None:
     """The verdict waits with them."""
     told: list[SavedVerdict] = []
-    one = Saved(exchange=saved("s").exchange, chunks=[body()[:-20]], broken="Client disconnected.")
+    one = Exchange(facts=saved("s").facts, chunks=[body()[:-20]], broken="Client disconnected.")
     lines: list[str] = []
     printer = TextPrinter(lines.append)
-    read = read_body(one.chunks, one.exchange, broken=one.broken, sinks=printer.sinks(one.exchange, str, None))
+    read = read_body(one.chunks, one.facts, broken=one.broken, sinks=printer.sinks(one.facts, str, None))
     assert read is not None
     read.ended = False
     Judging(told.append).take(one, read)

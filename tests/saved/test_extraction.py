@@ -13,22 +13,22 @@ from toolstream_core.saved import layout
 from toolstream_core.saved.cassette import cassette, exchanges
 from toolstream_core.saved.expectation import dumps, expectation_of
 from toolstream_core.saved.extract import conversations, stem_of
-from toolstream_core.saved.flow import exchange_of, flow_of, read_flow
-from toolstream_core.saved.read import Found, LeftOut, gathered, load
+from toolstream_core.saved.flow import Fixture, exchange_of, flow_of, read_flow
+from toolstream_core.saved.read import LeftOut, gathered, load
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 FILES = sorted(FLOWS.glob("*.flow"))
 BODY = next(one for one in streams() if str(one) == "openai-chat, fragments of two").body
 
 
-def found_in(path: object) -> list[Found]:
+def found_in(path: object) -> list[Fixture]:
     """The flows in a file, of which nothing is left out."""
     found = list(gathered(str(path)))
     assert [one for one in found if isinstance(one, LeftOut)] == []
-    return [one for one in found if isinstance(one, Found)]
+    return [one for one in found if isinstance(one, Fixture)]
 
 
-def chat(*messages: str, answer: str = "x", host: str = "a.example", **more: Any) -> Found:
+def chat(*messages: str, answer: str = "x", host: str = "a.example", **more: Any) -> Fixture:
     """A flow that asks with these messages."""
     flow = tflow.tflow(resp=True)
     said = [{"role": "user", "content": text} for text in messages]
@@ -40,12 +40,12 @@ def chat(*messages: str, answer: str = "x", host: str = "a.example", **more: Any
     flow.response.content = json.dumps({"choices": [{"message": {"content": answer}}]}).encode()
     fixture = read_flow(flow, answer)
     assert fixture
-    return Found(flow, fixture)
+    return fixture
 
 
-def grouped(*found: Found) -> list[list[str]]:
+def grouped(*found: Fixture) -> list[list[str]]:
     """The sources by conversation."""
-    return [[one.fixture.source for one in group] for group in conversations(found)]
+    return [[one.source for one in group] for group in conversations(found)]
 
 
 def same(flow: http.HTTPFlow, other: http.HTTPFlow) -> None:
@@ -76,7 +76,7 @@ def test_there_and_back(path: Path, tmp_path: Path) -> None:
             (folder / name).write_bytes(data)
         [back] = found_in(folder)
         same(flow.flow, back.flow)
-        assert back.fixture.chunks == flow.fixture.chunks
+        assert back.chunks == flow.chunks
         assert back.flow.request.timestamp_start == flow.flow.request.timestamp_start
 
 
@@ -92,7 +92,7 @@ def test_a_break_and_an_error_come_through(tmp_path: Path) -> None:
     assert (fixture.status, fixture.broken) == (503, "error")
     for name, data in layout.files_of(exchange_of(one.flow, "x")).items():
         (tmp_path / name).write_bytes(data)
-    assert [found.fixture.broken for found in found_in(tmp_path)] == ["error"]
+    assert [found.broken for found in found_in(tmp_path)] == ["error"]
 
 
 @pytest.mark.parametrize("stream", [one for one in streams() if "two" in str(one)], ids=str)
@@ -101,10 +101,10 @@ def test_a_bare_body_gets_a_request(stream: Any, tmp_path: Path) -> None:
     path = tmp_path / ("x.eventstream" if stream.dialect == "bedrock" else "x.sse")
     path.write_bytes(stream.body)
     [one] = found_in(path)
-    assert one.fixture.asked.dialect == one.fixture.record.dialect
-    assert one.fixture.record.streamed
-    assert one.fixture.body == stream.body
-    assert one.fixture.record.calls
+    assert one.asked.dialect == one.record.dialect
+    assert one.record.streamed
+    assert one.body == stream.body
+    assert one.record.calls
 
 
 def test_a_har_file_gives_flows(tmp_path: Path) -> None:
@@ -130,12 +130,12 @@ def test_a_har_file_gives_flows(tmp_path: Path) -> None:
     left, one = gathered(str(path))
     assert isinstance(left, LeftOut)
     assert (left.source, left.why) == (f"{path}#0", "is not an LLM response")
-    assert isinstance(one, Found)
-    assert (one.fixture.source, one.fixture.host, one.flow.request.port) == (f"{path}#1", "llm.example.com", 8443)
+    assert isinstance(one, Fixture)
+    assert (one.source, one.host, one.flow.request.port) == (f"{path}#1", "llm.example.com", 8443)
     assert one.flow.request.path == "/v1/chat/completions?a=b"
     assert one.flow.request.timestamp_start == 1795328100
     assert one.flow.request.headers.fields == ((b"x-a", b"b"),)
-    assert one.fixture.body == BODY
+    assert one.body == BODY
 
 
 def test_what_is_left_out_says_why(tmp_path: Path) -> None:
@@ -185,11 +185,11 @@ def test_what_clients_move_does_not_part_a_conversation() -> None:
 def test_a_response_is_continued_by_its_id() -> None:
     """The server keeps the messages."""
     first, second = (found_in(FLOWS / "openai-responses-single.flow")[0] for _ in range(2))
-    answer = first.fixture.payloads[0]["response"]["id"]
+    answer = first.payloads[0]["response"]["id"]
     second.flow.request.content = json.dumps({"model": "m", "previous_response_id": answer, "input": []}).encode()
     fixture = read_flow(second.flow, "2")
     assert fixture
-    assert len(conversations([first, Found(second.flow, fixture)])) == 1
+    assert len(conversations([first, fixture])) == 1
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -86,8 +86,8 @@ def test_the_request_goes_with_a_bare_body(tmp_path: Path) -> None:
     """A HAR or flow file has its own."""
     [bare] = answers(str(put(tmp_path / "a.sse", SSE)), {"model": "m"})
     [entry] = answers(str(put(tmp_path / "a.har", HAR)), {"model": "m"})
-    assert bare.exchange.request == {"model": "m"}
-    assert not entry.exchange.request
+    assert bare.facts.request == {"model": "m"}
+    assert not entry.facts.request
 
 
 @pytest.mark.parametrize("name", ["a.har", "a.json", "a", "a.flow", "a.har.gz"])
@@ -95,8 +95,8 @@ def test_a_har_file_is_known_by_its_content(tmp_path: Path, name: str) -> None:
     """Whatever its name."""
     data = gzip.compress(HAR) if name.endswith(".gz") else HAR
     [saved] = answers(str(put(tmp_path / name, data)))
-    assert saved.exchange.source == f"{tmp_path / name}#0"
-    assert saved.exchange.host == "a.example"
+    assert saved.facts.source == f"{tmp_path / name}#0"
+    assert saved.facts.host == "a.example"
 
 
 @pytest.mark.parametrize("name", ["a.flow", "a.mitm", "dump", "a.flow.gz"])
@@ -104,13 +104,13 @@ def test_a_flow_file_is_read_from_its_beginning(tmp_path: Path, name: str) -> No
     """Whatever its name, compressed or not."""
     flow = demo.located(f"{demo.PREFIX}{demo.names()[0]}").read_bytes()
     path = put(tmp_path / name, gzip.compress(flow) if name.endswith(".gz") else flow)
-    assert next(answers(str(path))).exchange.source == f"{path}#0"
+    assert next(answers(str(path))).facts.source == f"{path}#0"
 
 
 def test_compressed_bodies_are_decoded_on_the_way(tmp_path: Path) -> None:
     """They are handed on as they are, with what to undo."""
     path = put(tmp_path / "a.sse.gz", gzip.compress(SSE))
-    assert [saved.exchange.content_encoding for saved in answers(str(path))] == ["gzip"]
+    assert [saved.facts.content_encoding for saved in answers(str(path))] == ["gzip"]
     assert body(path) == path.read_bytes()
 
 

@@ -13,7 +13,7 @@ from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow, tutils
 
 from toolstream_core.engine.session import read_body
-from toolstream_core.saved.exchange import Saved, UnreadableError
+from toolstream_core.saved.exchange import Exchange, UnreadableError
 from toolstream_core.saved.flowfile import responses_in
 
 BODY = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
@@ -46,7 +46,7 @@ def saved(*flows: flow.Flow) -> bytes:
     return file.getvalue()
 
 
-def read(*flows: flow.Flow) -> list[Saved]:
+def read(*flows: flow.Flow) -> list[Exchange]:
     """All answers in a file of them."""
     return list(responses_in(io.BytesIO(saved(*flows)), "a.flow"))
 
@@ -54,9 +54,9 @@ def read(*flows: flow.Flow) -> list[Saved]:
 def test_a_flow_says_what_the_addon_would_have_seen() -> None:
     """Host, path, type, request, and what of it is secret."""
     [one] = read(made())
-    assert (one.exchange.source, one.exchange.host) == ("a.flow#0", "api.example.com")
-    assert (one.exchange.path, one.exchange.content_type) == ("/v1/chat/completions", "text/event-stream")
-    assert one.exchange.request == REQUEST
+    assert (one.facts.source, one.facts.host) == ("a.flow#0", "api.example.com")
+    assert (one.facts.path, one.facts.content_type) == ("/v1/chat/completions", "text/event-stream")
+    assert one.facts.request == REQUEST
     assert one.secrets == ("Bearer hidden-value", "hidden-value")
     assert b"".join(one.chunks) == BODY
     assert (one.broken, one.missing, one.times) == (None, None, [])
@@ -67,13 +67,13 @@ def test_flows_are_numbered_from_0_all_of_them_counted() -> None:
     unanswered = made()
     unanswered.response = None
     flows = (tflow.ttcpflow(), made(), unanswered, tflow.tdnsflow(), made())
-    assert [one.exchange.source for one in read(*flows)] == ["a.flow#1", "a.flow#4"]
+    assert [one.facts.source for one in read(*flows)] == ["a.flow#1", "a.flow#4"]
 
 
 def test_an_encoded_body_stays_encoded() -> None:
     """The pipeline undoes it, as it does live; also of a body that was cut off."""
     [one] = read(made(gzip.compress(BODY)[:-8], coding="gzip"))
-    record = read_body(one.chunks, one.exchange)
+    record = read_body(one.chunks, one.facts)
     assert record is not None
     assert (record.finish, record.bytes) == (["stop"], len(BODY))
 
@@ -149,7 +149,7 @@ def test_what_came_before_the_damage_is_read() -> None:
     """A file that is still being written ends anywhere."""
     data = saved(made(), made())
     answers = responses_in(io.BytesIO(data[:-10]), "a.flow")
-    assert next(answers).exchange.source == "a.flow#0"
+    assert next(answers).facts.source == "a.flow#0"
     with pytest.raises(UnreadableError, match="after flow 0"):
         next(answers)
 
@@ -170,6 +170,6 @@ def test_foreign_bytes_are_told(data: st.DataObject) -> None:
     damaged = whole[:at] + data.draw(st.binary(max_size=20)) + whole[until:]
     try:
         for one in responses_in(io.BytesIO(damaged), "a.flow"):
-            read_body(one.chunks, one.exchange)
+            read_body(one.chunks, one.facts)
     except UnreadableError as error:
         assert str(error).startswith("is a damaged or truncated mitmproxy flow file: unreadable ")  # noqa: PT017 - either is right

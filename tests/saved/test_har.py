@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from toolstream_core.engine.session import read_body
 from toolstream_core.saved import har
-from toolstream_core.saved.exchange import Saved, UnreadableError, saved_of
+from toolstream_core.saved.exchange import Exchange, UnreadableError
 
 BODY = (
     'data: {"object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"content":"Tromsø"},'
@@ -43,15 +43,15 @@ def archive(*entries: Any) -> bytes:
     return json.dumps({"log": {"version": "1.2", "entries": entries}}).encode()
 
 
-def read(data: bytes) -> list[Saved]:
+def read(data: bytes) -> list[Exchange]:
     """All answers in it."""
-    return list(map(saved_of, har.exchanges(data, "a.har")))
+    return list(har.exchanges(data, "a.har"))
 
 
 def test_an_entry_says_host_path_type_status_and_request() -> None:
     """What mitmproxy says of a flow, a HAR file says too."""
     [saved] = read(archive(entry()))
-    exchange = saved.exchange
+    exchange = saved.facts
     assert (exchange.source, exchange.host, exchange.status) == ("a.har#0", "api.example.com", 200)
     assert exchange.path == "/v1/chat/completions?key=verysecretkey"
     assert exchange.content_type == "text/event-stream"
@@ -63,7 +63,7 @@ def test_decoded_text_is_not_decoded_again() -> None:
     """`content-encoding` tells how it came over the wire; browsers save what was in it."""
     [saved] = read(archive(entry()))
     assert b"".join(saved.chunks) == BODY.encode()
-    record = read_body(saved.chunks, saved.exchange)
+    record = read_body(saved.chunks, saved.facts)
     assert record is not None
     assert record.finish == ["stop"]
 
@@ -77,7 +77,7 @@ def test_base64_is_undone() -> None:
 
 def test_entries_are_numbered_from_0_all_of_them_counted() -> None:
     """So that a number finds its entry in whatever shows the file."""
-    sources = [saved.exchange.source for saved in read(archive({"request": {}}, entry(), None, entry()))]
+    sources = [saved.facts.source for saved in read(archive({"request": {}}, entry(), None, entry()))]
     assert sources == ["a.har#1", "a.har#3"]
 
 
@@ -105,7 +105,7 @@ def test_headers_as_pairs() -> None:
     """Slack writes them so."""
     pairs = [["Content-Type", "application/json"], ["bad"]]
     [saved] = read(archive(entry(response={"headers": pairs})))
-    assert saved.exchange.content_type == "application/json"
+    assert saved.facts.content_type == "application/json"
 
 
 def test_a_byte_order_mark_is_no_obstacle() -> None:
@@ -150,4 +150,4 @@ ODD: st.SearchStrategy[Any] = st.recursive(
 def test_foreign_entries_never_raise(odd: dict[str, Any]) -> None:
     """Whatever stands where something else belongs."""
     for saved in read(archive(odd)):
-        read_body(saved.chunks, saved.exchange)
+        read_body(saved.chunks, saved.facts)

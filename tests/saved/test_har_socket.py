@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.sockets import conversation
 from toolstream_core.saved import har
-from toolstream_core.saved.exchange import NewBody, saved_of
+from toolstream_core.saved.exchange import NewBody
 from toolstream_core.saved.files import rewritten
 from toolstream_core.saved.flow import flow_of, read_flow
 from toolstream_core.sockets.lines import line_of
@@ -43,9 +43,9 @@ def test_each_answer_of_a_socket_is_one() -> None:
     """With its request, messages and times, whatever they were sent as."""
     for binary in (False, True):
         data = document({"request": {}, "response": {}}, entry(conversation.two_answers(), binary=binary))
-        _, one, other = map(saved_of, har.exchanges(data, "a.har"))
-        assert [one.exchange.source, other.exchange.source] == ["a.har#1.1", "a.har#1.2"]
-        assert (one.exchange.host, one.exchange.path) == ("api.openai.com", "/v1/responses")
+        _, one, other = har.exchanges(data, "a.har")
+        assert [one.facts.source, other.facts.source] == ["a.har#1.1", "a.har#1.2"]
+        assert (one.facts.host, one.facts.path) == ("api.openai.com", "/v1/responses")
         assert one.secrets == ("Bearer hidden-value", "hidden-value")
         first = conversation.two_answers()[1]
         assert (next(iter(one.chunks)), list(one.times)[:2]) == (line_of(first.data), [0, 10])
@@ -55,10 +55,10 @@ def test_each_answer_of_a_socket_is_one() -> None:
 def test_as_interactions_they_are_posts() -> None:
     """So that they can be made flows and replayed."""
     _, one = har.exchanges(document(entry(conversation.two_answers()[:-1])), "a.har")
-    assert (one.method, one.url, one.status) == ("POST", "https://api.openai.com/v1/responses", 200)
+    assert (one.method, one.url, one.facts.status) == ("POST", "https://api.openai.com/v1/responses", 200)
     assert json.loads(one.request_body)["stream"] is True
     assert one.broken == STILL_OPEN
-    assert sum(size for _, size in one.chunks) == len(one.body)
+    assert len(one.timed_chunks) == len(one.times) > 0
     assert [name for name, _ in one.request_headers] == ["Authorization", "content-type"]
 
 
@@ -66,12 +66,12 @@ def test_a_socket_of_no_llm_is_an_entry_like_any() -> None:
     """Also one whose messages are of no known form."""
     other = entry([]) | {"_webSocketMessages": [{"type": "send", "data": 1}, None]}
     other["request"]["url"] = "wss://example.com/chat"
-    [one] = map(saved_of, har.exchanges(document(other), "a.har"))
-    assert one.exchange.source == "a.har#0"
-    [one] = map(saved_of, har.exchanges(document(other | {"_webSocketMessages": 1}), "a.har"))
-    assert one.exchange.source == "a.har#0"
+    [one] = har.exchanges(document(other), "a.har")
+    assert one.facts.source == "a.har#0"
+    [one] = har.exchanges(document(other | {"_webSocketMessages": 1}), "a.har")
+    assert one.facts.source == "a.har#0"
     broken = entry([]) | {"_webSocketMessages": [{"type": "receive", "opcode": 2, "data": "=", "time": None}]}
-    assert list(map(saved_of, har.exchanges(document(broken), "a.har"))) == []
+    assert list(har.exchanges(document(broken), "a.har")) == []
 
 
 def test_a_rewritten_socket_has_its_new_messages_in_the_place_of_the_old(tmp_path: Path) -> None:

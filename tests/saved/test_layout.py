@@ -7,7 +7,7 @@ import pytest
 
 from toolstream_core.cli.main import main
 from toolstream_core.saved import layout
-from toolstream_core.saved.exchange import Exchange, saved_of
+from toolstream_core.saved.exchange import Exchange
 from toolstream_core.saved.files import answers
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ BODY = (
 ASKED = json.dumps(
     {"model": "m", "messages": [], "stream": True, "tools": [{"type": "function", "function": {"name": "ls"}}]}
 ).encode()
-ONE = Exchange(
+ONE = Exchange.of(
     source="x",
     url="https://api.example.com/v1/chat/completions",
     request_headers=(("content-type", "application/json"), ("a", "1"), ("a", "2")),
@@ -31,8 +31,8 @@ ONE = Exchange(
     reason="Created",
     response_headers=(("content-type", "text/event-stream"),),
     body=BODY,
-    started=1.5,
-    chunks=((0, 5), (3, len(BODY) - 5)),
+    began=1.5,
+    table=((0, 5), (3, len(BODY) - 5)),
     broken="reset",
 )
 
@@ -67,16 +67,16 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
 def test_the_answer_is_called_by_its_kind(kind: str, name: str) -> None:
     """As its content type says."""
     headers = (("Content-Type", kind),)
-    assert name in layout.files_of(Exchange(source="x", url="", body=b"{}", response_headers=headers))
+    assert name in layout.files_of(Exchange.of(source="x", url="", body=b"{}", response_headers=headers))
 
 
 def test_a_request_and_an_answer_are_enough(tmp_path: Path) -> None:
     """As most projects have them."""
     folder = put(tmp_path, {"request.json": ASKED, "response.sse": BODY})
     one = layout.read(folder / "response.sse", "x")
-    assert (one.status, one.url, one.broken, one.started) == (200, "", None, None)
-    assert one.response_header("content-type") == "text/event-stream"
-    assert saved_of(one).exchange.request["model"] == "m"
+    assert (one.facts.status, one.url, one.broken, one.began) == (200, "", None, 0)
+    assert one.facts.content_type == "text/event-stream"
+    assert one.facts.request["model"] == "m"
 
 
 def test_inspect_reads_the_request_beside_the_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,5 +103,5 @@ def test_other_folders_are_not_of_this_layout(tmp_path: Path, files: dict[str, A
 
 def test_an_address_that_is_none_is_no_error() -> None:
     """Foreign text."""
-    one = Exchange(source="x", url="http://[broken", body=b"")
-    assert (one.host, one.path) == ("", "")
+    one = Exchange.of(source="x", url="http://[broken", body=b"")
+    assert (one.facts.host, one.facts.path) == ("", "")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from mitmproxy import http
 
-    from toolstream_core.saved.exchange import Saved
+    from toolstream_core.saved.exchange import Exchange
     from toolstream_core.sockets.saved import SavedMessage
 
 SECRET = "sk-verysecretvalue123456789012345678"
@@ -160,8 +160,8 @@ def test_a_repaired_socket_has_its_new_messages_in_the_place_of_the_old() -> Non
     assert unchanged == file_of(flow)
     sources: list[str] = []
 
-    def twice(saved: Saved) -> NewBody:
-        sources.append(saved.exchange.source)
+    def twice(saved: Exchange) -> NewBody:
+        sources.append(saved.facts.source)
         first, *rest = saved.chunks
         return NewBody([first, b"", *rest[1:], b'{"type":"response.last"}\n'])
 

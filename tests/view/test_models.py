@@ -8,7 +8,7 @@ from tests.calls.patterns import patterns
 from tests.laws.healthy import streams
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.registry import PROTOCOLS
-from toolstream_core.saved.exchange import Saved
+from toolstream_core.saved.exchange import Exchange
 from toolstream_core.view.document import ViewBuilder
 
 
@@ -23,7 +23,7 @@ def test_client_versions_stand_above_single_deviations() -> None:
     """A name of a client version says which project it is, and what it does."""
     builder = ViewBuilder()
     for pattern in patterns():
-        builder.take(Saved(exchange=pattern.exchange, chunks=[pattern.body]))
+        builder.take(Exchange(facts=pattern.exchange, chunks=[pattern.body]))
     document = builder.document([])
     listed = 0
     for response in document["responses"]:
@@ -45,7 +45,7 @@ def test_bugs_of_a_single_variable_are_listed_where_calls_are_announced() -> Non
     builder = ViewBuilder()
     announced = {protocol.name: protocol.call_form is CallForm.ANNOUNCED for protocol in PROTOCOLS}
     for healthy in streams():
-        builder.take(Saved(exchange=healthy.exchange, chunks=[healthy.body]))
+        builder.take(Exchange(facts=healthy.exchange, chunks=[healthy.body]))
     found: dict[bool, set[str]] = {True: set(), False: set()}
     for response in builder.document([])["responses"]:
         models = response.get("readings", {"models": []})["models"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, override
 
 from toolstream_core.cli.main import main
 from toolstream_core.model import StreamFacts
-from toolstream_core.saved.exchange import Saved
+from toolstream_core.saved.exchange import Exchange
 from toolstream_core.view.assemble import page
 from toolstream_core.view.document import ViewBuilder
 
@@ -79,7 +79,7 @@ def hostile() -> dict[str, Any]:
         request={"model": HOSTILE, "messages": messages},
     )
     builder = ViewBuilder(raw=True)
-    builder.take(Saved(exchange=exchange, chunks=chunks, broken=HOSTILE))
+    builder.take(Exchange(facts=exchange, chunks=chunks, broken=HOSTILE))
     return builder.document([HOSTILE])
 
 

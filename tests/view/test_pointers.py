@@ -119,7 +119,7 @@ def test_every_pointer_leads_somewhere() -> None:
     seen = Seen()
     for flow in sorted((ROOT / "flows").glob("*.flow")):
         for saved in answers(str(flow)):
-            read_body(saved.chunks, saved.exchange, sinks=[seen])
+            read_body(saved.chunks, saved.facts, sinks=[seen])
     for one in healthy.everywhere():
         read_body([one.body], one.exchange, sinks=[seen])
     for pattern in PATTERNS:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.calls.patterns import Pattern, patterns
 from toolstream_core.engine.session import Session
-from toolstream_core.saved.exchange import Saved
+from toolstream_core.saved.exchange import Exchange
 from toolstream_core.settings import Words, known_shapes, settings
 from toolstream_core.view.received import Alignment
 from toolstream_core.view.response import as_received, read
@@ -25,11 +25,11 @@ WAYS: Final = (
 """How a pattern is rewritten; each one in a fifth of the ways."""
 
 
-def rewritten(pattern: Pattern, way: Words) -> Saved:
+def rewritten(pattern: Pattern, way: Words) -> Exchange:
     """A response as a capture has it whose proxy rewrote it."""
     session = Session(pattern.exchange, settings(way))
     sent = b"".join([*session.feed(pattern.body), *session.end()])
-    return Saved(exchange=pattern.exchange, chunks=[pattern.body], sent=sent)
+    return Exchange(facts=pattern.exchange, chunks=[pattern.body], sent=sent)
 
 
 def received(ours: ReadResponse, alignment: Alignment) -> str:
@@ -61,5 +61,5 @@ def test_received(number: int) -> None:
 def test_a_response_that_was_not_rewritten() -> None:
     """Has no other one that the client got."""
     pattern = PATTERNS[0]
-    ours = read(Saved(exchange=pattern.exchange, chunks=[pattern.body], sent=pattern.body))
+    ours = read(Exchange(facts=pattern.exchange, chunks=[pattern.body], sent=pattern.body))
     assert as_received(ours) is None

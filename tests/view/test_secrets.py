@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from toolstream_core.model import StreamFacts
-from toolstream_core.saved.exchange import Saved
+from toolstream_core.saved.exchange import Exchange
 from toolstream_core.view.document import ViewBuilder
 
 KEY: Final = "sk-proj-" + "Ab3dEf6hIj9kLmN0pQrStUvWx" * 2
@@ -33,7 +33,7 @@ def cut(text: str) -> list[str]:
     return [text[at : at + 5] for at in range(0, len(text), 5)]
 
 
-def session() -> list[Saved]:
+def session() -> list[Exchange]:
     """Secrets in the path, in messages, in text, in arguments, in an error, in a message of the connection."""
     head = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "run", "arguments": ""}}
     parts = [delta(tool_calls=[{"index": 0, "function": {"arguments": part}}]) for part in cut(ARGUMENTS)]
@@ -49,8 +49,8 @@ def session() -> list[Saved]:
     sent = b"".join(chunks).replace(b'"index": 0, "function"', b'"index": 0, "id": "call_1", "function"')
     broken = f"the connection with {KEY} was reset"
     return [
-        Saved(exchange=exchange(0, messages[:1]), chunks=chunks, sent=sent, broken=broken, secrets=(KEY,)),
-        Saved(exchange=exchange(1, messages), chunks=[delta("stop", content="Done.")], secrets=(KEY,)),
+        Exchange(facts=exchange(0, messages[:1]), chunks=chunks, sent=sent, broken=broken, secrets=(KEY,)),
+        Exchange(facts=exchange(1, messages), chunks=[delta("stop", content="Done.")], secrets=(KEY,)),
     ]
 
 

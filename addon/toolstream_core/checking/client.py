@@ -80,7 +80,7 @@ class Sessions:
         try:
             responses = (one for data in captured for one in responses_in(io.BytesIO(data), identity))
             for number, saved in enumerate(responses):
-                builder.take(replace(saved, exchange=replace(saved.exchange, source=f"{identity}#{number}")))
+                builder.take(replace(saved, facts=replace(saved.facts, source=f"{identity}#{number}")))
         except UnreadableError:
             return
         if builder.empty:

@@ -12,9 +12,8 @@ from toolstream_core.cli.output import Output, check_outputs
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import Severity
 from toolstream_core.printable import counted, word
-from toolstream_core.saved.expectation import dumps, expectation_of
-from toolstream_core.saved.extract import bare_files, cassette_files, conversations, flow_files, stem_of, write_all
-from toolstream_core.saved.flow import BAD_STATUS, exchange_of, read_flow
+from toolstream_core.saved.extract import bare_files, cassette_files, conversations, flow_files, new_stem, write_all
+from toolstream_core.saved.flow import BAD_STATUS, exchange_of
 from toolstream_core.saved.read import LeftOut, gathered
 from toolstream_core.saved.redact import redact
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from toolstream_core.model import Finding, Json
     from toolstream_core.redaction import Redaction
     from toolstream_core.saved.flow import Fixture
-    from toolstream_core.saved.read import Found
 
 
 DONE, NOTHING, FAILED = 0, 1, 2
@@ -69,7 +67,7 @@ class Extraction:
     name: str | None = None
     force: bool = False
     _inputs: list[Path] = field(default_factory=list)
-    _found: list[Found] = field(default_factory=list)
+    _found: list[Fixture] = field(default_factory=list)
     _failed: bool = False
 
     def read(self, paths: Iterable[str], request: Json) -> None:
@@ -88,7 +86,7 @@ class Extraction:
         # A dump has its flows in the order in which they ended.
         found = sorted(self._found, key=lambda one: one.flow.request.timestamp_start)
         groups = [[one] for one in found] if each_flow else conversations(found)
-        taken = [group for group in groups if any(self.wanted.takes(one.fixture) for one in group)]
+        taken = [group for group in groups if any(self.wanted.takes(one) for one in group)]
         for group in groups:
             if group not in taken:
                 _tell(f"left out {_sources(group)}: no selected finding")
@@ -100,27 +98,20 @@ class Extraction:
             return FAILED
         return DONE if count else NOTHING
 
-    def _stem(self, first: Found, number: int, of: int, names: set[str]) -> str:
+    def _stem(self, first: Fixture, number: int, of: int, names: set[str]) -> str:
         """A name that no other fixture of this run has."""
         if self.name is not None:
             return self.name if of == 1 else f"{self.name}-{number}"
-        fixture = first.fixture
-        model = fixture.asked.model or fixture.record.model
-        at = 1
-        while (stem := stem_of(fixture.record.dialect, model, first.flow.request.timestamp_start, at)) in names:
-            at += 1
-        names.add(stem)
-        return stem
+        return new_stem(first, names)
 
-    def _write(self, group: Sequence[Found], stem: str) -> bool:
+    def _write(self, group: Sequence[Fixture], stem: str) -> bool:
         """Write one fixture; whether that was done."""
         clean = [redact(one.flow, self.redaction) for one in group]
         if self.format == "flow":
-            fixtures = [fixture for at, flow in enumerate(clean) if (fixture := read_flow(flow, f"{stem}.flow#{at}"))]
-            files = flow_files(stem, clean, dumps(expectation_of(fixtures)))
+            files = flow_files(stem, clean)
         else:
             exchanges = [
-                exchange_of(flow, one.fixture.source, broke=one.fixture.broken is not None)
+                exchange_of(flow, one.source, broke=one.broken is not None)
                 for flow, one in zip(clean, group, strict=True)
             ]
             files = bare_files(stem, exchanges) if self.format == "bare" else cassette_files(stem, exchanges)
@@ -137,14 +128,14 @@ class Extraction:
         return True
 
 
-def _about(group: Sequence[Found]) -> str:
-    findings = sum(len(one.fixture.record.findings) for one in group)
+def _about(group: Sequence[Fixture]) -> str:
+    findings = sum(len(one.record.findings) for one in group)
     return f"{counted(len(group), 'response')}, {counted(findings, 'finding')} ({_sources(group)}){_caused(group)}"
 
 
-def _caused(group: Sequence[Found]) -> str:
+def _caused(group: Sequence[Fixture]) -> str:
     """The faults in the responses, which are kept as the provider sent them."""
-    broken = [one.fixture.caused for one in group if one.fixture.caused.specs]
+    broken = [one.caused for one in group if one.caused.specs]
     if not broken:
         return ""
     specs = ", ".join(dict.fromkeys(spec for one in broken for spec in one.specs))
@@ -152,8 +143,8 @@ def _caused(group: Sequence[Found]) -> str:
     return f"; the client received it with fault {word(specs)}{f': {word(names)}' if names else ''}"
 
 
-def _sources(group: Sequence[Found]) -> str:
-    return ", ".join(word(one.fixture.source) for one in group)
+def _sources(group: Sequence[Fixture]) -> str:
+    return ", ".join(word(one.source) for one in group)
 
 
 def _why(error: Exception) -> str:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.report.judging import SavedVerdict
     from toolstream_core.report.layout import Paint
-    from toolstream_core.saved.exchange import Saved
+    from toolstream_core.saved.exchange import Exchange
     from toolstream_core.wire.frame import Frame
 
     type Write = Callable[[str], None]
@@ -211,7 +211,7 @@ class Inspection:
     def __init__(
         self,
         printer: Printer,
-        saved: Callable[[str], Iterator[Saved]],
+        saved: Callable[[str], Iterator[Exchange]],
         codes: frozenset[str],
         dialects: Sequence[WireProtocol],
     ) -> None:
@@ -235,20 +235,20 @@ class Inspection:
             return UNREADABLE
         return FOUND if self._found and not exit_zero else CLEAN
 
-    def _take(self, saved: Saved) -> bool:
+    def _take(self, saved: Exchange) -> bool:
         record = self._record(saved)
         self._judge(saved, record)
         if record is not None:
             self._found = self._found or any(one.severity in _COUNTS for one in record.findings)
         return record is not None
 
-    def _record(self, saved: Saved) -> Record | None:
+    def _record(self, saved: Exchange) -> Record | None:
         hide = partial(redacted, secrets=saved.secrets)
         clock = _Clock(saved)
-        sinks = self._printer.sinks(saved.exchange, hide, clock.now if saved.times else None)
+        sinks = self._printer.sinks(saved.facts, hide, clock.now if saved.times else None)
         record = read_body(
             clock.chunks(),
-            saved.exchange,
+            saved.facts,
             broken=saved.broken,
             sinks=[_AsSaved(saved), _Sieve(self._codes), *(_Kept(one, saved, self._codes) for one in sinks)],
             dialects=self._dialects,
@@ -256,12 +256,12 @@ class Inspection:
         if record is not None:
             self._printer.add(record, hide)
             if record.calls and clock.body and any(one.severity in _COUNTS for one in record.findings):
-                options = tried_repairs(Answer(saved.exchange, bytes(clock.body), saved.broken))
+                options = tried_repairs(Answer(saved.facts, bytes(clock.body), saved.broken))
                 if options:
-                    self._printer.advised(saved.exchange.source, options)
+                    self._printer.advised(saved.facts.source, options)
         return record
 
-    def _judge(self, saved: Saved, record: Record | None) -> None:
+    def _judge(self, saved: Exchange, record: Record | None) -> None:
         """Print the verdicts on the responses that this request follows."""
         self._judging.take(saved, record)
         for one in self._verdicts:
@@ -272,7 +272,7 @@ class Inspection:
 class _Clock:
     """The time of the current chunk, and the body while it is short enough to try options on it."""
 
-    def __init__(self, saved: Saved) -> None:
+    def __init__(self, saved: Exchange) -> None:
         self._saved = saved
         self._now = 0
         self.body = bytearray()
@@ -301,7 +301,7 @@ class _Clock:
 class _AsSaved(Sink):
     """Adds what the file has of a response to its record; comes before the sinks that print it."""
 
-    def __init__(self, saved: Saved) -> None:
+    def __init__(self, saved: Exchange) -> None:
         self._saved = saved
 
     def ended(self, record: Record) -> None:
@@ -327,7 +327,7 @@ class _Sieve(Sink):
 class _Kept(Sink):
     """Passes everything to a sink except the other findings."""
 
-    def __init__(self, sink: Sink, saved: Saved, codes: frozenset[str]) -> None:
+    def __init__(self, sink: Sink, saved: Exchange, codes: frozenset[str]) -> None:
         self._sink, self._saved, self._codes = sink, saved, codes
         self.live, self.each = sink.live, sink.each
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Iterator
 
-    from toolstream_core.saved.exchange import Saved
+    from toolstream_core.saved.exchange import Exchange
 
     type _Identity = tuple[int, int] | Path
 
@@ -164,7 +164,7 @@ _LISTED: Final = 10
 class Reading:
     """Passes each saved response to a function."""
 
-    def __init__(self, saved: Callable[[str], Iterator[Saved]], take: Callable[[Saved], bool]) -> None:
+    def __init__(self, saved: Callable[[str], Iterator[Exchange]], take: Callable[[Exchange], bool]) -> None:
         """`saved` gives the responses in a file. `take` gets them, and returns whether it is an LLM response."""
         self._saved = saved
         self._take = take
@@ -201,8 +201,8 @@ class Reading:
             return True
         return found or belongs(Path(file))
 
-    def _response(self, saved: Saved) -> bool:
-        source = word(saved.exchange.source)
+    def _response(self, saved: Exchange) -> bool:
+        source = word(saved.facts.source)
         if saved.missing:
             self._cannot(f"{source} cannot be read: {saved.missing}")
             return True

@@ -50,7 +50,7 @@ def keep(probe: Probe, folder: Path, say: Callable[[str], None]) -> None:
 
 
 def _exchange(answer: Answer, source: str) -> Exchange:
-    return Exchange(
+    return Exchange.of(
         source=f"{source} {answer.started}",
         url=answer.url,
         request_headers=tuple(answer.asked_with.items()),
@@ -58,8 +58,8 @@ def _exchange(answer: Answer, source: str) -> Exchange:
         status=answer.status,
         response_headers=answer.headers,
         body=answer.body,
-        started=answer.started,
-        chunks=tuple((after, len(data)) for after, data in answer.chunks),
+        began=answer.started,
+        table=[(after, len(data)) for after, data in answer.chunks],
         broken=answer.broken,
     )
 

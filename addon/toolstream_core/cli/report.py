@@ -57,9 +57,7 @@ def reported(flows: Sequence[Path]) -> dict[Path, list[ReportedAnswer]]:
 
     answers = {flow: read_answers(flow) for flow in flows}
     verdicts = _verdicts_in(flows)
-    return {
-        flow: [reported_answer(one, verdicts.get(one.fixture.source)) for one in of] for flow, of in answers.items()
-    }
+    return {flow: [reported_answer(one, verdicts.get(one.source)) for one in of] for flow, of in answers.items()}
 
 
 def _verdicts_in(flows: Iterable[Path]) -> dict[str, SavedVerdict]:
@@ -74,7 +72,7 @@ def _verdicts_in(flows: Iterable[Path]) -> dict[str, SavedVerdict]:
     judging = Judging(verdicts.append)
     for flow in flows:
         for saved in answers(str(flow)):
-            judging.take(saved, read_body(saved.chunks, saved.exchange, broken=saved.broken))
+            judging.take(saved, read_body(saved.chunks, saved.facts, broken=saved.broken))
     return {one.source: one for one in verdicts}
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from toolstream_core.model import Change, Json, Note, Record, StreamFacts
-    from toolstream_core.saved.exchange import Saved
+    from toolstream_core.saved.exchange import Exchange
     from toolstream_core.settings import Settings
 
 
@@ -103,28 +103,26 @@ class Rewriting(Sink):
 
     live = True
 
-    def body(self, saved: Saved) -> NewBody:
+    def body(self, saved: Exchange) -> NewBody:
         """The response's new body."""
         self._hide, self._unwrapped = (lambda text: redacted(text, saved.secrets)), saved.unwrapped
-        faults = drawn(self.settings, saved.exchange, self._answers + 1)
+        faults = drawn(self.settings, saved.facts, self._answers + 1)
         picks = [pick for _, pick in faults]
         chunks = list(saved.chunks)
-        ids = AnswerIds(_seed(saved.exchange.source, chunks))
-        body = Session(
-            saved.exchange, self.settings, lambda _: [self], ids=ids, number=self._answers + 1, transit=picks
-        )
+        ids = AnswerIds(_seed(saved.facts.source, chunks))
+        body = Session(saved.facts, self.settings, lambda _: [self], ids=ids, number=self._answers + 1, transit=picks)
         out = [b"".join(body.feed(chunk)) if chunk else b"" for chunk in chunks]
         out.append(b"".join(body.end(broken=saved.broken)))
-        if saved.exchange.content_encoding and body.failure is not None:
+        if saved.facts.content_encoding and body.failure is not None:
             self.met += 1
-            _say_kept(saved.exchange.source, body.failure)
+            _say_kept(saved.facts.source, body.failure)
             return NewBody([*chunks, b""])
         if faults:
-            before = _events(out, saved.exchange)
-            schedule = Schedule(replace(saved.exchange, content_encoding=""), faults, socket=saved.socket)
+            before = _events(out, saved.facts)
+            schedule = Schedule(replace(saved.facts, content_encoding=""), faults, socket=saved.socket)
             out = [bytes_of(schedule.feed(piece)) if piece else b"" for piece in out]
             out[-1] += bytes_of(schedule.feed(b""))
-            after = _events(out, saved.exchange)
+            after = _events(out, saved.facts)
             self._taken += (before - after).total()
             self._put += (after - before).total()
         record = body.record(broken=saved.broken)
@@ -132,7 +130,7 @@ class Rewriting(Sink):
             self._answers += 1
             self.met += 1
             self._faults += [
-                f"{word(saved.exchange.source)}: {fault_line(fault, record.dialect)}" for fault in record.faults
+                f"{word(saved.facts.source)}: {fault_line(fault, record.dialect)}" for fault in record.faults
             ]
         row = None if record is None or saved.broken is not None else body.cut_off(record)
         if row is None:
@@ -140,7 +138,7 @@ class Rewriting(Sink):
         if saved.socket is not None:
             out[-1] += encoded(saved.socket.error(ErrorKind.SERVER)) + b"\n"
             return NewBody(out)
-        self._broken.append(f"{word(saved.exchange.source)}: {row.name}: the client sees a disconnect")
+        self._broken.append(f"{word(saved.facts.source)}: {row.name}: the client sees a disconnect")
         return NewBody(out, repair_cut(row.name).why)
 
     def changed(self, changed: Change) -> None:

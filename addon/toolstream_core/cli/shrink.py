@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from toolstream_core.checking.client import Run
-    from toolstream_core.saved.read import Found
+    from toolstream_core.saved.flow import Fixture
     from toolstream_core.shrinking.candidate import Candidate
     from toolstream_core.shrinking.law import Oracle
     from toolstream_core.shrinking.search import Progress
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 class Reproduction:
     """The responses in a flow file, without secrets."""
 
-    def __init__(self, answers: Sequence[Found], note: str = "") -> None:
+    def __init__(self, answers: Sequence[Fixture], note: str = "") -> None:
         """`note`: whether these are the provider's or the client's, where faults changed them; else empty."""
         self._flows = [one.flow for one in answers]
-        self.original: Candidate = tuple(turn_of(number, one.fixture) for number, one in enumerate(answers))
+        self.original: Candidate = tuple(turn_of(number, one) for number, one in enumerate(answers))
         self.note = note
 
     def flow_bytes(self, candidate: Candidate) -> bytes:
@@ -61,7 +61,7 @@ def reproduction(path: Path, shows: Callable[[Candidate], bool] | None) -> Repro
     """
     sent = read_answers(path)
     got = [as_client_got(one) for one in sent]
-    changed = [one.fixture for one, other in zip(sent, got, strict=True) if one is not other]
+    changed = [one for one, other in zip(sent, got, strict=True) if one is not other]
     if not changed:
         return Reproduction(sent)
     specs = ", ".join(dict.fromkeys(spec for one in changed for spec in one.caused.specs))

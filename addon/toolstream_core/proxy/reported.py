@@ -11,24 +11,23 @@ from toolstream_core.saved.read import as_client_got, turn_of
 
 if TYPE_CHECKING:
     from toolstream_core.report.judging import SavedVerdict
-    from toolstream_core.saved.read import Found
+    from toolstream_core.saved.flow import Fixture
 
 
-def reported_answer(one: Found, verdict: SavedVerdict | None) -> ReportedAnswer:
+def reported_answer(one: Fixture, verdict: SavedVerdict | None) -> ReportedAnswer:
     """Of a response, with the verdict on its client."""
-    caused, got = one.fixture.caused, as_client_got(one)
-    fixture = got.fixture
-    turn = turn_of(0, fixture)
+    caused, got = one.caused, as_client_got(one)
+    turn = turn_of(0, got)
     return ReportedAnswer(
-        record=fixture.record,
+        record=got.record,
         frames=[piece.frame for piece in turn.pieces],
-        entries=Received(Answer(turn.exchange, fixture.body, turn.broken)).entries,
-        path=fixture.path,
-        request=fixture.request,
-        status=fixture.status,
+        entries=Received(Answer(turn.exchange, got.body, turn.broken)).entries,
+        path=got.path,
+        request=got.request,
+        status=got.status,
         recorded=datetime.fromtimestamp(one.flow.request.timestamp_start, UTC).date().isoformat(),
         caused=caused.specs,
-        provider=list(dict.fromkeys(found.name for found in one.fixture.record.findings)) if got is not one else None,
+        provider=list(dict.fromkeys(found.name for found in one.record.findings)) if got is not one else None,
         left=caused.findings if caused.specs else None,
         client="" if verdict is None else verdict.about_client,
         understood=verdict is None or verdict.verdict.understood,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Call, Record
     from toolstream_core.protocols.requests.conversation import EchoedCall
     from toolstream_core.report.layout import Marked
-    from toolstream_core.saved.exchange import Saved
+    from toolstream_core.saved.exchange import Exchange
     from toolstream_core.verdict import Verdict
 
 
@@ -154,9 +154,9 @@ class Judging:
         """The newest responses with calls as the client got them, by their tokens, `_KEPT` bytes in all."""
         self._explaining = Explaining()
 
-    def take(self, saved: Saved, record: Record | None) -> None:
+    def take(self, saved: Exchange, record: Record | None) -> None:
         """The next exchange; `record` is `None` where its response is no LLM's."""
-        exchange = saved.exchange
+        exchange = saved.facts
         wanted = asked.read(exchange.path, exchange.request)
         if wanted is None:
             return
@@ -196,15 +196,15 @@ class Judging:
         self._tell_verdict(SavedVerdict(judged.token, judged.verdict, answer.calls, judged.request, hide, explained))
 
 
-def _received(saved: Saved) -> Answer:
+def _received(saved: Exchange) -> Answer:
     """What the client got: what was saved as sent, else what the provider said."""
     if saved.sent is None:
-        return Answer(saved.exchange, b"".join(saved.chunks), saved.broken)
-    return Answer(replace(saved.exchange, content_encoding=""), saved.sent, saved.broken)
+        return Answer(saved.facts, b"".join(saved.chunks), saved.broken)
+    return Answer(replace(saved.facts, content_encoding=""), saved.sent, saved.broken)
 
 
-def as_sent(saved: Saved) -> Record | None:
+def as_sent(saved: Exchange) -> Record | None:
     """The response as the client got it, where that was saved beside what the provider said."""
     if saved.sent is None:
         return None
-    return read_body([saved.sent], replace(saved.exchange, content_encoding=""), broken=saved.broken)
+    return read_body([saved.sent], replace(saved.facts, content_encoding=""), broken=saved.broken)

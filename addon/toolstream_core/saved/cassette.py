@@ -89,24 +89,23 @@ def _document(data: bytes) -> Json:
         raise UnreadableError(f"{_RIGHT} ({why})") from error
 
 
-def _exchange(request: Json, response: Json, source: str, recorded: float | None) -> Exchange:
+def _exchange(request: Json, response: Json, source: str, recorded: float) -> Exchange:
     headers = _headers(response.get("headers"))
-    body, missing = _decoded(_body(response), headers)
     status = response.get("status")
     code = json_access.integer(json_access.get(status, "code") if isinstance(status, dict) else status)
-    sent = {name.lower(): value for name, value in _headers(request.get("headers"))}
-    return Exchange(
+    asked_with = _headers(request.get("headers"))
+    return Exchange.of(
         source=source,
         method=str(request.get("method") or "POST").upper(),
         url=str(request.get("uri") or request.get("url") or ""),
-        request_headers=_headers(request.get("headers")),
-        request_body=_decoded(_body(request), tuple(sent.items()))[0],
+        request_headers=asked_with,
+        request_body=_decoded(_body(request), asked_with[::-1]),
         status=code if isinstance(code, int) else 200,
         reason=str(json_access.get(status, "message") or "") if isinstance(status, dict) else "",
         response_headers=headers,
-        body=body,
-        started=recorded,
-        missing=missing or (None if body else _NO_BODY),
+        body=_decoded(_body(response), headers),
+        began=recorded,
+        missing=_NO_BODY,
     )
 
 
@@ -153,16 +152,15 @@ def _bytes(said: Json) -> bytes:
         return b""
 
 
-def _decoded(body: bytes, headers: Headers) -> tuple[bytes, str | None]:
+def _decoded(body: bytes, headers: Headers) -> bytes:
     """The body without its coding. Recorders undo it, and leave the header, as they like."""
     coding = next((value for name, value in headers if name.lower() == "content-encoding"), "")
     if not body or not coding:
-        return (_unzipped(body) if body.startswith(b"\x1f\x8b") else body), None
+        return _unzipped(body) if body.startswith(b"\x1f\x8b") else body
     try:
-        decoder = Decoder(coding)
-        return decoder.decode(body), None
+        return Decoder(coding).decode(body)
     except CodingError:
-        return body, None
+        return body
 
 
 def _unzipped(body: bytes) -> bytes:
@@ -172,11 +170,11 @@ def _unzipped(body: bytes) -> bytes:
         return body
 
 
-def _time(said: Json) -> float | None:
+def _time(said: Json) -> float:
     try:
-        return parsedate_to_datetime(said).timestamp() if isinstance(said, str) else None
+        return parsedate_to_datetime(said).timestamp() if isinstance(said, str) else 0.0
     except ValueError:
-        return None
+        return 0.0
 
 
 def cassette(exchanges: Iterable[Exchange]) -> bytes:
@@ -199,7 +197,7 @@ def _entry(one: Exchange) -> dict[str, Any]:
         "response": {
             "body": {"string": _written(one.body)},
             "headers": _listed(one.response_headers),
-            "status": {"code": one.status, "message": DoubleQuotedScalarString(one.reason)},
+            "status": {"code": one.facts.status, "message": DoubleQuotedScalarString(one.reason)},
         },
     }
 

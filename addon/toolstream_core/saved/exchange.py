@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
 from toolstream_core.model import ABSENT, StreamFacts
@@ -30,15 +30,19 @@ class RefusedError(UnreadableError):
     """A file of a known kind that cannot hold a response; the message says how to bring the response in."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Saved:
-    """A saved response."""
+type Headers = tuple[tuple[str, str], ...]
 
-    exchange: StreamFacts
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """A saved response with its request, of any form of file."""
+
+    facts: StreamFacts
+    """What is known beside the body: where it stands, address, status, request."""
     chunks: Iterable[bytes] = ()
-    """The body, with the content coding that `exchange` names. Read it before the next response."""
+    """The body, with the content coding that `facts` names. Read it before the next response."""
     times: Sequence[int] = ()
-    """Milliseconds at which each chunk came; empty if unknown."""
+    """Milliseconds since the first byte at which each chunk came; empty if unknown."""
     broken: str | None = None
     """How the connection broke, if it did."""
     secrets: tuple[str, ...] = ()
@@ -56,13 +60,83 @@ class Saved:
     socket: SocketLane | None = None
     """Where on a WebSocket it came, if it did: each chunk is a message, as a line."""
     missing: str | None = None
-    """Why the body of an LLM's answer is not there, where it is not."""
+    """Why the body of an LLM response is missing, if it is."""
     unwrapped: Sequence[Note] = ()
     """What surrounded the body and was removed; complete once the chunks were read."""
     findings: Sequence[Finding] = ()
     """Errors of the body's framing that are corrected in the chunks."""
     lost: frozenset[str] = frozenset()
     """Codes of findings that only the form of the file causes."""
+    method: str = "POST"
+    url: str = ""
+    request_headers: Headers = ()
+    request_body: bytes = b""
+    """The request as it was sent, its content coding undone; this and the headers only if the file has requests."""
+    reason: str = ""
+    response_headers: Headers = ()
+    line_ends: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """Where messages of a WebSocket have line ends that the lines of the body have not: `LineEnds.places`."""
+
+    @classmethod
+    def of(  # noqa: PLR0913 - the parts of two messages
+        cls,
+        *,
+        source: str,
+        url: str,
+        method: str = "POST",
+        request_headers: Headers = (),
+        request_body: bytes = b"",
+        status: int = 200,
+        response_headers: Headers = (),
+        body: bytes = b"",
+        table: Sequence[tuple[int, int]] = (),
+        missing: str | None = None,
+        **more: Any,
+    ) -> Self:
+        """An exchange from HTTP messages without content coding.
+
+        `table` has the milliseconds and bytes of each chunk of `body`, if known; it is left out where it is that of
+        another body. `missing` is why there is no body, if that was not saved. `more` are other fields.
+        """
+        host, path = _split(url)
+        facts = StreamFacts(
+            source=source,
+            host=host,
+            path=path,
+            content_type=next((value for name, value in response_headers if name.lower() == "content-type"), ""),
+            status=status,
+            request=parse(request_body) if request_body else ABSENT,
+        )
+        fits = bool(table) and sum(size for _, size in table) == len(body)
+        ends = accumulate(size for _, size in table)
+        return cls(
+            facts=facts,
+            method=method,
+            url=url,
+            request_headers=request_headers,
+            request_body=request_body,
+            response_headers=response_headers,
+            chunks=[body[end - size : end] for end, (_, size) in zip(ends, table, strict=True)] if fits else [body],
+            times=[when for when, _ in table] if fits else [],
+            secrets=request_secrets(request_headers, path),
+            missing=missing if not body and was_llm(facts, method.upper()) else None,
+            **more,
+        )
+
+    @property
+    def source(self) -> str:
+        """Where it stands: `PATH`, or `PATH#N` in a file with several."""
+        return self.facts.source
+
+    @property
+    def body(self) -> bytes:
+        """All chunks, joined."""
+        return b"".join(self.chunks)
+
+    @property
+    def timed_chunks(self) -> list[Chunk]:
+        """The chunks with their times; empty if the times are not known."""
+        return [Chunk(when, data) for when, data in zip(self.times, self.chunks, strict=True)] if self.times else []
 
     def all_findings(self, found: Iterable[Finding]) -> list[Finding]:
         """The findings of the framing, then those in the chunks."""
@@ -87,93 +161,14 @@ class NewBody(NamedTuple):
         return b"".join(self.pieces)
 
 
-type Change = Callable[[Saved], NewBody]
+type Change = Callable[[Exchange], NewBody]
 
 
-def was_llm(exchange: StreamFacts, method: str) -> bool:
+def was_llm(facts: StreamFacts, method: str) -> bool:
     """Whether a response without its body was an LLM's, judged by everything but the body."""
-    if method != "POST" or not 200 <= exchange.status < 300:  # noqa: PLR2004 - the statuses of success
+    if method != "POST" or not 200 <= facts.status < 300:  # noqa: PLR2004 - the statuses of success
         return False
-    return claiming(exchange.path) is not None or looks_like_llm(exchange.path, exchange.request)
-
-
-type Headers = tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
-    """A request and its response; both bodies with their content coding undone."""
-
-    source: str
-    method: str = "POST"
-    url: str
-    request_headers: Headers = ()
-    request_body: bytes = b""
-    status: int = 200
-    reason: str = ""
-    response_headers: Headers = ()
-    body: bytes = b""
-    started: float | None = None
-    """Seconds since the epoch at which the request began."""
-    chunks: tuple[tuple[int, int], ...] = ()
-    """Milliseconds since the first byte and bytes of each chunk of `body`, if known."""
-    line_ends: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    """Where messages of a WebSocket have line ends that the lines of `body` have not: `LineEnds.places`."""
-    broken: str | None = None
-    """How the connection broke, if it did."""
-    missing: str | None = None
-    """Why there is no body, if that was not saved."""
-    ended: float = 0.0
-    """Seconds since the epoch at which the response ended; 0 if not known."""
-    socket: SocketLane | None = None
-    """Where on a WebSocket the response came, if it did: each chunk is a message, as a line."""
-
-    @property
-    def host(self) -> str:
-        """The host that was asked."""
-        return _split(self.url)[0]
-
-    @property
-    def path(self) -> str:
-        """Path and query."""
-        return _split(self.url)[1]
-
-    @property
-    def timed_chunks(self) -> list[Chunk]:
-        """The chunks of the body; empty if they are not known, or are those of another body."""
-        if sum(size for _, size in self.chunks) != len(self.body):
-            return []
-        ends = accumulate(size for _, size in self.chunks)
-        return [Chunk(when, self.body[end - size : end]) for end, (when, size) in zip(ends, self.chunks, strict=True)]
-
-    def response_header(self, name: str) -> str:
-        """The first header of that name (in lower case) of the response, or nothing."""
-        return next((value for key, value in self.response_headers if key.lower() == name), "")
-
-
-def saved_of(one: Exchange) -> Saved:
-    """The response as `toolstream inspect` reads it."""
-    request: Json = parse(one.request_body) if one.request_body else ABSENT
-    exchange = StreamFacts(
-        source=one.source,
-        host=one.host,
-        path=one.path,
-        content_type=one.response_header("content-type"),
-        status=one.status,
-        request=request,
-    )
-    timed = one.timed_chunks
-    return Saved(
-        exchange=exchange,
-        chunks=[data for _, data in timed] or [one.body],
-        times=[when for when, _ in timed],
-        broken=one.broken,
-        secrets=request_secrets(one.request_headers, one.path),
-        began=one.started or 0.0,
-        ended=one.ended,
-        socket=one.socket,
-        missing=one.missing if not one.body and was_llm(exchange, one.method.upper()) else None,
-    )
+    return claiming(facts.path) is not None or looks_like_llm(facts.path, facts.request)
 
 
 def chunk_table(noted: Json, length: int) -> list[tuple[int, int]]:

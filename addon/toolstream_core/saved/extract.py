@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mitmproxy.io import FlowWriter
-
 from toolstream_core.saved import layout
 from toolstream_core.saved.cassette import cassette
-from toolstream_core.saved.expectation import expect_path
+from toolstream_core.saved.expectation import dumps, expect_path, expectation_of
 from toolstream_core.saved.files import write_atomic
+from toolstream_core.saved.flow import packed, read_flow
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Json
     from toolstream_core.saved.exchange import Exchange
-    from toolstream_core.saved.read import Found
+    from toolstream_core.saved.flow import Fixture
 
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -44,6 +43,15 @@ def stem_of(dialect: str, model: str | None, started: float | None, number: int)
     return "-".join([*when, dialect, *([name] if name else []), f"{number:04}"])
 
 
+def new_stem(first: Fixture, taken: set[str]) -> str:
+    """A name for the fixture that begins with this response, and that is not `taken`; it is taken then."""
+    model, started = first.asked.model or first.record.model, first.flow.request.timestamp_start
+    stems = (stem_of(first.record.dialect, model, started, number) for number in count(1))
+    stem = next(one for one in stems if one not in taken)
+    taken.add(stem)
+    return stem
+
+
 def _time(started: float) -> str:
     try:
         return datetime.fromtimestamp(started, UTC).strftime("%Y%m%d-%H%M%S")
@@ -55,14 +63,14 @@ def _time(started: float) -> str:
 _MOVING = frozenset({"cache_control", "status", "id", "index"})
 
 
-def conversations(found: Iterable[Found]) -> list[list[Found]]:
+def conversations(found: Iterable[Fixture]) -> list[list[Fixture]]:
     """The flows by conversation, in the order of their first flows; a retry belongs to what it repeats."""
-    groups: list[list[Found]] = []
+    groups: list[list[Fixture]] = []
     by_prefix: dict[bytes, _Group] = {}
     by_answer: dict[str, _Group] = {}
     for at, one in enumerate(found):
         digests = list(_digests(one))
-        before = json_access.get(one.fixture.request, "previous_response_id")
+        before = json_access.get(one.request, "previous_response_id")
         group = by_answer.get(before) if isinstance(before, str) else None
         if group is None:
             # Where two runs say the same, the one that is going on.
@@ -83,7 +91,7 @@ def conversations(found: Iterable[Found]) -> list[list[Found]]:
 class _Group:
     """A conversation so far."""
 
-    flows: list[Found] = field(default_factory=list)
+    flows: list[Fixture] = field(default_factory=list)
     last: list[bytes] = field(default_factory=list)
     """The digest of its last request's messages."""
     touched: int = 0
@@ -96,10 +104,10 @@ class _Group:
         return digests[-1:] != self.last and bool(self._seen.intersection(digests[-1:]))
 
 
-def _digests(one: Found) -> Iterator[bytes]:
+def _digests(one: Fixture) -> Iterator[bytes]:
     """One for each beginning of the messages, the whole last; hosts and protocols do not mix."""
-    said = hashlib.sha256(f"{one.fixture.host} {one.fixture.asked.dialect}".encode())
-    for entry in _entries(one.fixture.request):
+    said = hashlib.sha256(f"{one.host} {one.asked.dialect}".encode())
+    for entry in _entries(one.request):
         said.update(json.dumps(_still(entry), sort_keys=True).encode())
         yield said.digest()
 
@@ -127,22 +135,20 @@ def _still(value: Json) -> Json:
     return value
 
 
-def _answer_ids(one: Found) -> Iterator[str]:
+def _answer_ids(one: Fixture) -> Iterator[str]:
     """The ids by which a later request may name this response."""
-    for payload in one.fixture.payloads:
+    for payload in one.payloads:
         name = json_access.get(payload, "response", "id") or json_access.get(payload, "id")
         if isinstance(name, str) and name.startswith("resp"):
             yield name
 
 
-def flow_files(stem: str, flows: Sequence[http.HTTPFlow], expectation: str) -> dict[str, bytes]:
+def flow_files(stem: str, flows: Sequence[http.HTTPFlow]) -> dict[str, bytes]:
     """A flow file, and beside it what it has to be read as."""
-    out = io.BytesIO()
-    writer = FlowWriter(out)
-    for flow in flows:
-        writer.add(flow)
     name = f"{stem}.flow"
-    return {name: out.getvalue(), expect_path(Path(name)).name: expectation.encode()}
+    read_back = (read_flow(flow, f"{name}#{at}") for at, flow in enumerate(flows))
+    expectation = expectation_of(one for one in read_back if one is not None)
+    return {name: packed(flows), expect_path(Path(name)).name: dumps(expectation).encode()}
 
 
 def bare_files(stem: str, exchanges: Sequence[Exchange]) -> dict[str, bytes]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 from toolstream_core.model import ABSENT, Note
 from toolstream_core.saved import cassette, demo, har, layout, raw
 from toolstream_core.saved.demo import located
-from toolstream_core.saved.exchange import UnreadableError, saved_of
+from toolstream_core.saved.exchange import UnreadableError
 from toolstream_core.saved.pieces import PIECE, Pieces, Recoded, readable, wide_coding
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from toolstream_core.model import Json
-    from toolstream_core.saved.exchange import Change, Exchange, Saved
+    from toolstream_core.saved.exchange import Change, Exchange
 
 
 def write_atomic(path: Path, data: bytes, *, replace: bool = False) -> None:
@@ -104,7 +104,7 @@ def files(path: str) -> Iterator[str]:
     yield from sorted(found)
 
 
-def answers(path: str, request: Json = ABSENT) -> Iterator[Saved]:
+def answers(path: str, request: Json = ABSENT) -> Iterator[Exchange]:
     """The responses saved in one file, or in what standard input gives; `request` belongs to a bare body.
 
     Raises `UnreadableError`, here or while the chunks are taken; what came before it was read rightly.
@@ -116,7 +116,7 @@ def answers(path: str, request: Json = ABSENT) -> Iterator[Saved]:
             yield from flowfile.responses_in(file.whole(), path)
         else:
             found = exchanges(file, path, request)
-            yield from file.bodies(path, request) if found is None else map(saved_of, found)
+            yield from file.bodies(path, request) if found is None else found
 
 
 def exchanges(file: Begun, path: str, request: Json = ABSENT) -> Iterator[Exchange] | None:
@@ -196,7 +196,7 @@ class Begun:
         data = self.head + self.rest.read()
         return io.BytesIO(gzip.decompress(data) if self.coding else data)
 
-    def bodies(self, path: str, request: Json = ABSENT) -> Iterator[Saved]:
+    def bodies(self, path: str, request: Json = ABSENT) -> Iterator[Exchange]:
         """The responses in a file that is no container. Raises `UnreadableError`."""
         pieces = Pieces(self.head, self.rest)
         with closing(pieces):
@@ -241,11 +241,11 @@ def rewritten(path: str, change: Change, request: Json = ABSENT) -> bytes:
             return _har(file.whole().read(), path, change)
         if file.kind is Kind.CASSETTE:
             entries = list(cassette.exchanges(file.whole().read(), path))
-            return cassette.cassette([replace(one, body=change(saved_of(one)).body) for one in entries])
+            return cassette.cassette([replace(one, chunks=[change(one).body]) for one in entries])
         return _body(file.bodies(path, request), change)
 
 
-def _body(found: Iterator[Saved], change: Change) -> bytes:
+def _body(found: Iterator[Exchange], change: Change) -> bytes:
     """The new body of the one response in a file without a format."""
     body = change(next(found)).body
     if next(found, None) is not None:
@@ -261,11 +261,10 @@ def _har(data: bytes, path: str, change: Change) -> bytes:
         one = har.exchange(entry, f"{path}#{number}")
         if har.MESSAGES in entry and har.put_messages(entry, one, lambda saved: change(saved).pieces):
             continue
-        saved = saved_of(one)
-        if saved.missing:
+        if one.missing:
             continue
-        body = change(saved).body
-        if body != b"".join(saved.chunks):
+        body = change(one).body
+        if body != one.body:
             _put(entry["response"], body)
     return encoded(document)
 

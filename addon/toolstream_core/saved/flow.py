@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import uuid
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -9,6 +10,7 @@ from urllib.parse import urlsplit
 
 from mitmproxy import connection, http
 from mitmproxy.flow import Error
+from mitmproxy.io import FlowReader, FlowWriter
 
 from toolstream_core.engine.chain import never
 from toolstream_core.engine.session import read_body
@@ -20,7 +22,7 @@ from toolstream_core.protocols.requests import asked
 from toolstream_core.protocols.requests.asked import may_be_llm
 from toolstream_core.redact import redacted, request_secrets
 from toolstream_core.redaction import TextMode
-from toolstream_core.saved.exchange import Exchange, chunk_table
+from toolstream_core.saved.exchange import Exchange, UnreadableError, chunk_table
 from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.sockets.lines import LineEnds
 from toolstream_core.wire import json_access
@@ -29,7 +31,8 @@ from toolstream_core.wire.form import Form
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import BinaryIO
 
     from mitmproxy.flow import Flow
 
@@ -38,11 +41,34 @@ if TYPE_CHECKING:
     from toolstream_core.saved.exchange import Headers
 
 
-def not_whole(flows: int, error: Exception) -> str:
+def _not_whole(flows: int, error: Exception) -> str:
     """The message for a flow file of which some flows could be read before mitmproxy raised `error`."""
     where = f"after flow {flows - 1}" if flows else "from the beginning"
     said = quoted(redacted(str(error)), 200)
     return f"is a damaged or truncated mitmproxy flow file: unreadable {where} (mitmproxy: {said})"
+
+
+def packed(flows: Iterable[Flow]) -> bytes:
+    """A flow file of these flows."""
+    file = io.BytesIO()
+    writer = FlowWriter(file)
+    for flow in flows:
+        writer.add(flow)
+    return file.getvalue()
+
+
+def flows_in(stream: BinaryIO) -> Iterator[Flow]:
+    """The flows in a flow file. Raises `UnreadableError` where one cannot be read."""
+    count = 0
+    try:
+        for flow in FlowReader(stream).stream():
+            yield flow
+            count += 1
+            del flow  # the next one is read before this name is bound again
+    except OSError:
+        raise
+    except Exception as error:  # on foreign bytes mitmproxy raises more than its own exceptions
+        raise UnreadableError(_not_whole(count, error)) from error
 
 
 CHUNKS_VERSION = 1
@@ -93,12 +119,12 @@ def content_of(message: http.Message) -> bytes:
         return b""
 
 
-def facts_of(flow: http.HTTPFlow, request: Json) -> StreamFacts:
-    """What a flow says of its response beside the body."""
+def facts_of(flow: http.HTTPFlow, request: Json, source: str | None = None) -> StreamFacts:
+    """What a flow says of its response beside the body; without a `source`, it is named by its id."""
     assert flow.response is not None
     headers = flow.response.headers
     return StreamFacts(
-        source=flow.id,
+        source=flow.id if source is None else source,
         host=flow.request.pretty_host,
         path=flow.request.path,
         content_type=headers.get("content-type", ""),
@@ -130,7 +156,11 @@ def unlabel(response: http.Response) -> None:
         response.headers.pop(name, None)
 
 
-_CODED = ("content-encoding", "transfer-encoding")
+def set_decoded(message: http.Message, body: bytes) -> None:
+    """Give a message a body without coding."""
+    for name in ("content-encoding", "transfer-encoding"):
+        message.headers.pop(name, None)
+    message.content = body
 
 
 class Caused(NamedTuple):
@@ -173,9 +203,7 @@ def as_sent(flow: http.HTTPFlow) -> http.HTTPFlow:
     assert isinstance(new, http.HTTPFlow)
     if body is None or new.response is None:
         return new
-    for name in _CODED:
-        new.response.headers.pop(name, None)
-    new.response.content = body
+    set_decoded(new.response, body)
     chunks = json_access.get(flow.metadata, "toolstream", "sent", "chunks")
     kept = {name: value for name, value in flow.metadata["toolstream"].items() if name not in {"sent", LINE_ENDS}}
     new.metadata = {"toolstream": {**kept, "chunks": chunks}}
@@ -195,37 +223,36 @@ _PORTS = {"http": 80, "https": 443}
 
 def flow_of(one: Exchange) -> http.HTTPFlow:
     """The flow of an exchange, with its times and cuts where they are known."""
-    started = one.started or 0.0
     scheme, host, port = _address(one.url)
-    client = connection.Client(peername=("127.0.0.1", 0), sockname=("127.0.0.1", 0), timestamp_start=started)
-    server = connection.Server(address=(host, port), timestamp_start=started)
+    client = connection.Client(peername=("127.0.0.1", 0), sockname=("127.0.0.1", 0), timestamp_start=one.began)
+    server = connection.Server(address=(host, port), timestamp_start=one.began)
     flow = http.HTTPFlow(client, server)
     # The same each time for the same exchange.
     flow.id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{one.source} {one.url}"))
-    flow.timestamp_created = started
+    flow.timestamp_created = one.began
     flow.request = http.Request(
         host,
         port,
         one.method.encode(errors="replace"),
         scheme.encode(),
         b"",
-        (one.path or "/").encode(errors="replace"),
+        (one.facts.path or "/").encode(errors="replace"),
         b"HTTP/1.1",
         _fields(one.request_headers, one.request_body),
         one.request_body,
         None,
-        started,
-        started,
+        one.began,
+        one.began,
     )
     flow.response = http.Response(
         b"HTTP/1.1",
-        one.status,
+        one.facts.status,
         one.reason.encode("latin-1", "replace"),
         _fields(one.response_headers, one.body),
         one.body,
         None,
-        started,
-        started + (one.chunks[-1][0] / 1000 if one.chunks else 0),
+        one.began,
+        one.began + (one.times[-1] / 1000 if one.times else 0),
     )
     _note(flow, one)
     return flow
@@ -234,12 +261,12 @@ def flow_of(one: Exchange) -> http.HTTPFlow:
 def _note(flow: http.HTTPFlow, one: Exchange) -> None:
     """The table of chunks, and the break."""
     chunks = one.timed_chunks or ([Chunk(0, one.body)] if one.body else [])
-    if one.chunks or one.broken is not None:
+    if one.times or one.broken is not None:
         flow.metadata["toolstream"] = table_of(chunks)
     if ends := LineEnds(one.line_ends):
         flow.metadata["toolstream"][LINE_ENDS] = ends.places
     if one.broken is not None:
-        flow.error = Error(one.broken, timestamp=one.started or 0.0)
+        flow.error = Error(one.broken, timestamp=one.began)
         flow.metadata["toolstream"]["broken"] = one.broken
 
 
@@ -247,9 +274,7 @@ def exchange_of(flow: http.HTTPFlow, source: str, *, broke: bool = True) -> Exch
     """The exchange of a flow; `broke`: its error is the response's, not that the client disconnected."""
     assert flow.response is not None
     chunks = chunks_of(flow)
-    noted = json_access.get(flow.metadata, "toolstream", "broken")
-    broken = noted if isinstance(noted, str) and noted else flow.error.msg if flow.error else None
-    return Exchange(
+    return Exchange.of(
         source=source,
         method=flow.request.method,
         url=f"{flow.request.scheme}://{flow.request.pretty_host}{_port(flow.request)}{flow.request.path}",
@@ -259,10 +284,10 @@ def exchange_of(flow: http.HTTPFlow, source: str, *, broke: bool = True) -> Exch
         reason=flow.response.reason,
         response_headers=_pairs(flow.response.headers),
         body=b"".join(chunk.data for chunk in chunks),
-        started=flow.request.timestamp_start or None,
-        chunks=tuple((chunk.after, len(chunk.data)) for chunk in chunks) if "toolstream" in flow.metadata else (),
+        began=flow.request.timestamp_start,
+        table=[(chunk.after, len(chunk.data)) for chunk in chunks] if "toolstream" in flow.metadata else (),
         line_ends=line_ends_of(flow).places,
-        broken=broken if broke else None,
+        broken=_broken(flow) if broke else None,
     )
 
 
@@ -308,8 +333,9 @@ _LOUD = tuple(replace(dialect, quiet=never) for dialect in PROTOCOLS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fixture:
-    """A saved response of an LLM, and what it was the response to."""
+    """A flow with a response of an LLM, read."""
 
+    flow: http.HTTPFlow
     source: str
     """`PATH#N`, N counting the file's flows from 0; `PATH#N.M` is the response M, from 1 on, of a socket."""
     method: str
@@ -359,7 +385,7 @@ def read_flow(flow: http.HTTPFlow, source: str) -> Fixture | None:
     payloads = _Payloads()
     record = read_body(
         (chunk.data for chunk in chunks),
-        _exchange(flow, source, request),
+        replace(facts_of(flow, request, source), content_encoding=""),
         broken=broken,
         sinks=[payloads],
         dialects=_LOUD,
@@ -369,6 +395,7 @@ def read_flow(flow: http.HTTPFlow, source: str) -> Fixture | None:
     if record is None:
         return None
     return Fixture(
+        flow=flow,
         source=source,
         method=flow.request.method,
         host=flow.request.pretty_host,
@@ -392,18 +419,6 @@ def read_flow(flow: http.HTTPFlow, source: str) -> Fixture | None:
 def _text(flow: http.HTTPFlow) -> str:
     noted = json_access.get(flow.metadata, "toolstream", "text")
     return noted if noted in set(TextMode) else TextMode.KEEP
-
-
-def _exchange(flow: http.HTTPFlow, source: str, request: Json) -> StreamFacts:
-    assert flow.response is not None
-    return StreamFacts(
-        source=source,
-        host=flow.request.pretty_host,
-        path=flow.request.path,
-        content_type=flow.response.headers.get("content-type", ""),
-        status=flow.response.status_code,
-        request=request,
-    )
 
 
 def _broken(flow: http.HTTPFlow) -> str | None:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from mitmproxy import flow, http
 from mitmproxy.flow import Error
-from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.websocket import WebSocketMessage
 
 from toolstream_core.delivery.sent_bytes import response_id
 from toolstream_core.model import ABSENT
-from toolstream_core.saved.exchange import Saved, UnreadableError, chunk_table, was_llm
+from toolstream_core.saved.exchange import Exchange, chunk_table, was_llm
 from toolstream_core.saved.flow import (
     LINE_ENDS,
     caused_in,
     facts_of,
-    not_whole,
+    flows_in,
+    packed,
     request_json,
     secrets_of,
     sent_in,
@@ -225,9 +223,9 @@ _EMPTY = "its body is empty"
 _PIECE = 64 * 1024
 
 
-def responses_in(stream: BinaryIO, source: str) -> Iterator[Saved]:
+def responses_in(stream: BinaryIO, source: str) -> Iterator[Exchange]:
     """Each HTTP flow's answer, named by the flow's place in the file."""
-    for number, one in enumerate(_flows(stream)):
+    for number, one in enumerate(flows_in(stream)):
         if isinstance(one, http.HTTPFlow) and one.response is not None:
             found = socket_flows(one)
             if found is None:
@@ -238,21 +236,22 @@ def responses_in(stream: BinaryIO, source: str) -> Iterator[Saved]:
         del one  # the next flow is read before this name is bound again
 
 
-def rewritten_flows(stream: BinaryIO, source: str, change: Callable[[Saved], NewBody]) -> bytes:
+def rewritten_flows(stream: BinaryIO, source: str, change: Callable[[Exchange], NewBody]) -> bytes:
     """The flow file with the responses that `change` gives; what it leaves as it is stays as it is."""
-    out = io.BytesIO()
-    writer = FlowWriter(out)
-    for number, one in enumerate(_flows(stream)):
+    return packed(_rewritten(stream, source, change))
+
+
+def _rewritten(stream: BinaryIO, source: str, change: Callable[[Exchange], NewBody]) -> Iterator[flow.Flow]:
+    for number, one in enumerate(flows_in(stream)):
         if isinstance(one, http.HTTPFlow) and (answers := socket_flows(one)) is not None:
             _put_messages(one, answers, f"{source}#{number}", change)
         elif isinstance(one, http.HTTPFlow) and one.response is not None and one.response.raw_content:
             _put(one, saved_response(one, f"{source}#{number}"), change)
-        writer.add(one)
-    return out.getvalue()
+        yield one
 
 
 def _put_messages(
-    one: http.HTTPFlow, answers: Sequence[SocketFlow], source: str, change: Callable[[Saved], NewBody]
+    one: http.HTTPFlow, answers: Sequence[SocketFlow], source: str, change: Callable[[Exchange], NewBody]
 ) -> None:
     """Give a socket the messages that its responses became, each at the time of what it was."""
     assert one.websocket is not None
@@ -275,7 +274,7 @@ def _put_messages(
             one.websocket.messages.append(message)
 
 
-def _put(one: http.HTTPFlow, saved: Saved, change: Callable[[Saved], NewBody]) -> None:
+def _put(one: http.HTTPFlow, saved: Exchange, change: Callable[[Exchange], NewBody]) -> None:
     """Give a flow its new body and end; one of which nothing was changed keeps its coding and its chunks."""
     assert one.response is not None
     new = change(saved)
@@ -289,27 +288,14 @@ def _put(one: http.HTTPFlow, saved: Saved, change: Callable[[Saved], NewBody]) -
     one.metadata.pop("toolstream", None)
 
 
-def _flows(stream: BinaryIO) -> Iterator[flow.Flow]:
-    count = 0
-    try:
-        for one in FlowReader(stream).stream():
-            yield one
-            count += 1
-            del one  # as in `answers`
-    except OSError:
-        raise
-    except Exception as error:  # on foreign bytes mitmproxy raises more than its own exceptions
-        raise UnreadableError(not_whole(count, error)) from error
-
-
-def saved_response(one: http.HTTPFlow, source: str, socket: SocketLane | None = None) -> Saved:
+def saved_response(one: http.HTTPFlow, source: str, socket: SocketLane | None = None) -> Exchange:
     """The response of a flow; `socket` says where on a WebSocket it came, where it did."""
     assert one.response is not None
-    exchange = replace(facts_of(one, request_json(one.request)), source=source)
+    facts = facts_of(one, request_json(one.request), source)
     body = one.response.raw_content
     chunks, times = _pieces(body or b"", json_access.get(one.metadata, "toolstream", "chunks"))
-    return Saved(
-        exchange=exchange,
+    return Exchange(
+        facts=facts,
         chunks=chunks,
         times=times,
         broken=one.error.msg if one.error else None,
@@ -318,9 +304,9 @@ def saved_response(one: http.HTTPFlow, source: str, socket: SocketLane | None = 
         faults=caused_in(one).faults,
         began=one.request.timestamp_start,
         ended=one.response.timestamp_end or 0.0,
-        response=response_id([body or b""], exchange),
+        response=response_id([body or b""], facts),
         socket=socket,
-        missing=None if body or socket or not was_llm(exchange, one.request.method) else _why(one),
+        missing=None if body or socket or not was_llm(facts, one.request.method) else _why(one),
     )
 
 

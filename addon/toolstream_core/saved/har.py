@@ -8,11 +8,10 @@ from __future__ import annotations
 import base64
 import binascii
 import codecs
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from toolstream_core.saved.exchange import Exchange, Saved, UnreadableError, saved_of
+from toolstream_core.saved.exchange import Exchange, UnreadableError
 from toolstream_core.sockets.saved import STILL_OPEN, SavedMessage, is_of_upgrade, taken_apart, wire_of
 from toolstream_core.wire import json_access
 from toolstream_core.wire.coding import CodingError, Decoder
@@ -36,18 +35,18 @@ def socket_exchanges(entry: Json, socket: Exchange) -> list[Exchange] | None:
 
     They are named by their number on the socket.
     """
-    found = _taken_apart(entry, socket.path)
+    found = _taken_apart(entry, socket.facts.path)
     return None if found is None else [_socket_exchange(socket, number, one) for number, one in enumerate(found, 1)]
 
 
-def put_messages(entry: dict[str, Any], socket: Exchange, change: Callable[[Saved], Sequence[bytes]]) -> bool:
+def put_messages(entry: dict[str, Any], socket: Exchange, change: Callable[[Exchange], Sequence[bytes]]) -> bool:
     """Give a socket the messages that its responses became; whether it is the socket of an LLM."""
-    found = _taken_apart(entry, socket.path)
+    found = _taken_apart(entry, socket.facts.path)
     if found is None:
         return False
     became: dict[int, list[bytes]] = {}
     for number, one in enumerate(found, 1):
-        pieces = change(saved_of(_socket_exchange(socket, number, one)))
+        pieces = change(_socket_exchange(socket, number, one))
         became.update(zip((message.place for message in one.messages), one.become(pieces), strict=True))
     entry[MESSAGES] = [
         changed for place, message in enumerate(entry[MESSAGES]) for changed in _put_message(message, became.get(place))
@@ -92,8 +91,7 @@ def _data(said: Json) -> bytes:
 
 def _socket_exchange(socket: Exchange, number: int, answer: SavedAnswer) -> Exchange:
     headers = [(name, value) for name, value in socket.request_headers if not is_of_upgrade(name)]
-    return replace(
-        socket,
+    return Exchange.of(
         source=f"{socket.source}.{number}",
         method="POST",
         url=f"http{socket.url.removeprefix('ws')}" if socket.url.startswith("ws") else socket.url,
@@ -103,11 +101,10 @@ def _socket_exchange(socket: Exchange, number: int, answer: SavedAnswer) -> Exch
         reason="OK",
         response_headers=(("content-type", CONTENT_TYPES[Form.LINES]),),
         body=b"".join(line for _, line in answer.lines),
-        started=answer.asked.at,
-        chunks=tuple((when, len(line)) for when, line in answer.lines),
+        began=answer.asked.at,
+        table=[(when, len(line)) for when, line in answer.lines],
         line_ends=answer.line_ends.places,
         broken=answer.broken,
-        missing=None,
         ended=answer.messages[-1].at if answer.messages else 0.0,
         socket=answer.lane,
     )
@@ -155,7 +152,7 @@ def exchange(entry: Json, source: str) -> Exchange:
         headers.append(("content-type", mime))
     body = _body(json_access.get(response, "content"), named.get("content-encoding", ""))
     status = json_access.integer(json_access.get(response, "status"))
-    return Exchange(
+    return Exchange.of(
         source=source,
         method=str(json_access.get(request, "method") or "POST").upper(),
         url=str(json_access.get(request, "url") or ""),
@@ -165,17 +162,17 @@ def exchange(entry: Json, source: str) -> Exchange:
         reason=str(json_access.get(response, "statusText") or ""),
         response_headers=tuple(headers),
         body=body,
-        started=_time(entry.get("startedDateTime")),
+        began=_time(entry.get("startedDateTime")),
         broken=error if error and isinstance(error, str) else None,
-        missing=None if body else _NO_BODY,
+        missing=_NO_BODY,
     )
 
 
-def _time(said: Json) -> float | None:
+def _time(said: Json) -> float:
     try:
-        return datetime.fromisoformat(said).timestamp() if isinstance(said, str) else None
+        return datetime.fromisoformat(said).timestamp() if isinstance(said, str) else 0.0
     except ValueError:
-        return None
+        return 0.0
 
 
 def _headers(said: Json) -> list[tuple[str, str]]:

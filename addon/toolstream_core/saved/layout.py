@@ -67,7 +67,7 @@ def read(response: Path, source: str) -> Exchange:
     body = response.read_bytes()
     status = json_access.integer(json_access.get(manifest, "status"))
     started, broken = json_access.get(manifest, "started"), json_access.text(json_access.get(manifest, "broken"))
-    return Exchange(
+    return Exchange.of(
         source=source,
         method=str(json_access.get(manifest, "method") or "POST"),
         url=str(json_access.get(manifest, "url") or ""),
@@ -77,21 +77,22 @@ def read(response: Path, source: str) -> Exchange:
         reason=str(json_access.get(manifest, "reason") or ""),
         response_headers=headers,
         body=body,
-        started=float(started) if isinstance(started, int | float) else None,
-        chunks=tuple(chunk_table(json_access.get(manifest, "chunks"), len(body))),
+        began=float(started) if isinstance(started, int | float) else 0.0,
+        table=chunk_table(json_access.get(manifest, "chunks"), len(body)),
         broken=broken if isinstance(broken, str) else None,
     )
 
 
 def files_of(one: Exchange) -> dict[str, bytes]:
     """The files of the folder that keeps an exchange, by name."""
-    kind = one.response_header("content-type").partition(";")[0].strip().lower()
+    chunks: Json = [[when, len(data)] for when, data in one.timed_chunks]
+    kind = one.facts.content_type.partition(";")[0].strip().lower()
     name = next((name for name, said in RESPONSES.items() if said == kind), None)
-    manifest: dict[str, Json] = {"version": VERSION, "method": one.method, "url": one.url, "status": one.status}
+    manifest: dict[str, Json] = {"version": VERSION, "method": one.method, "url": one.url, "status": one.facts.status}
     manifest |= {"reason": one.reason} if one.reason else {}
-    manifest |= {"started": one.started} if one.started is not None else {}
+    manifest |= {"started": one.began} if one.began else {}
     manifest |= {"broken": one.broken} if one.broken is not None else {}
-    manifest |= {"chunks": [list(pair) for pair in one.chunks]} if one.chunks else {}
+    manifest |= {"chunks": chunks} if chunks else {}
     return {
         REQUEST: one.request_body,
         name or ("response.ndjson" if "ndjson" in kind or "jsonl" in kind else "response.json"): one.body,

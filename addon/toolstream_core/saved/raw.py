@@ -10,7 +10,7 @@ from toolstream_core.defects.finish import MISSING_DONE
 from toolstream_core.defects.framing import JOINED_EVENTS
 from toolstream_core.model import ABSENT, Note, StreamFacts
 from toolstream_core.redact import request_secrets
-from toolstream_core.saved.exchange import RefusedError, Saved
+from toolstream_core.saved.exchange import Exchange, RefusedError
 from toolstream_core.saved.unwrap.lines import Lines, decoded
 from toolstream_core.saved.unwrap.reading import is_bare, is_settled, refusal, unwrapped
 from toolstream_core.wire.aws_event_stream import MESSAGES
@@ -38,10 +38,10 @@ _TYPES = {
 }
 
 
-def answer(chunks: Iterable[bytes], source: str, *, coding: str = "", request: Json = ABSENT) -> Saved:
+def answer(chunks: Iterable[bytes], source: str, *, coding: str = "", request: Json = ABSENT) -> Exchange:
     """The one response that a bare body is."""
-    return Saved(
-        exchange=StreamFacts(
+    return Exchange(
+        facts=StreamFacts(
             source=source,
             content_type=_TYPES.get(suffix(source), ""),
             content_encoding=coding,
@@ -53,13 +53,13 @@ def answer(chunks: Iterable[bytes], source: str, *, coding: str = "", request: J
 
 def answers(
     pieces: Pieces, source: str, *, coding: str = "", request: Json = ABSENT, removed: Sequence[Note] = ()
-) -> Iterator[Saved]:
+) -> Iterator[Exchange]:
     """The responses in a file that is no container: the one that it is, or those inside its text.
 
     `removed` is what was undone before. Raises `UnreadableError`.
     """
 
-    def bare() -> Saved:
+    def bare() -> Exchange:
         whole = answer(pieces, source, coding=coding, request=request)
         return replace(whole, unwrapped=list(removed), lost=_OF_OBJECTS if lead.lstrip()[:1] in _OPENING else _NOTHING)
 
@@ -83,10 +83,10 @@ def answers(
         yield bare()
 
 
-def _saved(one: Unwrapped, source: str, request: Json, removed: Sequence[Note]) -> Saved:
+def _saved(one: Unwrapped, source: str, request: Json, removed: Sequence[Note]) -> Exchange:
     message = one.message
     one.removed[:0] = removed
-    exchange = StreamFacts(
+    facts = StreamFacts(
         source=source,
         host=message.host,
         path=message.path,
@@ -95,8 +95,8 @@ def _saved(one: Unwrapped, source: str, request: Json, removed: Sequence[Note]) 
         request=request if request is not ABSENT else one.request,
     )
     why = "the blank line before an event is missing, or two events share a data line"
-    return Saved(
-        exchange=exchange,
+    return Exchange(
+        facts=facts,
         chunks=one.chunks,
         secrets=request_secrets(message.asked.items(), message.path),
         unwrapped=one.removed,
@@ -105,9 +105,9 @@ def _saved(one: Unwrapped, source: str, request: Json, removed: Sequence[Note]) 
     )
 
 
-def body_of(saved: Saved) -> bytes:
+def body_of(saved: Exchange) -> bytes:
     """The whole body, its content coding undone."""
-    return b"".join(_plain(saved.chunks, saved.exchange.content_encoding))
+    return b"".join(_plain(saved.chunks, saved.facts.content_encoding))
 
 
 def _plain(pieces: Iterable[bytes], coding: str) -> Iterator[bytes]:

@@ -8,16 +8,26 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mitmproxy import http
-from mitmproxy.io import FlowReader, FlowWriter
 
 from toolstream_core.engine.session import read_body
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.model import ABSENT, StreamFacts
+from toolstream_core.model import ABSENT
 from toolstream_core.protocols.registry import named
 from toolstream_core.saved import demo, raw
-from toolstream_core.saved.exchange import Exchange, UnreadableError, saved_of
+from toolstream_core.saved.exchange import Exchange, UnreadableError
 from toolstream_core.saved.files import READABLE, STDIN, Kind, begun, exchanges, files
-from toolstream_core.saved.flow import Fixture, as_sent, flow_of, not_whole, read_flow, sent_in, table_of
+from toolstream_core.saved.flow import (
+    Fixture,
+    as_sent,
+    facts_of,
+    flow_of,
+    flows_in,
+    packed,
+    read_flow,
+    sent_in,
+    set_decoded,
+    table_of,
+)
 from toolstream_core.saved.flowfile import unfolded
 from toolstream_core.saved.redact import redact
 from toolstream_core.shrinking.candidate import Chunk, turn
@@ -41,7 +51,7 @@ def exchange_with(body: bytes, record: Record, source: str, request: Json) -> Ex
     kind = "application/json"
     if record.streamed and not array:
         kind = protocol.content_type
-    return Exchange(
+    return Exchange.of(
         source=source,
         url=url,
         request_headers=(("content-type", "application/json"),),
@@ -50,14 +60,6 @@ def exchange_with(body: bytes, record: Record, source: str, request: Json) -> Ex
         response_headers=(("content-type", kind),),
         body=body,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A flow, and the fixture that it is."""
-
-    flow: http.HTTPFlow
-    fixture: Fixture
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +84,8 @@ def load(path: Path) -> list[Fixture]:
         raise ToolstreamError(f"no such file or directory: {path}. Expected {READABLE}, or a folder of them")
     fixtures = []
     for one in gathered(str(path)):
-        if isinstance(one, Found):
-            fixtures.append(one.fixture)
+        if isinstance(one, Fixture):
+            fixtures.append(one)
         elif one.unreadable:
             raise ToolstreamError(f"{one.source} {one.why}")
     if not fixtures:
@@ -94,7 +96,7 @@ def load(path: Path) -> list[Fixture]:
     return fixtures
 
 
-def gathered(path: str, request: Json = ABSENT) -> Iterator[Found | LeftOut]:
+def gathered(path: str, request: Json = ABSENT) -> Iterator[Fixture | LeftOut]:
     """All that `path` (a file, a folder, `-`) holds; `request` belongs to bare bodies."""
     for file in files(path):
         try:
@@ -105,7 +107,7 @@ def gathered(path: str, request: Json = ABSENT) -> Iterator[Found | LeftOut]:
             yield LeftOut(file, f"cannot be read: {error.strerror or error}", unreadable=True)
 
 
-def _file(path: str, request: Json) -> Iterator[Found | LeftOut]:
+def _file(path: str, request: Json) -> Iterator[Fixture | LeftOut]:
     with begun(path) as file:
         if file.kind is Kind.FLOWS:
             for source, flow in _flows(file.whole(), path):
@@ -115,7 +117,7 @@ def _file(path: str, request: Json) -> Iterator[Found | LeftOut]:
         else:
             for saved in file.bodies(path, request):
                 body = raw.body_of(saved)
-                facts = replace(saved.exchange, content_encoding="")
+                facts = replace(saved.facts, content_encoding="")
                 record = read_body([body], facts)
                 if record is None:
                     yield LeftOut(path, "contains no LLM stream")
@@ -123,41 +125,34 @@ def _file(path: str, request: Json) -> Iterator[Found | LeftOut]:
                     yield _found_in(exchange_with(body, record, facts.source, facts.request))
 
 
-def _found_in(one: Exchange) -> Found | LeftOut:
+def _found_in(one: Exchange) -> Fixture | LeftOut:
     found = _found(flow_of(one), one.source)
-    missing = saved_of(one).missing
-    return LeftOut(one.source, missing) if missing and isinstance(found, LeftOut) else found
+    return LeftOut(one.source, one.missing) if one.missing and isinstance(found, LeftOut) else found
 
 
 def _addressed(one: Exchange) -> Exchange:
     """One whose address was not saved gets that of the protocol it speaks."""
     if one.url:
         return one
-    record = read_body([one.body], raw.answer([], one.source).exchange)
+    record = read_body(one.chunks, raw.answer([], one.source).facts)
     if record is None:
         return one
     made = exchange_with(one.body, record, one.source, ABSENT)
-    return replace(one, url=made.url)
+    return replace(one, url=made.url, facts=replace(one.facts, host=made.facts.host, path=made.facts.path))
 
 
 def _flows(stream: BinaryIO, source: str) -> Iterator[tuple[str, http.HTTPFlow | None]]:
-    number = -1
-    try:
-        for number, flow in enumerate(FlowReader(stream).stream()):
-            if isinstance(flow, http.HTTPFlow):
-                yield from unfolded(flow, f"{source}#{number}")
-            else:
-                yield f"{source}#{number}", None
-    except OSError:
-        raise
-    except Exception as error:  # on foreign bytes mitmproxy raises more than its own exceptions
-        raise UnreadableError(not_whole(number + 1, error)) from error
+    for number, flow in enumerate(flows_in(stream)):
+        if isinstance(flow, http.HTTPFlow):
+            yield from unfolded(flow, f"{source}#{number}")
+        else:
+            yield f"{source}#{number}", None
 
 
-def _found(flow: http.HTTPFlow, source: str) -> Found | LeftOut:
+def _found(flow: http.HTTPFlow, source: str) -> Fixture | LeftOut:
     fixture = read_flow(flow, source)
     if fixture is not None:
-        return Found(flow, fixture)
+        return fixture
     if flow.response is None:
         return LeftOut(source, f"has no response: {flow.error.msg}" if flow.error else "has no response")
     if not flow.response.raw_content:
@@ -165,24 +160,20 @@ def _found(flow: http.HTTPFlow, source: str) -> Found | LeftOut:
     return LeftOut(source, "is not an LLM response")
 
 
-_CODED = ("content-encoding", "transfer-encoding")
-
-
-def read_answers(path: Path) -> list[Found]:
+def read_answers(path: Path) -> list[Fixture]:
     """The responses of LLMs in a flow file, or whatever else `toolstream extract` reads, redacted.
 
     Raises `ToolstreamError`.
     """
-    answers: list[Found] = []
+    answers: list[Fixture] = []
     left_out: list[LeftOut] = []
     for one in gathered(str(path)):
         if isinstance(one, LeftOut):
             left_out.append(one)
             continue
-        clean = redact(one.flow)
-        fixture = read_flow(clean, one.fixture.source)
+        fixture = read_flow(redact(one.flow), one.source)
         if fixture is not None:
-            answers.append(Found(clean, fixture))
+            answers.append(fixture)
     for one in left_out:
         if one.unreadable or not answers:
             raise ToolstreamError(f"{one.source} {one.why}. Expected a file with an LLM response and its body")
@@ -191,13 +182,11 @@ def read_answers(path: Path) -> list[Found]:
     return answers
 
 
-def as_client_got(one: Found) -> Found:
+def as_client_got(one: Fixture) -> Fixture:
     """The response as its client got it, where a fault changed it on its way; else the same object."""
-    if not one.fixture.caused.specs or sent_in(one.flow) is None:
+    if not one.caused.specs or sent_in(one.flow) is None:
         return one
-    flow = as_sent(one.flow)
-    fixture = read_flow(flow, one.fixture.source)
-    return one if fixture is None else Found(flow, fixture)
+    return read_flow(as_sent(one.flow), one.source) or one
 
 
 def with_answer(flow: http.HTTPFlow, request: Json, chunks: Sequence[Chunk]) -> http.HTTPFlow:
@@ -205,11 +194,8 @@ def with_answer(flow: http.HTTPFlow, request: Json, chunks: Sequence[Chunk]) -> 
     new = http.HTTPFlow.from_state(flow.get_state())  # unlike a copy, under the same id
     assert isinstance(new, http.HTTPFlow)
     assert new.response is not None
-    for message in (new.request, new.response):
-        for name in _CODED:
-            message.headers.pop(name, None)
-    new.request.content = encoded(request)
-    new.response.content = b"".join(data for _, data in chunks)
+    set_decoded(new.request, encoded(request))
+    set_decoded(new.response, b"".join(data for _, data in chunks))
     kept = {key: value for key, value in flow.metadata.get("toolstream", {}).items() if key in {"broken", "text"}}
     new.metadata = {"toolstream": table_of(chunks) | kept}
     return new
@@ -217,29 +203,17 @@ def with_answer(flow: http.HTTPFlow, request: Json, chunks: Sequence[Chunk]) -> 
 
 def flow_bytes(flows: Iterable[http.HTTPFlow]) -> bytes:
     """A flow file of these flows, redacted."""
-    file = io.BytesIO()
-    writer = FlowWriter(file)
-    for flow in flows:
-        writer.add(redact(flow))
-    return file.getvalue()
+    return packed(map(redact, flows))
 
 
 def fixtures_in(data: bytes, source: str) -> list[Fixture]:
     """The fixtures in a flow file that `flow_bytes` made."""
-    flows = enumerate(FlowReader(io.BytesIO(data)).stream())
+    flows = enumerate(flows_in(io.BytesIO(data)))
     found = [read_flow(flow, f"{source}#{at}") for at, flow in flows if isinstance(flow, http.HTTPFlow)]
     return [fixture for fixture in found if fixture is not None]
 
 
 def turn_of(number: int, fixture: Fixture) -> Turn:
     """A fixture as a response of the search."""
-    types = (value for name, value in fixture.headers if name.lower() == b"content-type")
-    exchange = StreamFacts(
-        source=fixture.source,
-        host=fixture.host,
-        path=fixture.path,
-        content_type=next(types, b"").decode("latin-1"),
-        status=fixture.status,
-        request=fixture.request,
-    )
-    return turn(number, exchange, fixture.chunks, fixture.broken)
+    facts = replace(facts_of(fixture.flow, fixture.request, fixture.source), content_encoding="")
+    return turn(number, facts, fixture.chunks, fixture.broken)

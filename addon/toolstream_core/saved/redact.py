@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from mitmproxy import http
-from mitmproxy.io import FlowWriter
 from mitmproxy.websocket import WebSocketData
 
 from toolstream_core.redaction import (
@@ -21,7 +19,7 @@ from toolstream_core.redaction import (
     redacted_text,
 )
 from toolstream_core.saved.files import write_atomic
-from toolstream_core.saved.flow import chunks_of, content_of, table_of
+from toolstream_core.saved.flow import chunks_of, content_of, packed, table_of
 from toolstream_core.saved.flowfile import socket_flows
 from toolstream_core.wire import json_access
 
@@ -83,11 +81,7 @@ _CODING = b"content-encoding"
 
 def save(flows: Iterable[http.HTTPFlow], path: Path, redaction: Redaction = _SECRETS) -> None:
     """Write flows, redacted, to a file of mode 0600, instead of an existing one."""
-    written = io.BytesIO()
-    writer = FlowWriter(written)
-    for flow in flows:
-        writer.add(redact(flow, redaction))
-    write_atomic(path, written.getvalue(), replace=True)
+    write_atomic(path, packed(redact(flow, redaction) for flow in flows), replace=True)
 
 
 def redact(flow: http.HTTPFlow, redaction: Redaction = _SECRETS) -> http.HTTPFlow:

@@ -17,35 +17,35 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from toolstream_core.model import Json
-    from toolstream_core.saved.exchange import Saved
+    from toolstream_core.saved.exchange import Exchange
 
 
-def decoded(saved: Saved) -> Saved:
+def decoded(saved: Exchange) -> Exchange:
     """The same response with its chunks at hand and without a content coding, where that can be undone."""
     chunks = list(saved.chunks)
-    decoder = BodyDecoder(saved.exchange.content_encoding)
+    decoder = BodyDecoder(saved.facts.content_encoding)
     plain = [decoder.decode(chunk) for chunk in chunks]
     if decoder.failure is not None:
         return replace(saved, chunks=chunks)
     if rest := decoder.decode(b""):
         plain.append(rest)
     times = [*saved.times, *saved.times[-1:]] if len(plain) > len(chunks) else saved.times
-    return replace(saved, chunks=plain, times=times, exchange=replace(saved.exchange, content_encoding=""))
+    return replace(saved, chunks=plain, times=times, facts=replace(saved.facts, content_encoding=""))
 
 
-def without_secrets(saved: Saved) -> Saved:
+def without_secrets(saved: Exchange) -> Exchange:
     """As `decoded`, with secrets overwritten in the request, in both bodies and in what is reported on the response."""
     plain, hide = decoded(saved), partial(redacted, secrets=saved.secrets)
     body = redacted_body(b"".join(plain.chunks), known=saved.secrets)
     exchange = replace(
-        plain.exchange,
-        path=redacted_path(plain.exchange.path, Redaction(), saved.secrets),
-        request=_without(plain.exchange.request, saved.secrets),
+        plain.facts,
+        path=redacted_path(plain.facts.path, Redaction(), saved.secrets),
+        request=_without(plain.facts.request, saved.secrets),
     )
     sent = None if saved.sent is None else redacted_body(saved.sent, known=saved.secrets)
     return replace(
         plain,
-        exchange=exchange,
+        facts=exchange,
         chunks=[*_cut(body, [*plain.chunks])],
         sent=sent,
         broken=None if saved.broken is None else hide(saved.broken),

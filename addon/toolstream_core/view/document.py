@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolstream_core.model import Json
-    from toolstream_core.saved.exchange import Saved
+    from toolstream_core.saved.exchange import Exchange
     from toolstream_core.view.response import ReadResponse
 
 FORM: Final = "toolstream-view"
@@ -50,11 +50,11 @@ class ViewBuilder:
         """Whether there is no response so far."""
         return not self._responses
 
-    def take(self, saved: Saved) -> bool:
+    def take(self, saved: Exchange) -> bool:
         """The next saved response; whether it is an LLM's."""
         clean = decoded(saved) if self._raw else without_secrets(saved)
         response = read(clean)
-        self.requests[clean.exchange.source] = clean.exchange.request
+        self.requests[clean.facts.source] = clean.facts.request
         self._judging.take(clean, response.record)
         if response.record is None:
             return False
@@ -68,7 +68,7 @@ class ViewBuilder:
         """Of everything so far."""
         verdicts = self._verdicts
         return self.assembled(
-            [self.object_of(one, verdicts.get(one.saved.exchange.source)) for one in self._responses], files
+            [self.object_of(one, verdicts.get(one.saved.facts.source)) for one in self._responses], files
         )
 
     def assembled(self, responses: Sequence[dict[str, Any]], files: Sequence[str] = ()) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class ViewBuilder:
             explanation = None if judged is None else judged.explained.explanation
             made["readings"] = self._models.readings(response, theirs, alignment, explanation)
         if judged is not None and judged.request in self.requests:
-            before, after = messages_of(response.saved.exchange.request), messages_of(self.requests[judged.request])
+            before, after = messages_of(response.saved.facts.request), messages_of(self.requests[judged.request])
             shared = _shared(before, after)
             made["next_request"] = {"source": judged.request, "shared": shared, "added": after[shared:]}
         return made

@@ -146,7 +146,7 @@ class _Got:
         self._fragments = fragment_places(response)
         self._numbers = {} if alignment is None else alignment.numbers
         saved = got.saved
-        exchange = replace(saved.exchange, content_encoding="")
+        exchange = replace(saved.facts, content_encoding="")
         self._received = Received(Answer(exchange, b"".join(saved.chunks), saved.broken), choice)
         self._parted = [one for one in self._received.entries if choice in (None, one.fragment.choice)]
 

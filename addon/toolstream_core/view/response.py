@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from toolstream_core.engine.sink import Sink
     from toolstream_core.model import Call, Finding, Json, Record
     from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.saved.exchange import Saved
+    from toolstream_core.saved.exchange import Exchange
 
 NONE: Final = "none"
 """The verdict on a response without calls."""
@@ -34,7 +34,7 @@ _FAILED: Final = 400
 class ReadResponse:
     """A response as the provider sent it, read chunk by chunk."""
 
-    def __init__(self, saved: Saved, hide: Callable[[str], str] = str) -> None:
+    def __init__(self, saved: Exchange, hide: Callable[[str], str] = str) -> None:
         """Nothing is read yet. `hide` redacts text that is shown before the response is complete."""
         self.saved = saved
         self.protocol: WireProtocol | None = None
@@ -45,7 +45,7 @@ class ReadResponse:
         self._places: dict[int, int | None] = {}
         """By the identity of an open call, its place among the calls of the record."""
         self.events = Events(hide, lambda: self._now)
-        self._session = Session(saved.exchange, sinks=self._sinks, fast=False)
+        self._session = Session(saved.facts, sinks=self._sinks, fast=False)
 
     def feed(self, chunk: bytes, ms: int | None) -> None:
         """Read a chunk that came at `ms` milliseconds."""
@@ -87,7 +87,7 @@ class ReadResponse:
 
     def live_object(self) -> dict[str, Any]:
         """As the document has it while it comes, once its protocol is known."""
-        exchange, protocol, reader = self.saved.exchange, self.protocol, self._session.reader
+        exchange, protocol, reader = self.saved.facts, self.protocol, self._session.reader
         assert protocol is not None
         assert reader is not None
         return {
@@ -111,7 +111,7 @@ class ReadResponse:
 
     def _head(self) -> dict[str, Any]:
         """The parts that do not change while it arrives, and the events, which grow."""
-        saved, exchange = self.saved, self.saved.exchange
+        saved, exchange = self.saved, self.saved.facts
         return {
             "source": exchange.source,
             "host": exchange.host,
@@ -159,10 +159,10 @@ class ReadResponse:
     def _state(self, record: Record) -> str:
         if record.broken:
             return "truncated"
-        return "error" if record.error or self.saved.exchange.status >= _FAILED else "complete"
+        return "error" if record.error or self.saved.facts.status >= _FAILED else "complete"
 
 
-def read(saved: Saved) -> ReadResponse:
+def read(saved: Exchange) -> ReadResponse:
     """A complete response; its chunks are at hand."""
     response = ReadResponse(saved)
     times = saved.times
@@ -205,5 +205,5 @@ def as_received(response: ReadResponse) -> ReadResponse | None:
     saved = response.saved
     if saved.sent is None or saved.sent == b"".join(saved.chunks):
         return None
-    exchange = replace(saved.exchange, content_encoding="")
-    return read(replace(saved, exchange=exchange, chunks=[saved.sent], times=(), sent=None))
+    exchange = replace(saved.facts, content_encoding="")
+    return read(replace(saved, facts=exchange, chunks=[saved.sent], times=(), sent=None))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from mitmproxy import http
 
-    from toolstream_core.saved.exchange import Saved
+    from toolstream_core.saved.exchange import Exchange
 
 OTHERS = {
     "application/json": b'{"a": 1}',
@@ -254,7 +254,7 @@ def test_a_long_response_is_read_before_it_is_shown(shown: Shown) -> None:
     """In a thread, so that other streams go on; the view waits for it where it is shown at once."""
     threads: list[str] = []
 
-    def reading(saved: Saved) -> facts.Facts | None:
+    def reading(saved: Exchange) -> facts.Facts | None:
         threads.append(threading.current_thread().name)
         return facts.facts_of(saved)
 

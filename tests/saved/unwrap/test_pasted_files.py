@@ -124,8 +124,8 @@ def test_the_head_of_a_response_counts(tmp_path: Path) -> None:
     secret = b"Authorization: Bearer sk-secret-value-1\r\n"
     path.write_bytes(wrappers.followed(bare(CHAT)).replace(b"Host:", secret + b"Host:"))
     (one,) = answers(str(path))
-    assert (one.exchange.host, one.exchange.path) == ("api.example.com", "/v1/chat/completions")
-    assert one.exchange.request["model"] == "m"
+    assert (one.facts.host, one.facts.path) == ("api.example.com", "/v1/chat/completions")
+    assert one.facts.request["model"] == "m"
     assert any("sk-secret-value-1" in secret for secret in one.secrets)
 
 

@@ -45,7 +45,7 @@ def bare(name: str) -> bytes:
 
 def read(path: Path) -> list[Record]:
     """What the file is read as."""
-    records = [read_body(one.chunks, one.exchange) for one in answers(str(path))]
+    records = [read_body(one.chunks, one.facts) for one in answers(str(path))]
     return [one for one in records if one is not None]
 
 

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from toolstream_core.saved.exchange import Saved
+from toolstream_core.saved.exchange import Exchange
 from toolstream_core.saved.flow import facts_of, secrets_of
 
 if TYPE_CHECKING:
@@ -139,11 +139,11 @@ class LiveRecording:
         self.over = True
         self._keeps(0)
 
-    def saved(self) -> Saved:
+    def saved(self) -> Exchange:
         """The response so far."""
         chunks = [*self.chunks]
-        return Saved(
-            exchange=self.exchange,
+        return Exchange(
+            facts=self.exchange,
             chunks=[data for _, data in chunks],
             times=[ms for ms, _ in chunks],
             broken=self.broken,

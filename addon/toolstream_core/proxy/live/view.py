@@ -184,7 +184,7 @@ class LiveView:
         if over:
             one.finish()
             assert one.complete is not None
-            self._builder.requests[flow] = one.complete.saved.exchange.request
+            self._builder.requests[flow] = one.complete.saved.facts.request
             if one.complete.record is None:
                 one.object = None
                 del self._shown[flow]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Json
     from toolstream_core.proxy.live_response import LiveResponse
-    from toolstream_core.saved.exchange import Saved
+    from toolstream_core.saved.exchange import Exchange
 
 
 class KeptResponse(http.Response):
@@ -55,7 +55,7 @@ class _Body:
         self.live: LiveResponse | None = None
         self.recording: LiveRecording | None = None
         """While it comes."""
-        self.saved: Saved | None = None
+        self.saved: Exchange | None = None
         """Once it is over."""
         self.size = 0
 
@@ -120,7 +120,7 @@ class Bodies:
         flow.response.__class__ = KeptResponse
         flow.response.raw_content = flow.response.kept = shown  # type: ignore[attr-defined]
 
-    def saved(self, flow: http.HTTPFlow) -> Saved | None:
+    def saved(self, flow: http.HTTPFlow) -> Exchange | None:
         """A kept response, with the provider's bytes and their times."""
         body = self._bodies.get(flow.id)
         shown = isinstance(flow.response, KeptResponse) and flow.response.raw_content is flow.response.kept
@@ -136,8 +136,8 @@ class Bodies:
         assert new.response is not None
         chunks = [Chunk(ms, data) for ms, data in zip(saved.times, saved.chunks, strict=True)]
         new.response.raw_content = b"".join(chunk.data for chunk in chunks)
-        if saved.exchange.content_encoding:
-            new.response.headers["content-encoding"] = saved.exchange.content_encoding
+        if saved.facts.content_encoding:
+            new.response.headers["content-encoding"] = saved.facts.content_encoding
         noted = table_of(chunks) | ({} if saved.broken is None else {"broken": saved.broken})
         if saved.sent is not None:
             noted["sent"] = {"body": saved.sent, "chunks": table_of([Chunk(0, saved.sent)])["chunks"]}
@@ -179,7 +179,7 @@ class Bodies:
             self.dropped.append(flow)
 
 
-def _joined(recording: LiveRecording) -> Saved:
+def _joined(recording: LiveRecording) -> Exchange:
     """The response as one body for the provider's bytes, and one for the client's where they differ."""
     saved = recording.saved()
     provided = b"".join(saved.chunks)

@@ -95,7 +95,7 @@ class Commands:
     def report(self, flows: Sequence[flow.Flow], path: types.Path) -> None:
         """Write a bug report on flows to a new Markdown file, such as report.md."""
         found = written.answered(self._http(flows), self._bodies)
-        verdicts = {token: self._known.seen(token).judged for token in (one.fixture.source for one in found)}
+        verdicts = {token: self._known.seen(token).judged for token in (one.source for one in found)}
         self._write(path, lambda: written.report_of(found, verdicts, Path(path).name))
 
     def extract(self, flows: Sequence[flow.Flow], folder: types.Path) -> None:

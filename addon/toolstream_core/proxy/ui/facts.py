@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Event, EventContent, Record
-    from toolstream_core.saved.exchange import Saved
+    from toolstream_core.saved.exchange import Exchange
     from toolstream_core.wire.frame import Frame
 
 
@@ -34,7 +34,7 @@ class TimedEvent(NamedTuple):
 class Facts:
     """A response, read to its end."""
 
-    saved: Saved
+    saved: Exchange
     record: Record
     events: Sequence[TimedEvent]
     places: Mapping[int, int | None]
@@ -47,7 +47,7 @@ class Facts:
         return self.places.get(id(one.call))
 
 
-def facts_of(saved: Saved) -> Facts | None:
+def facts_of(saved: Exchange) -> Facts | None:
     """Of a saved response; `None` if it is not an LLM's."""
     plain = decoded(saved)
     if not _is_llm(plain):
@@ -55,7 +55,7 @@ def facts_of(saved: Saved) -> Facts | None:
     clean = without_secrets(plain)
     now: list[int | None] = [None]
     events = _Events(lambda: now[0])
-    session = Session(clean.exchange, sinks=lambda _: [events], fast=False)
+    session = Session(clean.facts, sinks=lambda _: [events], fast=False)
     for number, chunk in enumerate(clean.chunks):
         now[0] = clean.times[number] if number < len(clean.times) else None
         if chunk:
@@ -71,9 +71,9 @@ def facts_of(saved: Saved) -> Facts | None:
     return Facts(clean, record, events.all, reported_places(record.calls, said), as_sent(clean))
 
 
-def _is_llm(saved: Saved) -> bool:
+def _is_llm(saved: Exchange) -> bool:
     """Whether a response is an LLM's: the first events show it, and the rest is not read."""
-    session = Session(saved.exchange)
+    session = Session(saved.facts)
     for chunk in saved.chunks:
         if chunk:
             session.feed(chunk)

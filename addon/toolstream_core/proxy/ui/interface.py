@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.live.recording import LiveRecording
     from toolstream_core.proxy.live_response import LiveResponse
     from toolstream_core.proxy.verdicts import ToldVerdict
-    from toolstream_core.saved.exchange import Saved
+    from toolstream_core.saved.exchange import Exchange
 
 logger = logging.getLogger(__name__)
 
@@ -119,13 +119,13 @@ class Interface:
             return
         for (flow, saved), record in zip(found, records, strict=True):
             if record is not None:
-                self._note(flow, saved.exchange.source, record, saved.secrets)
+                self._note(flow, saved.facts.source, record, saved.secrets)
         for verdict in verdicts:
             self._judge(verdict)
         self._refresh(*flows)
         contentviews.registry.on_change.send(self._views[0])
 
-    def _saved(self, flow: http.HTTPFlow) -> Sequence[Saved]:
+    def _saved(self, flow: http.HTTPFlow) -> Sequence[Exchange]:
         try:
             return [*written.saved_in(flow, self.bodies)]
         except Exception as error:  # noqa: BLE001 - the other flows are read

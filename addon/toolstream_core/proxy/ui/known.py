@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Record
     from toolstream_core.proxy.ui.facts import Facts, TimedEvent
     from toolstream_core.report.judging import SavedVerdict
-    from toolstream_core.saved.exchange import Saved
+    from toolstream_core.saved.exchange import Exchange
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ class SocketPart(NamedTuple):
 class Known:
     """Records and verdicts by flow, and responses that were read for display."""
 
-    def __init__(self, saved: Callable[[http.HTTPFlow], Saved | None] = lambda _: None) -> None:
+    def __init__(self, saved: Callable[[http.HTTPFlow], Exchange | None] = lambda _: None) -> None:
         """`saved` gives a response with what is known beside the flow: the provider's bytes, and times."""
         self._saved = saved
         self._seen: OrderedDict[str, Seen] = OrderedDict()
@@ -120,11 +120,11 @@ class Known:
     def _facts_of(self, flow: http.HTTPFlow) -> Facts | None:
         return _read(self._saved_response(flow), flow.id) if _may_be_llm(flow) else None
 
-    def _saved_response(self, flow: http.HTTPFlow) -> Saved:
+    def _saved_response(self, flow: http.HTTPFlow) -> Exchange:
         return self._saved(flow) or saved_response(flow, flow.id)
 
 
-def _read(saved: Saved, flow: str) -> Facts | None:
+def _read(saved: Exchange, flow: str) -> Facts | None:
     try:
         return facts_of(saved)
     except Exception as error:  # noqa: BLE001 - mitmproxy's own views are there

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mitmproxy.command import CommandManager
 
     from toolstream_core.model import Record
-    from toolstream_core.saved.exchange import Saved
+    from toolstream_core.saved.exchange import Exchange
 
 logger = logging.getLogger(__name__)
 
@@ -38,21 +38,21 @@ def note_loaded(manager: CommandManager, loaded: Callable[[Sequence[flow.Flow]],
     manager.add("view.flows.load", load)
 
 
-def read_saved(responses: Sequence[Saved]) -> tuple[list[Record | None], list[SavedVerdict]]:
+def read_saved(responses: Sequence[Exchange]) -> tuple[list[Record | None], list[SavedVerdict]]:
     """The record of each response, `None` if it is not an LLM's; the verdicts of requests that followed."""
     verdicts: list[SavedVerdict] = []
     judging = Judging(verdicts.append)
     return [_record(one, judging) for one in responses], verdicts
 
 
-def _record(saved: Saved, judging: Judging) -> Record | None:
+def _record(saved: Exchange, judging: Judging) -> Record | None:
     try:
-        record = read_body(saved.chunks, saved.exchange, broken=saved.broken)
+        record = read_body(saved.chunks, saved.facts, broken=saved.broken)
         if record is not None:
             record.findings = saved.all_findings(record.findings)
             record.faults = [*saved.faults]
         judging.take(saved, record)
     except Exception as error:  # noqa: BLE001 - the other flows are read
-        logger.error("toolstream cannot show flow %s: %s", saved.exchange.source, raised_at(error))
+        logger.error("toolstream cannot show flow %s: %s", saved.facts.source, raised_at(error))
         return None
     return record

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.proxy.reported import reported_answer
 from toolstream_core.report.markdown import bug_report
-from toolstream_core.saved.expectation import dumps, expectation_of
-from toolstream_core.saved.extract import conversations, flow_files, stem_of, write_all
-from toolstream_core.saved.flow import read_flow
+from toolstream_core.saved.extract import conversations, flow_files, new_stem, write_all
+from toolstream_core.saved.flow import Fixture, read_flow
 from toolstream_core.saved.flowfile import saved_response, socket_flows, unfolded
-from toolstream_core.saved.read import Found
 from toolstream_core.saved.redact import redact
 from toolstream_core.version import __version__
 from toolstream_core.view.assemble import page
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.ui.bodies import Bodies
     from toolstream_core.proxy.ui.known import Known
     from toolstream_core.report.judging import SavedVerdict
-    from toolstream_core.saved.exchange import Saved
+    from toolstream_core.saved.exchange import Exchange
 
 __all__ = [
     "answered",
@@ -45,7 +43,7 @@ __all__ = [
 class Shown(NamedTuple):
     """A response, and the verdict on its client."""
 
-    saved: Saved
+    saved: Exchange
     judged: SavedVerdict | None
 
 
@@ -56,63 +54,54 @@ def has_response(flow: http.HTTPFlow, known: Known) -> bool:
 
 def responses(flows: Sequence[http.HTTPFlow], known: Known, bodies: Bodies) -> list[Shown]:
     """The responses of flows."""
-    return [
-        Shown(saved, known.seen(saved.exchange.source).judged) for flow in flows for saved in saved_in(flow, bodies)
-    ]
+    return [Shown(saved, known.seen(saved.facts.source).judged) for flow in flows for saved in saved_in(flow, bodies)]
 
 
-def page_of(shown: Sequence[Shown], following: Sequence[Saved]) -> str:
+def page_of(shown: Sequence[Shown], following: Sequence[Exchange]) -> str:
     """The session view of responses; `following` have the requests that showed what the clients did with them."""
     builder = ViewBuilder()
     read_responses = [(read(without_secrets(one.saved)), one.judged) for one in shown]
     requests = [without_secrets(replace(one, chunks=(), sent=None)) for one in following]
     for saved in (*(one.saved for one, _ in read_responses), *requests):
-        builder.requests[saved.exchange.source] = saved.exchange.request
+        builder.requests[saved.facts.source] = saved.facts.request
     objects = [builder.object_of(one, judged) for one, judged in read_responses if one.record is not None]
     return page(builder.assembled(objects))
 
 
-def following(shown: Sequence[Shown], found: Callable[[str], http.HTTPFlow | None]) -> list[Saved]:
+def following(shown: Sequence[Shown], found: Callable[[str], http.HTTPFlow | None]) -> list[Exchange]:
     """What followed responses; `found` gives the flow with an id."""
     tokens = {one.judged.request for one in shown if one.judged is not None and one.judged.request}
     flows = [found(token) for token in sorted(tokens)]
     return [saved_response(one, one.id) for one in flows if one is not None and one.response is not None]
 
 
-def answered(flows: Sequence[http.HTTPFlow], bodies: Bodies) -> list[Found]:
+def answered(flows: Sequence[http.HTTPFlow], bodies: Bodies) -> list[Fixture]:
     """The responses of flows without secrets, each named by the id of its flow."""
-    found: list[Found] = []
+    found: list[Fixture] = []
     for flow in flows:
         for source, one in unfolded(bodies.complete(flow), flow.id):
-            clean = redact(one)
-            fixture = read_flow(clean, source)
+            fixture = read_flow(redact(one), source)
             if fixture is not None:
-                found.append(Found(clean, fixture))
+                found.append(fixture)
     return found
 
 
-def report_of(found: Sequence[Found], verdicts: Mapping[str, SavedVerdict | None], name: str) -> str:
+def report_of(found: Sequence[Fixture], verdicts: Mapping[str, SavedVerdict | None], name: str) -> str:
     """A bug report; `verdicts` are by the sources of the responses."""
-    told = [reported_answer(one, verdicts.get(one.fixture.source)) for one in found]
+    told = [reported_answer(one, verdicts.get(one.source)) for one in found]
     return bug_report(told, name, __version__)
 
 
-def fixtures_of(found: Sequence[Found]) -> dict[str, bytes]:
+def fixtures_of(found: Sequence[Fixture]) -> dict[str, bytes]:
     """The files of fixtures, one for each conversation, with what they have to be read as."""
     files: dict[str, bytes] = {}
+    stems: set[str] = set()
     for group in conversations(found):
-        fixture, number = group[0].fixture, 1
-        model = fixture.asked.model or fixture.record.model
-        started = group[0].flow.request.timestamp_start
-        while f"{(stem := stem_of(fixture.record.dialect, model, started, number))}.flow" in files:
-            number += 1
-        flows = [one.flow for one in group]
-        read_back = (read_flow(flow, f"{stem}.flow#{at}") for at, flow in enumerate(flows))
-        files |= flow_files(stem, flows, dumps(expectation_of([one for one in read_back if one is not None])))
+        files |= flow_files(new_stem(group[0], stems), [one.flow for one in group])
     return files
 
 
-def saved_in(flow: http.HTTPFlow, bodies: Bodies) -> Iterator[Saved]:
+def saved_in(flow: http.HTTPFlow, bodies: Bodies) -> Iterator[Exchange]:
     """The responses in a flow: of a WebSocket there are several."""
     answers = socket_flows(flow)
     if answers is None:
