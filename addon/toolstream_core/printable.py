@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolstream_core.wire.json_value import encode_basestring, encode_basestring_ascii
 
@@ -35,6 +35,24 @@ def word(text: str) -> str:
 def counted(number: int, noun: str) -> str:
     """`1 event`, `2 events`."""
     return f"1 {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def first_difference(one: Sequence[object], other: Sequence[object]) -> int:
+    """The place at which two sequences first differ; the length of the shorter one if it begins the other."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
+
+
+def shown_json(value: Any) -> str:
+    """A value as JSON, with nothing in it that steers a terminal."""
+    plain = json.dumps(value, ensure_ascii=False)
+    return plain if plain.isprintable() else json.dumps(value)
+
+
+def excerpt(text: str, start: int, length: int) -> str:
+    """A part of a text as JSON, with `…` for what is left out."""
+    end = start + length
+    return f"{'…' if start else ''}{shown_json(text[start:end])}{'…' if end < len(text) else ''}"
 
 
 def has_parts(text: str, parts: Sequence[str]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from toolstream_core.checking.grading import failed_call
-from toolstream_core.testing.exchanges import Exchange, exchange_of
+from toolstream_core.testing.exchanges import ProxiedExchange, proxied_exchange
 
 CALL = {
     "choice": 0, "position": 0, "kind": "function", "id": "c1", "name": "ls", "arguments": "{}", "complete": True,
@@ -48,7 +48,7 @@ SUCCEEDED = [
 ]
 
 
-def exchange(number: int, *results: tuple[str, str]) -> Exchange:
+def exchange(number: int, *results: tuple[str, str]) -> ProxiedExchange:
     """A request with these results, of ids and texts, and its answer."""
     messages = [{"role": "tool", "tool_call_id": identity, "content": text} for identity, text in results]
     body: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "x"}, *messages]}
@@ -57,7 +57,7 @@ def exchange(number: int, *results: tuple[str, str]) -> Exchange:
         "path": "/v1/chat/completions", "headers": [], "body": json.dumps(body),
     }  # fmt: skip
     record = {"calls": [] if number else [CALL], "findings": [], "faults": []}
-    return exchange_of({"request": request, "over": True, "status": 200, "record": record, "verdict": None})
+    return proxied_exchange({"request": request, "over": True, "status": 200, "record": record, "verdict": None})
 
 
 @pytest.mark.parametrize("text", FAILED)

@@ -13,7 +13,7 @@ from tests.conftest import ROOT
 from toolstream_core.checking.cases import Case, Kind, healthy
 from toolstream_core.checking.client import Run
 from toolstream_core.checking.grading import REASONS, Grade, Reason, Result, graded, rank
-from toolstream_core.testing.exchanges import Exchange, exchange_of
+from toolstream_core.testing.exchanges import ProxiedExchange, proxied_exchange
 from toolstream_core.verdict import Outcome
 from toolstream_core.verdict.judge import KnownResult
 
@@ -47,7 +47,7 @@ def verdict(outcome: str, problem: str | None = None, request: int | None = 1) -
     }  # fmt: skip
 
 
-def exchange(number: int, judged: dict[str, Any] | None = None, **more: Any) -> Exchange:
+def exchange(number: int, judged: dict[str, Any] | None = None, **more: Any) -> ProxiedExchange:
     """One request and its answer; `messages` and `call` are what they say."""
     body: dict[str, Any] = {"model": "m", "messages": more.pop("messages", [{"role": "user", "content": "x"}])}
     if tools := more.pop("tools", ()):
@@ -63,10 +63,12 @@ def exchange(number: int, judged: dict[str, Any] | None = None, **more: Any) -> 
         "number": number, "method": more.pop("method", "POST"), "url": "https://h.example/v1/chat/completions",
         "path": "/v1/chat/completions", "headers": [], "body": json.dumps(body),
     }  # fmt: skip
-    return exchange_of({"request": request, "over": True, "status": 200, "record": record, "verdict": judged, **more})
+    return proxied_exchange(
+        {"request": request, "over": True, "status": 200, "record": record, "verdict": judged, **more}
+    )
 
 
-def run_of(*exchanges: Exchange, exit_code: int | None = 0, **more: Any) -> Run:
+def run_of(*exchanges: ProxiedExchange, exit_code: int | None = 0, **more: Any) -> Run:
     """A run that ended so."""
     return Run(exchanges=exchanges, exit_code=exit_code, timeout=60, **more)
 

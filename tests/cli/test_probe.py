@@ -187,7 +187,7 @@ def test_a_busy_provider_is_asked_again() -> None:
 
         with provider(reply) as url:
             asker = Asker({}, 5, say=said.append, sleep=slept.append)
-            status = asker.ask(f"{url}/chat/completions", {"model": "m", "messages": [], "stream": False}).status
+            status = asker.ask(f"{url}/chat/completions", {"model": "m", "messages": [], "stream": False}).facts.status
         return slept, said, status
 
     assert busy("2", 2) == ([2.0, 2.0], ["HTTP 429; retrying in 2 s"] * 2, 200)

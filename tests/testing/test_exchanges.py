@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from toolstream_core.testing.exchanges import exchange_of
+from toolstream_core.testing.exchanges import proxied_exchange
 
 CALL = {"choice": 0, "position": 0, "kind": "function", "id": "c1", "name": "ls", "arguments": '{"p":1}'}
 TOLD: dict[str, Any] = {
@@ -44,7 +44,7 @@ TOLD: dict[str, Any] = {
 
 def test_an_exchange() -> None:
     """Everything by attribute, and by the names of the reports' JSON."""
-    exchange = exchange_of(TOLD)
+    exchange = proxied_exchange(TOLD)
     assert (exchange.request.protocol, exchange.request.model, exchange.request.headers) == (
         "openai-chat",
         "m",
@@ -64,7 +64,7 @@ def test_an_exchange() -> None:
 def test_an_exchange_without_an_answer() -> None:
     """What is no LLM's has no protocol; arguments that are not JSON are their text."""
     bare = {"request": {**TOLD["request"], "method": "GET", "body": "<x>"}, "over": False}
-    exchange = exchange_of(bare)
+    exchange = proxied_exchange(bare)
     assert (exchange.request.protocol, exchange.request.json, exchange.calls, exchange.status) == (None, None, (), None)
     odd = {**TOLD, "record": {"calls": [{**CALL, "arguments": '{"p"', "complete": False, "events": []}]}}
-    assert exchange_of(odd).calls[0].input == '{"p"'
+    assert proxied_exchange(odd).calls[0].input == '{"p"'

@@ -11,7 +11,7 @@ from tests.testing.test_exchanges import CALL, TOLD
 from toolstream_core.model import Call, Kind
 from toolstream_core.model.call import Runs
 from toolstream_core.report.verdict import verdict_object
-from toolstream_core.testing.exchanges import Exchange, FoundVerdict, exchange_of, verdict_of
+from toolstream_core.testing.exchanges import FoundVerdict, ProxiedExchange, proxied_exchange, verdict_of
 from toolstream_core.testing.understanding import incomplete_calls, misunderstood, sources, unanswered
 from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse
 
@@ -23,7 +23,7 @@ SAID: Any = {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name
 RESULT: Any = {"role": "tool", "tool_call_id": "c1", "content": "sk-proj-0123456789abcdefghij0123456789abcdefghij"}
 
 
-def judged(exchanges: list[Exchange]) -> list[Exchange]:
+def judged(exchanges: list[ProxiedExchange]) -> list[ProxiedExchange]:
     """The exchanges with the verdicts that the proxy would tell, each answer over before the next request."""
     told: dict[str, Judged[SentResponse]] = {}
     seen = Conversations[SentResponse](lambda one: told.update({one.token: one}), ids_kept=True)
@@ -48,12 +48,12 @@ def body_of(*messages: Any) -> str:
     return json.dumps({"model": "m", "messages": [USER, *messages]})
 
 
-def exchange(number: int, *messages: Any, call: dict[str, Any] | None = None, **more: Any) -> Exchange:
+def exchange(number: int, *messages: Any, call: dict[str, Any] | None = None, **more: Any) -> ProxiedExchange:
     """A request with these messages, answered with a call, or with none."""
     body = body_of(*messages)
     calls = [{"complete": True, "events": [0], **CALL, **call}] if call is not None else []
     record = {"calls": calls, "findings": []}
-    return exchange_of(
+    return proxied_exchange(
         {**TOLD, "request": {**TOLD["request"], "number": number, "body": body}, "record": record, **more}
     )
 
@@ -149,9 +149,9 @@ def test_calls_that_were_announced_and_never_came() -> None:
     record = {"calls": [], "findings": [{**finding, "message": "no call came"}]}
     streamed = {"model": "m", "stream": True, "messages": [USER]}
 
-    def lacking(number: int, body: dict[str, Any]) -> Exchange:
+    def lacking(number: int, body: dict[str, Any]) -> ProxiedExchange:
         request = {**TOLD["request"], "number": number, "body": json.dumps(body)}
-        return exchange_of({**TOLD, "request": request, "record": record})
+        return proxied_exchange({**TOLD, "request": request, "record": record})
 
     first, again = lacking(0, streamed), lacking(1, {**streamed, "stream": False})
     lines = misunderstood(judged([first]))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from toolstream_core.testing import Setup
-    from toolstream_core.testing.exchanges import Exchange
+    from toolstream_core.testing.exchanges import ProxiedExchange
 
 
 _MOST_CAPTURED: Final = 8 * 1024 * 1024
@@ -196,7 +196,7 @@ _LEAST_SECRET: Final = 8
 class Run:
     """What is known of one run."""
 
-    exchanges: Sequence[Exchange] = ()
+    exchanges: Sequence[ProxiedExchange] = ()
     exit_code: int | None = None
     """Negative where a signal ended it; `None` where it was stopped, or never began."""
     timed_out: bool = False

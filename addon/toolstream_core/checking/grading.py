@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.checking.cases import Case, Kind
 from toolstream_core.model import Severity
-from toolstream_core.verdict import Outcome, added, history_of
+from toolstream_core.verdict import Outcome
 from toolstream_core.verdict.compare import same
 from toolstream_core.verdict.judge import KnownResult, Sign, evidence
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from toolstream_core.checking.client import Run
-    from toolstream_core.protocols.requests.conversation import Conversation, ToolResult
-    from toolstream_core.testing.exchanges import Exchange, FoundProblem, SentCall
+    from toolstream_core.protocols.requests.conversation import ToolResult
+    from toolstream_core.testing.exchanges import FoundProblem, ProxiedExchange, SentCall
 
 
 _SIGNS: Final = {
@@ -42,7 +42,7 @@ class Effect(NamedTuple):
     text: str
 
 
-def known_results(asked: Sequence[Exchange]) -> list[KnownResult]:
+def known_results(asked: Sequence[ProxiedExchange]) -> list[KnownResult]:
     """The results of complete calls that are no rejections, of a healthy run."""
     return [
         KnownResult(call.name, call.arguments, result.text)
@@ -53,17 +53,19 @@ def known_results(asked: Sequence[Exchange]) -> list[KnownResult]:
     ]
 
 
-def without_earlier_calls(asked: Sequence[Exchange]) -> list[Exchange]:
+def without_earlier_calls(asked: Sequence[ProxiedExchange]) -> list[ProxiedExchange]:
     """The exchanges without verdicts against calls that an earlier response sent: a client may return them later."""
     return [_without(one, asked[:at], asked[at + 1 :]) for at, one in enumerate(asked)]
 
 
-def _without(one: Exchange, earlier: Sequence[Exchange], later: Sequence[Exchange]) -> Exchange:
+def _without(
+    one: ProxiedExchange, earlier: Sequence[ProxiedExchange], later: Sequence[ProxiedExchange]
+) -> ProxiedExchange:
     verdict, after = one.verdict, following(one, later)
     if verdict is None or after is None or verdict.understood:
         return one
     sent = {call.id for other in earlier for call in other.calls if call.id}
-    more = {copy.id for copy in returned(one, after).calls} - {call.id for call in one.calls}
+    more = {copy.id for copy in one.added_by(after.request).calls} - {call.id for call in one.calls}
     if not more or not more <= sent:
         return one
     problems = tuple(each for each in verdict.problems if each.call is not None or each.verdict not in _OF_MORE)
@@ -71,7 +73,7 @@ def _without(one: Exchange, earlier: Sequence[Exchange], later: Sequence[Exchang
     return replace(one, verdict=replace(verdict, problems=problems, verdict=outcome, understood=not problems))
 
 
-def effects(asked: Sequence[Exchange], known: Sequence[KnownResult]) -> list[Effect]:
+def effects(asked: Sequence[ProxiedExchange], known: Sequence[KnownResult]) -> list[Effect]:
     """Of incomplete calls, of calls that came back more often than they were sent, and of rejected complete calls."""
     whole = {call.id for one in asked for call in one.calls if call.complete}
     found: list[Effect] = []
@@ -86,7 +88,9 @@ def effects(asked: Sequence[Exchange], known: Sequence[KnownResult]) -> list[Eff
     return found
 
 
-def _incomplete(one: Exchange, place: int, later: Sequence[Exchange], known: Sequence[KnownResult]) -> Iterator[Effect]:
+def _incomplete(
+    one: ProxiedExchange, place: int, later: Sequence[ProxiedExchange], known: Sequence[KnownResult]
+) -> Iterator[Effect]:
     """The clearest sign in any later request with the call's id; the verdict covers the next request alone."""
     call = one.calls[place]
     problems = () if one.verdict is None else one.verdict.problems
@@ -106,13 +110,13 @@ def _incomplete(one: Exchange, place: int, later: Sequence[Exchange], known: Seq
     yield Effect(sign, outcome, f"{_lack(one, call)}; the client {ran}{why}")
 
 
-def _ids(later: Exchange) -> set[str | None]:
+def _ids(later: ProxiedExchange) -> set[str | None]:
     """The ids of the calls and results that a request brings."""
     return {one.id for one in later.request.shown.calls} | {one.id for one in later.request.shown.results}
 
 
 def rejected(
-    one: Exchange, call: SentCall, later: Sequence[Exchange], known: Sequence[KnownResult]
+    one: ProxiedExchange, call: SentCall, later: Sequence[ProxiedExchange], known: Sequence[KnownResult]
 ) -> Iterator[Effect]:
     """A call whose results are all rejections."""
     found = [evidence(result, _of(one, call, known)) for result in _results(one, call, later)]
@@ -124,7 +128,7 @@ def rejected(
         )
 
 
-def _repeated(one: Exchange, later: Sequence[Exchange], known: Sequence[KnownResult]) -> Iterator[Effect]:
+def _repeated(one: ProxiedExchange, later: Sequence[ProxiedExchange], known: Sequence[KnownResult]) -> Iterator[Effect]:
     """Calls that came back once more under other ids, or with several results."""
     problems = () if one.verdict is None else one.verdict.problems
     for each in problems:
@@ -147,21 +151,18 @@ def _sign_of_copies(signs: Sequence[Sign]) -> Sign:
     return Sign.REJECTED if signs.count(Sign.REJECTED) >= max(1, len(signs) - 1) else Sign.UNKNOWN
 
 
-def following(one: Exchange, later: Iterable[Exchange]) -> Exchange | None:
+def following(one: ProxiedExchange, later: Iterable[ProxiedExchange]) -> ProxiedExchange | None:
     """The exchange whose request the verdict on a response judges."""
     number = None if one.verdict is None else one.verdict.request
     return next((other for other in later if other.request.number == number), None)
 
 
-def returned(one: Exchange, after: Exchange) -> Conversation:
-    """What a later request adds to that of `one`."""
-    return added(history_of(one.request.shown), after.request.shown)
-
-
-def _signs(one: Exchange, call: SentCall, after: Exchange, known: Sequence[KnownResult]) -> list[Sign]:
+def _signs(one: ProxiedExchange, call: SentCall, after: ProxiedExchange, known: Sequence[KnownResult]) -> list[Sign]:
     """What each result of a call and of its copies shows; a copy without a result shows nothing."""
     copies = [
-        copy for copy in returned(one, after).calls if copy.name == call.name and same(copy.arguments, call.arguments)
+        copy
+        for copy in one.added_by(after.request).calls
+        if copy.name == call.name and same(copy.arguments, call.arguments)
     ]
     ids = {call.id, *(copy.id for copy in copies)} - {"", None}
     found = [
@@ -170,19 +171,19 @@ def _signs(one: Exchange, call: SentCall, after: Exchange, known: Sequence[Known
     return found + [Sign.UNKNOWN] * (len(copies) - len(found))
 
 
-def _results(one: Exchange, call: SentCall, later: Sequence[Exchange]) -> list[ToolResult]:
+def _results(one: ProxiedExchange, call: SentCall, later: Sequence[ProxiedExchange]) -> list[ToolResult]:
     """The results of a call: by its id; without one, those of the next request that have its tool's name, or none."""
     if call.id and any(result.id == call.id for other in later for result in other.request.shown.results):
         return [result for other in later for result in other.request.shown.results if result.id == call.id]
     after = following(one, later)
     if after is None:
         return []
-    new = returned(one, after).results
+    new = one.added_by(after.request).results
     alone = len(one.calls) == 1 and len(new) == 1
     return [result for result in new if alone or (not result.id and result.name == call.name)]
 
 
-def _of(one: Exchange, call: SentCall, known: Sequence[KnownResult]) -> Sequence[KnownResult]:
+def _of(one: ProxiedExchange, call: SentCall, known: Sequence[KnownResult]) -> Sequence[KnownResult]:
     """The known results of a call's tool; of a tool that is not on offer, those of all tools."""
     offered = one.request.tools
     if offered and call.name not in offered:
@@ -190,7 +191,7 @@ def _of(one: Exchange, call: SentCall, known: Sequence[KnownResult]) -> Sequence
     return [each for each in known if each.name == call.name]
 
 
-def _lack(exchange: Exchange, call: SentCall) -> str:
+def _lack(exchange: ProxiedExchange, call: SentCall) -> str:
     """Why a call is incomplete, in the words of the finding."""
     errors = [one for one in exchange.findings if one.call == call.position and one.severity == Severity.ERROR]
     return errors[-1].message if errors else f"{call.name} is incomplete"
@@ -209,7 +210,7 @@ _SHOWN: Final = 300
 """Characters of a result that are reported."""
 
 
-def failed_call(asked: Sequence[Exchange]) -> str | None:
+def failed_call(asked: Sequence[ProxiedExchange]) -> str | None:
     """The failure that the client reported for a tool call of a healthy run, in its own words."""
     before = len(asked[0].request.shown.results) if asked else 0
     for one in asked:
@@ -222,7 +223,7 @@ def failed_call(asked: Sequence[Exchange]) -> str | None:
     return None
 
 
-def _tool(result: ToolResult, asked: Sequence[Exchange]) -> str:
+def _tool(result: ToolResult, asked: Sequence[ProxiedExchange]) -> str:
     names = (call.name for one in asked for call in one.calls if call.id == result.id)
     return result.name or next(names, "the tool call")
 
@@ -352,7 +353,7 @@ def graded(case: Case, run: Run, known: Sequence[KnownResult] = ()) -> Result:
     return result
 
 
-def _rejected_misread(case: Case, asked: Sequence[Exchange], known: Sequence[KnownResult]) -> bool:
+def _rejected_misread(case: Case, asked: Sequence[ProxiedExchange], known: Sequence[KnownResult]) -> bool:
     """Whether the client rightly rejected all calls that it returned changed.
 
     It may reject what no client has to read, and a tool that it did not offer.
@@ -389,7 +390,7 @@ def _not_shown(found: Sequence[Effect]) -> Result | None:
     return None
 
 
-def _untried(case: Case, run: Run, asked: Sequence[Exchange]) -> str | None:
+def _untried(case: Case, run: Run, asked: Sequence[ProxiedExchange]) -> str | None:
     """Why a run cannot be judged; `None` if it can."""
     if run.failure is not None:
         return run.failure
@@ -407,12 +408,12 @@ def _untried(case: Case, run: Run, asked: Sequence[Exchange]) -> str | None:
     return None
 
 
-def _is_injected(exchange: Exchange) -> bool:
+def _is_injected(exchange: ProxiedExchange) -> bool:
     by_status = exchange.comment.startswith("answered by fault")
     return by_status or any(fault.changes for fault in exchange.faults)
 
 
-def _judged(case: Case, run: Run, asked: Sequence[Exchange]) -> Result:
+def _judged(case: Case, run: Run, asked: Sequence[ProxiedExchange]) -> Result:
     wrong = _wrong(case, asked)
     if wrong is not None:
         return wrong
@@ -433,7 +434,7 @@ def _judged(case: Case, run: Run, asked: Sequence[Exchange]) -> Result:
     return _given_up(case, run, again)
 
 
-def _wrong(case: Case, asked: Sequence[Exchange]) -> Result | None:
+def _wrong(case: Case, asked: Sequence[ProxiedExchange]) -> Result | None:
     """The worst problem of the calls that the client returned changed."""
     permitted = _NOT_RUN | _BY_RESULTS | ({Outcome.LOST_CALL} if case.lossy else frozenset())
     return _worst(
@@ -450,14 +451,14 @@ def _is_repeated(problem: FoundProblem) -> bool:
     return problem.verdict == Outcome.DUPLICATE_CALL
 
 
-def _is_renamed(exchange: Exchange, problem: FoundProblem) -> bool:
+def _is_renamed(exchange: ProxiedExchange, problem: FoundProblem) -> bool:
     """Whether these are the arguments of a call that was returned under another name: the name is the reason."""
     problems = () if exchange.verdict is None else exchange.verdict.problems
     names = {each.call for each in problems if each.verdict == Outcome.WRONG_NAME}
     return problem.verdict == Outcome.WRONG_ARGUMENTS and problem.call in names
 
 
-def _text(exchange: Exchange, problem: FoundProblem) -> str:
+def _text(exchange: ProxiedExchange, problem: FoundProblem) -> str:
     which = "" if problem.call is None else f"call {problem.call} {exchange.calls[problem.call].name}: "
     if exchange.verdict is None:
         return f"{which}{problem.message}"
@@ -466,7 +467,7 @@ def _text(exchange: Exchange, problem: FoundProblem) -> str:
     return f"{which}{problem.message}{why}{f'; {fix}' if fix else ''}"
 
 
-def _came_back(exchange: Exchange) -> bool:
+def _came_back(exchange: ProxiedExchange) -> bool:
     """Whether the client returned the intended calls of a response."""
     verdict = exchange.verdict
     if verdict is None or verdict.request is None:
@@ -477,7 +478,7 @@ def _came_back(exchange: Exchange) -> bool:
     )
 
 
-def _not_run(again: int, through: Sequence[Exchange]) -> Result:
+def _not_run(again: int, through: Sequence[ProxiedExchange]) -> Result:
     """The client ran no call that must not run; `through` are the responses whose calls it returned."""
     if again >= _LOOP:
         return Result(Grade.FAILED, Reason.LOOPED, f"the client repeated the request {again} times")

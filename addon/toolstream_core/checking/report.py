@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from toolstream_core.checking.grading import Grade, Reason, Result, Skip, rank, returned
+from toolstream_core.checking.grading import Grade, Reason, Result, Skip, rank
 from toolstream_core.printable import counted, printable
 from toolstream_core.redact import redacted
 from toolstream_core.redaction import Redaction, redacted_text
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.checking.cases import Case, Plan
     from toolstream_core.checking.client import Client, Run
-    from toolstream_core.testing.exchanges import Exchange
+    from toolstream_core.testing.exchanges import ProxiedExchange
 
 
 VERSION: Final = 2
@@ -132,7 +132,7 @@ def _reason(text: str | None) -> Reason | Skip | None:
     return Skip(text) if text in Skip else Reason(text)
 
 
-def _turn(exchange: Exchange, exchanges: Sequence[Exchange]) -> dict[str, Any]:
+def _turn(exchange: ProxiedExchange, exchanges: Sequence[ProxiedExchange]) -> dict[str, Any]:
     verdict = exchange.verdict
     return {
         "number": exchange.request.number,
@@ -147,14 +147,14 @@ def _turn(exchange: Exchange, exchanges: Sequence[Exchange]) -> dict[str, Any]:
     }
 
 
-def _request(exchange: Exchange, exchanges: Sequence[Exchange]) -> dict[str, Any] | None:
+def _request(exchange: ProxiedExchange, exchanges: Sequence[ProxiedExchange]) -> dict[str, Any] | None:
     """The calls and results that the next request adds; `None` without a next request."""
     number = None if exchange.verdict is None else exchange.verdict.request
     later = [one for one in exchanges if one.request.number > exchange.request.number]
     after = next((one for one in later if number in {None, one.request.number}), None)
     if after is None:
         return None
-    new = returned(exchange, after)
+    new = exchange.added_by(after.request)
     return {
         "calls": [{"id": one.id, "name": one.name, "arguments": one.arguments} for one in new.calls],
         "results": [{"id": one.id, "name": one.name, "text": one.text} for one in new.results],

@@ -6,7 +6,7 @@ import json
 import shlex
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, override
 
 from toolstream_core.checking.cases import Kind, Transport, all_cases, cases_of, healthy
 from toolstream_core.checking.client import Sessions
@@ -29,7 +29,7 @@ from toolstream_core.faults.presets import PRESETS
 from toolstream_core.protocols.registry import named
 from toolstream_core.redact import redacted
 from toolstream_core.report.verdict import as_flags, option_values
-from toolstream_core.state_file import StateFile
+from toolstream_core.state_file import Results, StateFile
 from toolstream_core.synthetic.answers import parse_calls, spec_text, withheld
 from toolstream_core.synthetic.schema import clear_places
 
@@ -40,52 +40,32 @@ if TYPE_CHECKING:
     from toolstream_core.checking.cases import Case, Plan
     from toolstream_core.checking.client import Client, Run, Seats
     from toolstream_core.testing import Setup
-    from toolstream_core.testing.exchanges import Exchange
+    from toolstream_core.testing.exchanges import ProxiedExchange
     from toolstream_core.verdict.judge import KnownResult
 
 
-class CheckState:
-    """Finished cases by client and id. As a context manager it closes its file."""
+class CheckState(Results[tuple[str, str], dict[str, Any]]):
+    """Finished cases by client and id."""
 
-    def __init__(self, file: StateFile | None = None) -> None:
-        """Reads the cases of `file`; without it, cases are kept in memory only."""
-        self._file = file
-        self._cases: dict[tuple[str, str], dict[str, Any]] = {}
-        for line in file.lines if file is not None else ():
-            if isinstance(entry := _parsed(line), dict):
-                rename_reason(entry["case"])
-                self._cases[entry["client"], entry["case"]["id"]] = entry["case"]
+    @override
+    def read(self, line: str) -> tuple[tuple[str, str], dict[str, Any]] | None:
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            return None
+        if not isinstance(entry, dict):
+            return None
+        rename_reason(entry["case"])
+        return (entry["client"], entry["case"]["id"]), entry["case"]
+
+    @override
+    def line(self, key: tuple[str, str], result: dict[str, Any]) -> str:
+        return json.dumps({"client": key[0], "case": result})
 
     @classmethod
     def open(cls, path: Path, about: Mapping[str, object]) -> Self:
         """As `StateFile`."""
         return cls(StateFile(path, {**about, "version": VERSION}, command="toolstream check", parts="command, calls"))
-
-    def get(self, client: str, identity: str) -> dict[str, Any] | None:
-        """A finished case; `None` if it was not run, or has to run again."""
-        return self._cases.get((client, identity))
-
-    def add(self, client: str, case: dict[str, Any]) -> None:
-        """Keep a finished case."""
-        self._cases[client, case["id"]] = case
-        if self._file is not None:
-            self._file.write(json.dumps({"client": client, "case": case}))
-
-    def __enter__(self) -> Self:
-        """Nothing more to do."""
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        """Close the file."""
-        if self._file is not None:
-            self._file.close()
-
-
-def _parsed(line: str) -> Any:
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None
 
 
 SAFE: Final = frozenset(row.name for row in ROWS if row.repair is Safety.SAFE)
@@ -98,7 +78,7 @@ def injected(kind: str, name: str) -> Sequence[str]:
     return {Kind.FAULT: (name,), Kind.PRESET: _PARTS.get(name, ())}.get(Kind(kind), ())
 
 
-def candidates(case: Case, exchanges: Sequence[Exchange], *, upstream: bool = False) -> list[str]:
+def candidates(case: Case, exchanges: Sequence[ProxiedExchange], *, upstream: bool = False) -> list[str]:
     """Options of mitmdump to run a failed case under: its verdicts' advice, then the repairs of what was injected.
 
     A client that crashed or gave up sent no request that could be explained, so its verdicts advise nothing. With the
@@ -233,7 +213,7 @@ class ClientCheck:
             return Result(Grade.SKIPPED, Skip.NO_BASELINE, "the healthy case did not pass")
         return Result(Grade.SKIPPED, Skip.IMPOSSIBLE, f"it is not possible in {self.protocol}")
 
-    def _calls_text(self, exchanges: Sequence[Exchange]) -> str:
+    def _calls_text(self, exchanges: Sequence[ProxiedExchange]) -> str:
         """Which tools are called, with which arguments."""
         first = dict.fromkeys(f"{call.name} {call.arguments or '{}'}" for one in exchanges for call in one.calls)
         other = dict.fromkeys(spec_text(spec) for case in self._cases for spec in parse_calls(case.calls))
@@ -244,7 +224,7 @@ class ClientCheck:
     def _run_all(self, cases: Sequence[Case]) -> None:
         waiting: list[Case] = []
         for case in cases:
-            kept = self._state.get(self._client.name, case.id)
+            kept = self._state.get((self._client.name, case.id))
             missing = self._missing(case)
             if missing is not None:
                 self._over(case, case_object(case, missing, self._rerun(case.id)))
@@ -321,7 +301,7 @@ class ClientCheck:
     def _over(self, case: Case, found: dict[str, Any], *, keep: bool = True) -> None:
         self._results[case.id] = found
         if keep and found["grade"] != Grade.SKIPPED:
-            self._state.add(self._client.name, found)
+            self._state.add((self._client.name, case.id), found)
         self._tell(found, len(self._results), len(self._cases))
 
 
@@ -339,7 +319,7 @@ def withheld_text(tools: Sequence[str]) -> str:
     return f"no tool on offer is known to be harmless: {listed}. To call one, name it: --tool {shlex.quote(tools[0])}"
 
 
-def _withheld(exchanges: Sequence[Exchange]) -> tuple[str, ...]:
+def _withheld(exchanges: Sequence[ProxiedExchange]) -> tuple[str, ...]:
     """The tools that were offered, if none was called because each may have effects."""
     asked = [one for one in exchanges if one.request.protocol is not None]
     if any(one.calls for one in asked):
@@ -348,7 +328,7 @@ def _withheld(exchanges: Sequence[Exchange]) -> tuple[str, ...]:
     return next(filter(None, offered), ())
 
 
-def _request(exchanges: Sequence[Exchange], case: Case) -> AskedRequest | None:
+def _request(exchanges: Sequence[ProxiedExchange], case: Case) -> AskedRequest | None:
     """The request whose response has calls, else the first one for a response."""
     asked = [one for one in exchanges if one.request.protocol is not None]
     chosen = next((one for one in asked if one.calls), asked[0] if asked else None)

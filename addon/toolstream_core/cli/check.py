@@ -22,7 +22,7 @@ from toolstream_core.checking.client import Client, Seats, Workdir, clients_of
 from toolstream_core.checking.report import comparison, current, document, junit, lines, summary, workflow_commands
 from toolstream_core.checking.runner import CheckState, ClientCheck, withheld_text
 from toolstream_core.cli.commands import PROMPT, TIMEOUT
-from toolstream_core.cli.output import Output, ProgressLine, check_outputs, how_to_continue
+from toolstream_core.cli.output import Output, ProgressLine, check_outputs, how_to_continue, interrupt_on_sigterm, say
 from toolstream_core.cli.serve import flows_and_calls
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import printable
@@ -33,7 +33,6 @@ from toolstream_core.synthetic.answers import parse_calls, spec_text
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
-    from types import FrameType
 
 
 _INTERPRETERS: Final = ("python", "node", "npx", "deno", "bun", "uv", "ruby", "java", "bash", "sh", "env")
@@ -289,7 +288,7 @@ def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], repo
     checks: list[ClientCheck] = []
     interrupted = False
     with contextlib.ExitStack() as stack:
-        stack.callback(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, _interrupt))
+        stack.callback(signal.signal, signal.SIGTERM, interrupt_on_sigterm())
         state = stack.enter_context(_state(args, plan, clients))
         seats = stack.enter_context(Seats(args.jobs))
         try:
@@ -317,18 +316,15 @@ def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], repo
     )
     reports.write(report, [check.sessions.object for check in checks])
     if interrupted:
-        print(f"toolstream: stopped; {how_to_continue(args)}", file=sys.stderr)
+        say(f"stopped; {how_to_continue(args)}")
         return INTERRUPTED
     if refused := [check.withheld for check in checks if check.withheld]:
-        print(f"toolstream: {withheld_text(refused[0])}", file=sys.stderr)
+        say(withheld_text(refused[0]))
         return CANNOT
     if _has_failed(report):
         return FAILED
     if plan.names_cases and not any(check.ran_wanted for check in checks):
-        print(
-            "toolstream: no named case could run. See `toolstream explain NAME` for the protocols of a case",
-            file=sys.stderr,
-        )
+        say("no named case could run. See `toolstream explain NAME` for the protocols of a case")
         return CANNOT
     return DONE
 
@@ -347,10 +343,6 @@ def _has_failed(report: dict[str, Any]) -> bool:
     """Whether a required case failed or could not be tried."""
     bad = ("failed", "harness-failure")
     return any(case["required"] and case["grade"] in bad for client in report["clients"] for case in client["cases"])
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 class _Progress:

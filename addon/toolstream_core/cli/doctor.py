@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolstream_core.cli.output import printed_to
+from toolstream_core.cli.output import printed_to, say
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import counted
 from toolstream_core.saved import demo
@@ -41,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     fixed = _fixed(problems, redaction) if args.fix else []
     problems = [problem for problem in problems if problem.kind != "secret" or problem.file not in fixed]
     for file in dict.fromkeys(problem.file for problem in problems if problem.kind == "secret") if args.fix else ():
-        print(f"toolstream: {file} was not changed: --fix rewrites only complete HTTP flow files", file=sys.stderr)
+        say(f"{file} was not changed: --fix rewrites only complete HTTP flow files")
     with printed_to(args.output, args.paths, force=args.force):
         _print(problems, fixed, len(paths), as_json=args.format == "json")
     return int(any(problem.counts for problem in problems))

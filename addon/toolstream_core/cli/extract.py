@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolstream_core.cli.arguments import selected_codes
-from toolstream_core.cli.output import Output, check_outputs
+from toolstream_core.cli.output import Output, check_outputs, say
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.model import Severity
+from toolstream_core.model import BAD_STATUS, Severity
 from toolstream_core.printable import counted, word
 from toolstream_core.saved.extract import bare_files, cassette_files, conversations, flow_files, new_stem, write_all
-from toolstream_core.saved.flow import BAD_STATUS, exchange_of
+from toolstream_core.saved.flow import exchange_of
 from toolstream_core.saved.read import LeftOut, gathered
 from toolstream_core.saved.redact import redact
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 DONE, NOTHING, FAILED = 0, 1, 2
 """Exit codes."""
-_COUNTS = frozenset({Severity.ERROR, Severity.WARNING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +51,7 @@ class Wanted:
     def _counts(self, finding: Finding) -> bool:
         if self.when == "errors":
             return finding.severity is Severity.ERROR
-        return self.chosen or finding.severity in _COUNTS
+        return self.chosen or finding.severity.counts
 
 
 @dataclass
@@ -77,7 +75,7 @@ class Extraction:
             for one in gathered(path, request):
                 if isinstance(one, LeftOut):
                     self._failed = self._failed or one.unreadable
-                    _tell(f"left out {word(one.source)}: {one.why}")
+                    say(f"left out {word(one.source)}: {one.why}")
                 else:
                     self._found.append(one)
 
@@ -89,7 +87,7 @@ class Extraction:
         taken = [group for group in groups if any(self.wanted.takes(one) for one in group)]
         for group in groups:
             if group not in taken:
-                _tell(f"left out {_sources(group)}: no selected finding")
+                say(f"left out {_sources(group)}: no selected finding")
         names: set[str] = set()
         count = 0
         for number, group in enumerate(taken, 1):
@@ -121,7 +119,7 @@ class Extraction:
             write_all(self.folder, files, replace=self.force)
         except (ToolstreamError, OSError) as error:
             self._failed = True
-            _tell(f"left out {_sources(group)}: {_why(error)}")
+            say(f"left out {_sources(group)}: {_why(error)}")
             return False
         main = stem if self.format == "bare" else next(iter(files))
         print(f"wrote {word(str(self.folder / main))}: {_about(group)}")
@@ -151,10 +149,6 @@ def _why(error: Exception) -> str:
     if isinstance(error, OSError):
         return f"{error.filename} cannot be written: {error.strerror}"
     return str(error)
-
-
-def _tell(message: str) -> None:
-    print(f"toolstream: {message}", file=sys.stderr)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -18,7 +18,7 @@ from toolstream_core.clients.explanation import MAX_BODY, tried_repairs
 from toolstream_core.clients.received import Answer
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
-from toolstream_core.model import Note, Severity
+from toolstream_core.model import Note
 from toolstream_core.printable import counted, word
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.redact import redacted
@@ -202,7 +202,6 @@ class JsonPrinter:
 CLEAN, FOUND, UNREADABLE = 0, 1, 2
 """Exit codes."""
 _BEHIND = "read here is what the provider sent; what the client got"
-_COUNTS = frozenset({Severity.ERROR, Severity.WARNING})
 
 
 class Inspection:
@@ -239,7 +238,7 @@ class Inspection:
         record = self._record(saved)
         self._judge(saved, record)
         if record is not None:
-            self._found = self._found or any(one.severity in _COUNTS for one in record.findings)
+            self._found = self._found or any(one.severity.counts for one in record.findings)
         return record is not None
 
     def _record(self, saved: Exchange) -> Record | None:
@@ -255,7 +254,7 @@ class Inspection:
         )
         if record is not None:
             self._printer.add(record, hide)
-            if record.calls and clock.body and any(one.severity in _COUNTS for one in record.findings):
+            if record.calls and clock.body and any(one.severity.counts for one in record.findings):
                 options = tried_repairs(Answer(saved.facts, bytes(clock.body), saved.broken))
                 if options:
                     self._printer.advised(saved.facts.source, options)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import signal
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import counted, word
@@ -185,7 +186,7 @@ class Reading:
             shown = [word(str(Path(file).relative_to(path))) for file in without[:_LISTED]]
             more = f" and {len(without) - _LISTED} more" if len(without) > _LISTED else ""
             files_ = counted(len(without), "file")
-            _tell(f"{shown_name(path)}: skipped {files_} without an LLM response: {', '.join(shown)}{more}")
+            say(f"{shown_name(path)}: skipped {files_} without an LLM response: {', '.join(shown)}{more}")
 
     def _file(self, file: str, *, named: bool) -> bool:
         """Read one file; whether it had a response, or was reported."""
@@ -216,7 +217,7 @@ class Reading:
 
     def _cannot(self, message: str) -> None:
         self.failed = True
-        _tell(message)
+        say(message)
 
 
 def shown_name(path: str) -> str:
@@ -224,5 +225,15 @@ def shown_name(path: str) -> str:
     return "standard input" if path == STDIN else word(path)
 
 
-def _tell(message: str) -> None:
-    print(f"toolstream: {message}", file=sys.stderr)
+def say(message: object) -> None:
+    """Print a line on standard error."""
+    print(f"toolstream: {message}", file=sys.stderr, flush=True)
+
+
+def interrupt_on_sigterm() -> Any:
+    """Let SIGTERM end this process as Ctrl-C does; the handler before."""
+    return signal.signal(signal.SIGTERM, _interrupt)
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    raise KeyboardInterrupt

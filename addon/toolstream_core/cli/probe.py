@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from functools import partial
@@ -17,7 +16,6 @@ from toolstream_core.probing.probe import CASES, Case, printed, probe
 from toolstream_core.protocols.api import Tool
 from toolstream_core.protocols.registry import named
 from toolstream_core.redaction import Redaction, redacted_text
-from toolstream_core.saved.exchange import Exchange
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from toolstream_core.model import Json
-    from toolstream_core.probing.ask import Answer
     from toolstream_core.probing.probe import Probe
 
 
@@ -39,29 +36,14 @@ def keep(probe: Probe, folder: Path, say: Callable[[str], None]) -> None:
     from toolstream_core.saved.read import flow_bytes
 
     for number, one in enumerate(probe.verdicts, 1):
-        answers = [resolved.answer for resolved in (*one.streamed, *one.whole) if resolved.answer.status]
+        answers = [resolved.answer for resolved in (*one.streamed, *one.whole) if resolved.answer.facts.status]
         if not answers:
             continue
-        stems = (stem_of(probe.target.protocol, probe.target.model, answers[0].started, at) for at in count(number))
+        stems = (stem_of(probe.target.protocol, probe.target.model, answers[0].began, at) for at in count(number))
         paths = (folder / f"probe-{stem}.flow" for stem in stems)
         path = next(path for path in paths if not (path.exists() or expect_path(path).exists()))
-        write_fixture(path, flow_bytes(flow_of(_exchange(answer, str(path))) for answer in answers))
+        write_fixture(path, flow_bytes(map(flow_of, answers)))
         say(f"kept {path}")
-
-
-def _exchange(answer: Answer, source: str) -> Exchange:
-    return Exchange.of(
-        source=f"{source} {answer.started}",
-        url=answer.url,
-        request_headers=tuple(answer.asked_with.items()),
-        request_body=json.dumps(answer.request).encode(),
-        status=answer.status,
-        response_headers=answer.headers,
-        body=answer.body,
-        began=answer.started,
-        table=[(after, len(data)) for after, data in answer.chunks],
-        broken=answer.broken,
-    )
 
 
 CLEAN, FOUND, CANNOT = 0, 1, 2

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.cli.output import Output, check_outputs
+from toolstream_core.cli.output import Output, check_outputs, say, shown_name
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import ABSENT
-from toolstream_core.printable import counted, printable, word
+from toolstream_core.printable import counted, first_difference, printable, word
 from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.redact import redacted
 from toolstream_core.report.text import fault_line
@@ -64,7 +64,7 @@ def rewrite(args: argparse.Namespace, settings: Settings) -> int:
             Path(target).parent.mkdir(parents=True, exist_ok=True)
             write_atomic(Path(target), data, replace=args.force)
     if not work.met:
-        raise ToolstreamError(f"no LLM stream in {_name(args.source)}")
+        raise ToolstreamError(f"no LLM stream in {shown_name(args.source)}")
     if left_out:
         print(f"left out {counted(left_out, 'file')} without an LLM stream", file=sys.stderr)
     work.sum_up()
@@ -115,7 +115,7 @@ class Rewriting(Sink):
         out.append(b"".join(body.end(broken=saved.broken)))
         if saved.facts.content_encoding and body.failure is not None:
             self.met += 1
-            _say_kept(saved.facts.source, body.failure)
+            say(f"{word(saved.facts.source)} is written unchanged, because it cannot be read: {body.failure}")
             return NewBody([*chunks, b""])
         if faults:
             before = _events(out, saved.facts)
@@ -159,7 +159,7 @@ class Rewriting(Sink):
         """Report that only the bare stream is written."""
         if self._unwrapped:
             removed = "; ".join(printable(self._hide(one.message)) for one in self._unwrapped)
-            print(f"{_name(source)}: wrote the bare stream, without {removed}", file=sys.stderr)
+            print(f"{shown_name(source)}: wrote the bare stream, without {removed}", file=sys.stderr)
 
     def sum_up(self) -> None:
         """Print the counts."""
@@ -173,24 +173,14 @@ class Rewriting(Sink):
 
 def differing(before: str, after: str) -> tuple[str, str]:
     """Both texts without what they have in common at their begins and ends, but for some characters."""
-    begin = _common(before, after)
-    end = _common(before[begin:][::-1], after[begin:][::-1])
+    begin = first_difference(before, after)
+    end = first_difference(before[begin:][::-1], after[begin:][::-1])
     left, right = max(begin - _CONTEXT, 0), max(end - _CONTEXT, 0)
 
     def part(text: str) -> str:
         return f"{'…' if left else ''}{text[left : len(text) - right]}{'…' if right else ''}"
 
     return part(before), part(after)
-
-
-def _common(one: str, other: str) -> int:
-    """The number of characters with which both begin."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
-
-
-def _name(source: str) -> str:
-    return "standard input" if source == STDIN else word(source)
 
 
 def _events(pieces: Sequence[bytes], exchange: StreamFacts) -> Counter[bytes]:
@@ -201,10 +191,6 @@ def _events(pieces: Sequence[bytes], exchange: StreamFacts) -> Counter[bytes]:
         return Counter()
     frames = [*framing.framer.feed(body), *framing.framer.feed(b"")]
     return Counter(frame.raw for frame in frames if frame.data is not None)
-
-
-def _say_kept(source: str, why: str) -> None:
-    print(f"toolstream: {word(source)} is written unchanged, because it cannot be read: {why}", file=sys.stderr)
 
 
 def _seed(source: str, chunks: Iterable[bytes]) -> str:

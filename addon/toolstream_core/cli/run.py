@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.agents import Upstream, launch, recognise
-from toolstream_core.cli.output import Output
+from toolstream_core.cli.output import Output, say
 from toolstream_core.cli.serve import appended, check_files, log_of, setup_of
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.saved.files import write_atomic
@@ -25,7 +25,7 @@ from toolstream_core.testing.session import routes
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import FrameType
 
     from toolstream_core.agents import Launch
@@ -186,9 +186,10 @@ def _run(args: argparse.Namespace, folder: Path) -> int:
 def _run_in(session: ProxySession, started: Launch, args: argparse.Namespace, log: _Log) -> int:
     """Run the command, and print the summary after the log; the command's exit code."""
     if not args.quiet:
-        _say(told_of(started, session.environment(), session.proxy_url))
+        for line in told_of(started, session.environment(), session.proxy_url):
+            say(line)
     if session.view_address is not None:
-        _say([f"view: {session.view_address}"])
+        say(f"view: {session.view_address}")
     try:
         code = run_command(started.command, started.environment, session.accompany)
     except StartError as error:
@@ -197,7 +198,8 @@ def _run_in(session: ProxySession, started: Launch, args: argparse.Namespace, lo
         lines = _finish(session, args)
         log.show()
         if not args.quiet:
-            _say(lines)
+            for line in lines:
+                say(line)
         _keep_view(session, args)
     except (ProxySessionError, OSError) as error:
         return _failed(error, code)
@@ -211,7 +213,7 @@ def _keep_view(session: ProxySession, args: argparse.Namespace) -> None:
     if args.output is not None:
         write_atomic(args.output, session.view_page().encode("utf-8", "backslashreplace"), replace=args.force)
         return
-    _say([f"the view stays until Ctrl-C, or until no page has been connected for {VIEW_IDLE:.0f} s"])
+    say(f"the view stays until Ctrl-C, or until no page has been connected for {VIEW_IDLE:.0f} s")
     with contextlib.suppress(KeyboardInterrupt):
         session.keep_view(VIEW_IDLE)
 
@@ -291,11 +293,6 @@ def _takes_terminal(command: list[str]) -> bool:
     return found is not None and found.agent.takes_terminal(command[found.at :])
 
 
-def _say(lines: Iterable[str]) -> None:
-    for line in lines:
-        print(f"toolstream: {line}", file=sys.stderr, flush=True)
-
-
 def _failed(error: Exception, code: int) -> int:
-    print(f"toolstream: {error}", file=sys.stderr)
+    say(error)
     return code

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
-import signal
 import sys
 import time
 from dataclasses import fields
@@ -14,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from toolstream_core.cli.arguments import path
 from toolstream_core.cli.commands import FLAGS
-from toolstream_core.cli.output import Output, check_outputs
+from toolstream_core.cli.output import Output, check_outputs, interrupt_on_sigterm, say
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.proxy.option_table import PROVIDER
 from toolstream_core.report.jsonform import may_append
@@ -27,7 +26,6 @@ from toolstream_core.testing.environment import PATHS
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
-    from types import FrameType
 
     from toolstream_core.proxy.option_table import AddonOption
 
@@ -135,13 +133,13 @@ def run(args: argparse.Namespace) -> int:
         check_files(args, *log_of(args))
         with contextlib.nullcontext(sys.stdout.fileno()) if args.log is None else appended(args.log) as log:
             session = ProxySession(setup, port=args.port, log=log, keep=False)
-            signal.signal(signal.SIGTERM, _interrupt)
+            interrupt_on_sigterm()
             session.start()
             with session:
                 print(_greeting(session), flush=True)
                 while session.running:
                     time.sleep(_TURN)
-        print("toolstream: the proxy ended unexpectedly", file=sys.stderr)
+        say("the proxy ended unexpectedly")
         return 1
     return 0
 
@@ -152,7 +150,3 @@ def _greeting(session: ProxySession) -> str:
     urls = [f"  {protocol:<18}{session.base_url(protocol)}" for protocol in PATHS]
     lines = [f"  export {name}={shlex.quote(environment[name])}" for name in _TOLD]
     return "\n".join(["base URLs:", *urls, "for a shell:", *lines, "Ctrl-C ends."])
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolstream_core.checking.client import Client, Seats
-from toolstream_core.cli.output import Output, ProgressLine, check_outputs, how_to_continue, write_fixture
+from toolstream_core.cli.output import Output, ProgressLine, check_outputs, how_to_continue, say, write_fixture
 from toolstream_core.defects.table import ROWS
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import counted, word
@@ -149,7 +149,7 @@ def run(args: argparse.Namespace) -> int:
     reader = RecordCache()
     saved = reproduction(args.flow, shows(reader, finding) if finding else None)
     if saved.note:
-        print(f"toolstream: {saved.note}", file=sys.stderr)
+        say(saved.note)
     law = Law(reader, saved.original, lax=args.any, for_client=finding is None)
     with _oracle(args, finding, saved, reader) as oracle, _tried(args, finding, saved.original) as tried:
         show = _Display(quiet=args.quiet)
@@ -160,7 +160,7 @@ def run(args: argparse.Namespace) -> int:
             best = search.run(saved.original, passes(saved.original, lax=args.any))
         except KeyboardInterrupt:
             show.end()
-            print(f"toolstream: stopped after {search.tries} tries; {how_to_continue(args)}", file=sys.stderr)
+            say(f"stopped after {search.tries} tries; {how_to_continue(args)}")
             raise
         show.end()
     if output is None:

@@ -2,11 +2,12 @@
 
 from toolstream_core.model.call import Call, Runs
 from toolstream_core.model.events import NOTHING, Event, EventContent, Finish, Fragment, Kind, Phase, SkippedRun
-from toolstream_core.model.record import Change, Finding, Injected, Note, Record, Severity, StreamFacts
+from toolstream_core.model.record import BAD_STATUS, Change, Finding, Injected, Note, Record, Severity, StreamFacts
 from toolstream_core.wire.json_value import ABSENT, Absent, Json, Seen
 
 __all__ = [
     "ABSENT",
+    "BAD_STATUS",
     "NOTHING",
     "Absent",
     "Call",

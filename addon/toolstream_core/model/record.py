@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.model.events import Kind
 from toolstream_core.wire.frame import joined
@@ -34,6 +34,10 @@ class StreamFacts:
     """The request's JSON body: model, tools, stream_options."""
 
 
+BAD_STATUS: Final = 400
+"""From this HTTP status on, a response is an error."""
+
+
 class Severity(enum.StrEnum):
     """How bad a finding is. Only errors and warnings count for exit codes."""
 
@@ -42,7 +46,12 @@ class Severity(enum.StrEnum):
     WARNING = "warning"
     """The protocol does not allow it; a careful reader has to guess."""
     NOTE = "note"
-    """Lawful or tolerated, but known to break clients."""
+    """Valid or tolerated, but known to break clients."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it sets the exit code."""
+        return self is not Severity.NOTE
 
 
 class Finding(NamedTuple):

@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.protocols.registry import OVER_HTTP, claiming, named
+from toolstream_core.saved.exchange import Exchange
 from toolstream_core.wire.coding import CodingError, Decoder
 
 if TYPE_CHECKING:
@@ -112,34 +113,6 @@ _FIRST_WAIT: Final = 1.0
 _TIMES_TIMEOUT: Final = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What came."""
-
-    url: str
-    request: dict[str, Any]
-    asked_with: dict[str, str]
-    """The request's headers, the key among them."""
-    started: float
-    """Seconds since the epoch."""
-    status: int
-    """0 where there was no response at all."""
-    headers: tuple[tuple[str, str], ...] = ()
-    chunks: tuple[tuple[int, bytes], ...] = ()
-    """Milliseconds since the first byte, and bytes."""
-    broken: str | None = None
-    """How the connection broke, or why there is no response."""
-
-    @property
-    def body(self) -> bytes:
-        """All of it."""
-        return b"".join(data for _, data in self.chunks)
-
-    def header(self, name: str) -> str:
-        """The value of a header, `""` where it is not there."""
-        return next((value for known, value in self.headers if known.lower() == name), "")
-
-
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """A key goes to the URL that was given."""
 
@@ -166,42 +139,51 @@ class Asker:
         context = ssl.create_default_context()
         self._opener = urllib.request.build_opener(_NoRedirects, urllib.request.HTTPSHandler(context=context))
 
-    def ask(self, url: str, request: dict[str, Any]) -> Answer:
-        """The response, after a few tries where the provider is busy. Never raises for what a provider does."""
+    def ask(self, url: str, request: dict[str, Any]) -> Exchange:
+        """The response, after a few tries if the provider is busy. Never raises for what a provider does.
+
+        Its status is 0 if there was no response; `broken` says why.
+        """
         answer = self._once(url, request)
         for attempt in range(_RETRIES):
-            if answer.status not in _BUSY:
+            status = answer.facts.status
+            if status not in _BUSY:
                 break
-            wait = _wait(answer.header("retry-after"), attempt)
+            wait = _wait(_retry_after(answer), attempt)
             if wait > _MOST_WAIT:
-                self._say(f"HTTP {answer.status}; its Retry-After of {wait:.0f} s is too long")
+                self._say(f"HTTP {status}; its Retry-After of {wait:.0f} s is too long")
                 break
-            self._say(f"HTTP {answer.status}; retrying in {wait:.0f} s")
+            self._say(f"HTTP {status}; retrying in {wait:.0f} s")
             self._sleep(wait)
             answer = self._once(url, request)
         return answer
 
-    def _once(self, url: str, request: dict[str, Any]) -> Answer:
+    def _once(self, url: str, request: dict[str, Any]) -> Exchange:
+        body, began = json.dumps(request).encode(), time.time()
         asking: dict[str, Any] = {
+            "source": f"probe {began}",
             "url": url,
-            "request": request,
-            "asked_with": self._headers,
-            "started": time.time(),
+            "request_headers": tuple(self._headers.items()),
+            "request_body": body,
+            "began": began,
         }
-        asked = urllib.request.Request(url, json.dumps(request).encode(), self._headers)  # noqa: S310 - checked before
+        asked = urllib.request.Request(url, body, self._headers)  # noqa: S310 - checked before
         try:
             response = self._opener.open(asked, timeout=self._timeout)
         except urllib.error.HTTPError as error:
             response = error
         except (OSError, http.client.HTTPException) as error:
-            return Answer(**asking, status=0, broken=_why(error, self._timeout))
+            return Exchange.of(**asking, status=0, broken=_why(error, self._timeout))
         with response:
             chunks, broken = self._read(response)
-            return Answer(
+            return Exchange.of(
                 **asking,
                 status=response.status or 0,
-                headers=tuple(pair for pair in response.headers.items() if pair[0].lower() != "content-encoding"),
-                chunks=tuple(chunks),
+                response_headers=tuple(
+                    pair for pair in response.headers.items() if pair[0].lower() != "content-encoding"
+                ),
+                body=b"".join(data for _, data in chunks),
+                table=[(after, len(data)) for after, data in chunks],
                 broken=broken,
             )
 
@@ -231,6 +213,10 @@ class Asker:
         if announced.isdecimal() and came < int(announced):  # which Python does not tell of reads piece by piece
             return chunks, f"the connection closed after {came} of {announced} bytes"
         return chunks, None
+
+
+def _retry_after(answer: Exchange) -> str:
+    return next((value for name, value in answer.response_headers if name.lower() == "retry-after"), "")
 
 
 def _why(error: Exception, timeout: float) -> str:

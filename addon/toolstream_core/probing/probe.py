@@ -6,10 +6,9 @@ import json
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from urllib.parse import urlsplit
 
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import ABSENT, Finding, Severity, StreamFacts
+from toolstream_core.model import ABSENT, BAD_STATUS, Finding, Severity
 from toolstream_core.model.record import runs_on_client
 from toolstream_core.printable import counted, printable
 from toolstream_core.protocols.api import Question, Tool
@@ -22,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from toolstream_core.model import Call, Json, Record
-    from toolstream_core.probing.ask import Answer, Asker, Target
+    from toolstream_core.probing.ask import Asker, Target
+    from toolstream_core.saved.exchange import Exchange
 
 
 class Case(NamedTuple):
@@ -75,26 +75,26 @@ CASES: Final = (
 )
 
 
-_FAILED = 400
-_COUNTS = frozenset({Severity.ERROR, Severity.WARNING})
+_SHOWN = 200
+"""Characters of arguments that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedFragment:
     """A response and what it says."""
 
-    answer: Answer
+    answer: Exchange
     record: Record | None
     """`None` where it is no response of an LLM."""
 
     @property
     def failure(self) -> str | None:
         """Why it cannot be compared: no response, an HTTP error, or nothing of the protocol."""
-        if not self.answer.status:
+        if not self.answer.facts.status:
             return self.answer.broken
-        if self.answer.status >= _FAILED or self.record is None:
+        if self.answer.facts.status >= BAD_STATUS or self.record is None:
             said = self.answer.body[:300].decode("utf-8", "replace").strip()
-            return f"HTTP {self.answer.status}{': ' if said else ''}{said}"
+            return f"HTTP {self.answer.facts.status}{': ' if said else ''}{said}"
         return None
 
 
@@ -129,7 +129,7 @@ class Verdict(NamedTuple):
     @property
     def found(self) -> bool:
         """Whether there is something against the provider."""
-        return bool(self.differences) or any(seen.finding.severity in _COUNTS for seen in self.defects)
+        return bool(self.differences) or any(seen.finding.severity.counts for seen in self.defects)
 
     @property
     def failures(self) -> list[str]:
@@ -143,17 +143,9 @@ class Verdict(NamedTuple):
         ]
 
 
-def resolved(answer: Answer) -> ResolvedFragment:
+def resolved(answer: Exchange) -> ResolvedFragment:
     """What a response says."""
-    split = urlsplit(answer.url)
-    exchange = StreamFacts(
-        host=split.hostname or "",
-        path=f"{split.path}?{split.query}" if split.query else split.path,
-        content_type=answer.header("content-type"),
-        status=answer.status,
-        request=answer.request,
-    )
-    return ResolvedFragment(answer, read_body((data for _, data in answer.chunks), exchange, broken=answer.broken))
+    return ResolvedFragment(answer, read_body(answer.chunks, answer.facts, broken=answer.broken))
 
 
 def verdict(case: str, streamed: Sequence[ResolvedFragment], whole: Sequence[ResolvedFragment]) -> Verdict:
@@ -215,7 +207,7 @@ def _between(calls: list[_Made], right: list[_Made]) -> list[tuple[str, bool]]:
         if one.name != other.name:
             found.append((f"call {number} is {one.name or '(no name)'} instead of {other.name}", False))
         elif one.arguments is ABSENT:
-            found.append((f"call {number} {one.name}: its arguments are not valid JSON: {one.text[:200]}", False))
+            found.append((f"call {number} {one.name}: its arguments are not valid JSON: {one.text[:_SHOWN]}", False))
         elif one.arguments != other.arguments:
             told = f"call {number} {one.name}: {_text(one)} instead of {_text(other)}"
             found.append((told, _keys(one.arguments) == _keys(other.arguments)))
@@ -228,7 +220,7 @@ def _count(calls: list[_Made]) -> str:
 
 def _text(call: _Made) -> str:
     text = json.dumps(call.arguments, ensure_ascii=False) if call.arguments is not ABSENT else call.text
-    return text if len(text) <= 200 else f"{text[:200]}…"  # noqa: PLR2004 - as much as a line holds
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def _keys(arguments: Json) -> frozenset[str] | None:
@@ -272,7 +264,7 @@ def probe(target: Target, cases: Sequence[Case], times: int, asker: Asker, say: 
                 one = _ask(target, case, asker, streamed=streamed)
                 answers[streamed].append(one)
                 say(f"{case.name}, {'streamed' if streamed else 'not streamed'} {number} of {times}: {_told(one)}")
-                if one.answer.status in _NO_USE:
+                if one.answer.facts.status in _NO_USE:
                     return Probe(target, times, [*verdicts, verdict(case.name, answers[True], answers[False])])
         verdicts.append(verdict(case.name, answers[True], answers[False]))
     return Probe(target, times, verdicts)
@@ -288,8 +280,8 @@ def _told(one: ResolvedFragment) -> str:
     if one.failure:
         return one.failure
     calls = len(one.record.calls) if one.record is not None else 0
-    took = one.answer.chunks[-1][0] if one.answer.chunks else 0
-    return f"HTTP {one.answer.status}, {counted(calls, 'call')}, {took} ms"
+    took = one.answer.times[-1] if one.answer.times else 0
+    return f"HTTP {one.answer.facts.status}, {counted(calls, 'call')}, {took} ms"
 
 
 def _any_heard(answers: Sequence[ResolvedFragment]) -> bool:

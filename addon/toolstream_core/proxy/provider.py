@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from mitmproxy import http
 
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, BAD_STATUS
 from toolstream_core.protocols.api import ModelList
 from toolstream_core.protocols.registry import claiming, named
 from toolstream_core.protocols.requests.asked import model_of
 from toolstream_core.proxy.flow_facts import note as note_chunks
 from toolstream_core.proxy.replay import note
 from toolstream_core.redaction import Redaction, TextMode, known_secrets, redacted_body
-from toolstream_core.saved.flow import BAD_STATUS, Fixture, content_of
+from toolstream_core.saved.flow import Fixture, content_of
 from toolstream_core.saved.flowfile import SOCKET
 from toolstream_core.saved.matching import Answer, Matcher, form_of, names_of
 from toolstream_core.saved.read import load

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping
 
     from toolstream_core.protocols.api import Api
-    from toolstream_core.testing.exchanges import Exchange, FoundDefect, SentCall, SentRequest
+    from toolstream_core.testing.exchanges import FoundDefect, ProxiedExchange, SentCall, SentRequest
 
 
 class Environment:
@@ -180,7 +180,7 @@ class Toolstream:
         return self._proxy.base_url(protocol)
 
     @property
-    def exchanges(self) -> list[Exchange]:
+    def exchanges(self) -> list[ProxiedExchange]:
         """All requests of this test so far with their responses, other requests than an LLM's too."""
         return self._proxy.exchanges()
 

@@ -197,14 +197,13 @@ class Judging:
 
 
 def _received(saved: Exchange) -> Answer:
-    """What the client got: what was saved as sent, else what the provider said."""
-    if saved.sent is None:
-        return Answer(saved.facts, b"".join(saved.chunks), saved.broken)
-    return Answer(replace(saved.facts, content_encoding=""), saved.sent, saved.broken)
+    got = saved.as_client_got()
+    return Answer(got.facts, got.body, got.broken)
 
 
 def as_sent(saved: Exchange) -> Record | None:
     """The response as the client got it, where that was saved beside what the provider said."""
     if saved.sent is None:
         return None
-    return read_body([saved.sent], replace(saved.facts, content_encoding=""), broken=saved.broken)
+    got = saved.as_client_got()
+    return read_body(got.chunks, got.facts, broken=got.broken)

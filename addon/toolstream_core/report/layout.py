@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.model import ABSENT
+from toolstream_core.model import ABSENT, BAD_STATUS
 from toolstream_core.printable import printable, quoted_whole, word
 
 if TYPE_CHECKING:
@@ -50,8 +50,6 @@ ID = 28
 """Columns of an id."""
 LEAST = 16
 """Columns that a shortened text gets at least."""
-_FAILED = 400
-"""From this status on a response is an error, and says so."""
 _NAME = 48
 """Columns of a model, a tool's name or a finish reason."""
 _REQUEST = 12
@@ -72,7 +70,7 @@ class Label(NamedTuple):
 
     def head(self, model: str | None, protocol: str) -> str:
         """The first line of the stream."""
-        failed = [f"HTTP {self.status}"] if self.status >= _FAILED else []
+        failed = [f"HTTP {self.status}"] if self.status >= BAD_STATUS else []
         names = " ".join([*([foreign(model)] if model else []), protocol, *failed])
         flow = f"  flow {self.flow}" if self.flow else ""
         room = WIDTH - len(self.tag) - len(names) - 2 - len(flow)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import urlsplit
@@ -138,6 +138,13 @@ class Exchange:
         """The chunks with their times; empty if the times are not known."""
         return [Chunk(when, data) for when, data in zip(self.times, self.chunks, strict=True)] if self.times else []
 
+    def as_client_got(self) -> Exchange:
+        """The response as the client got it: the same object unless it was changed in flight."""
+        if self.sent is None:
+            return self
+        facts = replace(self.facts, content_encoding="")
+        return replace(self, facts=facts, chunks=[self.sent], times=(), sent=None)
+
     def all_findings(self, found: Iterable[Finding]) -> list[Finding]:
         """The findings of the framing, then those in the chunks."""
         return [*self.findings, *filter(self.shows, found)]
@@ -169,6 +176,12 @@ def was_llm(facts: StreamFacts, method: str) -> bool:
     if method != "POST" or not 200 <= facts.status < 300:  # noqa: PLR2004 - the statuses of success
         return False
     return claiming(facts.path) is not None or looks_like_llm(facts.path, facts.request)
+
+
+def messages_of(request: Json) -> list[Json]:
+    """The messages of a request, in any protocol."""
+    found = (json_access.get(request, key) for key in ("messages", "input", "contents"))
+    return next((one for one in found if isinstance(one, list)), [])
 
 
 def chunk_table(noted: Json, length: int) -> list[tuple[int, int]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import Kind
-from toolstream_core.printable import counted
+from toolstream_core.printable import counted, excerpt, first_difference, shown_json
 from toolstream_core.saved.layout import EXPECTATION
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class ExpectedCall:
 
     def __str__(self) -> str:
         """For people: name and the begin of the arguments."""
-        return f"{_shown(self.name)} {_from(self.arguments, 0)}"
+        return f"{shown_json(self.name)} {_from(self.arguments, 0)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,19 +272,12 @@ def _fields(expected: Noun, found: Noun, of: str, but: Iterable[str] = ()) -> It
         if one == other:
             continue
         if isinstance(one, str) and isinstance(other, str) and max(len(one), len(other)) > _SHOWN:
-            pairs = enumerate(zip(one, other, strict=False))
-            at = next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
+            at = first_difference(one, other)
             yield f"{of}{name}: differs at character {at}: expected {_from(one, at)}, found {_from(other, at)}"
         else:
-            yield f"{of}{name}: expected {_shown(one)}, found {_shown(other)}"
+            yield f"{of}{name}: expected {shown_json(one)}, found {shown_json(other)}"
 
 
 def _from(text: str, at: int) -> str:
     start = max(0, at - _BEFORE)
-    return f"{'…' if start else ''}{_shown(text[start : at + _SHOWN])}{'…' if at + _SHOWN < len(text) else ''}"
-
-
-def _shown(value: Any) -> str:
-    """As JSON, with nothing in it that steers a terminal."""
-    plain = json.dumps(value, ensure_ascii=False)
-    return plain if plain.isprintable() else json.dumps(value)
+    return excerpt(text, start, at - start + _SHOWN)

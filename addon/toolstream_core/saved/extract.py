@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.saved import layout
 from toolstream_core.saved.cassette import cassette
+from toolstream_core.saved.exchange import messages_of
 from toolstream_core.saved.expectation import dumps, expect_path, expectation_of
 from toolstream_core.saved.files import write_atomic
 from toolstream_core.saved.flow import packed, read_flow
@@ -113,13 +114,8 @@ def _digests(one: Fixture) -> Iterator[bytes]:
 
 
 def _entries(request: Json) -> list[Json]:
-    for key in ("messages", "input", "contents"):
-        value = json_access.get(request, key)
-        if isinstance(value, str) and value:
-            return [{"role": "user", "content": value}]
-        if isinstance(value, list):
-            return value
-    return []
+    prompt = json_access.get(request, "input")
+    return messages_of(request) or ([{"role": "user", "content": prompt}] if isinstance(prompt, str) and prompt else [])
 
 
 def _still(value: Json) -> Json:

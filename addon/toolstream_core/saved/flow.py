@@ -15,7 +15,7 @@ from mitmproxy.io import FlowReader, FlowWriter
 from toolstream_core.engine.chain import never
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
-from toolstream_core.model import ABSENT, Injected, Record, StreamFacts
+from toolstream_core.model import ABSENT, BAD_STATUS, Injected, Record, StreamFacts
 from toolstream_core.printable import quoted
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.protocols.requests import asked
@@ -321,10 +321,6 @@ def _pairs(headers: http.Headers) -> Headers:
         for name, value in headers.fields
         if name.lower() != b"content-encoding"
     )
-
-
-BAD_STATUS = 400
-"""From this status on a response is an error."""
 
 
 _LOUD = tuple(replace(dialect, quiet=never) for dialect in PROTOCOLS)

@@ -11,13 +11,12 @@ from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolstream_core.model import ABSENT
-from toolstream_core.printable import has_parts
+from toolstream_core.model import ABSENT, BAD_STATUS
+from toolstream_core.printable import excerpt, first_difference, has_parts, shown_json
 from toolstream_core.protocols.registry import named
-from toolstream_core.protocols.requests import asked
 from toolstream_core.protocols.requests import asked as asked_read
 from toolstream_core.redaction import TextMode
-from toolstream_core.saved.flow import BAD_STATUS
+from toolstream_core.saved.exchange import messages_of
 from toolstream_core.verdict import to_run
 from toolstream_core.verdict.compare import same
 from toolstream_core.verdict.judge import Sign, evidence
@@ -85,19 +84,14 @@ def distance(fixture: Fixture, wanted: Asked, shared_calls: int) -> tuple[int | 
 
 def earlier_calls(path: str, request: Json) -> frozenset[str]:
     """The calls that a request's conversation has so far: their ids, or name and arguments where there are none."""
-    calls = asked.reader_of(path, request).conversation(request).calls
+    calls = asked_read.reader_of(path, request).conversation(request).calls
     return frozenset(call.id or f"{call.name} {call.arguments}" for call in calls)
 
 
 def shared(recorded: Json, request: Json) -> int:
     """How many messages at the beginning of two requests are equal."""
-    pairs = zip(_messages(recorded), _messages(request), strict=False)
+    pairs = zip(messages_of(recorded), messages_of(request), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-
-
-def _messages(request: Json) -> list[Json]:
-    found = (json_access.get(request, key) for key in ("messages", "input", "contents"))
-    return next((one for one in found if isinstance(one, list)), [])
 
 
 def form_of(fixture: Fixture) -> Form:
@@ -223,23 +217,16 @@ def _fits(recorded: str, asked: str) -> bool:
 
 
 def _texts(one: str, other: str) -> tuple[str, str]:
-    pairs = enumerate(zip(one, other, strict=False))
-    at = next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
+    at = first_difference(one, other)
     start = at - _BEFORE if at + _BEFORE > _SHOWN else 0
-    return _cut(one, start), _cut(other, start)
-
-
-def _cut(text: str, start: int) -> str:
-    cut = text[start : start + _SHOWN]
-    return f"{'…' if start else ''}{_shown(cut)}{'…' if start + _SHOWN < len(text) else ''}"
+    return excerpt(one, start, _SHOWN), excerpt(other, start, _SHOWN)
 
 
 def _shown(value: Any) -> str:
-    """As JSON, cut, with nothing in it that steers a terminal."""
+    """As JSON, cut."""
     if value is ABSENT:
         return "nothing"
-    plain = json.dumps(value, ensure_ascii=False)
-    text = plain if plain.isprintable() else json.dumps(value)
+    text = shown_json(value)
     return text if len(text) <= _SHOWN or isinstance(value, str) else f"{text[:_SHOWN]}…"
 
 

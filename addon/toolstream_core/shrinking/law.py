@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.delivery.sent_bytes import response_id
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import Severity
 from toolstream_core.protocols.requests import asked
 from toolstream_core.verdict import Outcome
 from toolstream_core.verdict.compare import same, value_of
@@ -28,7 +27,6 @@ type Oracle = Callable[[Candidate], bool]
 """Whether a candidate shows the bug."""
 
 _KEPT = 256
-_COUNTS = frozenset({Severity.ERROR, Severity.WARNING})
 
 
 class RecordCache:
@@ -47,11 +45,11 @@ class RecordCache:
                 self._records.popitem(last=False)
         return self._records[key]
 
-    def names(self, candidate: Candidate, severities: Collection[Severity] = frozenset(Severity)) -> frozenset[str]:
-        """The defects in a candidate, by name."""
+    def names(self, candidate: Candidate, *, notes: bool = True) -> frozenset[str]:
+        """The defects in a candidate, by name; without `notes`, errors and warnings only."""
         records = (self.record(turn) for turn in candidate)
         found = (finding for record in records if record is not None for finding in record.findings)
-        return frozenset(finding.name for finding in found if finding.severity in severities)
+        return frozenset(finding.name for finding in found if notes or finding.severity.counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +76,7 @@ class Law:
             return False
         if self.lax:
             return True
-        if self.records.names(candidate, _COUNTS) - self.records.names(self.original, _COUNTS):
+        if self.records.names(candidate, notes=False) - self.records.names(self.original, notes=False):
             return False
         like = self.original if self.for_client and like is None else like
         return like is None or not self.records.names(candidate) - self.records.names(like)

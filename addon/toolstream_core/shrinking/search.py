@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self, override
 
 from toolstream_core.shrinking.candidate import digest, events, size
 from toolstream_core.shrinking.events import Pass, fewer_events, fewer_groups, fewer_responses, single_chunks
@@ -16,7 +16,7 @@ from toolstream_core.shrinking.values import (
     shorter_texts,
     smaller_requests,
 )
-from toolstream_core.state_file import StateFile
+from toolstream_core.state_file import Results, StateFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,41 +27,22 @@ if TYPE_CHECKING:
     from toolstream_core.shrinking.law import Law, Oracle
 
 
-class TriedCandidates:
-    """Candidates by their digest, and whether the bug showed. As a context manager it closes its file."""
+class TriedCandidates(Results[str, bool]):
+    """Whether the bug showed, by the digests of candidates."""
 
-    def __init__(self, file: StateFile | None = None) -> None:
-        """Those that `file` has; without it, results are kept in memory only."""
-        self._file = file
-        self._results: dict[str, bool] = {}
-        for line in file.lines if file is not None else ():
-            digest, _, shows = line.partition(" ")
-            if shows in {"0", "1"}:
-                self._results[digest] = shows == "1"
+    @override
+    def read(self, line: str) -> tuple[str, bool] | None:
+        digest, _, shows = line.partition(" ")
+        return (digest, shows == "1") if shows in {"0", "1"} else None
+
+    @override
+    def line(self, key: str, result: bool) -> str:
+        return f"{key} {int(result)}"
 
     @classmethod
     def open(cls, path: Path, about: Mapping[str, object]) -> Self:
         """As `StateFile`."""
         return cls(StateFile(path, about, command="toolstream shrink", parts="flow, command"))
-
-    def get(self, digest: str) -> bool | None:
-        """Whether the candidate showed the bug; `None` where it was not tried."""
-        return self._results.get(digest)
-
-    def add(self, digest: str, *, shows: bool) -> None:
-        """Keep the result of a try."""
-        self._results[digest] = shows
-        if self._file is not None:
-            self._file.write(f"{digest} {int(shows)}")
-
-    def __enter__(self) -> Self:
-        """Nothing more to do."""
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        """Close the file."""
-        if self._file is not None:
-            self._file.close()
 
 
 def passes(original: Candidate, *, lax: bool = False) -> tuple[Pass, ...]:
@@ -184,5 +165,5 @@ class Search:
     def _ask(self, candidate: Candidate, key: str) -> bool:
         self.tries += 1
         shows = self._oracle(candidate)
-        self._tried.add(key, shows=shows)
+        self._tried.add(key, shows)
         return shows

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolstream_core.protocols.requests import asked
 from toolstream_core.redact import redacted
+from toolstream_core.verdict import added, history_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -222,8 +223,8 @@ class SentRequest(Entry):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exchange:
-    """A request and its response."""
+class ProxiedExchange:
+    """A request and its response, as the proxy saw them."""
 
     request: SentRequest
     over: bool
@@ -252,12 +253,16 @@ class Exchange:
     truncated: bool
     """Whether there were more."""
 
+    def added_by(self, after: SentRequest) -> Conversation:
+        """What a later request adds to this one, without secrets."""
+        return added(history_of(self.request.shown), after.shown)
 
-def exchange_of(said: Mapping[str, Any]) -> Exchange:
+
+def proxied_exchange(said: Mapping[str, Any]) -> ProxiedExchange:
     """Read what the proxy tells of one."""
     record: Mapping[str, Any] = said.get("record") or {}
     told = said["request"]
-    return Exchange(
+    return ProxiedExchange(
         request=SentRequest(
             number=told["number"],
             method=told["method"],

@@ -27,7 +27,7 @@ from toolstream_core.testing.environment import (
     provider_variables,
     proxy_variables,
 )
-from toolstream_core.testing.exchanges import Exchange, exchange_of
+from toolstream_core.testing.exchanges import ProxiedExchange, proxied_exchange
 from toolstream_core.testing.understanding import Passed, passed_of
 
 if TYPE_CHECKING:
@@ -368,12 +368,12 @@ class ProxySession:
         removed = REMOVED if self._setup.network != "all" else ()
         return {name: value for name, value in os.environ.items() if name not in removed} | self.environment()
 
-    def exchanges(self, *, bodies: bool = False) -> list[Exchange]:
+    def exchanges(self, *, bodies: bool = False) -> list[ProxiedExchange]:
         """What was asked and answered since the last `reset`, once nothing is on its way, or after half a second.
 
         With `bodies`, they have the events that the client got too.
         """
-        return [exchange_of(one) for one in self._order("tell", bodies=bodies)["exchanges"]]
+        return [proxied_exchange(one) for one in self._order("tell", bodies=bodies)["exchanges"]]
 
     def log(self) -> list[str]:
         """What the proxy told of the responses since the last `reset`."""

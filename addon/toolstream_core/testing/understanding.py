@@ -11,17 +11,18 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.defects.finish import MISSING_CALLS
+from toolstream_core.model import BAD_STATUS
 from toolstream_core.printable import counted
 from toolstream_core.protocols.requests.asked import wants_stream
 from toolstream_core.report.verdict import as_flags
 from toolstream_core.testing.exchanges import FoundProblem
-from toolstream_core.verdict import Outcome, added, history_of, judge, to_run
+from toolstream_core.verdict import Outcome, judge, to_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from toolstream_core.protocols.requests.conversation import EchoedCall
-    from toolstream_core.testing.exchanges import Exchange, SentCall, SentRequest
+    from toolstream_core.testing.exchanges import ProxiedExchange, SentCall, SentRequest
 
 
 _SHOWN = 72
@@ -32,30 +33,29 @@ _MARGIN = 6
 """Of these, how many pytest and we leave blank at the beginning."""
 _WHY = 400
 """Characters of the reason for which a request was refused."""
-_BAD_STATUS = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
     """A response, the request that came after it, and how the client interpreted it."""
 
-    exchange: Exchange
+    exchange: ProxiedExchange
     after: SentRequest | None
     verdict: str
     problems: Sequence[FoundProblem]
 
 
-def unanswered(exchanges: Sequence[Exchange]) -> str | None:
+def unanswered(exchanges: Sequence[ProxiedExchange]) -> str | None:
     """Why the clients got no response that they could read; `None` where they got one."""
     asked = _asked(exchanges)
     if not asked:
         return _no_request(exchanges)
-    if all((one.status or _BAD_STATUS) >= _BAD_STATUS for one in asked):
+    if all((one.status or BAD_STATUS) >= BAD_STATUS for one in asked):
         return f"the client received no response: {_status(asked[-1])}"
     return None
 
 
-def misunderstood(exchanges: Sequence[Exchange]) -> list[str]:
+def misunderstood(exchanges: Sequence[ProxiedExchange]) -> list[str]:
     """What the clients did not understand, as lines for people; empty where everything was understood."""
     reason = unanswered(exchanges)
     if reason is not None:
@@ -65,13 +65,13 @@ def misunderstood(exchanges: Sequence[Exchange]) -> list[str]:
     return [line for one in bad for line in _lines(one)]
 
 
-def incomplete_calls(exchanges: Sequence[Exchange]) -> list[str]:
+def incomplete_calls(exchanges: Sequence[ProxiedExchange]) -> list[str]:
     """Calls that never completed and that the client returned or ran, as lines for people."""
     asked = _asked(exchanges)
     lines = [] if asked else [_no_request(exchanges)]
     for at, one in enumerate(asked):
         for after in _until_whole(one, asked[at + 1 :]):
-            verdict = judge(one.calls, added(history_of(one.request.shown), after.request.shown))
+            verdict = judge(one.calls, one.added_by(after.request))
             problems = [
                 FoundProblem(verdict=problem.outcome, call=problem.call, message=problem.text)
                 for problem in verdict.problems
@@ -83,11 +83,11 @@ def incomplete_calls(exchanges: Sequence[Exchange]) -> list[str]:
     return lines
 
 
-def _asked(exchanges: Sequence[Exchange]) -> list[Exchange]:
+def _asked(exchanges: Sequence[ProxiedExchange]) -> list[ProxiedExchange]:
     return [one for one in exchanges if one.request.protocol is not None]
 
 
-def _no_request(exchanges: Sequence[Exchange]) -> str:
+def _no_request(exchanges: Sequence[ProxiedExchange]) -> str:
     others = "".join(f", only {one.request.method} {one.request.url}" for one in exchanges[:1])
     return (
         f"no request to an LLM reached toolstream{others}. A client that was made at import does not use the proxy: "
@@ -95,7 +95,7 @@ def _no_request(exchanges: Sequence[Exchange]) -> str:
     )
 
 
-def _judged(asked: Sequence[Exchange]) -> Iterator[Judged]:
+def _judged(asked: Sequence[ProxiedExchange]) -> Iterator[Judged]:
     """Each response on which there is a verdict.
 
     A flow may answer more often than was recorded; such a repetition counts only if somebody went on from it.
@@ -112,7 +112,7 @@ def _judged(asked: Sequence[Exchange]) -> Iterator[Judged]:
         told.update([one.source] if one.source else [])
 
 
-def _taken_for_an_end(asked: Sequence[Exchange]) -> Iterator[Judged]:
+def _taken_for_an_end(asked: Sequence[ProxiedExchange]) -> Iterator[Judged]:
     """Streams whose finish reason announces calls, and that brought none, where the client did not ask again."""
     for at, one in enumerate(asked):
         later = {other.request.protocol for other in asked[at + 1 :]}
@@ -124,7 +124,7 @@ def _taken_for_an_end(asked: Sequence[Exchange]) -> Iterator[Judged]:
             yield Judged(one, None, MISSING_CALLS.name, [problem])
 
 
-def _until_whole(one: Exchange, later: Sequence[Exchange]) -> Iterator[Exchange]:
+def _until_whole(one: ProxiedExchange, later: Sequence[ProxiedExchange]) -> Iterator[ProxiedExchange]:
     """The requests after a response, up to the one whose response completes its incomplete calls."""
     half = {(call.id, call.name) for call in one.calls if not call.complete}
     for other in later:
@@ -184,13 +184,13 @@ def _events(numbers: Sequence[int]) -> str:
     return f"event {first}" if first == last else f"events {first}-{last}"
 
 
-def _came_back(exchange: Exchange, after: SentRequest | None) -> Iterator[str]:
+def _came_back(exchange: ProxiedExchange, after: SentRequest | None) -> Iterator[str]:
     """The calls that are new in the next request, each with its result; then results without a call."""
     if after is None:
         return
-    calls = after.shown.calls[len(exchange.request.shown.calls) :]
-    results = list(after.shown.results[len(exchange.request.shown.results) :])
-    for call in calls:
+    new = exchange.added_by(after)
+    results = list(new.results)
+    for call in new.calls:
         result = next((one for one in results if call.id and one.id == call.id), None)
         if result is not None:
             results.remove(result)
@@ -207,13 +207,13 @@ def _clip(text: str, shown: int = _SHOWN) -> str:
     return flat if len(flat) <= shown else f"{flat[: shown - 1]}…"
 
 
-def _status(exchange: Exchange) -> str:
+def _status(exchange: ProxiedExchange) -> str:
     if exchange.status is None:
         return exchange.broken or "the proxy sent no response"
     return f"HTTP {exchange.status} {_clip(_here(exchange.comment), _WHY)}".rstrip()
 
 
-def sources(exchanges: Iterable[Exchange]) -> set[str]:
+def sources(exchanges: Iterable[ProxiedExchange]) -> set[str]:
     """The flow files that answered."""
     return {one.source.rpartition("#")[0] for one in exchanges if one.source}
 

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.clients.deviations import PROJECTS
 from toolstream_core.defects.table import ROWS
+from toolstream_core.printable import first_difference
 from toolstream_core.report.judging import Judging, SavedVerdict, cause, reason
 from toolstream_core.report.verdict import as_flags, headline, without_verdict
+from toolstream_core.saved.exchange import messages_of
 from toolstream_core.version import __version__
 from toolstream_core.view.clean import decoded, without_secrets
 from toolstream_core.view.readings import Models
 from toolstream_core.view.received import Alignment
-from toolstream_core.view.response import NONE, UNKNOWN, as_received, messages_of, read
+from toolstream_core.view.response import NONE, UNKNOWN, as_received, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -109,7 +111,7 @@ class ViewBuilder:
             made["readings"] = self._models.readings(response, theirs, alignment, explanation)
         if judged is not None and judged.request in self.requests:
             before, after = messages_of(response.saved.facts.request), messages_of(self.requests[judged.request])
-            shared = _shared(before, after)
+            shared = first_difference(before, after)
             made["next_request"] = {"source": judged.request, "shared": shared, "added": after[shared:]}
         return made
 
@@ -144,12 +146,6 @@ def _verdict(response: ReadResponse, judged: SavedVerdict | None, alignment: Ali
 def _capitalized(clause: str) -> str:
     """A clause as a sentence; nothing stays nothing."""
     return f"{clause[0].upper()}{clause[1:]}." if clause else ""
-
-
-def _shared(before: Sequence[Json], after: Sequence[Json]) -> int:
-    """How many messages both begin with."""
-    pairs = zip(before, after, strict=False)
-    return next((place for place, (one, other) in enumerate(pairs) if one != other), min(len(before), len(after)))
 
 
 def _conversations(responses: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.clients.stepping import reported_places
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import Session
+from toolstream_core.model import BAD_STATUS
 from toolstream_core.protocols.requests import asked
 from toolstream_core.report.jsonform import call_object, finding_object
+from toolstream_core.saved.exchange import messages_of
 from toolstream_core.view.events import STREAM, TEXTS, Events, call_lane, shortened
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ UNKNOWN: Final = "unknown"
 """The verdict on a response after which no request was recorded."""
 _PROMPT: Final = 200
 """Characters of a prompt that are shown."""
-_FAILED: Final = 400
-"""From this status on a response is an error."""
 
 
 class ReadResponse:
@@ -159,7 +158,7 @@ class ReadResponse:
     def _state(self, record: Record) -> str:
         if record.broken:
             return "truncated"
-        return "error" if record.error or self.saved.facts.status >= _FAILED else "complete"
+        return "error" if record.error or self.saved.facts.status >= BAD_STATUS else "complete"
 
 
 def read(saved: Exchange) -> ReadResponse:
@@ -191,19 +190,7 @@ def _request(path: str, request: Json) -> dict[str, Any]:
     }
 
 
-def messages_of(request: Json) -> list[Json]:
-    """The messages of a request, in any protocol."""
-    if isinstance(request, dict):
-        for key in ("messages", "input", "contents"):
-            if isinstance(found := request.get(key), list):
-                return found
-    return []
-
-
 def as_received(response: ReadResponse) -> ReadResponse | None:
     """The response as the client got it, where that was recorded and is another one."""
     saved = response.saved
-    if saved.sent is None or saved.sent == b"".join(saved.chunks):
-        return None
-    exchange = replace(saved.facts, content_encoding="")
-    return read(replace(saved, facts=exchange, chunks=[saved.sent], times=(), sent=None))
+    return None if saved.sent in {None, saved.body} else read(saved.as_client_got())
