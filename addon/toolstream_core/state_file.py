@@ -1,4 +1,4 @@
-"""A file from which a stopped run continues: a header that identifies the run, then a line for each result."""
+"""The saved progress of shrink and check: a header that identifies the run, then a line for each step."""
 
 from __future__ import annotations
 

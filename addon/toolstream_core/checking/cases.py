@@ -319,7 +319,7 @@ class Plan:
     seed: int = 0
     repeat: int = 1
     provider_repeats: int = REPEATS
-    """Equal requests per response of `flows`; 0 is no limit."""
+    """Limit of equal requests per response of `flows`; 0 sets none."""
     sessions: bool = False
     """Keep the sessions of failed cases for the page."""
 

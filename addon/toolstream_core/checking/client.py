@@ -194,7 +194,7 @@ _LEAST_SECRET: Final = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What is known of one run."""
+    """The result of one run."""
 
     exchanges: Sequence[ProxiedExchange] = ()
     exit_code: int | None = None
@@ -202,7 +202,7 @@ class Run:
     timed_out: bool = False
     seconds: float = 0.0
     output: str = ""
-    """The end of what it printed, without secrets."""
+    """The end of its output, without secrets."""
     failure: str | None = None
     """Why the run failed; `None` if it did not."""
     timeout: float = 0.0
@@ -397,7 +397,7 @@ class Seats:
 
 
 def _tail(output: IO[bytes], environment: Mapping[str, str], kept: int) -> str:
-    """The last `kept` characters of what a command printed, without secrets."""
+    """The last `kept` characters of a command's output, without secrets."""
     size = output.seek(0, os.SEEK_END)
     output.seek(max(0, size - 4 * kept))
     text = output.read().decode("utf-8", "replace")

@@ -34,7 +34,7 @@ _ORDER: Final = (Sign.ACCEPTED, Sign.REJECTED, Sign.UNKNOWN)
 
 
 class Effect(NamedTuple):
-    """What is known of a returned call that should not have run, or that was rejected."""
+    """The evidence on a returned call that should not have run, or that was rejected."""
 
     sign: Sign
     outcome: Outcome
@@ -129,7 +129,7 @@ def rejected(
 
 
 def _repeated(one: ProxiedExchange, later: Sequence[ProxiedExchange], known: Sequence[KnownResult]) -> Iterator[Effect]:
-    """Calls that came back once more under other ids, or with several results."""
+    """Calls that were returned again under other ids, or with several results."""
     problems = () if one.verdict is None else one.verdict.problems
     for each in problems:
         if each.verdict == Outcome.CALL_REJECTED and (each.call is None or one.calls[each.call].complete):
@@ -205,7 +205,7 @@ _FAILURE: Final = re.compile(
     r"|(the )?([\w.-]+ )?(tool|function)\b.{0,80}\b(not found|does not exist|called with invalid))",
     re.IGNORECASE | re.DOTALL,
 )
-"""How the text of a failed call begins. Text further inside is no sign: a tool may return any text."""
+"""How the result of a failed call begins. Only the begin counts, because a tool may return any text."""
 _SHOWN: Final = 300
 """Characters of a result that are reported."""
 

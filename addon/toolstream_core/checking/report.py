@@ -170,7 +170,7 @@ def _listed(value: Any) -> Any:
 
 _SHOWN: Final = frozenset(Grade) - {Grade.OK}
 _LAST_WORDS: Final = 200
-"""Columns of what a client printed last, on a terminal."""
+"""Columns of a client's last output line, on a terminal."""
 _BELOW: Final = " " * 6
 """What stands before a reason under its case."""
 _OUTPUT_LINES: Final = 10

@@ -79,7 +79,7 @@ def injected(kind: str, name: str) -> Sequence[str]:
 
 
 def candidates(case: Case, exchanges: Sequence[ProxiedExchange], *, upstream: bool = False) -> list[str]:
-    """Options of mitmdump to run a failed case under: its verdicts' advice, then the repairs of what was injected.
+    """Options of mitmdump to run a failed case under: its verdicts' advice, then the repairs of the injected defects.
 
     A client that crashed or gave up sent no request that could be explained, so its verdicts advise nothing. With the
     client's own provider (`upstream`) nothing is tried: each run sends billable requests.
@@ -144,7 +144,7 @@ class ClientCheck:
         """The results of the tools in the healthy runs."""
 
     def run(self) -> None:
-        """Run everything. Raises `KeyboardInterrupt`; what was run before it is kept."""
+        """Run everything. Raises `KeyboardInterrupt`; finished cases are kept."""
         first = healthy(self._client.protocol or "")
         runs, run, result, advice = self._tried(first)
         self._known = _known(run)
@@ -172,7 +172,7 @@ class ClientCheck:
             self._run_all([case for case in stage if case.id not in self._results])
 
     def report(self) -> dict[str, Any]:
-        """The client's part of the report; what has not been run is skipped."""
+        """The client's part of the report; cases that were not run are skipped."""
         not_run = Result(Grade.SKIPPED, Skip.NOT_RUN, "it was not run")
         cases = [self._results.get(case.id) or case_object(case, not_run, self._rerun(case.id)) for case in self._cases]
         return client_object(self._client, self._plan, protocol=self.protocol, cases=cases)

@@ -106,7 +106,7 @@ def clients_asked(args: argparse.Namespace) -> list[Client]:
 
 
 def _name(command: Sequence[str]) -> str:
-    """What the client is called: its program, or the script that an interpreter runs."""
+    """The name of the client: its program, or the script that an interpreter runs."""
     words = [word for word in command if not word.startswith("-")] or list(command)
     names = [Path(word).name for word in words]
     runs_other = names[0].startswith(_INTERPRETERS) and len(names) > 1
@@ -114,7 +114,7 @@ def _name(command: Sequence[str]) -> str:
 
 
 def about(args: argparse.Namespace, plan: Plan, clients: Sequence[Client]) -> dict[str, object]:
-    """What has to be equal for a check to continue."""
+    """The settings that must be equal for a check to continue."""
     return {
         "clients": {client.name: [client.shown, client.protocol] for client in clients},
         "calls": plan.calls,

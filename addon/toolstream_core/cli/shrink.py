@@ -201,7 +201,7 @@ def _oracle(args: argparse.Namespace, finding: Codes, saved: Reproduction, reade
 
 
 def _saved_bug(args: argparse.Namespace, finding: Codes, original: Candidate, reader: RecordCache) -> Oracle:
-    """What a candidate itself has to show: the finding, and the verdict of the saved conversation."""
+    """The oracle without a command: a candidate needs the finding, and the verdict of the saved conversation."""
     verdict = args.verdict or (None if args.any_failure else worst(verdicts(original, reader)))
     wanted = [
         *([shows(reader, finding)] if finding else []),

@@ -1,4 +1,4 @@
-"""The provider that is asked, and one request to it."""
+"""The probed provider, and one request to it."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ OWN_KEY: Final = "TOOLSTREAM_PROBE_KEY"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Whom to ask, and how."""
+    """The probed API."""
 
     protocol: str
     base: str
-    """Scheme, host and path, without what the protocol appends for each request."""
+    """Scheme, host and path, without the part that the protocol appends to each request."""
     query: str
     model: str | None
 
@@ -50,7 +50,7 @@ class Target:
 
 
 def target(url: str, protocol: str | None, model: str | None) -> Target:
-    """What `url`, a base URL or an endpoint, means. Raises `ToolstreamError`."""
+    """The target of `url`, a base URL or an endpoint. Raises `ToolstreamError`."""
     split = urlsplit(url)
     if split.scheme not in {"http", "https"} or not split.hostname:
         raise ToolstreamError(f"{url!r} is not an http or https URL, as in https://api.openai.com/v1")
@@ -70,7 +70,7 @@ def target(url: str, protocol: str | None, model: str | None) -> Target:
 
 
 def key_of(asked: Target, environment: Mapping[str, str]) -> str | None:
-    """The key from the environment. Raises `ToolstreamError` rather than send it where others can read it."""
+    """The key from the environment. Raises `ToolstreamError` if others could read it on its way."""
     names = (OWN_KEY, *named(asked.protocol).api.key_variables)
     key = next((value for name in names if (value := environment.get(name, "").strip())), None)
     if key is not None and not (key.isascii() and key.isprintable()):
@@ -103,10 +103,10 @@ def _is_local(url: str) -> bool:
 
 
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""Of one response; what is longer is cut."""
+"""Of one response; longer ones are truncated."""
 _PIECE: Final = 64 * 1024
 _BUSY: Final = frozenset({408, 429, 500, 502, 503, 504, 529})
-"""Statuses after which it is worth to ask again."""
+"""Statuses after which the request is retried."""
 _RETRIES: Final = 3
 _MOST_WAIT: Final = 30.0
 _FIRST_WAIT: Final = 1.0
@@ -114,14 +114,14 @@ _TIMES_TIMEOUT: Final = 10
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A key goes to the URL that was given."""
+    """Sends a key only to the given URL."""
 
     def redirect_request(self, *args: Any, **kwargs: Any) -> None:
         """Never."""
 
 
 class Asker:
-    """Asks one provider. Proxies are those of the environment (`HTTPS_PROXY`, `NO_PROXY`)."""
+    """Sends requests to one provider, through the proxies of the environment (`HTTPS_PROXY`, `NO_PROXY`)."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class Asker:
         say: Callable[[str], None] = lambda line: None,  # noqa: ARG005
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """`timeout` is how many seconds nothing may come."""
+        """`timeout` is in seconds without data."""
         self._headers = {"accept-encoding": "identity", "content-type": "application/json", **headers}
         self._timeout = timeout
         self._say = say
@@ -229,7 +229,7 @@ def _why(error: Exception, timeout: float) -> str:
 
 
 def _wait(retry_after: str, attempt: int) -> float:
-    """Seconds to wait, as the provider says it: a number, or a date."""
+    """Seconds to wait; the provider sends a number, or a date."""
     try:
         return max(0.0, float(retry_after))
     except ValueError:

@@ -81,11 +81,11 @@ _SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class ResolvedFragment:
-    """A response and what it says."""
+    """A response and its record."""
 
     answer: Exchange
     record: Record | None
-    """`None` where it is no response of an LLM."""
+    """`None` if it is not an LLM response."""
 
     @property
     def failure(self) -> str | None:
@@ -99,7 +99,7 @@ class ResolvedFragment:
 
 
 class Difference(NamedTuple):
-    """How a streamed response differs from the whole ones."""
+    """How a streamed response differs from the unstreamed ones."""
 
     streamed: int
     """Which streamed response, from 0."""
@@ -116,24 +116,24 @@ class Seen(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What came of one case."""
+    """The result of one case."""
 
     case: str
     streamed: list[ResolvedFragment]
     whole: list[ResolvedFragment]
     differences: list[Difference]
     varying: bool
-    """Whether the whole responses differ among themselves: then a difference in values may be chance."""
+    """Whether the unstreamed responses differ among themselves: then a difference in values may be chance."""
     defects: list[Seen]
 
     @property
     def found(self) -> bool:
-        """Whether there is something against the provider."""
+        """Whether there is a difference, an error or a warning."""
         return bool(self.differences) or any(seen.finding.severity.counts for seen in self.defects)
 
     @property
     def failures(self) -> list[str]:
-        """What could not be asked."""
+        """Requests that failed, and why."""
         told = [("streamed", self.streamed), ("unstreamed", self.whole)]
         return [
             f"{kind} {number}: {one.failure}"
@@ -144,12 +144,12 @@ class Verdict(NamedTuple):
 
 
 def resolved(answer: Exchange) -> ResolvedFragment:
-    """What a response says."""
+    """Read a response."""
     return ResolvedFragment(answer, read_body(answer.chunks, answer.facts, broken=answer.broken))
 
 
 def verdict(case: str, streamed: Sequence[ResolvedFragment], whole: Sequence[ResolvedFragment]) -> Verdict:
-    """Compare the responses to one case. A streamed response is right that has the calls of any whole one."""
+    """Compare the responses to one case. A streamed response is right if it has the calls of any unstreamed one."""
     right = [_calls(one.record) for one in whole if one.record is not None and one.failure is None]
     varying = any(calls != right[0] for calls in right)
     differences = [
@@ -181,7 +181,7 @@ class _Made(NamedTuple):
 
 
 def _calls(record: Record) -> list[_Made]:
-    """The calls that the client is to run, as they are meant."""
+    """The intended calls that the client has to run."""
     return [_made(call) for call in record.calls if runs_on_client(call)]
 
 
@@ -191,7 +191,7 @@ def _made(call: Call) -> _Made:
 
 
 def _differences(calls: list[_Made], right: list[list[_Made]], *, varying: bool) -> list[str]:
-    """How `calls` differ from the nearest of the right responses; nothing where only chance may be at work."""
+    """How `calls` differ from the nearest of the right responses, except for differences that may be chance."""
     if not right or calls in right:
         return []
     found = min((_between(calls, one) for one in right), key=len)
@@ -228,11 +228,11 @@ def _keys(arguments: Json) -> frozenset[str] | None:
 
 
 _NO_USE = frozenset({0, 401, 403, 404, 405, 407})
-"""Statuses after which everything else would fail too; 0 is no connection."""
+"""Statuses after which later requests would fail too; 0 is no connection."""
 
 
 class Probe(NamedTuple):
-    """What came of it."""
+    """The result of a probe."""
 
     target: Target
     times: int
@@ -240,22 +240,22 @@ class Probe(NamedTuple):
 
     @property
     def asked(self) -> bool:
-        """Whether any streamed response could be compared with a whole one."""
+        """Whether any streamed response could be compared with an unstreamed one."""
         return any(_any_heard(one.streamed) and _any_heard(one.whole) for one in self.verdicts)
 
     @property
     def found(self) -> bool:
-        """Whether there is something against the provider."""
+        """Whether there is a difference, an error or a warning."""
         return any(one.found for one in self.verdicts)
 
     @property
     def failed(self) -> bool:
-        """Whether something could not be asked."""
+        """Whether a request failed."""
         return any(one.failures for one in self.verdicts)
 
 
 def probe(target: Target, cases: Sequence[Case], times: int, asker: Asker, say: Callable[[str], None]) -> Probe:
-    """Ask for each case. Gives up after a response that makes all further asking useless."""
+    """Send the requests of each case. Ends at a status after which later requests would fail too."""
     verdicts: list[Verdict] = []
     for case in cases:
         answers: dict[bool, list[ResolvedFragment]] = {True: [], False: []}
@@ -293,7 +293,7 @@ FORMATS: Final = ("text", "markdown", "json")
 
 
 def printed(probe: Probe, form: str, hide: Callable[[str], str]) -> str:
-    """The result in one of `FORMATS`; `hide` takes secrets out of what the provider said."""
+    """The result in one of `FORMATS`; `hide` removes secrets from the provider's texts."""
     if form == "json":
         return json.dumps(document(probe, hide), ensure_ascii=False)
     lines = _markdown(probe, hide) if form == "markdown" else _cell_text(probe, hide)

@@ -66,7 +66,7 @@ _UNKNOWN: Final = Explained(fix="no client bug that toolstream knows has this ef
 
 
 class Explaining:
-    """Explains what clients sent; what it learns of a client holds for that client's next responses."""
+    """Explains the calls that clients returned. A client's earlier behaviour decides ties."""
 
     def __init__(self) -> None:
         """Nothing is known of any client."""
@@ -88,7 +88,7 @@ class Explaining:
         return Explained(found.names, found.event, text, tuple(one.options for one in advised or ()), fix, found)
 
     def _advise(self, found: Explanation, answer: Answer) -> list[Advice] | None:
-        """As `advise`; what depends on the response, the request's options and the ids of its history is tried once."""
+        """As `advise`; equal responses to requests with the same options and ids are tried once."""
         models, exchange = [found.model, *found.others, *found.common], answer.exchange
         ids = found.protocol and found.protocol.requests.earlier_ids(exchange.request)
         alike = replace(exchange, source="", request=without_history(exchange.request))
@@ -155,7 +155,7 @@ class Judging:
         self._explaining = Explaining()
 
     def take(self, saved: Exchange, record: Record | None) -> None:
-        """The next exchange; `record` is `None` where its response is no LLM's."""
+        """Take the next exchange; `record` is `None` if its response is not an LLM's."""
         exchange = saved.facts
         wanted = asked.read(exchange.path, exchange.request)
         if wanted is None:
@@ -202,7 +202,7 @@ def _received(saved: Exchange) -> Answer:
 
 
 def as_sent(saved: Exchange) -> Record | None:
-    """The response as the client got it, where that was saved beside what the provider said."""
+    """The record of the response as the client got it; `None` unless it was changed in flight."""
     if saved.sent is None:
         return None
     got = saved.as_client_got()

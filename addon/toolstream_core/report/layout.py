@@ -57,12 +57,12 @@ _REQUEST = 12
 
 
 class Label(NamedTuple):
-    """What a stream is called in the log."""
+    """The name of a stream in the log."""
 
     tag: str
     """Begins each of its lines: `#2`."""
     request: str = ""
-    """What was asked, or where the response was read from: `POST api.deepseek.com/v1/chat/completions`."""
+    """The request, or the source of the response: `POST api.deepseek.com/v1/chat/completions`."""
     flow: str = ""
     """mitmproxy's id of the flow."""
     status: int = 0
@@ -174,7 +174,7 @@ class Marked(NamedTuple):
 def wrapped(begin: str, tag: str, text: str, last: str = "", width: int = WIDTH) -> list[str]:
     """Lines of at most `width` columns: the first one begins with `begin`, the others with the tag in as many columns.
 
-    `last` stands behind it all, and is not broken.
+    `last` follows the text, and is not broken.
     """
     first, *rest = textwrap.wrap(
         text, max(width - len(begin), LEAST), break_on_hyphens=False, subsequent_indent="  "

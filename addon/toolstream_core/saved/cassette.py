@@ -6,14 +6,10 @@ https://benoittgt.github.io/vcr/#/cassettes/cassette_format
 
 from __future__ import annotations
 
-import base64
-import binascii
-import gzip
 import io
 import re
 import sys
 import warnings
-import zlib
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +20,8 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
 
 from toolstream_core.model import ABSENT
-from toolstream_core.saved.exchange import Exchange, UnreadableError
+from toolstream_core.saved.exchange import Exchange, UnreadableError, from_base64, plain_body
 from toolstream_core.wire import json_access
-from toolstream_core.wire.coding import CodingError, Decoder
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 
@@ -99,11 +94,11 @@ def _exchange(request: Json, response: Json, source: str, recorded: float) -> Ex
         method=str(request.get("method") or "POST").upper(),
         url=str(request.get("uri") or request.get("url") or ""),
         request_headers=asked_with,
-        request_body=_decoded(_body(request), asked_with[::-1]),
+        request_body=plain_body(_body(request), _coding(asked_with[::-1])),
         status=code if isinstance(code, int) else 200,
         reason=str(json_access.get(status, "message") or "") if isinstance(status, dict) else "",
         response_headers=headers,
-        body=_decoded(_body(response), headers),
+        body=plain_body(_body(response), _coding(headers)),
         began=recorded,
         missing=_NO_BODY,
     )
@@ -138,10 +133,7 @@ def _bytes(said: Json) -> bytes:
         return b""
     coded = said.get("base64_string", said.get("string") if said.get("encoding") == "base64" else None)
     if isinstance(coded, str | bytes):
-        try:
-            return base64.b64decode(coded)
-        except (binascii.Error, ValueError):
-            return b""
+        return from_base64(coded)
     if "string" in said or "encoding" in said:
         return _bytes(said.get("string"))
     if isinstance(said.get("state"), list):  # a file of Python's, as vcrpy keeps what httpx streams
@@ -152,22 +144,8 @@ def _bytes(said: Json) -> bytes:
         return b""
 
 
-def _decoded(body: bytes, headers: Headers) -> bytes:
-    """The body without its coding. Recorders undo it, and leave the header, as they like."""
-    coding = next((value for name, value in headers if name.lower() == "content-encoding"), "")
-    if not body or not coding:
-        return _unzipped(body) if body.startswith(b"\x1f\x8b") else body
-    try:
-        return Decoder(coding).decode(body)
-    except CodingError:
-        return body
-
-
-def _unzipped(body: bytes) -> bytes:
-    try:
-        return gzip.decompress(body)
-    except (OSError, EOFError, zlib.error):
-        return body
+def _coding(headers: Headers) -> str:
+    return next((value for name, value in headers if name.lower() == "content-encoding"), "")
 
 
 def _time(said: Json) -> float:

@@ -1,4 +1,4 @@
-"""What is wrong with kept files: secrets, stale expectations, lost bodies. Knows mitmproxy's flow files."""
+"""Finds problems of saved files: secrets, stale expectations, missing bodies. Knows mitmproxy's flow files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Problem:
 
 
 def examine(path: Path, redaction: Redaction) -> list[Problem]:
-    """What is wrong with one file. Never raises for what the file holds."""
+    """The problems of one file. Never raises for the content of the file."""
     try:
         data = path.read_bytes() if path.stat().st_size <= _LONGEST_TEXT else b""
     except OSError as error:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import codecs
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from urllib.parse import urlsplit
 
 from toolstream_core.model import ABSENT, StreamFacts
@@ -13,6 +15,7 @@ from toolstream_core.protocols.requests.asked import looks_like_llm
 from toolstream_core.redact import request_secrets
 from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.wire import json_access
+from toolstream_core.wire.coding import CodingError, Decoder
 from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
@@ -20,6 +23,11 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Finding, Injected, Json, Note
     from toolstream_core.protocols.socket_wire import SocketLane
+
+
+_GZIP: Final = b"\x1f\x8b"
+_LEAD: Final = 64
+"""Bytes of a body that show whether it is text."""
 
 
 class UnreadableError(Exception):
@@ -38,7 +46,7 @@ class Exchange:
     """A saved response with its request, of any form of file."""
 
     facts: StreamFacts
-    """What is known beside the body: where it stands, address, status, request."""
+    """The facts beside the body: source, address, status, request."""
     chunks: Iterable[bytes] = ()
     """The body, with the content coding that `facts` names. Read it before the next response."""
     times: Sequence[int] = ()
@@ -62,7 +70,7 @@ class Exchange:
     missing: str | None = None
     """Why the body of an LLM response is missing, if it is."""
     unwrapped: Sequence[Note] = ()
-    """What surrounded the body and was removed; complete once the chunks were read."""
+    """Text around the body that was removed; complete once the chunks were read."""
     findings: Sequence[Finding] = ()
     """Errors of the body's framing that are corrected in the chunks."""
     lost: frozenset[str] = frozenset()
@@ -178,6 +186,33 @@ def was_llm(facts: StreamFacts, method: str) -> bool:
     return claiming(facts.path) is not None or looks_like_llm(facts.path, facts.request)
 
 
+def from_base64(text: str | bytes) -> bytes:
+    """The bytes of a base64 text; none if it is not valid."""
+    try:
+        return base64.b64decode(text)
+    except ValueError:
+        return b""
+
+
+def plain_body(body: bytes, coding: str) -> bytes:
+    """A saved body without content coding. Tools save it with or without the coding that its header names."""
+    if body.startswith(_GZIP):
+        coding = "gzip"
+    elif not coding or _is_text(body):
+        return body
+    try:
+        return Decoder(coding).decode(body)
+    except CodingError:
+        return body
+
+
+def _is_text(body: bytes) -> bool:
+    try:
+        return codecs.getincrementaldecoder("utf-8")().decode(body[:_LEAD]).isprintable() or b"\n" in body[:_LEAD]
+    except UnicodeDecodeError:
+        return False
+
+
 def messages_of(request: Json) -> list[Json]:
     """The messages of a request, in any protocol."""
     found = (json_access.get(request, key) for key in ("messages", "input", "contents"))
@@ -185,7 +220,7 @@ def messages_of(request: Json) -> list[Json]:
 
 
 def chunk_table(noted: Json, length: int) -> list[tuple[int, int]]:
-    """`[[ms since the first byte, bytes], …]` of a body of this length; empty if `noted` is no such table."""
+    """`[[ms since the first byte, bytes], …]` of a body of this length; empty if `noted` is something else."""
     pairs = [
         (json_access.integer(json_access.get(pair, 0)), json_access.integer(json_access.get(pair, 1)))
         for pair in json_access.items(noted)

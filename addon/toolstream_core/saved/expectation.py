@@ -1,4 +1,4 @@
-"""What a saved response has to be read as: `.expect.json` beside a flow file. Shape: `docs/expect.schema.json`."""
+"""The expected reading of saved responses: `.expect.json` beside a flow file. Shape: `docs/expect.schema.json`."""
 
 from __future__ import annotations
 

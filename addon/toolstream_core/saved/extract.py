@@ -65,7 +65,7 @@ _MOVING = frozenset({"cache_control", "status", "id", "index"})
 
 
 def conversations(found: Iterable[Fixture]) -> list[list[Fixture]]:
-    """The flows by conversation, in the order of their first flows; a retry belongs to what it repeats."""
+    """The flows by conversation, in the order of their first flows. A retry belongs to the conversation it repeats."""
     groups: list[list[Fixture]] = []
     by_prefix: dict[bytes, _Group] = {}
     by_answer: dict[str, _Group] = {}

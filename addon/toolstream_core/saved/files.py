@@ -105,9 +105,9 @@ def files(path: str) -> Iterator[str]:
 
 
 def answers(path: str, request: Json = ABSENT) -> Iterator[Exchange]:
-    """The responses saved in one file, or in what standard input gives; `request` belongs to a bare body.
+    """The responses saved in one file, or read from standard input; `request` belongs to a bare body.
 
-    Raises `UnreadableError`, here or while the chunks are taken; what came before it was read rightly.
+    Raises `UnreadableError`, here or while the chunks are read; earlier responses are valid.
     """
     with begun(path) as file:
         if file.kind is Kind.FLOWS:
@@ -159,7 +159,7 @@ def _opened(path: str) -> Iterator[io.BufferedReader]:
 
 
 class Kind(enum.Enum):
-    """What a file holds, by its first bytes."""
+    """The form of a file, by its first bytes."""
 
     FLOWS = "a mitmproxy flow file"
     HAR = "a HAR file"
@@ -169,7 +169,7 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A file of which the first bytes were read."""
+    """An open file after its first bytes were read."""
 
     head: bytes
     rest: io.BufferedReader
@@ -177,11 +177,11 @@ class Begun:
     lead: bytes
     """What the first bytes say, uncompressed."""
     removed: tuple[Note, ...] = ()
-    """What was undone to read it."""
+    """The layers that were undone to read it."""
 
     @property
     def kind(self) -> Kind:
-        """What the file holds."""
+        """The form of the file."""
         if _FLOW.match(self.lead):
             return Kind.FLOWS
         if _CASSETTE.match(self.lead):
@@ -197,7 +197,7 @@ class Begun:
         return io.BytesIO(gzip.decompress(data) if self.coding else data)
 
     def bodies(self, path: str, request: Json = ABSENT) -> Iterator[Exchange]:
-        """The responses in a file that is no container. Raises `UnreadableError`."""
+        """The responses in a file without a container format. Raises `UnreadableError`."""
         pieces = Pieces(self.head, self.rest)
         with closing(pieces):
             yield from raw.answers(pieces, path, coding=self.coding, request=request, removed=self.removed)

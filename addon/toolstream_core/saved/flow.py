@@ -151,7 +151,7 @@ def secrets_of(request: http.Request) -> tuple[str, ...]:
 
 
 def unlabel(response: http.Response) -> None:
-    """Take out the headers that describe the bytes as they came; what goes on is decoded and of another length."""
+    """Remove the headers that describe the received bytes; the forwarded ones are decoded and of another length."""
     for name in ("content-encoding", "content-length"):
         response.headers.pop(name, None)
 
@@ -164,7 +164,7 @@ def set_decoded(message: http.Message, body: bytes) -> None:
 
 
 class Caused(NamedTuple):
-    """What a capture says of the faults that were aimed at its response."""
+    """The faults that were aimed at a captured response."""
 
     faults: tuple[Injected, ...] = ()
     findings: tuple[str, ...] = ()
@@ -180,7 +180,7 @@ UNCAUSED: Final = Caused()
 
 
 def caused_in(flow: Flow) -> Caused:
-    """What `flow.metadata["toolstream"]["record"]` says."""
+    """Read from `flow.metadata["toolstream"]["record"]`."""
     record = json_access.get(flow.metadata, "toolstream", "record")
     names = (json_access.get(one, "name") for one in json_access.items(json_access.get(record, "findings")))
     faults = (_fault(one) for one in json_access.items(json_access.get(record, "faults")))
@@ -191,13 +191,13 @@ def caused_in(flow: Flow) -> Caused:
 
 
 def sent_in(flow: Flow) -> bytes | None:
-    """What the client of a captured response got, where that is not what the provider said."""
+    """The body that the client of a captured response got, if it differs from the provider's."""
     sent = json_access.get(flow.metadata, "toolstream", "sent", "body")
     return sent if isinstance(sent, bytes) else None
 
 
 def as_sent(flow: http.HTTPFlow) -> http.HTTPFlow:
-    """A copy of a captured flow whose answer is what its client got, where that is another one."""
+    """A copy of a captured flow with the response that its client got, if that differs."""
     body = sent_in(flow)
     new = http.HTTPFlow.from_state(flow.get_state())
     assert isinstance(new, http.HTTPFlow)
@@ -354,9 +354,9 @@ class Fixture:
     line_ends: LineEnds = field(default_factory=LineEnds)
     """Those within messages of a WebSocket, whose lines the chunks are."""
     caused: Caused = UNCAUSED
-    """What faults did to it on its way to the client; the rest is what the provider said."""
+    """The faults that were injected for its client; all else is the provider's."""
     text: str = TextMode.KEEP
-    """What became of chat text when the flow was saved: `keep`, `mask` or `shape`."""
+    """How chat text was redacted when the flow was saved: `keep`, `mask` or `shape`."""
 
     @property
     def body(self) -> bytes:
@@ -365,9 +365,9 @@ class Fixture:
 
 
 def read_flow(flow: http.HTTPFlow, source: str) -> Fixture | None:
-    """The fixture that a flow is; `None` where it is no response of an LLM, or its body was not saved.
+    """Read a flow; `None` if it has no LLM response, or its body was not saved.
 
-    HTTP errors and responses that broke off are fixtures too.
+    HTTP errors and truncated responses are fixtures too.
     """
     if flow.response is None:
         return None
@@ -435,7 +435,7 @@ def _came_empty(flow: http.HTTPFlow, broken: str | None) -> bool:
 
 
 def _unread(flow: http.HTTPFlow, source: str, what: asked.Asked, broken: str | None) -> Record:
-    """The record of an error or a break that says nothing in the protocol."""
+    """The record of an error or a disconnect without an event of the protocol."""
     return Record(
         source,
         what.dialect,

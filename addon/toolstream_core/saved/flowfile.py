@@ -91,7 +91,7 @@ def unfolded(flow: http.HTTPFlow, source: str) -> Iterator[tuple[str, http.HTTPF
 
 
 def socket_flows(flow: http.HTTPFlow) -> list[SocketFlow] | None:
-    """The responses that came over a saved socket; `None` where the flow is no socket of an LLM."""
+    """The responses of a saved socket; `None` if the flow is not the socket of an LLM."""
     if flow.websocket is None:
         return None
     messages = [_saved(place, one) for place, one in enumerate(flow.websocket.messages)]
@@ -124,7 +124,7 @@ def _saved(place: int, message: WebSocketMessage) -> SavedMessage:
 
 
 def _provided(flow: http.HTTPFlow, messages: list[SavedMessage]) -> list[SavedMessage]:
-    """What client and provider said; what the proxy sent in a message's place, it marks as injected."""
+    """The messages of client and provider, without those that the proxy injected."""
     assert flow.websocket is not None
     return [one for one, said in zip(messages, flow.websocket.messages, strict=True) if not said.injected]
 
@@ -237,7 +237,7 @@ def responses_in(stream: BinaryIO, source: str) -> Iterator[Exchange]:
 
 
 def rewritten_flows(stream: BinaryIO, source: str, change: Callable[[Exchange], NewBody]) -> bytes:
-    """The flow file with the responses that `change` gives; what it leaves as it is stays as it is."""
+    """The flow file with the responses that `change` returns; unchanged ones keep their bytes."""
     return packed(_rewritten(stream, source, change))
 
 
@@ -253,7 +253,7 @@ def _rewritten(stream: BinaryIO, source: str, change: Callable[[Exchange], NewBo
 def _put_messages(
     one: http.HTTPFlow, answers: Sequence[SocketFlow], source: str, change: Callable[[Exchange], NewBody]
 ) -> None:
-    """Give a socket the messages that its responses became, each at the time of what it was."""
+    """Give a socket the messages of its changed responses, each with the time of the original message."""
     assert one.websocket is not None
     became: dict[int, list[bytes]] = {}
     for number, (answer, answered) in enumerate(answers, 1):
@@ -318,14 +318,14 @@ def _why(one: http.HTTPFlow) -> str:
 
 
 class Cut:
-    """A body in pieces, each copied only while it is read."""
+    """A body in chunks, each copied only while it is read."""
 
     def __init__(self, body: bytes, sizes: Sequence[int]) -> None:
-        """`sizes` are those of the pieces."""
+        """`sizes` are those of the chunks."""
         self._body, self._sizes = body, sizes
 
     def __iter__(self) -> Iterator[bytes]:
-        """Each piece."""
+        """Each chunk."""
         at = 0
         for size in self._sizes:
             yield self._body[at : at + size]
@@ -333,7 +333,7 @@ class Cut:
 
 
 def _pieces(body: bytes, noted: Json) -> tuple[Iterable[bytes], list[int]]:
-    """The body as it was cut on the wire and when each piece came, where the flow has that and it fits."""
+    """The body in the chunks of the wire, with their times, if the flow has them."""
     if table := chunk_table(noted, len(body)):
         return Cut(body, [size for _, size in table]), [when for when, _ in table]
     return Cut(body, [_PIECE] * -(-len(body) // _PIECE)), []

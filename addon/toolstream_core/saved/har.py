@@ -6,15 +6,12 @@ https://w3c.github.io/web-performance/specs/HAR/Overview.html
 from __future__ import annotations
 
 import base64
-import binascii
-import codecs
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from toolstream_core.saved.exchange import Exchange, UnreadableError
+from toolstream_core.saved.exchange import Exchange, UnreadableError, from_base64, plain_body
 from toolstream_core.sockets.saved import STILL_OPEN, SavedMessage, is_of_upgrade, taken_apart, wire_of
 from toolstream_core.wire import json_access
-from toolstream_core.wire.coding import CodingError, Decoder
 from toolstream_core.wire.form import CONTENT_TYPES, Form
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
@@ -83,10 +80,7 @@ def _data(said: Json) -> bytes:
         return b""
     if json_access.get(said, "opcode") != _BINARY:
         return text.encode(errors="replace")
-    try:
-        return base64.b64decode(text)
-    except (binascii.Error, ValueError):
-        return b""
+    return from_base64(text)
 
 
 def _socket_exchange(socket: Exchange, number: int, answer: SavedAnswer) -> Exchange:
@@ -111,8 +105,6 @@ def _socket_exchange(socket: Exchange, number: int, answer: SavedAnswer) -> Exch
 
 
 _BOM = b"\xef\xbb\xbf"
-_GZIP = b"\x1f\x8b"
-_LEAD = 64
 _NO_BODY = "its body is not in the HAR file; browsers call it “Save all as HAR with content”"
 
 
@@ -150,7 +142,7 @@ def exchange(entry: Json, source: str) -> Exchange:
     mime = json_access.get(response, "content", "mimeType")
     if "content-type" not in named and isinstance(mime, str) and mime:
         headers.append(("content-type", mime))
-    body = _body(json_access.get(response, "content"), named.get("content-encoding", ""))
+    body = plain_body(_encoded(json_access.get(response, "content")), named.get("content-encoding", ""))
     status = json_access.integer(json_access.get(response, "status"))
     return Exchange.of(
         source=source,
@@ -176,7 +168,7 @@ def _time(said: Json) -> float:
 
 
 def _headers(said: Json) -> list[tuple[str, str]]:
-    """Name and value of each header; Slack's exports say them as pairs."""
+    """Name and value of each header; Slack's exports have pairs."""
     found = []
     for header in json_access.items(said):
         name = json_access.get(header, 0 if isinstance(header, list) else "name")
@@ -186,33 +178,10 @@ def _headers(said: Json) -> list[tuple[str, str]]:
     return found
 
 
-def _body(content: Json, coding: str) -> bytes:
-    """The body, as text; what other tools saved still compressed is undone, as its header says or its first bytes."""
-    body = _encoded(content)
-    if body.startswith(_GZIP):
-        coding = "gzip"
-    elif not coding or _is_text(body):
-        return body
-    try:
-        return Decoder(coding).decode(body)
-    except CodingError:
-        return body
-
-
-def _is_text(body: bytes) -> bool:
-    try:
-        return codecs.getincrementaldecoder("utf-8")().decode(body[:_LEAD]).isprintable() or b"\n" in body[:_LEAD]
-    except UnicodeDecodeError:
-        return False
-
-
 def _encoded(content: Json) -> bytes:
     text = json_access.get(content, "text")
     if not isinstance(text, str):
         return b""
     if json_access.get(content, "encoding") != "base64":
         return text.encode(errors="replace")
-    try:
-        return base64.b64decode(text)
-    except (binascii.Error, ValueError):
-        return b""
+    return from_base64(text)

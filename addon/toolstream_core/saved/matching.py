@@ -108,7 +108,7 @@ def form_of(fixture: Fixture) -> Form:
 
 
 def names_of(fixture: Fixture) -> list[str]:
-    """What a fixture's model is called: as it was asked for, and as the response said it."""
+    """The names of a fixture's model: the requested one, and that of the response."""
     return [name for name in (fixture.asked.model, fixture.record.model) if name]
 
 
@@ -134,7 +134,7 @@ def _tool_distance(fixture: Fixture, offered: frozenset[str]) -> int:
 
 
 VARYING = frozenset({"stream", "metadata", "user", "safety_identifier", "prompt_cache_key", "client_metadata"})
-"""Keys of a request that differ from run to run and say nothing of the response; `stream` is part of the form."""
+"""Keys of a request that differ from run to run without effect on the response; `stream` is part of the form."""
 
 _SHOWN = 60
 """Characters of a value that are shown."""
@@ -162,9 +162,9 @@ class Parting(NamedTuple):
 def parting(recorded: Json, asked: Json, unredacted: Json = ABSENT) -> Parting | None:
     """Where two requests' bodies part, or `None` if they are equal as values.
 
-    The order of keys does not count, nor do `VARYING` keys. What was redacted from the recorded one may be anything.
-    `unredacted` is `asked` as it was sent: a text counts as equal in either form, since a client says again what a
-    redacted response told it.
+    The order of keys does not count, nor do `VARYING` keys. A redacted part of the recorded one equals any text.
+    `unredacted` is `asked` as it was sent: a text counts as equal in either form, because a client repeats the texts
+    of redacted responses.
     """
     for path, one, other in _differences(_compared(recorded), _compared(asked), unredacted, ""):
         shown = _texts(one, other) if isinstance(one, str) and isinstance(other, str) else (_shown(one), _shown(other))
@@ -231,7 +231,7 @@ def _shown(value: Any) -> str:
 
 
 class Ran(NamedTuple):
-    """A tool result with the call that it answers."""
+    """A tool result with its call."""
 
     id: str
     name: str
@@ -513,7 +513,7 @@ def _call_ids(fixture: Fixture) -> set[str]:
 
 
 def _warms_up(request: Json) -> bool:
-    """Whether nothing is to be generated, as a request over a WebSocket may say: its response is no other's."""
+    """Whether a request over a WebSocket asks for no generation: its response fits no other request."""
     return json_access.get(request, "generate") is False
 
 

@@ -54,9 +54,9 @@ def answer(chunks: Iterable[bytes], source: str, *, coding: str = "", request: J
 def answers(
     pieces: Pieces, source: str, *, coding: str = "", request: Json = ABSENT, removed: Sequence[Note] = ()
 ) -> Iterator[Exchange]:
-    """The responses in a file that is no container: the one that it is, or those inside its text.
+    """The responses in a file without a container format: the file's body, or the streams inside its text.
 
-    `removed` is what was undone before. Raises `UnreadableError`.
+    `removed` are the layers that were undone before. Raises `UnreadableError`.
     """
 
     def bare() -> Exchange:

@@ -64,7 +64,7 @@ def exchange_with(body: bytes, record: Record, source: str, request: Json) -> Ex
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What is no fixture, or could not be read, and why."""
+    """An entry of a file without a fixture, and the reason."""
 
     source: str
     why: str
@@ -161,7 +161,7 @@ def _found(flow: http.HTTPFlow, source: str) -> Fixture | LeftOut:
 
 
 def read_answers(path: Path) -> list[Fixture]:
-    """The responses of LLMs in a flow file, or whatever else `toolstream extract` reads, redacted.
+    """The responses of LLMs in a file of any form that `toolstream extract` reads, redacted.
 
     Raises `ToolstreamError`.
     """
@@ -183,7 +183,7 @@ def read_answers(path: Path) -> list[Fixture]:
 
 
 def as_client_got(one: Fixture) -> Fixture:
-    """The response as its client got it, where a fault changed it on its way; else the same object."""
+    """The response as its client got it: the same object unless a fault changed it in flight."""
     if not one.caused.specs or sent_in(one.flow) is None:
         return one
     return read_flow(as_sent(one.flow), one.source) or one

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 
 def redacted_messages(flow: http.HTTPFlow, redaction: Redaction, known: Sequence[str]) -> WebSocketData | None:
-    """What is fit to be saved of a flow's messages; `None` where it is no socket of an LLM.
+    """The messages of a flow without secrets; `None` if it is not the socket of an LLM.
 
-    The messages of one response are looked through as one, since a secret may be cut into deltas.
+    The messages of one response are searched together, because a secret may be split into deltas.
     """
     answers = socket_flows(flow)
     if answers is None or flow.websocket is None:
@@ -85,10 +85,10 @@ def save(flows: Iterable[http.HTTPFlow], path: Path, redaction: Redaction = _SEC
 
 
 def redact(flow: http.HTTPFlow, redaction: Redaction = _SECRETS) -> http.HTTPFlow:
-    """A copy without secrets, fit to be saved: same id, same sizes and times of chunks.
+    """A copy without secrets: same id, same sizes and times of chunks.
 
-    What was edited away in mitmproxy, the messages of a WebSocket that is no LLM's and what other addons noted
-    (`proxyauth` holds a password) is left out. A body that cannot be decoded cannot be looked through, and is emptied.
+    It lacks the version before an edit in mitmproxy, the messages of other WebSockets than an LLM's, and the notes of
+    other addons (`proxyauth` notes a password). A body that cannot be decoded is emptied.
     """
     messages = redacted_messages(flow, redaction, tuple(_carried(flow.get_state())))
     state = {**flow.get_state(), "backup": None, "websocket": None}
@@ -101,7 +101,7 @@ def redact(flow: http.HTTPFlow, redaction: Redaction = _SECRETS) -> http.HTTPFlo
 def redacted_state(state: Mapping[str, Any], redaction: Redaction = _SECRETS) -> dict[str, Any]:
     """A flow's state without secrets; it has no metadata, no backup, no WebSocket messages and no response's body.
 
-    No objects are made of it, which would cost more than to look through it.
+    It stays plain data, because building objects costs more than the search.
     """
     return _redacted(state, redaction, [])
 
@@ -129,7 +129,7 @@ def _redacted(state: Mapping[str, Any], redaction: Redaction, chunks: list[Chunk
 
 
 def _carried(state: Mapping[str, Any]) -> Iterator[str]:
-    """What this flow says is secret, by the names of headers and parameters."""
+    """The secrets of this flow, by the names of headers and parameters."""
     headers = [(_native(name), _native(value)) for name, value in state["request"]["headers"]]
     if state["response"] is not None:
         answered = ((_native(name), _native(value)) for name, value in state["response"]["headers"])
@@ -138,7 +138,7 @@ def _carried(state: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _native(data: bytes) -> str:
-    """As mitmproxy's messages say it."""
+    """Text as mitmproxy decodes it."""
     return data.decode("utf-8", "surrogateescape")
 
 
@@ -169,7 +169,7 @@ class _Redactor:
         return redacted_text(text, self._redaction, self.known)
 
     def metadata(self, noted: Json) -> Json:
-        """What toolstream itself noted: what was sent in place of the response, and the record."""
+        """The notes of toolstream: the bytes sent in place of the response, and the record."""
         if not isinstance(noted, dict):
             return None
         clean = dict(noted)

@@ -63,7 +63,7 @@ class Law:
     for_client: bool = False
     """Whether a client is to read candidates: no note is new, and calls keep their arguments, as tools run with them.
 
-    Else calls keep the keys that they need, whatever their values.
+    Else calls keep the keys that they need, with any values.
     """
 
     def allows(self, candidate: Candidate, *, like: Candidate | None = None) -> bool:

@@ -46,7 +46,7 @@ class TriedCandidates(Results[str, bool]):
 
 
 def passes(original: Candidate, *, lax: bool = False) -> tuple[Pass, ...]:
-    """What is tried on `original`. Unless it is `lax`, fields that all objects of their kind have stay."""
+    """The passes for `original`. Unless `lax`, they keep the fields that all objects of their kind have."""
     required = {} if lax else required_fields(original)
     return (
         Pass("chunks", single_chunks),

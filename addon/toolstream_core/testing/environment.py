@@ -132,7 +132,7 @@ class Setup:
     """What a proxy answers with, and what it does to the responses."""
 
     flows: tuple[Path, ...] = ()
-    """Flow files and folders that answer in the providers' place."""
+    """Flow files and folders whose responses replace those of the providers."""
     calls: tuple[str, ...] | None = None
     """Without flows: the calls that are made of the tools on offer, each `TOOL {JSON}`; none are made where `None`,
     and a harmless tool is called where there are none."""
@@ -140,12 +140,12 @@ class Setup:
     shape: tuple[str, ...] = ()
     fault: tuple[str, ...] = ()
     speed: float = 0.0
-    """How many times as fast as they were recorded saved flows answer; 0 is at once."""
+    """Replay speed factor of saved flows: 1 is the recorded timing, 0 no delay."""
     seed: int = 0
     strict: bool = False
     """Whether a request that no saved one equals is refused, instead of answered by the flow that fits best."""
     provider_repeats: int = REPEATS
-    """Equal requests that one saved response answers; 0 is no limit."""
+    """Limit of equal requests per saved response; 0 sets none."""
     network: str = "none"
     """What else may be connected to: `none`, `loopback` (servers of this machine), `all`."""
     log: str = "off"

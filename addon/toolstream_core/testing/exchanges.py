@@ -1,4 +1,4 @@
-"""What the proxy found of responses and clients, as objects that are also read by the names of the reports' JSON."""
+"""The proxy's reports on responses and clients, as objects with the fields of the reports' JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Entry:
-    """Lets `entry["name"]` be said for `entry.name`, as in the JSON of reports."""
+    """Allows `entry["name"]` for `entry.name`, as in the JSON of reports."""
 
     def __getitem__(self, name: str) -> Any:
         """The field of that name. Raises `KeyError`."""
@@ -35,7 +35,7 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class FoundDefect(Entry):
-    """What was wrong with a response, where it shows."""
+    """A defect of a response, and the event at which it was found."""
 
     code: str
     name: str
@@ -84,7 +84,7 @@ class FoundVerdict(Entry):
     results: tuple[Json, ...]
     """The ids of the results that came back."""
     count: int
-    """How often the same was asked again, where it was."""
+    """The number of identical repeated requests, if there were any."""
     request: int | None
     """The number of the request that followed; `None` where none did."""
 
@@ -129,7 +129,7 @@ class SentCall(Entry):
     complete: bool
     """Whether all of it came."""
     events: tuple[int, ...]
-    """The numbers of the events that said it."""
+    """The numbers of its events."""
 
     @cached_property
     def input(self) -> Json:
@@ -159,7 +159,7 @@ class SentRequest(Entry):
     """The values of its credentials; reports and failures do not show them."""
 
     def __getitem__(self, name: str) -> Any:
-        """What is said of the request, else what its body says under this key."""
+        """The field of that name, else the value of this key in the body."""
         try:
             return super().__getitem__(name)
         except KeyError:
@@ -213,7 +213,7 @@ class SentRequest(Entry):
 
     @property
     def calls(self) -> tuple[EchoedCall, ...]:
-        """The assistant's calls that it says again."""
+        """The assistant's calls in its conversation."""
         return self.history.calls
 
     @property
@@ -247,7 +247,7 @@ class ProxiedExchange:
     verdict: FoundVerdict | None
     """How the client interpreted it; `None` if there was no call to run."""
     faults: tuple[FoundFault, ...]
-    """What was done to break it on purpose."""
+    """The faults that were injected into it."""
     sent: tuple[str, ...] = field(repr=False)
     """The events that the client got, as texts, where they were asked for."""
     truncated: bool

@@ -40,7 +40,7 @@ _LISTENING_ANYWHERE: Final = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: 
 
 
 class Place(NamedTuple):
-    """What a base URL of the proxy has beside the proxy's own address."""
+    """The parts of a proxy's base URL beside its address."""
 
     login: str
     """`USER:PASSWORD@` where the real base URL has that; else empty."""
@@ -53,7 +53,7 @@ class Routes:
     """Where requests go that name the proxy."""
 
     origins: Mapping[str, str]
-    """For each first part of a path the server behind it; for each protocol its base URL."""
+    """The server by the first part of a path, and the base URL by protocol."""
     places: Mapping[str, Place]
     """For each base-URL variable."""
 
@@ -64,9 +64,9 @@ class Routes:
 
 
 def routes(environment: Mapping[str, str], base_url: str | None = None) -> Routes:
-    """Forward each base-URL variable to where it leads in `environment`, else to the provider of its protocol.
+    """Forward each base-URL variable to its value in `environment`, else to the provider of its protocol.
 
-    `base_url` stands in the place of all of them. Raises `ToolstreamError` for what is no HTTP address.
+    `base_url` replaces all of them. Raises `ToolstreamError` for a value that is not an HTTP address.
     Requests that are signed with their address are not forwarded: the signature would be wrong.
     """
     origins: dict[str, str] = {}
@@ -290,9 +290,9 @@ class ProxySession:
                 self._order("accompany", pid=pid)
 
     def finish(self) -> Passed:
-        """Close all connections; what has passed since the start. Nothing passes any more.
+        """Close all connections for good, and return the counts since the start.
 
-        For a session that keeps nothing: one that keeps requests and responses counts none.
+        For a session with `keep=False`: one that keeps requests and responses does not count them.
         """
         return passed_of(self._order("finish"))
 
@@ -329,7 +329,7 @@ class ProxySession:
         self._setup = setup
 
     def configure(self, setup: Setup) -> None:
-        """Do from here on what `setup` says of repairs, shapes and faults; what was kept stays."""
+        """Use the repairs, shapes and faults of `setup` from now on; earlier exchanges stay."""
         self._order("configure", set=setup.changes())
         self._setup = setup
 
@@ -357,7 +357,7 @@ class ProxySession:
         return base_url(self.proxy_url, protocol)
 
     def environment(self) -> dict[str, str]:
-        """The variables that lead clients here, with base URLs and keys where saved flows answer."""
+        """The variables that lead clients here, with base URLs and keys if saved flows respond."""
         if self._setup.network == "all":
             forwarded = {} if self._routes is None else self._routes.variables(self.proxy_url)
             return {**proxy_variables(self.proxy_url, str(_bundle(self.ca_file))), **forwarded}
@@ -369,7 +369,7 @@ class ProxySession:
         return {name: value for name, value in os.environ.items() if name not in removed} | self.environment()
 
     def exchanges(self, *, bodies: bool = False) -> list[ProxiedExchange]:
-        """What was asked and answered since the last `reset`, once nothing is on its way, or after half a second.
+        """The exchanges since the last `reset`, once no response is open, or after half a second.
 
         With `bodies`, they have the events that the client got too.
         """
@@ -392,7 +392,7 @@ class ProxySession:
 
     @property
     def findings(self) -> list[FoundDefect]:
-        """What was wrong with the responses."""
+        """The defects of the responses."""
         return [finding for one in self.exchanges() for finding in one.findings]
 
     def _specs(self) -> list[str]:

@@ -113,7 +113,7 @@ def _judged(asked: Sequence[ProxiedExchange]) -> Iterator[Judged]:
 
 
 def _taken_for_an_end(asked: Sequence[ProxiedExchange]) -> Iterator[Judged]:
-    """Streams whose finish reason announces calls, and that brought none, where the client did not ask again."""
+    """Streams without calls whose finish reason announces calls, and after which the client sent no request."""
     for at, one in enumerate(asked):
         later = {other.request.protocol for other in asked[at + 1 :]}
         missing = any(finding.code == MISSING_CALLS.code for finding in one.findings) and not one.calls
@@ -135,7 +135,7 @@ def _until_whole(one: ProxiedExchange, later: Sequence[ProxiedExchange]) -> Iter
 
 
 def _lines(judged: Judged) -> list[str]:
-    """One response: what was sent beside what came back, then what is wrong with it."""
+    """One response: the calls sent and returned, then the problems."""
     exchange, after = judged.exchange, judged.after
     source = f" from {_here(exchange.source)}" if exchange.source else ""
     where = "no later request" if after is None else f"request {after.number}"
@@ -154,7 +154,7 @@ def _lines(judged: Judged) -> list[str]:
 
 
 def _beside(sent: Sequence[str], back: Sequence[str], where: str) -> list[str]:
-    """What was sent and what came back in two columns, or one below the other where the terminal is too narrow."""
+    """The calls sent and returned in two columns, or below each other if the terminal is too narrow."""
     left, right = ["sent", *sent], [f"returned ({where})", *back]
     width, room = max(map(len, left)), shutil.get_terminal_size((_WIDTH, 0)).columns - _MARGIN
     pairs = list(zip_longest(left, right, fillvalue=""))
@@ -168,7 +168,7 @@ def _beside(sent: Sequence[str], back: Sequence[str], where: str) -> list[str]:
 
 
 def _here(text: str) -> str:
-    """A text with paths as they are said in this folder."""
+    """A text with paths relative to this folder."""
     return text.replace(f"{Path.cwd()}{os.sep}", "")
 
 
@@ -240,14 +240,14 @@ class Passed:
     unopened: int
     """WebSockets to LLMs that were refused with an HTTP error."""
     answers: int
-    """Of LLMs, also those that were not whole."""
+    """Of LLMs, truncated ones included."""
     calls: int
     findings: Mapping[str, int]
     """By the defect's name."""
     changes: Mapping[str, int]
     """Responses that were rewritten, by the name of the repair or shape."""
     faults: Mapping[str, int]
-    """Responses that were broken on purpose, by the fault's specification; 0 where it found nothing to act on."""
+    """Responses into which faults were injected, by the fault's specification; 0 if no event matched."""
     verdicts: Mapping[str, int]
     advice: Mapping[str, str]
     """For verdicts, an option under which the client would have understood."""
