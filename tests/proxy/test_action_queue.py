@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class FakeResponse:
     """Makes the bytes of a saved answer upper case."""
 
-    def __init__(self, *, half: str | None = None, forgiven: bool = False, http2: bool = False) -> None:
-        self.half = SimpleNamespace(name=half) if half else None
+    def __init__(self, *, cut_off: str | None = None, forgiven: bool = False, http2: bool = False) -> None:
+        self.cut_off = SimpleNamespace(name=cut_off) if cut_off else None
         self.flow = SimpleNamespace(request=SimpleNamespace(is_http2=http2))
         self.ends = 0
         self.errors: list[Exception] = []
@@ -109,7 +109,7 @@ def test_a_bug_in_the_faults_loses_no_bytes() -> None:
 
 def test_half_a_call_ends_as_a_break() -> None:
     """What repairs it is named."""
-    body = queue(watch := FakeResponse(half="cut-off-call"))
+    body = queue(watch := FakeResponse(cut_off="cut-off-call"))
     body.end()
     assert actions(body) == [Cut(BreakKind.CLOSE, "cut by toolstream_repair: cut-off-call")]
     assert watch.ends == 1

@@ -119,8 +119,8 @@ class ActionQueue:
         """End the body normally, or by a disconnect if it stops inside a call."""
         self.send(b"")
         self._live.tell_end()
-        if self._live.half is not None:
-            self.add(repair_cut(self._live.half.name))
+        if self._live.cut_off is not None:
+            self.add(repair_cut(self._live.cut_off.name))
 
     def end_saved(self, broken: str | None) -> None:
         """End a saved response as recorded: normally, or by the disconnect `broken` unless that is repaired."""

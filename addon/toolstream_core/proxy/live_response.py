@@ -40,7 +40,7 @@ class LiveResponse:
     The sinks are made when it is known to be an LLM's.
     """
 
-    half: Row | None = None
+    cut_off: Row | None = None
     """Why the response, which is over, is truncated for the client; `None` if it is complete."""
     delivering = False
     """Whether it has a delivery: the client may get another end, and more may be done to the stream."""
@@ -259,11 +259,11 @@ class LiveResponse:
     def _note_end(self, record: Record, broken: str | None) -> None:
         """Note that the client's response ends in another way than upstream's."""
         assert self.reader is not None
-        self.half = self._truncated(record)
+        self.cut_off = self._truncated(record)
         if self._forgiven is not None:
             self.reader.noted(UNTERMINATED_BODY.name, "the response was terminated normally for the client")
-        elif self.half is not None and self.delivering and broken is None:
-            self.reader.noted(self.half.name, "the connection was closed so that the client sees an error")
+        elif self.cut_off is not None and self.delivering and broken is None:
+            self.reader.noted(self.cut_off.name, "the connection was closed so that the client sees an error")
 
     def _truncated(self, record: Record) -> Row | None:
         """Why the response is truncated for the client, which cannot see a broken coding itself."""

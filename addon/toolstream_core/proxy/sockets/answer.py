@@ -120,7 +120,7 @@ class SocketAnswer:
                 self._out += self._messages.made([step])
             elif isinstance(step, Wait):
                 break
-            elif isinstance(step, Cut) and self.live.half is not None:
+            elif isinstance(step, Cut) and self.live.cut_off is not None:
                 self.over = True
                 self._out += self._error()
             elif isinstance(step, Cut):
@@ -159,7 +159,7 @@ class SocketAnswer:
             at += len(chunk.data)
 
     def _end_of_half(self) -> list[bytes]:
-        return [] if self.live.half is None else self._error()
+        return [] if self.live.cut_off is None else self._error()
 
     def _error(self) -> list[bytes]:
         """An error event in the place of a disconnect: other responses share the socket."""
