@@ -88,7 +88,7 @@ class ChainFactory:
         """
         repairs, repairers = self.settings.repairs, self.dialect.repairs
         policy, _ = self._shapes
-        if repairs == SAFE and not policy.leaves_out:
+        if repairs == SAFE and not policy.holds:
             return [], self._repairing(self._context(repairs, self.reader.found, self.reader.changed))
         context = replace(self._context(SAFE, self.reader.found), ids=AnswerIds(), judging=True)
         if isinstance(context.writer, SseWriter):

@@ -72,9 +72,9 @@ class Client:
             return []
         return [one for turn in self.turns.values() for one in turn.unfinished() if one.held]
 
-    def may_send(self, one: ClientCall, *, over: bool) -> bool:
-        """Whether anything of a call may be sent now."""
-        return self.policy.may_send(self.turn_of(one), one, self.context, over)
+    def withholding(self, one: ClientCall, *, over: bool) -> tuple[str, ...]:
+        """The shapes for which nothing of a call may be sent now; `over`: the provider sends no more of it."""
+        return self.policy.withholding(self.turn_of(one), one, self.context, over=over) if self._holds else ()
 
     def settle(self, *, ended: bool = False) -> None:
         """Nothing follows that could change what has come; `ended`: because the body is over."""

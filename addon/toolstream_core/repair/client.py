@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.repair.client_text import ClientText
 from toolstream_core.repair.in_step import skip
@@ -13,6 +13,16 @@ if TYPE_CHECKING:
     from toolstream_core.repair.intended import IntendedCall
 
 
+class Held(NamedTuple):
+    """An entry that a policy withholds."""
+
+    entry: Json
+    piece: str
+    """The arguments that it brings."""
+    upto: int
+    """How many characters of the call's arguments had come with it."""
+
+
 class ClientCall:
     """A call as the client has it, and the intended call."""
 
@@ -20,6 +30,7 @@ class ClientCall:
         "came",
         "header",
         "held",
+        "held_for",
         "id",
         "in_message",
         "intended",
@@ -37,7 +48,7 @@ class ClientCall:
         self.intended = intended
         self.order = order
         self.place: Json = None
-        """The index under which the client has it."""
+        """The index under which the client has it, or will have it."""
         self.id = self.name = ""
         self.text = ClientText(intended.call.arguments)
         """Its arguments as the client has joined them."""
@@ -49,8 +60,10 @@ class ClientCall:
         """What came in the entry that opened it."""
         self.row: Row | None = None
         """The deviation for which a part of it was last withheld or changed."""
-        self.held: list[Json] = []
-        """The entries that a policy withholds, joined if their unknown keys allow it. The last has the arguments."""
+        self.held: list[Held] = []
+        """The entries that a policy withholds, joined if their keys allow it."""
+        self.held_for: tuple[str, ...] = ()
+        """The shapes for which they are withheld."""
         self.in_message = False
         """Whether it comes in messages only."""
         self.seen_as = ("", "")
@@ -95,6 +108,8 @@ class Turn:
         """Where the client would have the next call."""
         self.finished = False
         """Whether a finish reason came."""
+        self.withholds = False
+        """Whether a policy withheld a call."""
         self.complete = False
         """Whether the response ended by itself, so that calls without arguments are complete."""
         self._open: dict[int, ClientCall] = {}
@@ -177,7 +192,7 @@ class Turn:
     def whole(self) -> bool:
         """Whether all calls are complete at the finish reason."""
         self._judge()
-        return self.next_place > 0 and not self._broken
+        return (self.next_place > 0 or self.withholds) and not self._broken
 
     def _judge(self) -> None:
         for order, one in self._changed.items():
@@ -190,6 +205,17 @@ class Turn:
             ):
                 (found.add if holds else found.discard)(order)
         self._changed.clear()
+
+    def place_of(self, one: ClientCall) -> Json:
+        """Where the client needs a call that it does not have yet."""
+        return self.next_place if one.place is None else one.place
+
+    def withheld(self, one: ClientCall, *, keeps_place: bool) -> None:
+        """A policy withholds a call; `keeps_place`: later ones that are sent before it leave a place for it."""
+        self.withholds = True
+        if keeps_place and one.place is None and not one.intended.nothing:
+            one.place = self.next_place
+            self.placed(one.place)
 
     def placed(self, place: Json) -> None:
         """The client has a call there."""

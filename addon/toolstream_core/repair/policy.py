@@ -6,7 +6,9 @@ from functools import reduce
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.calls.json_text import is_json, is_object
+from toolstream_core.defects.identity import DOUBLED_CALL
 from toolstream_core.model import Kind
+from toolstream_core.repair.difference import lack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -45,27 +47,49 @@ def always(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool:  
     return True
 
 
+def _is_sent(one: ClientCall) -> bool:
+    """Whether the client has all of a complete call, or gets none of it."""
+    return one.intended.nothing or one.row is DOUBLED_CALL or (not one.intended.silent and _has_all(one))
+
+
+def _has_all(one: ClientCall) -> bool:
+    """Whether the client has all arguments of a complete call."""
+    return (one.intended.sound or one.intended.silent) and not lack(one, "").text
+
+
 def in_turn(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool:  # noqa: FBT001
     """A call may be sent once all earlier calls are complete."""
     del context
-    before = turn.calls[: one.order]
-    return over or all(earlier.intended.call.arguments.whole or earlier.intended.nothing for earlier in before)
+    return over or all(map(_is_sent, turn.calls[: one.order]))
+
+
+def _has_come(one: ClientCall) -> bool:
+    """Whether no event with more of its arguments waits."""
+    return one.came >= one.intended.meaning.came.size
+
+
+def _may_become_whole(turn: Turn, one: ClientCall, context: Context) -> bool:
+    """Whether a call that the client lacks is complete, or may yet be."""
+    return not (turn.finished and _has_come(one)) or is_whole(one.intended.call, context, over=turn.complete)
 
 
 def complete(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool:  # noqa: FBT001
     """A complete call may be sent after all earlier ones, once more of it is unlikely; incomplete ones are left out."""
-    if one.is_open or not is_whole(one.intended.call, context, over=turn.complete):
+    if one.is_open or not (_has_come(one) and is_whole(one.intended.call, context, over=turn.complete)):
         return one.is_open
-    if over or turn.finished:
+    if over:
         return True
-    is_followed = one.order < len(turn.calls) - 1 or not one.intended.call.runs.more_than(1)
-    return is_followed and all(earlier.is_open for earlier in turn.calls[: one.order])
+    if not lack(one, "", upto=one.came).text:
+        return False
+    is_followed = turn.finished or one.order < len(turn.calls) - 1 or not one.intended.call.runs.more_than(1)
+    before = [earlier for earlier in turn.calls[: one.order] if not earlier.is_open]
+    return is_followed and not any(_may_become_whole(turn, earlier, context) for earlier in before)
 
 
 def with_text(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool:  # noqa: FBT001
     """A call may be sent once some of its arguments have come."""
     del turn, context
-    return over or one.is_open or bool(one.intended.call.arguments.size)
+    return over or one.is_open or one.text.free or bool(lack(one, "", upto=one.came).text)
 
 
 def at_once(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
@@ -103,7 +127,7 @@ def tiny_pieces(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]
 def last_apart(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
     """The last character of complete arguments is sent alone."""
     del opens
-    ends = one is not None and one.intended.call.arguments.whole and len(text) > 1 and text.endswith("}")
+    ends = one is not None and len(text) > 1 and text.endswith("}") and _has_all(one)
     return (text[:-1], text[-1]) if ends else (text,)
 
 
@@ -124,6 +148,8 @@ class Policy(NamedTuple):
     """Whether an event speaks of one call alone."""
     names_calls: bool | None = None
     """Whether deltas have the id and the name of their call (Responses); `None`: as the provider sends them."""
+    parts: tuple[Policy, ...] = ()
+    """The single policies, if several are combined."""
 
     @property
     def is_letter(self) -> bool:
@@ -134,6 +160,17 @@ class Policy(NamedTuple):
     def holds(self) -> bool:
         """Whether something may have to wait for it."""
         return self.may_send is not always
+
+    def withholding(self, turn: Turn, one: ClientCall, context: Context, *, over: bool) -> tuple[str, ...]:
+        """The shapes for which nothing of a call may be sent now."""
+        parts = self.parts or (self,)
+        return tuple(name for part in parts if not part.may_send(turn, one, context, over) for name in part.names)
+
+    def cutting(self, one: ClientCall, text: str, *, opens: bool) -> tuple[str, ...]:
+        """The shapes for which arguments are sent in several fragments."""
+        return tuple(
+            name for part in self.parts or (self,) if len(part.cut(one, opens, text)) > 1 for name in part.names
+        )
 
     def then(self, other: Policy) -> Policy:
         """The needs of a client that needs both. Arguments are cut for this one first."""
@@ -154,12 +191,14 @@ class Policy(NamedTuple):
             self.even_ids or other.even_ids,
             self.alone or other.alone,
             self.names_calls if other.names_calls is None else other.names_calls,
+            (*(self.parts or (self,)), *(other.parts or (other,))),
         )
 
 
 LETTER: Final = Policy()
 WHOLE_CALLS: Final = Policy(("whole-calls",), may_send=complete, leaves_out=True)
 SEQUENTIAL: Final = Policy(("sequential",), may_send=in_turn)
+EVEN_IDS: Final = Policy(("even-ids",), even_ids=True)
 ONE_CALL_PER_EVENT: Final = Policy(("one-call-per-event",), alone=True)
 TINY_FRAGMENTS: Final = Policy(("tiny-fragments",), cut=tiny_pieces)
 SELF_CONTAINED_DELTAS: Final = WHOLE_CALLS._replace(names=("self-contained-deltas",), names_calls=True)
@@ -181,7 +220,7 @@ POLICIES: Final = {
         TINY_FRAGMENTS,
         Policy(("late-brace",), cut=last_apart),
         Policy(("empty-fragment",), cut=empty_behind_header),
-        Policy(("even-ids",), even_ids=True),
+        EVEN_IDS,
     )
 }
 """Those of Chat Completions, by the name of the shape."""

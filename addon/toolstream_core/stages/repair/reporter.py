@@ -32,7 +32,8 @@ class Reporter:
         self._shapes: tuple[str, ...] = ()
         """The shapes for which an event is rewritten."""
         self._reasons: tuple[str, ...] = ()
-        """Why an event was last rewritten: later events may have to follow."""
+        self._reshaped: tuple[str, ...] = ()
+        """Why an event was last repaired, and reshaped: later events may have to follow."""
         self.repaired: set[str] = set()
         """Names of all defects for which events were rewritten."""
 
@@ -81,8 +82,10 @@ class Reporter:
         """Report a rewritten event as a change, with the defects and shapes that demanded it; called once for each."""
         why, shapes, self._shapes = tuple(self._why), self._shapes, ()
         self._why.clear()
-        if why or not shapes:
-            self._reasons = why or self._reasons
+        self._reasons, self._reshaped = why or self._reasons, shapes or self._reshaped
+        if why or (self._reasons and not shapes):
             self.repaired.update(self._reasons)
-        names, kind = ((*self._reasons, *shapes), "repair") if why or not shapes else (shapes, "shape")
+            names, kind = (*self._reasons, *shapes), "repair"
+        else:
+            names, kind = self._reshaped, "shape" if self._reshaped else "repair"
         self._context.changed(Change(names, event, before, after, kind))

@@ -22,12 +22,8 @@ from toolstream_core.defects.causes.rule import (
 )
 from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.causes.words import changed, cut_data, has, has_calls, text
-from toolstream_core.defects.row import CHAT
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.chat.edit import chunk
-from toolstream_core.protocols.chat.inject.codec import ChatCodec
-from toolstream_core.stages.inject import sse
-from toolstream_core.stages.inject.cause_injector import injectors
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -36,7 +32,6 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.defects.causes.at import At
     from toolstream_core.model import Json
-    from toolstream_core.stages.inject.injector import InjectorMaker
 
 AROUND: Final = EVENT | FINISH
 
@@ -145,5 +140,3 @@ OWN: Final[dict[str, Cause]] = {
     finish.EMPTY_FINISH.name: per_stream(on(EVENT & has_entries, it(reason=""))),
     finish.EARLY_FINISH.name: per_stream(on(EVENT & has_entries, it(reason="tool_calls"))),
 }
-INJECTORS: Final[dict[str, InjectorMaker]] = {**injectors(CHAT, ChatCodec, OWN), **sse.INJECTORS}
-"""By the defect's name."""

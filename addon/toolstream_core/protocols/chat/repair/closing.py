@@ -46,15 +46,13 @@ class Closing:
         turn = self._writer.turn(choice)
         turn.settle()
         for one in turn.unfinished():
-            if (
-                id(one) in here
-                or one.text.free
-                or one.intended.nothing
-                or (not one.is_open and self._client.doubles(one))
-            ):
+            if id(one) in here:
                 continue
-            if self._client.policy.holds:
-                out += [self._entry(entry, choice, number) for entry in self._held(one, choice, number, over=True)]
+            if one.held or self._client.withholding(one, over=True):
+                released = self._released(one, choice, number, over=True, made=made)
+                out += [self._entry(entry, choice, number) for entry in released]
+                continue
+            if one.text.free or one.intended.nothing or (not one.is_open and self._client.doubles(one)):
                 continue
             more = lack(one, "", upto=one.came, over=True)
             if more.contradicts:
@@ -66,13 +64,13 @@ class Closing:
                 out.append(self._entry(written(came({}), self._writer.said_fields(one, turn, more)), choice, number))
         return out
 
-    def held_entries(self, choice: int, number: int, parts: list[Touched]) -> list[Json]:
+    def held_entries(self, choice: int, number: int, parts: list[Touched], *, made: bool) -> list[Json]:
         """The withheld entries of a policy at the end of a choice, to be sent after those of the current event."""
         here = {id(part.one) for part in parts}
         turn = self._writer.turn(choice)
         turn.settle()
         held = [one for one in turn.unfinished() if id(one) not in here]
-        return [entry for one in held for entry in self._held(one, choice, number, over=True)]
+        return [entry for one in held for entry in self._released(one, choice, number, over=True, made=made)]
 
     def before(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
         """The events to send before the usage chunk, which is the last one."""
@@ -117,14 +115,14 @@ class Closing:
         return [
             self._entry(entry, choice, number)
             for choice, one in held
-            for entry in self._held(one, choice, number, over=False)
+            for entry in self._released(one, choice, number, over=False)
         ]
 
     def held(self) -> list[Frame]:
         """What a policy withholds, unchanged."""
         out: list[Frame] = []
         for one in self._client.held:
-            out += [self._entry(entry, one.intended.call.choice, self._stream.last) for entry in one.held]
+            out += [self._entry(held.entry, one.intended.call.choice, self._stream.last) for held in one.held]
             one.held = []
         return out
 
@@ -136,11 +134,11 @@ class Closing:
         lacking = any(turn.calls and self._finishes.of(number).sent is None for number, turn in turns)
         return lacking and self._on(MISSING_FINISH)
 
-    def _held(self, one: ClientCall, choice: int, number: int, *, over: bool) -> list[Json]:
-        """The entries with the withheld part of a call, if the policy allows it."""
-        if not one.held or not self._client.may_send(one, over=over):
+    def _released(self, one: ClientCall, choice: int, number: int, *, over: bool, made: bool = False) -> list[Json]:
+        """The withheld entries of a call, if the policy allows it; parameters as for `EntryWriter.released`."""
+        if not one.held or self._client.withholding(one, over=over):
             return []
-        return self._writer.entry(one, choice, "", came({}), number, upto=None, over=over).entries
+        return self._writer.released(one, choice, number, over=over, made=made)
 
     def _entry(self, entry: Json, choice: int, number: int) -> Frame:
         """An event with one entry."""

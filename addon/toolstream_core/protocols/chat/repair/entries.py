@@ -70,11 +70,17 @@ def _in_order(raw: dict[str, Json], fields: Fields, own: tuple[str, ...]) -> lis
 
 
 def joined(first: dict[str, Json], more: dict[str, Json]) -> dict[str, Json] | None:
-    """Two entries of one call as one, arguments concatenated; `None` if an unknown key has two values."""
+    """Two entries of one call as one, arguments concatenated; `None` if an unknown key has two values.
+
+    Arguments that are no text replace none.
+    """
     texts = [json_access.get(one, "function", "arguments") for one in (first, more)]
     out = _together(first, more)
     if out is not None:
-        out["function"]["arguments"] = "".join(text for text in texts if isinstance(text, str))
+        function = out.pop("function") if out.keys() - first.keys() else out["function"]
+        out["function"] = function
+        text = "".join(text for text in texts if isinstance(text, str))
+        function["arguments"] = texts[1] if not text and isinstance(texts[1], dict | list) else text
     return out
 
 

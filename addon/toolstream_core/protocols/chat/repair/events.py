@@ -117,6 +117,16 @@ class ChatEvents:
 
     def frames(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
         """As `ProtocolRepair.frames`."""
+        return self._spread(self._sent(waiting, following))
+
+    def _spread(self, frames: list[Frame]) -> list[Frame]:
+        """The frames, split as the policy needs them."""
+        if not self._spreads:
+            return frames
+        return [part for frame in frames for part in spread(frame, self.client, self._writer.turn)]
+
+    def _sent(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
+        """The frames to send for an event, before they are split."""
         event, frame = waiting.event, waiting.event.frame
         content = event.content
         if self._stream.done and frame.data is not None:
@@ -134,8 +144,6 @@ class ChatEvents:
             return self._stream.pinned(frame)
         before = [] if waiting.touched else self._closing.before(waiting, following)
         result = self._rewritten(payload, waiting, following, before)
-        if self._spreads:
-            return [*before, *spread(frame, result, self.client.policy, self._writer.turn, self._context.writer)]
         behind = self._closing.released(frame.number) if self._holds else []
         if result is payload:
             return [*before, frame, *behind]
@@ -167,7 +175,8 @@ class ChatEvents:
 
     def end(self, *, clean: bool, cut: bool) -> tuple[list[Frame], list[Frame]]:
         """As `ProtocolRepair.end`."""
-        return self._closing.at_end(clean=clean, cut=cut)
+        kept, added = self._closing.at_end(clean=clean, cut=cut)
+        return self._spread(kept), self._spread(added)
 
     def _choice(self, raw: Json, number: int, waiting: Waiting, following: Waiting | None, before: list[Frame]) -> Json:
         """What becomes of a choice; the same object where it is forwarded unchanged."""
@@ -178,12 +187,12 @@ class ChatEvents:
         ends = [one for one in event.content.finishes if one.choice == number]
         over = bool(ends) and ends[0].reason != "" and not (following is not None and following.brings_more(number))
         out = self._with_delta(self._streamed(raw, mine, event, before), mine, event, ends=bool(ends))
+        made = over and WORDS.is_complete(ends[0].reason) and not self._closing.talks_on(following)
         if isinstance(out.get("delta"), dict):
             out = self._delta(out, mine, event, over=over)
             if over and mine and self._holds:
-                out = _with_entries(out, self._closing.held_entries(number, event.frame.number, mine))
+                out = _with_entries(out, self._closing.held_entries(number, event.frame.number, mine, made=made))
         for finish in ends:
-            made = WORDS.is_complete(finish.reason) and not self._closing.talks_on(following)
             before += self._closing.rest_of(number, event.frame.number, made=made, parts=mine) if over else []
             value = self._finishes.value(finish.reason, number, event, following)
             if value != finish.reason:
@@ -202,8 +211,9 @@ class ChatEvents:
         number = event.frame.number
         streamed = messages.unstreamed(choice, said, number, self.client, self._stream, self._writer)
         if streamed is None:
-            is_sent = all(self.client.may_send(part.one, over=True) for part in said)
-            return choice if is_sent else {**choice, "message": messages.rest_of(choice)}
+            names = tuple(name for part in said for name in self.client.withholding(part.one, over=True))
+            self.client.reporter.shape(names)
+            return {**choice, "message": messages.rest_of(choice)} if names else choice
         before += streamed
         return messages.without_calls(choice, text_said=self._stream.text_said)
 

@@ -33,7 +33,7 @@ def unstreamed(
     for at, part in enumerate(said):
         one, choice = part.one, part.fragment.choice
         one.came = part.upto
-        if one.is_open and not one.in_message:
+        if (one.is_open or one.held) and not one.in_message:
             one.row = UNSTREAMED_CALLS  # where the deltas lack something that only the message says
             continue
         if one.intended.nothing or client.doubles(one):
@@ -46,6 +46,9 @@ def unstreamed(
             one.text.free = True
             continue
         moved = True
+        if names := client.withholding(one, over=True):
+            client.reporter.shape(names)
+            continue
         if one.is_open and not more.text:
             continue
         entry = entries[at].raw if at < len(entries) else {}

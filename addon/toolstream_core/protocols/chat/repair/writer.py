@@ -15,9 +15,11 @@ from toolstream_core.model import ABSENT
 from toolstream_core.protocols.chat.repair import rows
 from toolstream_core.protocols.chat.repair.entries import Came, all_came, came, joined, written
 from toolstream_core.protocols.requests.tools import earlier_ids
+from toolstream_core.repair.client import Held
 from toolstream_core.repair.difference import Lack, lack
 from toolstream_core.repair.fields import Deviation, laid_over
 from toolstream_core.repair.identity import judge_id
+from toolstream_core.repair.policy import EVEN_IDS, WHOLE_CALLS
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ class Sent(NamedTuple):
     stays: bool = False
     """Whether its call is unknown: it is forwarded unchanged."""
     apart: Sequence[Json] = ()
-    """Entries with unknown keys that contradict those of the entry."""
+    """Entries of the call that are sent before it."""
 
     @property
     def entries(self) -> list[Json]:
@@ -92,7 +94,7 @@ class EntryWriter:
         last = {id(part.one): at for at, part in enumerate(parts)}
         sent: list[Sent] = []
         first: dict[int, int] = {}
-        write = self.entry if self._holds else self._entry
+        write = self._unless_held if self._holds else self._entry
         for at, (part, entry) in enumerate(zip(parts, entries, strict=False)):
             if part.is_foreign:
                 sent.append(self._foreign(part, entry, number))
@@ -150,34 +152,69 @@ class EntryWriter:
         of_list = bool(json_access.items(delta.get("tool_calls")))
         row = TOOL_CALLS_OBJECT if of_list else LEGACY_FUNCTION_CALL
         message = "tool_calls is an object" if of_list else "the call comes as function_call"
-        if self._report(row, number, message) or self._client.policy.leaves_out:
+        if self._report(row, number, message):
+            return row
+        if self._client.policy.leaves_out:
+            self._client.reporter.shape(WHOLE_CALLS.names)
             return row
         for one in sent:
             one.one.text.free = True
         sent[:] = [one._replace(changed=False) for one in sent]
         return None
 
-    def entry(
-        self, one: ClientCall, choice: int, piece: str, entry: Came, number: int, *, upto: int | None, over: bool
+    def _unless_held(
+        self, one: ClientCall, choice: int, piece: str, entry: Came, number: int, *, upto: int, over: bool
     ) -> Sent:
-        """The entry to send for a received one with the arguments `piece`; other parameters as for `lack`."""
-        waited = bool(one.held)
-        apart, entry, piece = _with_held(one, entry, piece)
-        if not self._client.may_send(one, over=over):
-            one.held = [*apart, entry.raw]
+        """As `_entry`, unless the policy withholds the entry."""
+        one.came = upto
+        if not one.is_open and self._is_double(one, number):
+            one.held = []
             return Sent(None, one, changed=True)
-        one.held = []
-        sent = self._entry(one, choice, piece, entry, number, upto=upto, over=over)
-        return sent._replace(changed=sent.changed or waited, apart=apart)
+        names = self._client.withholding(one, over=over)
+        if not (names or one.held):
+            return self._entry(one, choice, piece, entry, number, upto=upto, over=over)
+        one.held = _with(one.held, Held(entry.raw, piece, upto))
+        if names:
+            self._client.reporter.shape(names)
+            one.held_for = names
+            self._client.turn_of(one).withheld(one, keeps_place=not self._client.policy.leaves_out)
+            return Sent(None, one, changed=True)
+        *apart, last = self.released(one, choice, number, over=over) or [None]
+        return Sent(last, one, changed=True, apart=apart)
+
+    def released(self, one: ClientCall, choice: int, number: int, *, over: bool, made: bool = True) -> list[Json]:
+        """The entries to send for the withheld ones of a call that may be sent. `over`, `made`: as for `_entry`."""
+        held, one.held = one.held, []
+        self._client.reporter.shape(one.held_for)
+        out: list[Json] = []
+        for at, (raw, piece, upto) in enumerate(held, 1):
+            is_last = over and at == len(held)
+            sent = self._entry(one, choice, piece, came(raw), number, upto=upto, over=is_last, made=made)
+            if sent.entry is not None:
+                both = _as_one(out[-1], sent.entry) if out else None
+                out[-1:] = [both] if both is not None else [*out[-1:], sent.entry]
+        return out
 
     def _entry(
-        self, one: ClientCall, choice: int, piece: str, entry: Came, number: int, *, upto: int | None, over: bool
+        self,
+        one: ClientCall,
+        choice: int,
+        piece: str,
+        entry: Came,
+        number: int,
+        *,
+        upto: int,
+        over: bool,
+        made: bool = True,
     ) -> Sent:
-        """As `entry`, for an entry that is not withheld."""
-        opens, one.came = not one.is_open, one.came if upto is None else upto
+        """The entry to send for a received one with the arguments `piece`; `upto` and `over` as for `lack`.
+
+        `made`: whether a call without arguments gets `{}` if nothing more of it comes.
+        """
+        opens, one.came = not one.is_open, upto
         if opens and (gone := self._unopened(one, entry, number)) is not None:
             return gone
-        more = self._lack(one, choice, piece, number, upto=upto, over=over)
+        more = self._lack(one, choice, piece, number, upto=None if over else upto, made=over and made)
         if (one.text.free or more.stands) and not opens and entry.fields.get("index", ABSENT) != one.header["index"]:
             one.text.free = True
             return Sent(entry.raw, one, changed=False, stays=True)
@@ -190,9 +227,7 @@ class EntryWriter:
 
     def _unopened(self, one: ClientCall, entry: Came, number: int) -> Sent | None:
         """The entry to send for a call that need not open: it repeats an earlier one, or is empty."""
-        call = one.intended.call
-        if self._client.doubles(one) and self._report(DOUBLED_CALL, number, "the call repeats an earlier one", call):
-            one.row = DOUBLED_CALL
+        if self._is_double(one, number):
             return Sent(None, one, changed=True)
         if not one.intended.nothing:
             return None
@@ -200,14 +235,22 @@ class EntryWriter:
             return Sent(None, one, changed=True)
         return Sent(entry.raw, one, changed=False)
 
-    def _lack(self, one: ClientCall, choice: int, piece: str, number: int, *, upto: int | None, over: bool) -> Lack:
-        """As `lack`, and what follows from it."""
-        more = lack(one, piece, upto=None if over else upto, over=over)
+    def _is_double(self, one: ClientCall, number: int) -> bool:
+        """Whether a call repeats an earlier one, and is left out for that."""
+        message = "the call repeats an earlier one"
+        if self._client.doubles(one) and self._report(DOUBLED_CALL, number, message, one.intended.call):
+            one.row = DOUBLED_CALL
+            return True
+        return False
+
+    def _lack(self, one: ClientCall, choice: int, piece: str, number: int, *, upto: int | None, made: bool) -> Lack:
+        """As `lack`, and what follows from it; `upto`: `None` if the provider sends no more of the call."""
+        more = lack(one, piece, upto=upto, over=upto is None)
         one.row = more.row or one.row
         if more.contradicts or more.stands:
             self._names(one, more)
         one.text.free = one.text.free or more.contradicts
-        if over and not (one.text.free or more.text or one.text.text.strip()):
+        if made and not (one.text.free or more.text or one.text.text.strip()):
             return self.empty(one, choice, number) or more
         return more
 
@@ -222,11 +265,13 @@ class EntryWriter:
             one.got(more.text, as_came=more.as_came)
             return {"index": one.place, "arguments": more.text}
         identity = self._identity(one, turn)
-        given, one.place = one.intended.call.id, turn.next_place
+        if self._client.policy.even_ids:
+            identity = self._even(identity)
+        given, one.place = one.intended.call.id, turn.place_of(one)
         turn.placed(one.place)
         one.is_open = True
         one.header, one.id, one.name = {"index": ABSENT}, identity, one.intended.tool
-        turn.ids.add(identity)
+        turn.ids.update({identity, given} - {""})
         if given and identity != given:
             self._ids.stands_for(identity, given, one.name)
         one.got(more.text, as_came=more.as_came)
@@ -266,6 +311,8 @@ class EntryWriter:
         meant = self._meant(at, number)
         wanted = {**dict.fromkeys(at.was, ABSENT), **meant}
         fields = laid_over(at.was, wanted, lambda one: self._repairs(at, place, number, one))
+        if self._client.policy.even_ids:
+            fields = self._with_even_id(at, fields)
         if at.opens:
             self._opened(at, fields, number)
         else:
@@ -280,7 +327,8 @@ class EntryWriter:
     def _meant(self, at: Written, number: int) -> Fields:
         """The fields as a client needs them that reads exactly what the protocol documents."""
         one, was, more = at.one, at.was, at.more
-        meant: Fields = {"index": at.turn.next_place if at.opens else one.place}
+        place = at.turn.place_of(one) if at.opens else one.place
+        meant: Fields = {"index": place if type(place) is int else was.get("index", ABSENT)}
         kind = was.get("type", ABSENT)
         if at.opens:
             meant |= {
@@ -294,8 +342,6 @@ class EntryWriter:
                 meant |= {key: was[key] for key in ("name",) if key in was}
         elif nonblank(kind) and not was.keys() & {"id", "name"}:
             meant["type"] = kind
-        if self._has_other_id(at):
-            meant["id"] = one.id
         if one.text.free or (more.stands and more.text == was.get("arguments", was.get("parameters"))):
             return meant | {key: was[key] for key in ("arguments", "parameters") if key in was}
         if more.text or at.opens or was.keys() & {"arguments", "parameters"}:
@@ -307,9 +353,8 @@ class EntryWriter:
         field, was, should = one
         call, named, more = at.one.intended.call, rows.BY_FIELD[field](was, should, place), at.more
         if field == "index" and at.opens and self._leaves_out(at):
+            self._client.reporter.shape(WHOLE_CALLS.names)
             return True
-        if field == "id" and (was == call.id != "") and self._client.policy.even_ids:
-            return should is not ABSENT
         if field == "arguments" and was is ABSENT and "parameters" in at.was:
             named = rows.MISNAMED
         elif field == "arguments" and named is None and more.row is not None:
@@ -327,9 +372,16 @@ class EntryWriter:
         policy = self._client.policy
         return policy.leaves_out and any(not one.is_open for one in at.turn.calls[: at.one.order])
 
-    def _has_other_id(self, at: Written) -> bool:
-        """Whether a continuation repeats an id in place of which the client has another one."""
-        return self._client.policy.even_ids and not at.opens and at.was.get("id", ABSENT) == at.one.intended.call.id
+    def _with_even_id(self, at: Written, fields: Fields) -> Fields:
+        """The fields with an id that is no shorter than earlier ones, or with the one that the client has."""
+        given, one = fields.get("id"), at.one
+        if not (given and isinstance(given, str)):
+            return fields
+        identity = self._even(given) if at.opens else one.id if one.id and given == one.intended.call.id else given
+        if identity == given:
+            return fields
+        self._client.reporter.shape(EVEN_IDS.names)
+        return {**fields, "id": identity}
 
     def _opened(self, at: Written, fields: Fields, number: int) -> None:
         """The client has a call's header."""
@@ -338,7 +390,7 @@ class EntryWriter:
         one.header, one.place = at.was | {"index": at.was.get("index", ABSENT)}, fields.get("index")
         one.id, one.name = str(fields.get("id") or ""), str(fields.get("name") or "")
         at.turn.placed(one.place)
-        at.turn.ids.update({one.id} - {""})
+        at.turn.ids.update({one.id, call.id} - {""})
         if call.id and one.id != call.id:
             self._ids.stands_for(one.id, call.id, one.intended.tool)
         judge_id(call.id, self._earlier, partial(self._report_at, number, call))
@@ -355,7 +407,7 @@ class EntryWriter:
         given = one.intended.call.id
         if not given or (given in turn.ids and not self._client.doubles(one)):
             return self._ids.make("call_")
-        return self._even(given) if self._client.policy.even_ids else given
+        return given
 
     def _even(self, given: str) -> str:
         """The id, or a longer one in its place if an earlier one is longer. Clients compare bytes."""
@@ -373,20 +425,16 @@ class EntryWriter:
         return earlier_ids(self._client.context.exchange.request)
 
 
-def _with_held(one: ClientCall, entry: Came, piece: str) -> tuple[list[Json], Came, str]:
-    """An entry joined with those withheld before it, after those that cannot be joined; and the arguments of all."""
-    if not one.held:
-        return [], entry, piece
-    *apart, held = one.held
-    before = json_access.get(held, "function", "arguments")
-    text = (before if isinstance(before, str) else "") + piece
-    if not (_has_function(held) and _has_function(entry.raw)):
-        return apart, came(held), text
-    both = joined(held, entry.raw)
-    if both is None:
-        function = {key: value for key, value in held["function"].items() if key != "arguments"}
-        return [*apart, {**held, "function": function}], entry, text
-    return apart, came(both), text
+def _with(held: list[Held], more: Held) -> list[Held]:
+    """Withheld entries and one more, which is joined to the last one if their keys allow it."""
+    both = _as_one(held[-1].entry, more.entry) if held else None
+    return [*held, more] if both is None else [*held[:-1], Held(both, held[-1].piece + more.piece, more.upto)]
+
+
+def _as_one(entry: Json, more: Json) -> Json:
+    """Two entries of a call as one; `None` if they cannot be joined."""
+    fits = _has_text(more) or (_has_function(more) and not json_access.get(entry, "function", "arguments"))
+    return joined(entry, more) if fits and _has_text(entry) else None
 
 
 def _usual(raw: Json) -> bool:
@@ -396,6 +444,12 @@ def _usual(raw: Json) -> bool:
 
 def _has_function(entry: Json) -> bool:
     return isinstance(json_access.get(entry, "function"), dict)
+
+
+def _has_text(entry: Json) -> bool:
+    """Whether an entry has the usual form, with arguments as text or without any."""
+    function = json_access.get(entry, "function")
+    return isinstance(function, dict) and isinstance(function.get("arguments", ""), str)
 
 
 def _both_whole(one: Json, other: Json) -> bool:

@@ -1,0 +1,36 @@
+"""Repairs, faults and shapes of Chat Completions streams."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.defects.row import CHAT
+from toolstream_core.protocols.chat.inject import OWN
+from toolstream_core.protocols.chat.inject.codec import ChatCodec
+from toolstream_core.protocols.chat.repair.events import ChatEvents
+from toolstream_core.repair.policy import LETTER, POLICIES
+from toolstream_core.repair.stage import DifferenceStage
+from toolstream_core.stages.inject import sse as sse_faults
+from toolstream_core.stages.inject.cause_injector import injectors
+from toolstream_core.stages.repair.sse import SseRepairer
+from toolstream_core.stages.shape import sse as sse_shapes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolstream_core.repair.policy import Policy
+    from toolstream_core.stages.context import Context
+    from toolstream_core.stages.inject.injector import InjectorMaker
+    from toolstream_core.stages.repair.repairer import Repairer
+
+
+def chat(context: Context, policy: Policy = LETTER) -> DifferenceStage:
+    """Sends what a client of Chat Completions lacks; `policy`: what the client needs."""
+    return DifferenceStage(context, ChatEvents, policy)
+
+
+REPAIRS: Final[tuple[Callable[[Context], Repairer], ...]] = (SseRepairer, chat)
+AT_END = None
+"""The stage itself withholds the end of a response with an incomplete call."""
+INJECTORS: Final[dict[str, InjectorMaker]] = {**injectors(CHAT, ChatCodec, OWN), **sse_faults.INJECTORS}
+SHAPES: Final = {**POLICIES, **sse_shapes.SHAPES}
