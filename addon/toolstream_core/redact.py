@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.redaction import Redaction, known_secrets
 from toolstream_core.redaction.body import Fields
 from toolstream_core.redaction.finder import SecretFinder
-from toolstream_core.redaction.names import Sensitivity, header_sensitivity
+from toolstream_core.redaction.headers import header_sensitivity
+from toolstream_core.redaction.names import Sensitivity
 from toolstream_core.redaction.overwritten import spans
 from toolstream_core.redaction.signatures import Signatures, without
 from toolstream_core.redaction.strings import leaves

@@ -11,8 +11,8 @@ from tests.counted import functions_called
 from tests.laws.driven import changed
 from tests.laws.healthy import Healthy, streams
 from toolstream_core.calls import Calls, OpenCall, resolver
+from toolstream_core.calls.json_equality import same_arguments
 from toolstream_core.calls.open_call import nonblank
-from toolstream_core.calls.resolver import same_arguments
 from toolstream_core.model import ABSENT, Fragment, Phase
 from toolstream_core.protocols.anthropic.resolver import AnthropicCalls
 from toolstream_core.protocols.chat.resolver import ChatCalls

@@ -11,8 +11,9 @@ import pytest
 from tests.clients.streams import entry
 from tests.laws.driven import injected
 from tests.laws.healthy import streams
-from toolstream_core.clients import explanation
-from toolstream_core.clients.explanation import Advice, Explainer, advise, tried_repairs
+from toolstream_core.clients import advice
+from toolstream_core.clients.advice import Advice, advise, tried_repairs
+from toolstream_core.clients.explanation import Explainer
 from toolstream_core.clients.fit import KEYS
 from toolstream_core.clients.model import STANDARD, Adding, Arguments, Id, Invalid, Kept, Key, Name
 from toolstream_core.clients.received import Answer, Received, rewritten
@@ -117,7 +118,7 @@ def test_the_fix_is_said_where_no_option_helps() -> None:
 def test_a_long_answer_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each option costs a run over the whole answer."""
     assert options(STANDARD, REUSED)
-    monkeypatch.setattr(explanation, "MAX_BODY", 100)
+    monkeypatch.setattr(advice, "MAX_BODY", 100)
     assert advise(STANDARD, REUSED) is None
 
 

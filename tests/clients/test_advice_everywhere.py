@@ -9,7 +9,8 @@ import pytest
 
 from tests.laws.driven import injected
 from tests.laws.healthy import streams
-from toolstream_core.clients.explanation import Explainer, advise
+from toolstream_core.clients.advice import advise
+from toolstream_core.clients.explanation import Explainer
 from toolstream_core.clients.fit import concerning
 from toolstream_core.clients.model import STANDARD
 from toolstream_core.clients.received import Answer, Received, rewritten

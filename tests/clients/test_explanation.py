@@ -13,8 +13,9 @@ import pytest
 from tests.clients.streams import CHAT, RESPONSES, chat, completed, echoed, entry, item, piece, received, responses
 from tests.conftest import needs_shared
 from toolstream_core.clients import explanation
+from toolstream_core.clients.advice import advise
 from toolstream_core.clients.deviations import names
-from toolstream_core.clients.explanation import Explainer, Explanation, advise, explain
+from toolstream_core.clients.explanation import Explainer, Explanation, explain
 from toolstream_core.clients.model import STANDARD, Adding, Arguments, Invalid, Key, entries_of, shortened
 from toolstream_core.clients.received import Answer, Received, rewritten
 from toolstream_core.clients.stepping import reads

@@ -18,7 +18,7 @@ from toolstream_core.clients.stepping import reads
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import claiming
 from toolstream_core.report.judging import Explaining
-from toolstream_core.report.text import help_with
+from toolstream_core.report.lines import help_with
 from toolstream_core.settings import Words, settings
 
 if TYPE_CHECKING:

@@ -36,9 +36,9 @@ READING = [
     "toolstream_core.protocols.chat.resolver:ChatCalls.take",
     "toolstream_core.engine.record_builder:RecordBuilder.__call__",
     "toolstream_core.engine.record_builder:RecordBuilder.changed",
-    "toolstream_core.report.text:Lines.resolved",
-    "toolstream_core.report.text:Lines.changed",
-    "toolstream_core.report.text:Lines.found",
+    "toolstream_core.report.lines:Lines.resolved",
+    "toolstream_core.report.lines:Lines.changed",
+    "toolstream_core.report.lines:Lines.found",
 ]
 GUARDING = [
     "toolstream_core.engine.session:Session.feed_frames",

@@ -23,8 +23,8 @@ READING = [
     "toolstream_core.protocols.chat.resolver:ChatCalls.take",
     "toolstream_core.engine.record_builder:RecordBuilder.__call__",
     "toolstream_core.engine.record_builder:RecordBuilder.finished",
-    "toolstream_core.report.text:Lines.resolved",
-    "toolstream_core.report.text:Lines.ended",
+    "toolstream_core.report.lines:Lines.resolved",
+    "toolstream_core.report.lines:Lines.ended",
 ]
 GUARDING = [
     "toolstream_core.engine.session:Session.feed_frames",

@@ -18,7 +18,7 @@ from toolstream_core.engine.session import Session
 from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.report.jsonform import JsonLines
 from toolstream_core.report.layout import Label
-from toolstream_core.report.text import Lines
+from toolstream_core.report.lines import Lines
 from toolstream_core.settings import NOTHING, SAFE, Settings
 
 if TYPE_CHECKING:

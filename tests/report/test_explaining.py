@@ -8,7 +8,7 @@ import pytest
 
 from tests.browser.sessions import CALLS, exchange, returned, two_calls, user, without_arguments
 from tests.cli.inspected import save
-from toolstream_core.clients.explanation import advise
+from toolstream_core.clients.advice import advise
 from toolstream_core.clients.received import Answer
 from toolstream_core.protocols.requests.conversation import conversation
 from toolstream_core.report import judging
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from toolstream_core.clients.explanation import Advice
+    from toolstream_core.clients.advice import Advice
     from toolstream_core.clients.model import ClientModel
     from toolstream_core.protocols.requests.conversation import EchoedCall
 

@@ -6,11 +6,11 @@ import math
 import re
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.calls.json_equality import meaning
 from toolstream_core.calls.json_text import (
     closes_whole,
     end_at_once,
     is_object,
-    meaning,
     paired,
     says_nothing,
     unwrapped,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.calls.json_equality import meaning
 from toolstream_core.calls.scanner import SPACE, WHITE, JsonScanner
 from toolstream_core.wire.json_value import scan_of
 
@@ -63,14 +64,6 @@ def paired(text: str) -> str:
     return text
 
 
-def meaning(text: str) -> str:
-    """Equal for equal JSON; the text itself if it is not JSON. Comparing values would treat `true` as `1`."""
-    try:
-        return json.dumps(json.loads(text), sort_keys=True)
-    except (ValueError, RecursionError):
-        return text
-
-
 def without(said: str, again: str) -> str:
     """The text after arguments, without repetitions of them."""
     at, means = 0, ""
@@ -89,24 +82,6 @@ def without(said: str, again: str) -> str:
 def is_object(text: str) -> bool:
     """Whether the text is a JSON object."""
     return text.lstrip(WHITE).startswith("{") and is_json(text)
-
-
-def grows_into(before: str, after: str) -> bool:
-    """Whether an object is a later state of another one: the same keys or more, and texts that only got longer."""
-    try:
-        return before != after and _grows(json.loads(before), json.loads(after))
-    except (ValueError, RecursionError):
-        return False
-
-
-def _grows(before: object, after: object) -> bool:
-    if isinstance(before, dict) and isinstance(after, dict):
-        return all(key in after and _grows(value, after[key]) for key, value in before.items())
-    if isinstance(before, list) and isinstance(after, list):
-        return len(before) <= len(after) and all(map(_grows, before, after))
-    if isinstance(before, str) and isinstance(after, str):
-        return after.startswith(before)
-    return type(before) is type(after) and before == after
 
 
 def unwrapped(text: str) -> str:

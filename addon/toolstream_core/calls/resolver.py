@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple, override
 
 from toolstream_core.calls.arguments import ArgumentText, Room
-from toolstream_core.calls.json_text import meaning
+from toolstream_core.calls.json_equality import meaning
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.model import ABSENT, Call, Fragment, Kind, Phase, Runs
@@ -292,11 +292,6 @@ def _says_more(call: OpenCall, arguments: str) -> bool:
     whole.add(arguments)
     closed = whole.ended and arguments.lstrip(WHITE).startswith(("{", "[", '"'))
     return call.arguments.empty or closed or arguments.startswith(call.arguments.text())
-
-
-def same_arguments(one: str, other: str) -> bool:
-    """Whether two argument texts are equal, or equal as JSON."""
-    return one == other or meaning(one) == meaning(other)
 
 
 def _longer_name(call: OpenCall, name: str) -> str:

@@ -7,10 +7,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from toolstream_core.calls.json_equality import same
 from toolstream_core.checking.cases import Case, Kind
 from toolstream_core.model import Severity
 from toolstream_core.verdict import Outcome
-from toolstream_core.verdict.compare import same
 from toolstream_core.verdict.judge import KnownResult, Sign, evidence
 
 if TYPE_CHECKING:

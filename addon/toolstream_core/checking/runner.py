@@ -22,7 +22,7 @@ from toolstream_core.checking.grading import (
     rank,
 )
 from toolstream_core.checking.report import VERSION, case_object, client_object, rename_reason, result_of
-from toolstream_core.clients.explanation import Advice
+from toolstream_core.clients.advice import Advice
 from toolstream_core.defects.row import Safety
 from toolstream_core.defects.table import ROWS
 from toolstream_core.faults.presets import PRESETS

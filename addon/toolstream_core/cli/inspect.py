@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from toolstream_core.cli.arguments import selected_codes
 from toolstream_core.cli.output import Reading, printed_to
-from toolstream_core.clients.explanation import MAX_BODY, tried_repairs
+from toolstream_core.clients.advice import MAX_BODY, tried_repairs
 from toolstream_core.clients.received import Answer
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
@@ -25,7 +25,7 @@ from toolstream_core.redact import redacted
 from toolstream_core.report import jsonform
 from toolstream_core.report.judging import Judging, SavedVerdict, as_sent
 from toolstream_core.report.layout import Blocks, Label, colour, plain, wants_colour
-from toolstream_core.report.text import EndLines, Lines
+from toolstream_core.report.lines import EndLines, Lines
 from toolstream_core.report.verdict import advice_text, as_command
 from toolstream_core.saved.files import STDIN, answers
 

@@ -18,7 +18,7 @@ from toolstream_core.model import ABSENT
 from toolstream_core.printable import counted, first_difference, printable, word
 from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.redact import redacted
-from toolstream_core.report.text import fault_line
+from toolstream_core.report.lines import fault_line
 from toolstream_core.saved.demo import located
 from toolstream_core.saved.exchange import NewBody, UnreadableError
 from toolstream_core.saved.files import STDIN, pairs, rewritten

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, override
 
+from toolstream_core.calls.json_equality import same
 from toolstream_core.clients.model import Id, ReceivedEvent, entries_of
 from toolstream_core.clients.stepping import reads
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model.record import runs_on_client
 from toolstream_core.protocols.call_form import CallForm
-from toolstream_core.verdict.compare import same
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -11,13 +11,25 @@ from urllib.parse import unquote, unquote_plus
 
 from toolstream_core.redaction.body import redacted_body
 from toolstream_core.redaction.finder import filled
-from toolstream_core.redaction.names import Sensitivity, header_sensitivity, normal, parameter_sensitivity
+from toolstream_core.redaction.names import Sensitivity, field_sensitivity, normal, parameter_sensitivity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from toolstream_core.redaction.settings import Redaction
 
+_HEADER_WORDS: Final = re.compile(
+    r"(?:^|_)(?:auth|authorization|authentication|api_?key|apikey|secret|cookie2?|credentials?|password|passwd|jwt|key"
+    r"|token|signature|session|assertion|hmac|dpop|appcheck|principal)(?:_|$)|^x_honeycomb_team$|^cf_access_client_id$"
+)
+_HEADER_IDENTITIES: Final = re.compile(
+    r"(?:^|_)(?:organization|organisation|org|project|account|user|tenant|customer|workspace|team)(?:_(?:id|uuid|email|name"
+    r"|project))?$|^x_forwarded_(?:user|email|for|access_token)$|(?:^|_)(?:device|machine|installation|hardware)_(?:id|uuid)$|^x_real_ip$|^cf_connecting_ip$|^from$"
+)
+# A WebSocket's key is a nonce: https://www.rfc-editor.org/rfc/rfc6455#section-4.1. Headers' case says nothing.
+_HARMLESS_HEADERS: Final = frozenset(
+    {"idempotency_key", "x_idempotency_key", "www_authenticate", "sec_token_binding", "sec_websocket_key"}
+)
 _PARAMETER: Final = re.compile(r"(?<=[?&;#])([^=&;?#]+)=([^&;#]*)")
 _COOKIES: Final = frozenset({"cookie", "set-cookie", "cookie2", "set-cookie2"})
 _COOKIE: Final = re.compile(rb"(^|;\s*)(?:([^=;]+)(=))?([^;]+)")
@@ -29,6 +41,17 @@ _SCHEME: Final = re.compile(
 
 _SHORT: Final = 512
 """Bytes below which what was looked through is remembered."""
+
+
+@lru_cache(maxsize=4096)
+def header_sensitivity(name: str) -> Sensitivity:
+    """Of a header or a trailer, in any case."""
+    plain = normal(name.lower())
+    if plain in _HARMLESS_HEADERS:
+        return Sensitivity.NONE
+    if _HEADER_WORDS.search(plain) or _HEADER_IDENTITIES.search(plain):
+        return Sensitivity.STRONG
+    return Sensitivity.STRONG if field_sensitivity(plain) is Sensitivity.STRONG else Sensitivity.NONE
 
 
 def redacted_fields(

@@ -63,18 +63,6 @@ _PARAMETERS: Final = frozenset(
         "hmac",
     }
 )
-_HEADER_WORDS: Final = re.compile(
-    r"(?:^|_)(?:auth|authorization|authentication|api_?key|apikey|secret|cookie2?|credentials?|password|passwd|jwt|key"
-    r"|token|signature|session|assertion|hmac|dpop|appcheck|principal)(?:_|$)|^x_honeycomb_team$|^cf_access_client_id$"
-)
-_HEADER_IDENTITIES: Final = re.compile(
-    r"(?:^|_)(?:organization|organisation|org|project|account|user|tenant|customer|workspace|team)(?:_(?:id|uuid|email|name"
-    r"|project))?$|^x_forwarded_(?:user|email|for|access_token)$|(?:^|_)(?:device|machine|installation|hardware)_(?:id|uuid)$|^x_real_ip$|^cf_connecting_ip$|^from$"
-)
-# A WebSocket's key is a nonce: https://www.rfc-editor.org/rfc/rfc6455#section-4.1. Headers' case says nothing.
-_HARMLESS_HEADERS: Final = frozenset(
-    {"idempotency_key", "x_idempotency_key", "www_authenticate", "sec_token_binding", "sec_websocket_key"}
-)
 
 
 @lru_cache(maxsize=4096)
@@ -103,14 +91,3 @@ def parameter_sensitivity(name: str) -> Sensitivity:
     if plain in _PARAMETERS or plain.endswith(("_key", "_token", "_signature", "_sig")):
         return Sensitivity.NONE if _HARMLESS.fullmatch(plain) else Sensitivity.STRONG
     return Sensitivity.WEAK if plain in _WEAK_PARAMETERS else field_sensitivity(name)
-
-
-@lru_cache(maxsize=4096)
-def header_sensitivity(name: str) -> Sensitivity:
-    """Of a header or a trailer, in any case."""
-    plain = normal(name.lower())
-    if plain in _HARMLESS_HEADERS:
-        return Sensitivity.NONE
-    if _HEADER_WORDS.search(plain) or _HEADER_IDENTITIES.search(plain):
-        return Sensitivity.STRONG
-    return Sensitivity.STRONG if field_sensitivity(plain) is Sensitivity.STRONG else Sensitivity.NONE

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from toolstream_core.clients.advice import advise
 from toolstream_core.clients.deviations import ROWS
-from toolstream_core.clients.explanation import Explainer, advise
+from toolstream_core.clients.explanation import Explainer
 from toolstream_core.clients.received import Answer
 from toolstream_core.clients.stepping import What
 from toolstream_core.delivery.sent_bytes import response_id
@@ -24,7 +25,8 @@ from toolstream_core.verdict.conversations import Conversations, Judged, SentRes
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from toolstream_core.clients.explanation import Advice, Explanation
+    from toolstream_core.clients.advice import Advice
+    from toolstream_core.clients.explanation import Explanation
     from toolstream_core.clients.stepping import Change
     from toolstream_core.model import Call, Record
     from toolstream_core.protocols.requests.conversation import EchoedCall

@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from toolstream_core.calls.json_equality import same
 from toolstream_core.model import ABSENT, BAD_STATUS
 from toolstream_core.printable import excerpt, first_difference, has_parts, shown_json
 from toolstream_core.protocols.registry import named
@@ -18,7 +19,6 @@ from toolstream_core.protocols.requests import asked as asked_read
 from toolstream_core.redaction import TextMode
 from toolstream_core.saved.exchange import messages_of
 from toolstream_core.verdict import to_run
-from toolstream_core.verdict.compare import same
 from toolstream_core.verdict.judge import Sign, evidence
 from toolstream_core.wire import json_access
 from toolstream_core.wire.form import Form

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.json_equality import same, value_of
 from toolstream_core.delivery.sent_bytes import response_id
 from toolstream_core.engine.session import read_body
 from toolstream_core.protocols.requests import asked
 from toolstream_core.verdict import Outcome
-from toolstream_core.verdict.compare import same, value_of
 from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse, dropped
 from toolstream_core.wire import json_access
 

@@ -7,43 +7,14 @@ import json
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from toolstream_core.calls.json_equality import INVALID, equal, same, value_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from toolstream_core.model import Json
     from toolstream_core.protocols.requests.conversation import EchoedCall
     from toolstream_core.verdict.outcome import IntendedCall
-
-
-INVALID: Final = object()
-
-
-def value_of(arguments: str) -> Json:
-    """The value of argument text: nothing and `null` are `{}`; `INVALID` where the text is not JSON."""
-    try:
-        value = json.loads(arguments) if arguments.strip() else {}
-    except (ValueError, RecursionError):
-        return INVALID
-    return {} if value is None else value
-
-
-def same(arguments: str, again: str) -> bool:
-    """Whether two texts of arguments mean the same: `10` is `10.0`, the order of keys and spaces do not count."""
-    if arguments == again:
-        return True
-    one, other = value_of(arguments), value_of(again)
-    return one is not INVALID and other is not INVALID and equal(one, other)
-
-
-def equal(one: Json, other: Json) -> bool:
-    """Whether two JSON values are equal; `true` is not `1`."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(equal(value, other[key]) for key, value in one.items())
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(equal, one, other))
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    return bool(one == other)
 
 
 def leaves(value: Json) -> Iterator[str]:

@@ -9,18 +9,9 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from toolstream_core.calls.json_equality import INVALID, same, value_of
 from toolstream_core.printable import has_parts
-from toolstream_core.verdict.compare import (
-    INVALID,
-    is_in_text,
-    is_merged,
-    is_part,
-    is_partly_in_text,
-    leaves,
-    paired,
-    same,
-    value_of,
-)
+from toolstream_core.verdict.compare import is_in_text, is_merged, is_part, is_partly_in_text, leaves, paired
 from toolstream_core.verdict.outcome import Outcome, Problem, Verdict
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolstream_core.calls.json_equality import same_arguments
 from toolstream_core.calls.open_call import nonblank
-from toolstream_core.calls.resolver import same_arguments
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.model import ABSENT, Phase
 

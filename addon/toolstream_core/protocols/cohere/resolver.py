@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, override
 
+from toolstream_core.calls.json_equality import same_arguments
 from toolstream_core.calls.json_text import is_object
-from toolstream_core.calls.resolver import same_arguments
 from toolstream_core.calls.started_calls import StartedCalls
 from toolstream_core.model import Phase
 from toolstream_core.protocols.cohere.wire import NOBODYS

@@ -6,9 +6,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.calls.json_text import is_object, meaning, unwrapped
+from toolstream_core.calls.json_equality import meaning, same_arguments
+from toolstream_core.calls.json_text import is_object, unwrapped
 from toolstream_core.calls.open_call import nonblank
-from toolstream_core.calls.resolver import same_arguments
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.model import ABSENT, Kind, Phase
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.calls.json_equality import same
 from toolstream_core.model import Kind
 from toolstream_core.printable import printable, quoted_whole, word
 from toolstream_core.proxy.ui.layout import numbers
-from toolstream_core.report.text import finding_line, help_with, notes, overview
+from toolstream_core.report.lines import finding_line, help_with, notes, overview
 from toolstream_core.report.verdict import headline, option_values, without_verdict
-from toolstream_core.verdict.compare import paired, same
+from toolstream_core.verdict.compare import paired
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

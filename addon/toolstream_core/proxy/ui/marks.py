@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from toolstream_core.model import Severity
 from toolstream_core.printable import printable
 from toolstream_core.proxy.deliveries import DESTREAMED
-from toolstream_core.report.text import changed_text
+from toolstream_core.report.lines import changed_text
 from toolstream_core.report.verdict import option_values
 from toolstream_core.verdict import Outcome
 

@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls import nonblank
-from toolstream_core.calls.json_text import is_object, meaning, says_nothing
+from toolstream_core.calls.json_equality import meaning
+from toolstream_core.calls.json_text import is_object, says_nothing
 from toolstream_core.defects.arguments import (
     INVALID_ARGUMENTS,
     LOST_ARGUMENTS,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls import nonblank
+from toolstream_core.calls.json_equality import same_arguments
 from toolstream_core.calls.json_text import is_object
-from toolstream_core.calls.resolver import same_arguments
 from toolstream_core.defects.arguments import (
     MISSING_DELTAS,
     OBJECT_ARGUMENTS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls import nonblank
-from toolstream_core.calls.resolver import same_arguments
+from toolstream_core.calls.json_equality import same_arguments
 from toolstream_core.defects.identity import ITEM_PER_FRAGMENT
 from toolstream_core.defects.row import WARNING
 from toolstream_core.protocols.responses.repair.events import ADDED

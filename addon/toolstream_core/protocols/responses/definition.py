@@ -1,18 +1,17 @@
-"""The row of Realtime in the registry of protocols."""
+"""The definition of Responses in the registry of protocols."""
 
 import re
 from typing import Final
 
 from toolstream_core.protocols.protocol import WireProtocol
-from toolstream_core.protocols.realtime.reader import answer, quiet, read, recognise
-from toolstream_core.protocols.realtime.request import RealtimeRequests
+from toolstream_core.protocols.responses.reader import answer, quiet, read, recognise
+from toolstream_core.protocols.responses.request import ResponsesRequests
 from toolstream_core.protocols.responses.resolver import ResponsesCalls
-from toolstream_core.wire.form import Form
 
-REALTIME: Final = WireProtocol(
-    name="openai-realtime",
+RESPONSES: Final = WireProtocol(
+    name="openai-responses",
     package=__package__,
-    paths=re.compile(r"/realtime/?$"),
+    paths=re.compile(r"/responses/?$"),
     calls=ResponsesCalls,
     recognise=recognise,
     read=read,
@@ -22,19 +21,18 @@ REALTIME: Final = WireProtocol(
         "/item",
         "/delta",
         "/arguments",
-        "/transcript",
+        "/input",
         "/text",
         "/item_id",
-        "/call_id",
         "/output_index",
         "/response/output",
+        "/output",
         "/response/status",
-        "/response/status_details",
+        "/response/error",
         "/error",
+        "/message",
     ),
-    requests=RealtimeRequests(),
-    form=Form.LINES,
-    over_http=False,
+    requests=ResponsesRequests(),
     call_keys=("item_id", "output_index"),
     id_key="call_id",
 )

@@ -1,17 +1,18 @@
-"""The row of Responses in the registry of protocols."""
+"""The definition of Realtime in the registry of protocols."""
 
 import re
 from typing import Final
 
 from toolstream_core.protocols.protocol import WireProtocol
-from toolstream_core.protocols.responses.reader import answer, quiet, read, recognise
-from toolstream_core.protocols.responses.request import ResponsesRequests
+from toolstream_core.protocols.realtime.reader import answer, quiet, read, recognise
+from toolstream_core.protocols.realtime.request import RealtimeRequests
 from toolstream_core.protocols.responses.resolver import ResponsesCalls
+from toolstream_core.wire.form import Form
 
-RESPONSES: Final = WireProtocol(
-    name="openai-responses",
+REALTIME: Final = WireProtocol(
+    name="openai-realtime",
     package=__package__,
-    paths=re.compile(r"/responses/?$"),
+    paths=re.compile(r"/realtime/?$"),
     calls=ResponsesCalls,
     recognise=recognise,
     read=read,
@@ -21,18 +22,19 @@ RESPONSES: Final = WireProtocol(
         "/item",
         "/delta",
         "/arguments",
-        "/input",
+        "/transcript",
         "/text",
         "/item_id",
+        "/call_id",
         "/output_index",
         "/response/output",
-        "/output",
         "/response/status",
-        "/response/error",
+        "/response/status_details",
         "/error",
-        "/message",
     ),
-    requests=ResponsesRequests(),
+    requests=RealtimeRequests(),
+    form=Form.LINES,
+    over_http=False,
     call_keys=("item_id", "output_index"),
     id_key="call_id",
 )

@@ -1,4 +1,4 @@
-"""The row of Chat Completions in the registry of protocols."""
+"""The definition of Chat Completions in the registry of protocols."""
 
 import re
 from typing import Final

@@ -1,0 +1,130 @@
+"""Which options make a client understand a response: each one is tried on the response before it is advised."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolstream_core.clients.deviations import projects
+from toolstream_core.clients.model import STANDARD, ClientModel
+from toolstream_core.clients.received import Answer, Received, repair, rewritten
+from toolstream_core.faults.clients import CLIENTS
+from toolstream_core.model import Severity
+from toolstream_core.model.record import runs_on_client
+from toolstream_core.settings import FOR, Words, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from toolstream_core.model import Call, Record
+    from toolstream_core.protocols.protocol import WireProtocol
+
+MAX_BODY: Final = 4 << 20
+"""Bytes of a response for which options are tried; nothing is advised for a longer one."""
+MAX_ADVISED: Final = 3
+"""Options of one kind that are reported, at most."""
+
+
+class Advice(NamedTuple):
+    """Options that make a client understand a response."""
+
+    repair: str = ""
+    shape: str = ""
+
+    @property
+    def options(self) -> str:
+        """As they are given to mitmdump."""
+        asked = {"toolstream_repair": self.repair, "toolstream_shape": self.shape}
+        return " ".join(f"--set {name}={value}" for name, value in asked.items() if value)
+
+
+def advise(
+    model: ClientModel, answer: Answer, others: Sequence[ClientModel] = (), choice: int | None = None
+) -> list[Advice] | None:
+    """Options under which the client of `model` reads the intended calls of `answer`, the smallest first.
+
+    `others` are models that the client may be as well: an option has to help all of them, since nothing shows which it
+    is. Clients' sets are tried where no repair or shape helps. An empty list: all were tried, and none helps. `None`:
+    nothing was tried, since the response is too long or the client reads its calls anyway. A call that never came whole
+    is meant to be left alone. `choice`: the one that the client uses; by default the first that has calls.
+    """
+    if len(answer.body) > MAX_BODY:
+        return None
+    usual = Received(answer, choice)
+    if usual.protocol is None or usual.record is None or usual.is_understood(model, usual.meant):
+        return None
+    direct = _direct(usual.record, usual.protocol)
+    half = any(runs_on_client(call) and not call.complete for call in usual.record.calls)
+    trial = _Trial(answer, usual.choice, usual.meant, only_break=half and not usual.meant)
+    models = [model, *others]
+    return _first_that_help(direct, models, trial) or _first_that_help(_sets(usual.protocol, model), models, trial)
+
+
+class _Trial(NamedTuple):
+    """What options are tried on."""
+
+    answer: Answer
+    choice: int
+    meant: Sequence[Call]
+    only_break: bool
+    """Whether all calls are incomplete: a disconnect helps, and hiding the calls does not."""
+
+
+def tried_repairs(answer: Answer) -> str:
+    """Safe repairs of errors and warnings, as options: those that change `answer` so that it is read as intended.
+
+    For responses without a verdict: no client is known, so the protocol's reading is tried.
+    """
+    usual = Received(answer)
+    if len(answer.body) > MAX_BODY or usual.record is None:
+        return ""
+    loud = [one for one in usual.record.findings if one.severity is not Severity.NOTE and one.repair == "safe"]
+    names = list(dict.fromkeys(one.name for one in loud))
+    if not names:
+        return ""
+    repaired = repair(answer, settings(Words(names)))
+    if repaired.answer is None:
+        return Advice(repair=repaired.cut_off).options
+    changed = [name for name in names if name in repaired.changes]
+    helps = changed and Received(repaired.answer).is_understood(STANDARD, usual.meant)
+    return Advice(repair=",".join(changed)).options if helps else ""
+
+
+def _first_that_help(steps: Iterable[Iterable[Advice]], models: Sequence[ClientModel], trial: _Trial) -> list[Advice]:
+    """The options of the first step that has any that help all of the models."""
+    for options in steps:
+        if found := [one for one in options if _helps(models, trial, one)]:
+            return found[:MAX_ADVISED]
+    return []
+
+
+def _helps(models: Sequence[ClientModel], trial: _Trial, tried: Advice) -> bool:
+    """Whether all of the models understand the response under some options."""
+    sent = rewritten(trial.answer, settings(Words([tried.repair], [tried.shape])))
+    if sent is None:
+        return not trial.meant
+    if trial.only_break:
+        return False
+    got = Received(sent, trial.choice)
+    return all(got.is_understood(model, trial.meant) for model in models)
+
+
+def _direct(record: Record, protocol: WireProtocol) -> Iterator[Iterable[Advice]]:
+    """What is tried first, in steps: when something of one step helps, the next is not taken."""
+    safe, unsafe = (_repairs(record, safety) for safety in ("safe", "unsafe"))
+    yield [Advice(repair=name) for name in safe]
+    yield [Advice(shape=name) for name in protocol.shapes]
+    yield [Advice(repair=name) for name in unsafe]
+    yield [Advice(repair=",".join(names)) for names in (safe, [*safe, *unsafe]) if len(names) > 1]
+
+
+def _sets(protocol: WireProtocol, model: ClientModel) -> Iterator[Iterable[Advice]]:
+    """What is tried where nothing of that helps: more at once than a repair of what was found, or a shape."""
+    seen = {name.casefold() for name in projects(model.deviations)}
+    yield [Advice(shape=f"{FOR}{row.name}") for row in CLIENTS if {row.name, row.client.casefold()} & seen]
+    yield [Advice("safe", name) for name in protocol.shapes]
+    yield [Advice(shape=f"{FOR}{row.name}") for row in CLIENTS]
+
+
+def _repairs(record: Record, safety: str) -> list[str]:
+    """The repairs of that safety for what was found, by name."""
+    return list(dict.fromkeys(one.name for one in record.findings if one.repair == safety))
