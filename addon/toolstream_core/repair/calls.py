@@ -67,7 +67,7 @@ class Client:
 
     @property
     def held(self) -> list[ClientCall]:
-        """The calls of which the policy withholds something."""
+        """The calls with withheld entries."""
         if not self._holds:
             return []
         return [one for turn in self.turns.values() for one in turn.unfinished() if one.held]

@@ -373,7 +373,7 @@ class EntryWriter:
         return policy.leaves_out and any(not one.is_open for one in at.turn.calls[: at.one.order])
 
     def _with_even_id(self, at: Written, fields: Fields) -> Fields:
-        """The fields with an id that is no shorter than earlier ones, or with the one that the client has."""
+        """The fields with the id that the client has, or with one at least as long as the longest before."""
         given, one = fields.get("id"), at.one
         if not (given and isinstance(given, str)):
             return fields
