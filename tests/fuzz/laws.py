@@ -19,6 +19,7 @@ from toolstream_core.defects.table import ROWS
 from toolstream_core.model import Kind
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.settings import shape_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -156,7 +157,7 @@ def _same(one: Run, other: Run) -> Iterator[str]:
 
 
 def changes_are_told(seen: Seen) -> Iterator[str]:
-    """Bytes that differ are in the audit, under names that are also findings; each new block is in it."""
+    """Bytes that differ are in the audit, under names of findings or shapes; each new block is in it."""
     repairs_row = seen.on.repairs_row
     if seen.on.out != seen.case.body and not repairs_row:
         yield f"bytes changed and no change was told, at {_differ(seen.on.out, seen.case.body)}"
@@ -166,7 +167,7 @@ def changes_are_told(seen: Seen) -> Iterator[str]:
         if not repair.names:
             yield f"a change without a name, of event {repair.event}"
         if repair.kind == "repair":
-            for name in set(repair.names) - seen.on.names - _follows(seen):
+            for name in set(repair.names) - shape_names() - seen.on.names - _follows(seen):
                 yield f"{name} was mended and not told"
     came = {block.lines for block in seen.raw_cut.blocks}
     yield from _not_counted(seen)

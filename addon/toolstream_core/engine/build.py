@@ -97,7 +97,7 @@ class ChainFactory:
         shaping = self._context(repairs, changed=self.reader.changed)
         if repairs:
             return judges, self._repairing(shaping)
-        return judges, [] if policy.is_letter else [self.dialect.shaped(policy)(shaping)]
+        return judges, [] if policy.shapes_nothing else [self.dialect.shaped(policy)(shaping)]
 
     def _repairing(self, context: Context) -> list[Stage]:
         """The repairers in a row; the last one repairs and shapes calls."""

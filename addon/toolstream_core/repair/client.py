@@ -1,263 +1,82 @@
-"""Calls as a client has them that reads exactly what the protocol documents. Knows no protocol."""
+"""All calls of one stream, as the client has them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from toolstream_core.repair.client_text import ClientText
-from toolstream_core.repair.in_step import skip
+from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
+from toolstream_core.repair.client_call import Turn, same
+from toolstream_core.repair.intended import IntendedCall
+from toolstream_core.repair.policy import NO_SHAPE
 
 if TYPE_CHECKING:
-    from toolstream_core.defects.row import Row
-    from toolstream_core.model import Json, SkippedRun
-    from toolstream_core.repair.intended import IntendedCall
+    from toolstream_core.calls import OpenCall
+    from toolstream_core.repair.client_call import ClientCall
+    from toolstream_core.repair.policy import Policy
+    from toolstream_core.stages.context import Context
+    from toolstream_core.stages.repair.reporter import Reporter
 
 
-class Held(NamedTuple):
-    """An entry that a policy withholds."""
+class Client:
+    """The client of one stream: its calls and what it needs."""
 
-    entry: Json
-    piece: str
-    """The arguments that it brings."""
-    upto: int
-    """How many characters of the call's arguments had come with it."""
+    def __init__(self, context: Context, reporter: Reporter, policy: Policy = NO_SHAPE) -> None:
+        """Nothing was sent; `policy`: what the client needs."""
+        self.context = context
+        self.policy = policy
+        self.reporter = reporter
+        self.turns: dict[int, Turn] = {}
+        self._by_call: dict[int, ClientCall] = {}
+        self._holds = policy.holds
+        self._may_be_twins = reporter.on(DOUBLED_CALL) or reporter.on(DUPLICATE_ID)
 
+    def turn(self, choice: int) -> Turn:
+        """The calls of a choice."""
+        return self.turns.get(choice) or self.turns.setdefault(choice, Turn())
 
-class ClientCall:
-    """A call as the client has it, and the intended call."""
+    def turn_of(self, one: ClientCall) -> Turn:
+        """The calls of a call's choice."""
+        return self.turns.get(one.intended.call.choice) or self.turns[0]
 
-    __slots__ = (
-        "came",
-        "header",
-        "held",
-        "held_for",
-        "id",
-        "in_message",
-        "intended",
-        "is_open",
-        "name",
-        "order",
-        "place",
-        "row",
-        "seen_as",
-        "text",
-    )  # fmt: skip
+    def find(self, call: OpenCall) -> ClientCall | None:
+        """A call that has opened."""
+        return self._by_call.get(id(call))
 
-    def __init__(self, intended: IntendedCall, order: int) -> None:
-        """A call that was not sent yet; `order`: its position among the calls."""
-        self.intended = intended
-        self.order = order
-        self.place: Json = None
-        """The index under which the client has it, or will have it."""
-        self.id = self.name = ""
-        self.text = ClientText(intended.call.arguments)
-        """Its arguments as the client has joined them."""
-        self.came = 0
-        """Characters that had come with the last of its events that was sent: events that wait bring the rest."""
-        self.is_open = False
-        """Whether the client knows of it."""
-        self.header: dict[str, Json] = {}
-        """What came in the entry that opened it."""
-        self.row: Row | None = None
-        """The deviation for which a part of it was last withheld or changed."""
-        self.held: list[Held] = []
-        """The entries that a policy withholds, joined if their keys allow it."""
-        self.held_for: tuple[str, ...] = ()
-        """The shapes for which they are withheld."""
-        self.in_message = False
-        """Whether it comes in messages only."""
-        self.seen_as = ("", "")
-        """Its id and name, as far as they had come with the fragment before."""
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether nothing of it can be lacking, unless more of it comes."""
-        arguments = self.intended.arguments
-        if not (self.is_open and self.intended.call.name and arguments.ended):
-            return False
-        return self.text.free or (arguments.is_json and self.is_in_step())
-
-    def is_in_step(self, piece: str = "") -> bool:
-        """Whether the client has exactly the fragments before `piece`."""
-        arguments = self.intended.arguments
-        return self.text.is_in_step(arguments, arguments.size - len(piece))
-
-    def lacks_name(self, part: Json) -> bool:
-        """Whether a part of a name is what the client has not got of it."""
-        return isinstance(part, str) and bool(part) and self.intended.call.name == self.name + part
-
-    def got(self, text: str, *, as_came: bool) -> None:
-        """More of its arguments was sent; `as_came`: with it, all that was sent is what came first."""
-        if not self.text.free:
-            self.text.add(text, self.intended.arguments, as_came=as_came)
-
-    def skipped(self, passed: SkippedRun) -> None:
-        """Plain fragments were forwarded unseen."""
-        skip(self.intended.meaning, self.text, passed.text, passed.last)
-
-
-class Turn:
-    """The calls of one choice, or of one response, as the client has them."""
-
-    def __init__(self) -> None:
-        """None yet."""
-        self.calls: list[ClientCall] = []
-        self.ids: set[str] = set()
-        """The ids that the client has."""
-        self.next_place = 0
-        """Where the client would have the next call."""
-        self.finished = False
-        """Whether a finish reason came."""
-        self.withholds = False
-        """Whether a policy withheld a call."""
-        self.complete = False
-        """Whether the response ended by itself, so that calls without arguments are complete."""
-        self._open: dict[int, ClientCall] = {}
-        """Calls that may lack something, by `order`."""
-        self._changed: dict[int, ClientCall] = {}
-        """Calls of which something came since they were last judged."""
-        self._unsettled: dict[int, ClientCall] = {}
-        """Calls of which something came since they were last settled."""
-        self._half: set[int] = set()
-        self._lacking: set[int] = set()
-        self._broken: set[int] = set()
-        self._anonymous: set[int] = set()
-        """Positions of calls that are incomplete, that lack a part or all arguments, that no finish makes complete, and
-        of arguments without a call."""
-        self._undecided: dict[int, ClientCall] = {}
-        """Those of which all that came may stand for what follows."""
-        self._of_id: dict[str, list[ClientCall]] = {}
-        """By the provider's id, the calls that it was given to."""
-        self._said: dict[tuple[str, str, str], ClientCall] = {}
-        """By id, name and meaning, the first complete call."""
-
-    def add(self, intended: IntendedCall) -> ClientCall:
-        """A call opens."""
-        one = ClientCall(intended, len(self.calls))
-        for before in self.calls[-1:]:
-            if before.intended.nothing:
-                before.intended.settle()
-                self._changed[before.order] = before
-        self.calls.append(one)
+    def call(self, call: OpenCall, choice: int) -> ClientCall:
+        """A call, which opens where it is new."""
+        one = self._by_call.get(id(call))
+        if one is None:
+            one = self._by_call[id(call)] = self.turn(choice).add(IntendedCall(call, self.context, self.reporter.on))
         return one
 
-    def note(self, one: ClientCall) -> None:
-        """A fragment of a call came: update what is known of this call and of others."""
-        intended, call = one.intended, one.intended.call
-        self._open[one.order] = self._changed[one.order] = self._unsettled[one.order] = one
-        if one.is_open and intended.is_placeholder is not None:
-            return
-        of_id = self._of_id.setdefault(call.id, []) if call.id else []
-        if call.id and (not of_id or of_id[-1] is not one) and one not in of_id:
-            of_id.append(one)
-        if len(of_id) > 1:
-            for two in of_id[-2:]:
-                if is_clean(two):
-                    key = (call.id, two.intended.call.name, two.intended.call.arguments.meaning)
-                    if self._said.setdefault(key, two).order > two.order:
-                        self._said[key] = two
-        if intended.is_placeholder is None and intended.may_be_placeholder:
-            self._undecided[one.order] = one
-        elif intended.is_placeholder is None and not intended.says_little:
-            self._undecided.pop(one.order, None)
-            verdict = intended.replaces_placeholder
-            for one_of_them in (one, *self._undecided.values()):
-                one_of_them.intended.is_placeholder = verdict
-            self._changed |= self._undecided
-            self._undecided.clear()
+    def doubles(self, one: ClientCall) -> bool:
+        """Whether a call only repeats an earlier one."""
+        twin = self.turn_of(one).twin(one)
+        return twin is not None and same(one, twin)
 
-    def skipped(self, one: ClientCall) -> None:
-        """Plain fragments of a call were forwarded unseen."""
-        self._changed[one.order] = one
+    def waits(self, one: ClientCall) -> bool:
+        """Whether what a call is may still change."""
+        if one.intended.waits_for_text or one.intended.is_guessed:
+            return True
+        if one.is_open:
+            return False
+        if one.intended.waits_for_identity:
+            return True
+        whole = one.intended.settled or one.intended.call.arguments.whole
+        return not whole and self._may_be_twins and self.turn_of(one).twin(one) is not None
 
     @property
-    def has_half(self) -> bool:
-        """Whether the arguments of a call have begun and are not complete."""
-        self._judge()
-        return bool(self._half)
+    def held(self) -> list[ClientCall]:
+        """The calls with withheld entries."""
+        if not self._holds:
+            return []
+        return [one for turn in self.turns.values() for one in turn.unfinished() if one.held]
 
-    @property
-    def has_anonymous(self) -> bool:
-        """Whether arguments came without a call."""
-        self._judge()
-        return bool(self._anonymous)
-
-    @property
-    def lacks(self) -> bool:
-        """Whether a call lacks a part, or has no arguments."""
-        self._judge()
-        return bool(self._lacking)
-
-    @property
-    def whole(self) -> bool:
-        """Whether all calls are complete at the finish reason."""
-        self._judge()
-        return (self.next_place > 0 or self.withholds) and not self._broken
-
-    def _judge(self) -> None:
-        for order, one in self._changed.items():
-            intended = one.intended
-            for found, holds in (
-                (self._half, intended.half),
-                (self._lacking, intended.lacks),
-                (self._broken, intended.is_id_alone or not (intended.nothing or intended.whole)),
-                (self._anonymous, not (intended.call.id or intended.call.name or intended.call.arguments.empty)),
-            ):
-                (found.add if holds else found.discard)(order)
-        self._changed.clear()
-
-    def place_of(self, one: ClientCall) -> Json:
-        """Where the client needs a call that it does not have yet."""
-        return self.next_place if one.place is None else one.place
-
-    def withheld(self, one: ClientCall, *, keeps_place: bool) -> None:
-        """A policy withholds a call; `keeps_place`: later ones that are sent before it leave a place for it."""
-        self.withholds = True
-        if keeps_place and one.place is None and not one.intended.nothing:
-            one.place = self.next_place
-            self.placed(one.place)
-
-    def placed(self, place: Json) -> None:
-        """The client has a call there."""
-        if isinstance(place, int):
-            self.next_place = max(self.next_place, place + 1)
-
-    def unfinished(self) -> list[ClientCall]:
-        """The calls that may lack something."""
-        for order, one in list(self._open.items()):
-            if one.is_complete:
-                del self._open[order]
-        return list(self._open.values())
-
-    def twin(self, one: ClientCall) -> ClientCall | None:
-        """The earlier call with the same id and name that a call repeats, or may repeat."""
-        call = one.intended.call
-        of_id = self._of_id.get(call.id, ()) if call.id else ()
-        if len(of_id) < 2 or of_id[0] is one:  # noqa: PLR2004
-            return None
-        if is_clean(one):
-            first = self._said.get((call.id, call.name, call.arguments.meaning))
-            if first is not None and first.order < one.order:
-                return first
-        return next((two for two in of_id if two.order < one.order and two.intended.call.name in {call.name, ""}), None)
+    def withholding(self, one: ClientCall, *, over: bool) -> tuple[str, ...]:
+        """The shapes for which nothing of a call may be sent now; `over`: the provider sends no more of it."""
+        return self.policy.withholding(self.turn_of(one), one, self.context, over=over) if self._holds else ()
 
     def settle(self, *, ended: bool = False) -> None:
         """Nothing follows that could change what has come; `ended`: because the body is over."""
-        for one in self._unsettled.values():
-            one.intended.settle(cut_off=ended and not self.finished)
-        self._changed |= self._unsettled
-        self._unsettled.clear()
-
-
-def is_clean(one: ClientCall) -> bool:
-    """Whether a call's arguments are one complete object, for the client too."""
-    arguments = one.intended.call.arguments
-    read = arguments.is_json or one.intended.meaning.cumulative is not None
-    return read and arguments.whole and not (arguments.spilled or one.text.free)
-
-
-def same(one: ClientCall, two: ClientCall) -> bool:
-    """Whether two calls with one id have the same arguments."""
-    if not (is_clean(one) and is_clean(two)) or one.intended.call.name != two.intended.call.name:
-        return False
-    return one.intended.call.arguments.meaning == two.intended.call.arguments.meaning
+        for turn in self.turns.values():
+            turn.settle(ended=ended)

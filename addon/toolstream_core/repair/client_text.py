@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 
 class ClientText:
-    """The fragments that a client has joined: a length while they are the first characters of the intended text."""
+    """The arguments that a client has: only a length while they are the beginning of the intended text, else a copy."""
 
-    __slots__ = ("_copy", "_source", "free", "size")
+    __slots__ = ("_copy", "_source", "diverged", "size")
 
     def __init__(self, source: ArgumentText) -> None:
         """Nothing was sent; `source` is what the arguments mean so far."""
@@ -20,7 +20,7 @@ class ClientText:
         """The client's own text, where it differs from the source."""
         self.size = 0
         """Characters that the client has."""
-        self.free = False
+        self.diverged = False
         """Whether the client has other than the intended text: the rest is forwarded unchanged."""
 
     @property

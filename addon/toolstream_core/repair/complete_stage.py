@@ -9,7 +9,7 @@ from toolstream_core.defects.arguments import PLACEHOLDER_ARGUMENTS
 from toolstream_core.defects.finish import CALLS_IN_DONE, IN_BAND_ERROR
 from toolstream_core.defects.framing import UNTERMINATED_EVENT
 from toolstream_core.repair.complete_client import CompleteCallClient
-from toolstream_core.repair.policy import LETTER, ONE_CALL_PER_EVENT, WHOLE_CALLS
+from toolstream_core.repair.policy import NO_SHAPE, ONE_CALL_PER_EVENT, WHOLE_CALLS
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.stages.stage import Holds
@@ -45,7 +45,7 @@ class CompleteCallStage(Repairer, Holds):
     that is streamed in several events, which is then written as one.
     """
 
-    def __init__(self, form: CompleteCallForm, context: Context, policy: Policy = LETTER) -> None:
+    def __init__(self, form: CompleteCallForm, context: Context, policy: Policy = NO_SHAPE) -> None:
         """`form`: where the protocol has its calls; `policy`: what the client needs."""
         super().__init__(context)
         self._form, self._policy = form, policy

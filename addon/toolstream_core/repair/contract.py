@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls.arguments import ArgumentText
     from toolstream_core.model import Event, Fragment
-    from toolstream_core.repair.calls import Client
-    from toolstream_core.repair.client import ClientCall
+    from toolstream_core.repair.client import Client
+    from toolstream_core.repair.client_call import ClientCall
     from toolstream_core.wire.frame import Frame
 
 
@@ -77,7 +77,7 @@ class ProtocolRepair(Protocol):
         ...
 
     @property
-    def hears(self) -> bool:
+    def judges_calls(self) -> bool:
         """Whether the request's tools make the calls of this stream relevant."""
         ...
 
@@ -87,11 +87,11 @@ class ProtocolRepair(Protocol):
         ...
 
     @property
-    def looks(self) -> bool:
+    def needs_next_event(self) -> bool:
         """Whether the next event has to be shown to the stage."""
         ...
 
-    def passes(self, part: Touched, frame: Frame) -> bool:
+    def is_forwarded(self, part: Touched, frame: Frame) -> bool:
         """Whether an event with one fragment is forwarded unchanged, because it is what the client lacks."""
         ...
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
-    from toolstream_core.repair.client import ClientCall
+    from toolstream_core.repair.client_call import ClientCall
 
 
 class Lack(NamedTuple):
@@ -18,7 +18,7 @@ class Lack(NamedTuple):
     stands: bool = False
     """Whether the fragment is forwarded unchanged all the same."""
     as_came: bool = False
-    """Whether the client has what came, and nothing else, once it has this."""
+    """Whether the client has exactly the received text once it has this."""
     contradicts: bool = False
     """Whether the client has other than the intended arguments: the fragment is forwarded unchanged."""
 
@@ -29,7 +29,7 @@ def lack(one: ClientCall, piece: str, *, upto: int | None = None, over: bool = F
     `upto`: the number of characters up to the current event; waiting events send the rest.
     `over`: the provider sends no more of them.
     """
-    if one.text.free:
+    if one.text.diverged:
         return Lack(piece)
     intended = one.intended
     is_last = upto is None or upto == intended.meaning.came.size

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def is_in_step(meaning: Meaning, text: ClientText, piece: str = "") -> bool:
     """Whether the client has everything before `piece`, and needs `piece` (or the next plain fragment) unchanged."""
-    if text.free or not meaning.is_inside or piece[-1:] >= HIGH or piece[:1] >= HIGH:
+    if text.diverged or not meaning.is_inside or piece[-1:] >= HIGH or piece[:1] >= HIGH:
         return False
     source = meaning.source
     return text.is_in_step(source, source.size - len(piece))
@@ -24,13 +24,13 @@ def is_in_step(meaning: Meaning, text: ClientText, piece: str = "") -> bool:
 def is_withheld(meaning: Meaning, text: ClientText) -> bool:
     """Whether a JSON string is open that may hold the arguments, so that plain fragments of it are withheld."""
     source = meaning.source
-    if text.size or text.free or not source.quoted or source.in_escape:
+    if text.size or text.diverged or not source.quoted or source.in_escape:
         return False
     return meaning.read(over=False).row is DOUBLE_ENCODED_ARGUMENTS
 
 
 def skip(meaning: Meaning, text: ClientText, passed: str, last: str) -> None:
-    """Plain fragments were forwarded unseen, and are in the letter already; `last` is the last of them."""
+    """Plain fragments were forwarded unseen, and are in the received text already; `last` is the last of them."""
     source = meaning.source
     in_step = text.is_in_step(source, source.size - (len(passed) if source is meaning.came else 0))
     meaning.skip(passed, last)
@@ -42,7 +42,7 @@ def judge_unseen(meaning: Meaning, text: ClientText, piece: str) -> Row | None:
     """A fragment was forwarded unseen, after the meaning was decided: why it is not what the client needs."""
     meaning.add(piece, meaning.came)
     said = meaning.read(over=False)
-    if not text.free:
+    if not text.diverged:
         has = text.text
         if said.text.startswith(has):
             text.add(said.text[len(has) :], meaning.source)

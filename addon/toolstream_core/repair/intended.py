@@ -66,7 +66,7 @@ class IntendedCall:
 
     @property
     def nothing(self) -> bool:
-        """Whether nothing has come that identifies a call; an id alone does as long as a name may follow."""
+        """Whether it has no name, no arguments and no id; an id counts only while a name may still follow."""
         may_follow = self.cut_off or not self.settled
         return not ((self.call.id and may_follow) or self.call.name) and self.call.arguments.empty
 
@@ -177,14 +177,14 @@ class IntendedCall:
         return self._context.may_be_empty(self.tool)
 
     @property
-    def whole(self) -> bool:
+    def is_complete_at_finish(self) -> bool:
         """Whether it is complete at the finish reason: it may lack arguments then."""
         if self.silent:
             return self.nothing or self.may_be_empty
-        return self.call.arguments.ended or self.sound or self.call.whole()
+        return self.call.arguments.ended or self.is_complete_object or self.call.whole()
 
     @property
-    def sound(self) -> bool:
+    def is_complete_object(self) -> bool:
         """Whether what it means is a complete JSON object."""
         text = self.call.arguments
         if text.spilled:
@@ -192,9 +192,9 @@ class IntendedCall:
         return text.whole or (self.replaces_placeholder and self.arguments.whole)
 
     @property
-    def full(self) -> bool:
+    def is_complete_without_end(self) -> bool:
         """Whether it is complete although no event ended it; `{}` may be a placeholder."""
-        if not (self.call.name and self.sound):
+        if not (self.call.name and self.is_complete_object):
             return False
         said = self.text(over=True)
         if said.row is TRAILING_GARBAGE:  # more of it may have been still to come

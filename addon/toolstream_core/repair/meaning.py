@@ -39,38 +39,38 @@ class Meaning:
     """The intended arguments of one call: `add` each fragment, `read` at any time."""
 
     __slots__ = (
-        "_half", "_known", "_own", "_shift", "_tail", "_whole", "as_it_came", "begin", "came", "cumulative", "free",
-        "letter", "newest", "row", "source", "stale", "suspect",
+        "_high_surrogate", "_known", "_own", "_shift", "_tail", "_whole", "as_it_came", "begin", "came", "cumulative",
+        "is_uncertain", "newest", "row", "source", "stale", "suspect", "without_placeholder",
     )  # fmt: skip
 
-    def __init__(self, letter: ArgumentText) -> None:
-        """No fragment came; `letter` is what comes."""
+    def __init__(self, received: ArgumentText) -> None:
+        """No fragment came; `received` is what comes."""
         self.row: Row | None = None
         """Why the intended text is not the text that came."""
         self.newest: str | None = None
         """The last fragment, if each was a complete object, so that the next one may replace it."""
-        self._reset(letter)
+        self._reset(received)
 
-    def _reset(self, letter: ArgumentText) -> None:
-        self.newest, self.came = None, letter
+    def _reset(self, received: ArgumentText) -> None:
+        self.newest, self.came = None, received
         """The fragments that came, joined."""
-        self.letter = letter
+        self.without_placeholder = received
         """The same without a placeholder before the arguments."""
-        self.source = letter
-        """The intended text, as far as it grows by fragments: most often the letter itself."""
+        self.source = received
+        """The intended text, as far as it grows by fragments: most often what came."""
         self._shift = 0
         """Characters of that placeholder."""
         self._own: ArgumentText | None = None
-        """The intended text, from where it differs from the letter."""
+        """The intended text, from where it differs from what came."""
         self.begin = 0
         """Where in what came the arguments begin."""
         self._whole: str | None = None
         """The object that is complete, where something follows it."""
         self._tail = ""
         """What follows it, as far as it adds nothing yet."""
-        self._half = ""
+        self._high_surrogate = ""
         """The first unit of a surrogate pair, which waits for the second."""
-        self.free = False
+        self.is_uncertain = False
         """Whether what follows has no certain meaning, so that it is forwarded unchanged."""
         self.cumulative: str | None = None
         """The last fragment, where each fragment is all arguments so far."""
@@ -88,10 +88,10 @@ class Meaning:
     @property
     def decided(self) -> bool:
         """Whether no fragment has to wait any more."""
-        if self.cumulative is not None or self._whole is not None or self.free:
+        if self.cumulative is not None or self._whole is not None or self.is_uncertain:
             return True
-        letter = self.letter  # text that is no JSON
-        return self._own is None and self.suspect is None and not (letter.viable or letter.inside_value)
+        received = self.without_placeholder  # text that is no JSON
+        return self._own is None and self.suspect is None and not (received.viable or received.inside_value)
 
     def read(self, *, over: bool) -> Reading:
         """The intended arguments as far as they are certain; `over`: the provider sends no more of them."""
@@ -102,9 +102,11 @@ class Meaning:
 
     def _read_after_placeholder(self, *, over: bool) -> Reading:
         said = self._read(over=over)
-        if said.row is None and self.letter.text().lstrip(WHITE)[:1] == '"':  # no object: it was no placeholder
+        if (
+            said.row is None and self.without_placeholder.text().lstrip(WHITE)[:1] == '"'
+        ):  # no object: it was no placeholder
             if not over:
-                self.letter = self.source = self.came
+                self.without_placeholder = self.source = self.came
                 self._shift = self.begin = 0
             return read(self.came, over=over)
         return said if said.row is not None else said._replace(row=PLACEHOLDER_ARGUMENTS)
@@ -113,8 +115,8 @@ class Meaning:
         if self.cumulative is not None:
             return Reading(self.cumulative, self.row or CUMULATIVE_ARGUMENTS)
         if self._own is None:
-            return read(self.letter, over=over)
-        if self.free:
+            return read(self.without_placeholder, over=over)
+        if self.is_uncertain:
             return Reading(self._own.text(), self.row, stands=True)
         said = read(self._own, over=over)
         rest = self._tail if over and self._tail.lstrip(WHITE).startswith("{") else ""
@@ -136,23 +138,23 @@ class Meaning:
     def is_inside(self) -> bool:
         """Whether the next plain fragment is the next part of an object that is open."""
         source = self.source
-        if self.free and self._own is not None:
+        if self.is_uncertain and self._own is not None:
             return True
-        if self.cumulative is not None or self.suspect is not None or self._half:
+        if self.cumulative is not None or self.suspect is not None or self._high_surrogate:
             return False
         return source.inside_value and source.viable and source.whole_again is None
 
     # -- what comes
 
-    def add(self, piece: str, letter: ArgumentText) -> None:
-        """The next fragment, which `letter` has already. Another `letter` than before: the arguments came otherwise."""
-        if letter is not self.came:
-            self._reset(letter)
+    def add(self, piece: str, received: ArgumentText) -> None:
+        """The next fragment, which `received` has already. With another text than before, all starts over."""
+        if received is not self.came:
+            self._reset(received)
         if not piece:
             return
         self._known = None
         if self._shift:
-            self.letter.add(piece)
+            self.without_placeholder.add(piece)
         if self._own is not None:
             self._grow(piece)
         elif self.newest is not None and grows_into(self.newest, piece):
@@ -164,14 +166,14 @@ class Meaning:
             self._judge(piece)
             if self._own is None:
                 self._suspect(piece)
-            is_first = self.letter.size == len(piece) and not is_placeholder(piece)
-            self.newest = self.letter.whole_again if is_first else None
+            is_first = self.without_placeholder.size == len(piece) and not is_placeholder(piece)
+            self.newest = self.without_placeholder.whole_again if is_first else None
 
     def skip(self, text: str, last: str) -> None:
         """Plain fragments were forwarded unseen."""
         self._known = None
         if self._shift:
-            self.letter.add_plain(text, last)
+            self.without_placeholder.add_plain(text, last)
         if self._own is not None:
             self._own.add_plain(text, last)
 
@@ -184,34 +186,34 @@ class Meaning:
     def settle(self) -> None:
         """No later fragment decides what the last one means."""
         suspect, self.suspect, self.newest = self.suspect, None, None
-        if suspect is not None and not self.letter.ended and is_object(suspect):
+        if suspect is not None and not self.without_placeholder.ended and is_object(suspect):
             self.cumulative, self.begin, self._known = suspect, self.came.size - len(suspect), None
 
     def _beside(self) -> ArgumentText:
-        """A text beside the letter, within the same room."""
+        """A text beside what came, that shares its limit."""
         return ArgumentText(room=self.came.room)
 
     def _judge(self, piece: str) -> None:
-        """Whether the intended text differs from the letter from this fragment on."""
-        letter = self.letter
+        """Whether the intended text differs from what came from this fragment on."""
+        received = self.without_placeholder
         if HIGH <= piece[-1] < LOW:
             self.source = self._own = self._beside()
-            self.row, self._half = SPLIT_SURROGATE, piece[-1]
-            self._own.add(paired(letter.text()[:-1]))
+            self.row, self._high_surrogate = SPLIT_SURROGATE, piece[-1]
+            self._own.add(paired(received.text()[:-1]))
         elif not self._shift and (shift := self._placeholder_before(piece)):
             self._shift = self.begin = shift
-            self.source = self.letter = self._beside()
-            self.letter.add(letter.text()[shift:])
+            self.source = self.without_placeholder = self._beside()
+            self.without_placeholder.add(received.text()[shift:])
         elif (
-            letter.spilled
+            received.spilled
             and not self.may_be_placeholder
-            and (whole := letter.ended_object()) is not None
-            and letter.text().startswith(whole)
+            and (whole := received.ended_object()) is not None
+            and received.text().startswith(whole)
         ):
             self.source = self._own = self._beside()
             self._whole = whole
             self._own.add(whole)
-            self._follow(self._own, whole, letter.text()[len(whole) :])
+            self._follow(self._own, whole, received.text()[len(whole) :])
 
     def _placeholder_before(self, piece: str) -> int:
         """Characters of a placeholder before the arguments, which begin with or in this fragment."""
@@ -228,9 +230,9 @@ class Meaning:
         if self._whole is not None:
             self._follow(self._own, self._whole, piece)
             return
-        text, self._half = paired(self._half + piece), ""
+        text, self._high_surrogate = paired(self._high_surrogate + piece), ""
         if HIGH <= text[-1] < LOW:
-            text, self._half = text[:-1], text[-1]
+            text, self._high_surrogate = text[:-1], text[-1]
         self._own.add(text)
         self.as_it_came = text == piece
 
@@ -247,7 +249,7 @@ class Meaning:
         self.row = row or addition(said)
         if row is None:
             own.add(self._tail)
-            self._whole, self._tail, self.free = None, "", True
+            self._whole, self._tail, self.is_uncertain = None, "", True
 
     def _say_all(self, piece: str) -> None:
         """A fragment where each is all arguments so far."""
@@ -260,20 +262,20 @@ class Meaning:
 
     def _suspect(self, piece: str) -> None:
         """Whether each fragment is all arguments so far, which the joined text alone does not show."""
-        letter = self.letter
+        received = self.without_placeholder
         suspect, self.suspect = self.suspect, None
         if suspect is not None and ((piece.startswith(suspect) and len(piece) > len(suspect)) or is_object(suspect)):
             if piece.startswith(suspect):
                 self.cumulative, self.begin = piece, self.came.size - len(piece)
-            elif not letter.viable:
+            elif not received.viable:
                 self.cumulative = suspect + piece
             return
-        if len(piece) * 2 < letter.size or len(piece) >= letter.size or letter.ended_object() is not None:
+        if len(piece) * 2 < received.size or len(piece) >= received.size or received.ended_object() is not None:
             return
-        before = letter.text()[: -len(piece)]
+        before = received.text()[: -len(piece)]
         if not piece.startswith(before) or is_placeholder(before) or before.lstrip(WHITE)[:1] == '"':
             return
-        if not letter.viable:
+        if not received.viable:
             self.cumulative, self.begin = piece, self._shift + len(before)
         elif len(before) > 1:
             self.suspect = piece

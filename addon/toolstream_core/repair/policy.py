@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from toolstream_core.calls import OpenCall
-    from toolstream_core.repair.client import ClientCall, Turn
+    from toolstream_core.repair.client_call import ClientCall, Turn
     from toolstream_core.stages.context import Context
 
 MAX_HELD: Final = 16 * 1024 * 1024
@@ -54,7 +54,7 @@ def _is_sent(one: ClientCall) -> bool:
 
 def _has_all(one: ClientCall) -> bool:
     """Whether the client has all arguments of a complete call."""
-    return (one.intended.sound or one.intended.silent) and not lack(one, "").text
+    return (one.intended.is_complete_object or one.intended.silent) and not lack(one, "").text
 
 
 def in_turn(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool:  # noqa: FBT001
@@ -89,7 +89,7 @@ def complete(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool:
 def with_text(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool:  # noqa: FBT001
     """A call may be sent once some of its arguments have come."""
     del turn, context
-    return over or one.is_open or one.text.free or bool(lack(one, "", upto=one.came).text)
+    return over or one.is_open or one.text.diverged or bool(lack(one, "", upto=one.came).text)
 
 
 def at_once(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
@@ -137,11 +137,11 @@ class Policy(NamedTuple):
     names: tuple[str, ...] = ()
     """The shapes that serve it."""
     may_send: Callable[[Turn, ClientCall, Context, bool], bool] = always
-    """Whether anything of a call may be sent now; `over`: the provider sends no more of it."""
+    """Whether anything of a call may be sent now; `over`: the provider sends no more of it. Responses does not ask."""
     cut: Callable[[ClientCall | None, bool, str], Sequence[str]] = at_once
     """The fragments in which arguments are sent; the first is sent with the call's header, if it opens."""
     leaves_out: bool = False
-    """Whether a call is sent at once when it is complete, and never before: the index of later ones is lowered."""
+    """Whether a call is sent only when it is complete; an incomplete one is left out, and later indexes are lowered."""
     even_ids: bool = False
     """Whether no id may be shorter than an earlier one."""
     alone: bool = False
@@ -152,7 +152,7 @@ class Policy(NamedTuple):
     """The single policies, if several are combined."""
 
     @property
-    def is_letter(self) -> bool:
+    def shapes_nothing(self) -> bool:
         """Whether it asks for nothing else than the protocol."""
         return not self.names
 
@@ -195,7 +195,7 @@ class Policy(NamedTuple):
         )
 
 
-LETTER: Final = Policy()
+NO_SHAPE: Final = Policy()
 WHOLE_CALLS: Final = Policy(("whole-calls",), may_send=complete, leaves_out=True)
 SEQUENTIAL: Final = Policy(("sequential",), may_send=in_turn)
 EVEN_IDS: Final = Policy(("even-ids",), even_ids=True)
@@ -228,4 +228,4 @@ POLICIES: Final = {
 
 def combined(policies: Iterable[Policy]) -> Policy:
     """The needs of a client that needs all of them, in this order."""
-    return reduce(Policy.then, policies, LETTER)
+    return reduce(Policy.then, policies, NO_SHAPE)

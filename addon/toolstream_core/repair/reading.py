@@ -57,29 +57,29 @@ def may_become_placeholder(text: str) -> bool:
     return len(text) <= LONGEST_PLACEHOLDER and _BEGIN.fullmatch(text) is not None
 
 
-def read(letter: ArgumentText, *, over: bool) -> Reading:
+def read(received: ArgumentText, *, over: bool) -> Reading:
     """The meaning of a text as far as it is certain; `over`: nothing follows."""
-    raw = letter.text()
+    raw = received.text()
     if not raw.strip(WHITE):
         return Reading(raw)
     if len(raw) <= LONGEST_PLACEHOLDER and _SEVERAL.fullmatch(raw):
         return _placeholders(raw)
     if raw.lstrip(WHITE)[0] == '"':
-        return _quoted(letter, raw, over=over)
+        return _quoted(received, raw, over=over)
     if (before := BEFORE.match(raw)) and (meant := _after_placeholder(raw[before.end() :], over=over)):
         return meant
-    if letter.spilled and (ended := letter.ended_object()) is not None and raw.startswith(ended):
+    if received.spilled and (ended := received.ended_object()) is not None and raw.startswith(ended):
         return _after_object(ended, raw, over=over)
-    if not letter.viable and letter.whole_again is not None:
-        return Reading(letter.whole_again, CUMULATIVE_ARGUMENTS)
+    if not received.viable and received.whole_again is not None:
+        return Reading(received.whole_again, CUMULATIVE_ARGUMENTS)
     return _characters(raw, over=over)
 
 
 def read_text(text: str, *, over: bool) -> Reading:
     """As `read`, of a text that came in one fragment."""
-    letter = ArgumentText()
-    letter.add(text)
-    return read(letter, over=over)
+    received = ArgumentText()
+    received.add(text)
+    return read(received, over=over)
 
 
 def repetition(whole: str, rest: str) -> Row | None:
@@ -94,12 +94,12 @@ def addition(rest: str) -> Row:
     return MERGED_CALLS if "{" in rest else TRAILING_GARBAGE
 
 
-def _quoted(letter: ArgumentText, raw: str, *, over: bool) -> Reading:
+def _quoted(received: ArgumentText, raw: str, *, over: bool) -> Reading:
     """A JSON string that may hold the object, and what follows it."""
-    if not letter.ended:
-        may_hold = not over and letter.viable and _MAY_HOLD.match(raw) is not None
+    if not received.ended:
+        may_hold = not over and received.viable and _MAY_HOLD.match(raw) is not None
         return Reading("", DOUBLE_ENCODED_ARGUMENTS) if may_hold else Reading(raw)
-    meant, whole = letter.reading(may_be_empty=False)
+    meant, whole = received.reading(may_be_empty=False)
     if whole and is_object(meant):
         return Reading(meant, DOUBLE_ENCODED_ARGUMENTS)
     return Reading(meant if meant != raw and is_object(meant[: meant.rfind("}") + 1]) else raw)

@@ -6,10 +6,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.model import Kind, Phase
-from toolstream_core.repair.calls import Client
+from toolstream_core.repair.client import Client
 from toolstream_core.repair.contract import Touched, Waiting
 from toolstream_core.repair.in_step import is_in_step, is_withheld, judge_unseen
-from toolstream_core.repair.policy import LETTER
+from toolstream_core.repair.policy import NO_SHAPE
 from toolstream_core.repair.queue import Queue
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.stages.stage import Holds, Skippable
@@ -32,7 +32,9 @@ class DifferenceStage(Repairer, Holds, Skippable):
     """Reports how a stream differs from the intended calls, and sends what the client lacks of them."""
 
     @override
-    def __init__(self, context: Context, protocol: Callable[[Client], ProtocolRepair], policy: Policy = LETTER) -> None:
+    def __init__(
+        self, context: Context, protocol: Callable[[Client], ProtocolRepair], policy: Policy = NO_SHAPE
+    ) -> None:
         """`protocol` makes the protocol package's part; `policy`: what the client needs."""
         super().__init__(context)
         self.client = Client(context, self.reporter, policy)
@@ -46,7 +48,7 @@ class DifferenceStage(Repairer, Holds, Skippable):
     @property
     @override
     def holding(self) -> bool:
-        return bool(self._queue or self._last or self.protocol.looks or self.client.held)
+        return bool(self._queue or self._last or self.protocol.needs_next_event or self.client.held)
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
@@ -54,10 +56,10 @@ class DifferenceStage(Repairer, Holds, Skippable):
         if frame.trailing and frame.raw.strip() and self._last is None:
             self._last = event, resolved
             return ()
-        heard = resolved if self.protocol.hears else ()
+        heard = resolved if self.protocol.judges_calls else ()
         touched = self._touched([one for one in heard if one.call.kind is Kind.FUNCTION], frame.number)
         alone = not (self._queue or content.finishes or content.error)
-        if alone and len(touched) == 1 and len(resolved) == 1 and self.protocol.passes(touched[0], frame):
+        if alone and len(touched) == 1 and len(resolved) == 1 and self.protocol.is_forwarded(touched[0], frame):
             return (frame,)
         waiting = Waiting(event, touched)
         self.protocol.arrives(waiting)
@@ -104,7 +106,7 @@ class DifferenceStage(Repairer, Holds, Skippable):
     @override
     def needs_every_event(self, call: OpenCall) -> bool:
         one = self.client.find(call)
-        if not self.client.policy.is_letter:
+        if not self.client.policy.shapes_nothing:
             return True
         if one is None or not one.is_open or self._queue or not call.sure:
             return True
@@ -116,7 +118,7 @@ class DifferenceStage(Repairer, Holds, Skippable):
         one = self.client.find(call)
         if one is None or not one.is_open or self.holding or not self._context.judging:
             return False
-        return self.client.policy.is_letter and (one.text.free or one.intended.meaning.decided)
+        return self.client.policy.shapes_nothing and (one.text.diverged or one.intended.meaning.decided)
 
     @override
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
@@ -152,7 +154,7 @@ class DifferenceStage(Repairer, Holds, Skippable):
         fresh, one.seen_as = one.seen_as != who, who
         one.intended.came(piece)
         if fragment.phase is Phase.MORE:
-            one.text.free = one.text.free or one.intended.is_too_long
+            one.text.diverged = one.text.diverged or one.intended.is_too_long
         self.client.turn_of(one).note(one)
         guess = call.arguments if call.unsure_since == number else None
         return Touched(fragment, one, call.arguments.size - left, fresh, guess)

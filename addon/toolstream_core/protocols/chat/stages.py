@@ -8,7 +8,7 @@ from toolstream_core.defects.row import CHAT
 from toolstream_core.protocols.chat.inject import OWN
 from toolstream_core.protocols.chat.inject.codec import ChatCodec
 from toolstream_core.protocols.chat.repair.events import ChatEvents
-from toolstream_core.repair.policy import LETTER, POLICIES
+from toolstream_core.repair.policy import NO_SHAPE, POLICIES
 from toolstream_core.repair.stage import DifferenceStage
 from toolstream_core.stages.inject import sse as sse_faults
 from toolstream_core.stages.inject.cause_injector import injectors
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from toolstream_core.stages.repair.repairer import Repairer
 
 
-def chat(context: Context, policy: Policy = LETTER) -> DifferenceStage:
+def chat(context: Context, policy: Policy = NO_SHAPE) -> DifferenceStage:
     """Sends what a client of Chat Completions lacks; `policy`: what the client needs."""
     return DifferenceStage(context, ChatEvents, policy)
 

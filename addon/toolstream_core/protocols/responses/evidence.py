@@ -127,7 +127,9 @@ def says_other_object(call: OpenCall, fragment: Fragment) -> bool:
 def closes_another(owner: OpenCall, fragment: Fragment) -> bool:
     """Whether an item that was treated as a fragment of a call has other arguments when it closes."""
     item = nonblank(fragment.item_id)
-    return fragment.phase is Phase.CLOSE and item not in {"", owner.item_id} and _begins_other_object(owner, fragment)
+    if fragment.phase is not Phase.CLOSE or item in {"", owner.item_id} or closes_piece(owner, fragment):
+        return False
+    return _begins_other_object(owner, fragment)
 
 
 def _begins_other_object(call: OpenCall, fragment: Fragment) -> bool:

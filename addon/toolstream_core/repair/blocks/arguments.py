@@ -91,7 +91,7 @@ def contradiction(block: Block, call: OpenCall) -> tuple[Row, str] | None:
     if arguments.truncated or not arguments.spilled:
         return None
     reading = block.meaning.read(over=False)
-    if reading.row is not None and (reading.stands or (reading.row is SNAPSHOT_ARGUMENTS and block.text.free)):
+    if reading.row is not None and (reading.stands or (reading.row is SNAPSHOT_ARGUMENTS and block.text.diverged)):
         return reading.row, MESSAGES[reading.row.name]
     whole = None if arguments.whole or block.repaired else arguments.ended_object()
     if whole is None:

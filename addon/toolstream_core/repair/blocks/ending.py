@@ -163,7 +163,7 @@ class MessageEnd:
 
     def _can_run(self, block: Block) -> bool:
         call = block.call
-        if call is None or not call.name or block.text.free or block.withheld:
+        if call is None or not call.name or block.text.diverged or block.withheld:
             return False
         if not self._client.is_whole(block, call, over=True):
             return False

@@ -18,6 +18,7 @@ from toolstream_core.defects.arguments import (
     PLACEHOLDER_ARGUMENTS,
     PREFILLED_ARGUMENTS,
     REPLAYED_ARGUMENTS,
+    SNAPSHOT_ARGUMENTS,
 )
 from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.finish import REPEATED_START, REPEATED_STOP
@@ -67,7 +68,7 @@ class BlockEvents:
         if block.sent in {Sent.ENDED, Sent.STOPPED} and self._late(block, call, one):
             return
         amid = isinstance(came, dict) and block.text.size > 0 and not call.arguments.whole
-        block.text.free = block.text.free or amid
+        block.text.diverged = block.text.diverged or amid
         value = isinstance(came, int | float) and block.text.size > 0
         if amid or not (value or isinstance(came, str | dict | None)):
             self._stream.report(
@@ -76,7 +77,7 @@ class BlockEvents:
             self._stream.pass_on(one.event.frame, parsed, wanted, first=one.first)
             return
         self._note_kind(block, call, one, came)
-        free = block.text.free
+        free = block.text.diverged
         more = self._more(block, call, one, came)
         if more != came:
             row, why = truth.row_of(block, call, came)
@@ -85,9 +86,9 @@ class BlockEvents:
             ):
                 wanted[ARGUMENTS], block.repaired = more, True
             elif isinstance(more, str) and isinstance(came, str) and more.endswith(came):  # and what was withheld
-                wanted[ARGUMENTS], block.text.free = more, True
+                wanted[ARGUMENTS], block.text.diverged = more, True
             else:
-                more, block.text.free = came if isinstance(came, str) else "", True
+                more, block.text.diverged = came if isinstance(came, str) else "", True
         block.text.add(more if isinstance(more, str) else "", block.meaning.source)
         if not (free or block.unfit) and (why_not := truth.contradiction(block, call)) is not None:
             self._stream.report(why_not[0], self._stream.number, why_not[1], call)
@@ -102,7 +103,7 @@ class BlockEvents:
         plain = meaning.is_inside and meaning.as_it_came and isinstance(came, str) and piece[-1:] < "\ud800"
         if plain and one.size == arguments.size and had.is_in_step(source, source.size - len(piece)):
             return came
-        if had.free:
+        if had.diverged:
             return came
         begun = had.text
         goal = truth.intended(block, call, fix_escapes=self._stream.on(INVALID_ARGUMENTS)).text
@@ -113,18 +114,18 @@ class BlockEvents:
             return goal[len(begun) :]
         if begun.startswith(goal) and (goal or not begun or one.size < arguments.size):
             return ""
-        if block.again is not None:  # the start that was left out begins the arguments anew
+        if block.again is not None and block.meaning.row is not SNAPSHOT_ARGUMENTS:  # the start begins them anew
             self.send_again(block, block.again)
             block.begin_anew(one.size - len(piece))
             block.again = None
             return piece
-        had.free = True
+        had.diverged = True
         return came
 
     def _note_kind(self, block: Block, call: OpenCall, one: Waiting, came: Json) -> None:
         """Clients read arguments from one type of delta: if two are mixed, all are forwarded unchanged."""
         kind = self.protocol.get(one.parsed, DELTA_TYPE)
-        if came in (None, "") or block.text.free:
+        if came in (None, "") or block.text.diverged:
             return
         if block.kind is ...:
             block.kind = kind
@@ -132,7 +133,7 @@ class BlockEvents:
             if not block.text.size:
                 block.begin_anew(0)
             self.put_delta(block, call, upto=one.size - len(truth.text_of(came)), over=True)
-            block.text.free = self.message.lost = True
+            block.text.diverged = self.message.lost = True
 
     def _late(self, block: Block, call: OpenCall, one: Waiting) -> bool:
         """A delta after the stop is forwarded unchanged, unless the stop was added and the delta adds nothing."""
@@ -142,7 +143,7 @@ class BlockEvents:
             if block.sent is Sent.ENDED or self._stream.report(REPLAYED_ARGUMENTS, self._stream.number, why, call):
                 return True
         if self.arguments_of(one):
-            block.text.free = self.message.lost = True
+            block.text.diverged = self.message.lost = True
         return False
 
     def _of_another_kind(self, block: Block, one: Waiting, wanted: dict[str, Json]) -> None:
@@ -258,7 +259,7 @@ class BlockEvents:
                 return {}
         if self._stream.report(row, self._stream.number, why, call):
             return {"whole": self.protocol.rest_of_call(one.parsed)}
-        block.text.free = True
+        block.text.diverged = True
         return {}
 
     def _complete(self, block: Block, call: OpenCall, *, upto: int | None = None) -> None:
@@ -283,7 +284,7 @@ class BlockEvents:
     def put_delta(self, block: Block, call: OpenCall, *, upto: int | None = None, over: bool = False) -> None:
         """Send a delta with the arguments that the client lacks."""
         had = block.text
-        if had.free:
+        if had.diverged:
             return
         begun = had.text
         goal = truth.intended(block, call, over=over, fix_escapes=self._stream.on(INVALID_ARGUMENTS)).text
@@ -400,7 +401,7 @@ class BlockStarts:
         if call is None or not self._client.whole(block, call):
             return False
         means = meaning(truth.intended(block, call, over=True).text or "{}")
-        alike = [one for one in self.message.earlier_alike(block) if one.call is not None and not one.text.free]
+        alike = [one for one in self.message.earlier_alike(block) if one.call is not None and not one.text.diverged]
         return any(
             one.call is not None and self._client.whole(one, one.call) and meaning(one.text.text or "{}") == means
             for one in alike
@@ -519,15 +520,15 @@ class BlockStarts:
             self._stream.report(
                 PREFILLED_ARGUMENTS, self._stream.number, "the block starts with text that is not arguments", call
             )
-            block.text.free = True
+            block.text.diverged = True
             return {}
         if self._stream.report(PREFILLED_ARGUMENTS, self._stream.number, "the block starts with its arguments", call):
             return {ARGUMENTS: none}
-        block.text.free = True
+        block.text.diverged = True
         return {}
 
     def _rest_of_start(self, block: Block, call: OpenCall, one: Waiting) -> None:
         """Send arguments that came in a start as a delta."""
         came = self.protocol.get(one.parsed, ARGUMENTS)
-        if isinstance(came, str | dict) and came and not block.text.free:
+        if isinstance(came, str | dict) and came and not block.text.diverged:
             self._client.put_delta(block, call, upto=one.size)

@@ -118,8 +118,8 @@ class Block:
         runs = started_as is not None and started_as.kind is Kind.FUNCTION
         self.call, self.others = (started_as, None) if runs else (None, started_as)
         self.place = self.index
-        letter = ArgumentText() if self.call is None else self.call.arguments
-        self.meaning, self.text = Meaning(letter), ClientText(letter)
+        received = ArgumentText() if self.call is None else self.call.arguments
+        self.meaning, self.text = Meaning(received), ClientText(received)
 
     @property
     def number(self) -> int | None:
@@ -157,12 +157,12 @@ class Block:
 
     def note(self, call: OpenCall) -> None:
         """A fragment came; the resolver has added it to the call."""
-        letter = call.arguments
-        if self.call is call and (letter.truncated or self.meaning.source.truncated):
-            self.text.free = True  # too long to keep: the rest is forwarded unchanged
-        elif self.call is call and letter.size > self.seen:
-            self.meaning.add(letter.text()[self.seen :], letter)
-            self.seen = letter.size
+        received = call.arguments
+        if self.call is call and (received.truncated or self.meaning.source.truncated):
+            self.text.diverged = True  # too long to keep: the rest is forwarded unchanged
+        elif self.call is call and received.size > self.seen:
+            self.meaning.add(received.text()[self.seen :], received)
+            self.seen = received.size
 
     def note_taken_back(self) -> None:
         """If the resolver moved the arguments to another call, the waiting events have none of this call."""
@@ -276,7 +276,7 @@ class BlockStream:
         """The frames to send."""
         self.keyed: bool | None = None
         """Whether events have an event line, or a key with their type; decided by the stream's first event."""
-        self._shapes = not policy.is_letter
+        self._shapes = not policy.shapes_nothing
         self.joins = False
         """Whether the deltas that are sent are of one call, and are to be sent as one."""
         self._joined: list[Frame] = []

@@ -20,7 +20,7 @@ from toolstream_core.repair.blocks.message import BlockStream, Sent
 from toolstream_core.repair.blocks.order import BlockOrder
 from toolstream_core.repair.blocks.protocol import ARGUMENTS, DELTA_TYPE, INDEX, UNREAD, number_of
 from toolstream_core.repair.in_step import is_withheld, judge_unseen, skip
-from toolstream_core.repair.policy import LETTER
+from toolstream_core.repair.policy import NO_SHAPE
 from toolstream_core.stages.context import nobody
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.stages.repair.second_message import EarlierPlaces
@@ -45,7 +45,7 @@ MAX_WAITING: Final = 4096
 class BlockDifference(Repairer, Holds, Skippable):
     """Sends what the client lacks of the intended message."""
 
-    def __init__(self, context: Context, protocol: BlockProtocol, policy: Policy = LETTER) -> None:
+    def __init__(self, context: Context, protocol: BlockProtocol, policy: Policy = NO_SHAPE) -> None:
         """`protocol`: the table of events; `policy`: what the client needs."""
         super().__init__(context)
         stream = self._stream = BlockStream(context, protocol, self.reporter, policy)
@@ -123,7 +123,7 @@ class BlockDifference(Repairer, Holds, Skippable):
     @override
     def needs_every_event(self, call: OpenCall) -> bool:
         block = self.message.by_call.get(id(call))
-        if not self._stream.policy.is_letter:
+        if not self._stream.policy.shapes_nothing:
             return True
         if block is None or self._second is not None or self.message.waits or block is not self.message.blocks[-1]:
             return True
@@ -136,7 +136,7 @@ class BlockDifference(Repairer, Holds, Skippable):
             return False
         if self._second is not None or message.waits or message.moved or not self._context.judging:
             return False
-        return block.text.free or block.meaning.decided
+        return block.text.diverged or block.meaning.decided
 
     @override
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
@@ -213,7 +213,7 @@ class BlockDifference(Repairer, Holds, Skippable):
         if piece.lstrip()[:1] in {"{", ""}:  # it may be all arguments so far
             return None
         text, arguments, index = block.text, call.arguments, protocol.get(parsed, INDEX)
-        if block.sent is not Sent.OPEN or block.foreign or text.free or message.done:
+        if block.sent is not Sent.OPEN or block.foreign or text.diverged or message.done:
             return None
         source = block.meaning.source
         size = source.size - (len(piece) if source is arguments else 0)
@@ -247,7 +247,7 @@ class BlockDifference(Repairer, Holds, Skippable):
             self._ending.flush(clean=False)
             places = {block.number: block.place for block in message.blocks if block.moved}
             self._second = EarlierPlaces(places, self.protocol.unused_index)
-            if not self._stream.policy.is_letter:
+            if not self._stream.policy.shapes_nothing:
                 shaped = lambda change: self.reporter.shape(change.names)  # noqa: E731
                 context = replace(self._context, repairs=frozenset(), found=nobody, changed=shaped)
                 self._again = BlockDifference(context, self.protocol, self._stream.policy)

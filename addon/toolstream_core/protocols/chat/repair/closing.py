@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.defects.finish import CUT_OFF_CALL, EARLY_FINISH, MISSING_DONE, MISSING_FINISH
 from toolstream_core.defects.identity import LATE_NAME
 from toolstream_core.model import Phase
-from toolstream_core.protocols.chat.repair.entries import came, written
+from toolstream_core.protocols.chat.repair.entries import read_entry, written
 from toolstream_core.protocols.chat.repair.finishing import WORDS
 from toolstream_core.repair.difference import lack
 from toolstream_core.wire import json_access
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.chat.repair.finishing import Finishes
     from toolstream_core.protocols.chat.repair.stream import Stream
     from toolstream_core.protocols.chat.repair.writer import EntryWriter
-    from toolstream_core.repair.calls import Client
-    from toolstream_core.repair.client import ClientCall
+    from toolstream_core.repair.client import Client
+    from toolstream_core.repair.client_call import ClientCall
     from toolstream_core.repair.contract import Touched, Waiting
     from toolstream_core.wire.frame import Frame
 
@@ -52,7 +52,7 @@ class Closing:
                 released = self._released(one, choice, number, over=True, made=made)
                 out += [self._entry(entry, choice, number) for entry in released]
                 continue
-            if one.text.free or one.intended.nothing or (not one.is_open and self._client.doubles(one)):
+            if one.text.diverged or one.intended.nothing or (not one.is_open and self._client.doubles(one)):
                 continue
             more = lack(one, "", upto=one.came, over=True)
             if more.contradicts:
@@ -61,7 +61,9 @@ class Closing:
                 more = self._writer.empty(one, choice, number) or more
             row = more.row or one.row or LATE_NAME
             if (more.text or not one.is_open) and self._report(row, number, row.meaning, one.intended.call):
-                out.append(self._entry(written(came({}), self._writer.said_fields(one, turn, more)), choice, number))
+                out.append(
+                    self._entry(written(read_entry({}), self._writer.said_fields(one, turn, more)), choice, number)
+                )
         return out
 
     def held_entries(self, choice: int, number: int, parts: list[Touched], *, made: bool) -> list[Json]:
@@ -202,14 +204,14 @@ class Closing:
         if unknown or not all(turn.calls for turn in turns):
             return False
         calls = [one for turn in turns for one in turn.calls if one.intended.is_id_alone or not one.intended.nothing]
-        whole = bool(calls) and all(one.intended.full and not one.text.free for one in calls)
+        whole = bool(calls) and all(one.intended.is_complete_without_end and not one.text.diverged for one in calls)
         return whole and self._report(MISSING_FINISH, self._stream.last, "the stream ended without a finish reason")
 
     def _is_over(self, one: ClientCall) -> bool:
         """Whether a call is complete at `[DONE]`: without arguments only if its tool is known to take none."""
         if one.intended.silent:
             return one.intended.nothing or one.intended.tool in self._client.context.parameterless
-        return bool(one.intended.call.name) and one.intended.sound
+        return bool(one.intended.call.name) and one.intended.is_complete_object
 
     def _cuts(self) -> bool:
         """Whether a call lacks a part, and no finish reason came."""

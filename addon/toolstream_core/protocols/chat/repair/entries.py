@@ -15,7 +15,7 @@ _OF_ENTRY: Final = ("index", "id", "type")
 _OF_FUNCTION: Final = ("name", "arguments", "parameters")
 
 
-class Came(NamedTuple):
+class ReceivedEntry(NamedTuple):
     """One entry of an event."""
 
     fields: Fields
@@ -31,24 +31,24 @@ class Came(NamedTuple):
         return bool(inner or outer)
 
 
-def came(entry: Json) -> Came:
+def read_entry(entry: Json) -> ReceivedEntry:
     """Read an entry in any form."""
     if not isinstance(entry, dict):
-        return Came({}, entry)
+        return ReceivedEntry({}, entry)
     function = entry.get("function")
     if not isinstance(function, dict):
         function = entry
     keys = _OF_FUNCTION[:2] if "arguments" in function else _OF_FUNCTION
     fields = {key: entry[key] for key in _OF_ENTRY if key in entry}
-    return Came(fields | {key: function[key] for key in keys if key in function}, entry)
+    return ReceivedEntry(fields | {key: function[key] for key in keys if key in function}, entry)
 
 
-def all_came(choice: Json) -> list[Came]:
+def read_entries(choice: Json) -> list[ReceivedEntry]:
     """The entries of a choice's delta."""
-    return [came(entry) for entry in entries_of(json_access.get(choice, "delta"))]
+    return [read_entry(entry) for entry in entries_of(json_access.get(choice, "delta"))]
 
 
-def written(one: Came, fields: Fields) -> dict[str, Json]:
+def written(one: ReceivedEntry, fields: Fields) -> dict[str, Json]:
     """The entry with these fields: keys in the order in which they came, then new ones."""
     raw = one.raw if isinstance(one.raw, dict) else {}
     inner = raw.get("function")

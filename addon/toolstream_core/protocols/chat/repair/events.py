@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from toolstream_core.model import Event, Fragment, Json
-    from toolstream_core.repair.calls import Client
+    from toolstream_core.repair.client import Client
     from toolstream_core.repair.contract import Touched, Waiting
     from toolstream_core.wire.frame import Frame
 
@@ -45,9 +45,9 @@ class ChatEvents:
         self.held = self._closing.held
 
     @property
-    def hears(self) -> bool:
-        """As `ProtocolRepair.hears`."""
-        return self._stream.hears
+    def judges_calls(self) -> bool:
+        """As `ProtocolRepair.judges_calls`."""
+        return self._stream.judges_calls
 
     @property
     def last(self) -> int:
@@ -55,14 +55,14 @@ class ChatEvents:
         return self._stream.last
 
     @property
-    def looks(self) -> bool:
-        """As `ProtocolRepair.looks`."""
-        return self._stream.looks or (self._finishes.any_sent and not self._stream.done)
+    def needs_next_event(self) -> bool:
+        """As `ProtocolRepair.needs_next_event`."""
+        return self._stream.needs_next_event or (self._finishes.any_sent and not self._stream.done)
 
-    def passes(self, part: Touched, frame: Frame) -> bool:
+    def is_forwarded(self, part: Touched, frame: Frame) -> bool:
         """As `ProtocolRepair.passes`."""
         fragment, one, piece = part.fragment, part.one, part.piece
-        if self._stream.done or not one.is_open or one.text.free or not piece or not fragment.well_formed:
+        if self._stream.done or not one.is_open or one.text.diverged or not piece or not fragment.well_formed:
             return False
         if self._holds or self._spreads:
             return False
@@ -97,7 +97,7 @@ class ChatEvents:
     def _pass_by(self, fragments: Iterable[Fragment]) -> None:
         """Note calls that are forwarded unchanged: of custom tools, or if calls are not checked."""
         for one in fragments:
-            if one.kind is Kind.CUSTOM or not self._stream.hears:
+            if one.kind is Kind.CUSTOM or not self._stream.judges_calls:
                 self._finishes.called.add(one.choice)
                 self._writer.turn(one.choice).placed(one.index)
 
@@ -183,7 +183,7 @@ class ChatEvents:
         if not isinstance(raw, dict):
             return raw
         event = waiting.event
-        mine = [part for part in waiting.touched if part.fragment.choice == number] if self._stream.hears else []
+        mine = [part for part in waiting.touched if part.fragment.choice == number] if self._stream.judges_calls else []
         ends = [one for one in event.content.finishes if one.choice == number]
         over = bool(ends) and ends[0].reason != "" and not (following is not None and following.brings_more(number))
         out = self._with_delta(self._streamed(raw, mine, event, before), mine, event, ends=bool(ends))
@@ -232,7 +232,7 @@ class ChatEvents:
         parts = [part for part in mine if part.fragment.phase is Phase.MORE]
         if parts and len(parts) != len(entries_of(delta)):  # among entries of custom tools
             for part in parts:
-                part.one.text.free = True
+                part.one.text.diverged = True
             parts = []
         changed = self._writer.delta(delta, parts, event, over=over) if parts else delta
         self._stream.text_said = self._stream.text_said or bool(delta.get("content"))

@@ -23,8 +23,8 @@ from toolstream_core.repair.finish import FinishWords
 if TYPE_CHECKING:
     from toolstream_core.model import Event
     from toolstream_core.protocols.chat.repair.stream import Stream
-    from toolstream_core.repair.calls import Client
-    from toolstream_core.repair.client import Turn
+    from toolstream_core.repair.client import Client
+    from toolstream_core.repair.client_call import Turn
     from toolstream_core.repair.contract import Waiting
 
 WORDS: Final = FinishWords(
@@ -113,7 +113,7 @@ class Finishes:
                 self._report(EARLY_FINISH, finish.event, f"more of the answer follows finish reason {finish.sent}")
 
     def value(self, reason: str, number: int, event: Event, following: Waiting | None) -> str | None:
-        """The finish that goes for one that came."""
+        """The finish reason to send for one that came; `None` if none is sent now."""
         finish, turn, at = self.of(number), self._client.turn(self._stream.choice(number)), event.frame.number
         value = self._meant(finish, turn, reason, number, at, following)
         finish.said.add(reason)
@@ -148,7 +148,7 @@ class Finishes:
         return value if goes_on else self.honest(finish, turn, value)
 
     def _in_our_words(self, finish: Finish, turn: Turn, reason: str, at: int) -> str:
-        value, legacy = reason, reason == "function_call" and not self._stream.hears
+        value, legacy = reason, reason == "function_call" and not self._stream.judges_calls
         foreign = WORDS.translated(reason) != reason and not legacy
         if foreign and self._report(FOREIGN_FINISH, at, f"the finish reason is {reason}"):
             value = WORDS.translated(reason)
@@ -179,7 +179,7 @@ class Finishes:
     def closed(self, finish: Finish, turn: Turn) -> bool:
         """Whether a finish reason came after all calls, or they need none."""
         if finish.resumed:
-            return all(one.intended.sound or one.intended.nothing for one in turn.unfinished())
+            return all(one.intended.is_complete_object or one.intended.nothing for one in turn.unfinished())
         return turn.whole
 
     def without_calls(self, choice: int) -> None:

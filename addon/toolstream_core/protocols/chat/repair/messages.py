@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.finish import UNSTREAMED_CALLS
-from toolstream_core.protocols.chat.repair.entries import Came, came, written
+from toolstream_core.protocols.chat.repair.entries import ReceivedEntry, read_entry, written
 from toolstream_core.repair.difference import lack
 from toolstream_core.wire import json_access
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.protocols.chat.repair.stream import Stream
     from toolstream_core.protocols.chat.repair.writer import EntryWriter
-    from toolstream_core.repair.calls import Client
+    from toolstream_core.repair.client import Client
     from toolstream_core.repair.contract import Touched
     from toolstream_core.wire.frame import Frame
 
@@ -27,7 +27,7 @@ def unstreamed(
     raw: dict[str, Json], said: list[Touched], number: int, client: Client, stream: Stream, writer: EntryWriter
 ) -> list[Frame] | None:
     """The events with these calls; `None` where the message is forwarded unchanged."""
-    entries = [came(entry) for entry in _message_entries(raw)]
+    entries = [read_entry(entry) for entry in _message_entries(raw)]
     out: list[Frame] = []
     moved = False
     for at, part in enumerate(said):
@@ -43,7 +43,7 @@ def unstreamed(
             continue
         one.in_message = True
         if not client.reporter.report(UNSTREAMED_CALLS, number, "the call comes in a message only", one.intended.call):
-            one.text.free = True
+            one.text.diverged = True
             continue
         moved = True
         if names := client.withholding(one, over=True):
@@ -54,7 +54,9 @@ def unstreamed(
         entry = entries[at].raw if at < len(entries) else {}
         rest = {key: value for key, value in entry.items() if key != "index"} if isinstance(entry, dict) else {}
         fields = writer.said_fields(one, writer.turn(choice), more)
-        out.append(stream.chunk(stream.choice(choice), {"tool_calls": [written(Came({}, rest), fields)]}, number))
+        out.append(
+            stream.chunk(stream.choice(choice), {"tool_calls": [written(ReceivedEntry({}, rest), fields)]}, number)
+        )
     return out if moved else None
 
 

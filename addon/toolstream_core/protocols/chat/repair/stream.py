@@ -14,7 +14,7 @@ from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.model import Event, Json
-    from toolstream_core.repair.calls import Client
+    from toolstream_core.repair.client import Client
     from toolstream_core.wire.frame import Frame
 
 _SIGNATURE: Final = b'"thought_signature"'
@@ -52,12 +52,12 @@ class Stream:
         return self._arrived
 
     @property
-    def looks(self) -> bool:
+    def needs_next_event(self) -> bool:
         """Whether the id of the next chunk has to be read."""
         return self._chunks < ENOUGH or self._pins
 
     @cached_property
-    def hears(self) -> bool:
+    def judges_calls(self) -> bool:
         """Whether the calls are judged: a client that sent `functions` expects `function_call`."""
         request = self._context.exchange.request
         functions, tools = (json_access.items(json_access.get(request, key)) for key in ("functions", "tools"))
@@ -109,10 +109,10 @@ class Stream:
     def differs(self, frame: Frame, *, seen: bool = True) -> bool:
         """Whether the chunk's id differs from the stream's, and is to be repaired.
 
-        `seen`: it is one that is looked at however the bytes are cut, as text is not.
+        `seen`: the stage gets the event however the bytes are cut; text events may be skipped.
         """
         payload = frame.json
-        if not isinstance(payload, dict) or not (seen or self.looks or not payload.get("choices")):
+        if not isinstance(payload, dict) or not (seen or self.needs_next_event or not payload.get("choices")):
             return False
         self._chunks += bool(payload.get("choices"))
         identity, first = payload.get("id"), self.head.get("id")

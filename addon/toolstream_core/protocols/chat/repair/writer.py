@@ -12,10 +12,10 @@ from toolstream_core.defects.arguments import EMPTY_ARGUMENTS, LOST_ARGUMENTS, N
 from toolstream_core.defects.framing import LEGACY_FUNCTION_CALL, TOOL_CALLS_OBJECT
 from toolstream_core.defects.identity import DOUBLED_CALL, MISSING_ID, REPEATED_INDEX
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.chat.repair import rows
-from toolstream_core.protocols.chat.repair.entries import Came, all_came, came, joined, written
+from toolstream_core.protocols.chat.repair import naming
+from toolstream_core.protocols.chat.repair.entries import ReceivedEntry, joined, read_entries, read_entry, written
 from toolstream_core.protocols.requests.tools import earlier_ids
-from toolstream_core.repair.client import Held
+from toolstream_core.repair.client_call import Held
 from toolstream_core.repair.difference import Lack, lack
 from toolstream_core.repair.fields import Deviation, laid_over
 from toolstream_core.repair.identity import judge_id
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from toolstream_core.model import Event, Json
     from toolstream_core.protocols.chat.repair.finishing import Finishes
     from toolstream_core.protocols.chat.repair.stream import Stream
-    from toolstream_core.repair.calls import Client
-    from toolstream_core.repair.client import ClientCall, Turn
+    from toolstream_core.repair.client import Client
+    from toolstream_core.repair.client_call import ClientCall, Turn
     from toolstream_core.repair.contract import Touched
     from toolstream_core.repair.fields import Fields
 
@@ -90,7 +90,7 @@ class EntryWriter:
 
     def delta(self, delta: dict[str, Json], parts: list[Touched], event: Event, *, over: bool) -> dict[str, Json]:
         """The delta with what the client lacks of its calls; `over`: nothing more of them comes."""
-        entries, number = all_came({"delta": delta}), event.frame.number
+        entries, number = read_entries({"delta": delta}), event.frame.number
         last = {id(part.one): at for at, part in enumerate(parts)}
         sent: list[Sent] = []
         first: dict[int, int] = {}
@@ -117,15 +117,15 @@ class EntryWriter:
             return {**rest, "tool_calls": kept}
         return {key: value for key, value in rest.items() if key != "tool_calls"}
 
-    def _foreign(self, part: Touched, entry: Came, number: int) -> Sent:
+    def _foreign(self, part: Touched, entry: ReceivedEntry, number: int) -> Sent:
         """An entry with arguments that are not its call's: reported, and forwarded unchanged."""
         one, choice = part.one, self._stream.choice(part.fragment.choice)
         turn, opens = self._client.turn(choice), not one.is_open
-        place = rows.Place(one, turn, opens, self._indexes.get(choice, {}))
+        place = naming.EntryContext(one, turn, opens, self._indexes.get(choice, {}))
         named = (
-            rows.MISNAMED
+            naming.MISNAMED
             if "parameters" in entry.fields
-            else rows.index(entry.fields.get("index", ABSENT), one.place, place)
+            else naming.index(entry.fields.get("index", ABSENT), one.place, place)
         )
         if named is not None:
             self._report(named.row, number, named.message, one.intended.call, severity=named.severity)
@@ -158,12 +158,12 @@ class EntryWriter:
             self._client.reporter.shape(WHOLE_CALLS.names)
             return row
         for one in sent:
-            one.one.text.free = True
+            one.one.text.diverged = True
         sent[:] = [one._replace(changed=False) for one in sent]
         return None
 
     def _unless_held(
-        self, one: ClientCall, choice: int, piece: str, entry: Came, number: int, *, upto: int, over: bool
+        self, one: ClientCall, choice: int, piece: str, entry: ReceivedEntry, number: int, *, upto: int, over: bool
     ) -> Sent:
         """As `_entry`, unless the policy withholds the entry."""
         one.came = upto
@@ -189,7 +189,7 @@ class EntryWriter:
         out: list[Json] = []
         for at, (raw, piece, upto) in enumerate(held, 1):
             is_last = over and at == len(held)
-            sent = self._entry(one, choice, piece, came(raw), number, upto=upto, over=is_last, made=made)
+            sent = self._entry(one, choice, piece, read_entry(raw), number, upto=upto, over=is_last, made=made)
             if sent.entry is not None:
                 both = _as_one(out[-1], sent.entry) if out else None
                 out[-1:] = [both] if both is not None else [*out[-1:], sent.entry]
@@ -200,7 +200,7 @@ class EntryWriter:
         one: ClientCall,
         choice: int,
         piece: str,
-        entry: Came,
+        entry: ReceivedEntry,
         number: int,
         *,
         upto: int,
@@ -215,8 +215,12 @@ class EntryWriter:
         if opens and (gone := self._unopened(one, entry, number)) is not None:
             return gone
         more = self._lack(one, choice, piece, number, upto=None if over else upto, made=over and made)
-        if (one.text.free or more.stands) and not opens and entry.fields.get("index", ABSENT) != one.header["index"]:
-            one.text.free = True
+        if (
+            (one.text.diverged or more.stands)
+            and not opens
+            and entry.fields.get("index", ABSENT) != one.header["index"]
+        ):
+            one.text.diverged = True
             return Sent(entry.raw, one, changed=False, stays=True)
         fields = self._fields(Written(one, self.turn(choice), opens, more, entry.fields), choice, number)
         if fields is entry.fields and (_usual(entry.raw) or not isinstance(entry.raw, dict)):
@@ -225,7 +229,7 @@ class EntryWriter:
             return Sent(written(entry, fields), one, changed=True)
         return Sent(None, one, changed=True)
 
-    def _unopened(self, one: ClientCall, entry: Came, number: int) -> Sent | None:
+    def _unopened(self, one: ClientCall, entry: ReceivedEntry, number: int) -> Sent | None:
         """The entry to send for a call that need not open: it repeats an earlier one, or is empty."""
         if self._is_double(one, number):
             return Sent(None, one, changed=True)
@@ -249,8 +253,8 @@ class EntryWriter:
         one.row = more.row or one.row
         if more.contradicts or more.stands:
             self._names(one, more)
-        one.text.free = one.text.free or more.contradicts
-        if made and not (one.text.free or more.text or one.text.text.strip()):
+        one.text.diverged = one.text.diverged or more.contradicts
+        if made and not (one.text.diverged or more.text or one.text.text.strip()):
             return self.empty(one, choice, number) or more
         return more
 
@@ -307,7 +311,7 @@ class EntryWriter:
     def _fields(self, at: Written, choice: int, number: int) -> Fields:
         """The fields that go; the client has them from now on."""
         indexes = self._indexes.setdefault(self._stream.choice(choice), {})
-        place = rows.Place(at.one, at.turn, at.opens, indexes)
+        place = naming.EntryContext(at.one, at.turn, at.opens, indexes)
         meant = self._meant(at, number)
         wanted = {**dict.fromkeys(at.was, ABSENT), **meant}
         fields = laid_over(at.was, wanted, lambda one: self._repairs(at, place, number, one))
@@ -320,7 +324,7 @@ class EntryWriter:
         index, text = at.was.get("index", ABSENT), fields.get("arguments", "")
         indexes[index if type(index) is int else ~len(indexes)] = at.one
         as_meant = text == meant.get("arguments", "")
-        at.one.text.free = at.one.text.free or at.more.stands or not as_meant
+        at.one.text.diverged = at.one.text.diverged or at.more.stands or not as_meant
         at.one.got(text if isinstance(text, str) else "", as_came=at.more.as_came and as_meant)
         return fields
 
@@ -338,25 +342,25 @@ class EntryWriter:
             if one.intended.call.name:
                 meant["name"] = one.intended.tool
             else:
-                self._report(rows.MISSING.row, number, rows.MISSING.message, one.intended.call)
+                self._report(naming.MISSING.row, number, naming.MISSING.message, one.intended.call)
                 meant |= {key: was[key] for key in ("name",) if key in was}
         elif nonblank(kind) and not was.keys() & {"id", "name"}:
             meant["type"] = kind
-        if one.text.free or (more.stands and more.text == was.get("arguments", was.get("parameters"))):
+        if one.text.diverged or (more.stands and more.text == was.get("arguments", was.get("parameters"))):
             return meant | {key: was[key] for key in ("arguments", "parameters") if key in was}
         if more.text or at.opens or was.keys() & {"arguments", "parameters"}:
             meant["arguments"] = more.text
         return meant
 
-    def _repairs(self, at: Written, place: rows.Place, number: int, one: Deviation) -> bool:
+    def _repairs(self, at: Written, place: naming.EntryContext, number: int, one: Deviation) -> bool:
         """Report how a field differs; whether it is to be repaired."""
         field, was, should = one
-        call, named, more = at.one.intended.call, rows.BY_FIELD[field](was, should, place), at.more
+        call, named, more = at.one.intended.call, naming.BY_FIELD[field](was, should, place), at.more
         if field == "index" and at.opens and self._leaves_out(at):
             self._client.reporter.shape(WHOLE_CALLS.names)
             return True
         if field == "arguments" and was is ABSENT and "parameters" in at.was:
-            named = rows.MISNAMED
+            named = naming.MISNAMED
         elif field == "arguments" and named is None and more.row is not None:
             return self._report(more.row, self._stream.arrived, more.row.meaning, call) or more.stands
         elif field == "type" and named is None:

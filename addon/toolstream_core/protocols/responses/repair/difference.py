@@ -148,7 +148,7 @@ class Difference:
     def _is_next_part(self, came: CallEvent, has: ClientItem) -> bool:
         """Whether the client has everything before a fragment, and the fragment is the next part."""
         intended, arguments = came.intended, came.intended.arguments
-        if came.more <= 0 or came.arguments is not arguments or came.more != len(came.piece) or has.text.free:
+        if came.more <= 0 or came.arguments is not arguments or came.more != len(came.piece) or has.text.diverged:
             return False
         if not has.text.is_in_step(arguments, came.size - came.more):
             return False
@@ -157,17 +157,17 @@ class Difference:
     def _intended(self, came: CallEvent, has: ClientItem) -> str | None:
         """The intended arguments so far; `None` if they are not known or contradict what the client has."""
         intended = came.intended
-        if has.text.free or intended.is_too_long:
-            has.text.free = True
+        if has.text.diverged or intended.is_too_long:
+            has.text.diverged = True
             return None
         text, given = self.reading(intended), has.text.text
         if not came.has_place:
             if isinstance(intended.call.index, int) and not text.startswith(came.piece, len(given)):
                 intended.disordered = True  # to a client that goes by the index it is no part of this call
                 return None
-            has.text.free = intended.call.arguments.spilled and text == intended.call.arguments.text()
-        has.text.free = has.text.free or not text.startswith(given)
-        return None if has.text.free else text
+            has.text.diverged = intended.call.arguments.spilled and text == intended.call.arguments.text()
+        has.text.diverged = has.text.diverged or not text.startswith(given)
+        return None if has.text.diverged else text
 
     @staticmethod
     def _more(came: CallEvent, has: ClientItem, text: str, *, last: bool) -> str:
@@ -215,8 +215,8 @@ class Difference:
         given = has.text.text
         if given == text or has.closed or has.done or intended.is_too_long:
             return False
-        if has.text.free or not text.startswith(given):
-            has.text.free = True
+        if has.text.diverged or not text.startswith(given):
+            has.text.diverged = True
             if not same_arguments(text, given):
                 self._writer.repairs(
                     SHORT_DELTAS, intended, "the deltas have other arguments than the event after them"

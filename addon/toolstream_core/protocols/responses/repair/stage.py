@@ -42,7 +42,7 @@ from toolstream_core.protocols.responses.repair.response import ResponseDifferen
 from toolstream_core.protocols.responses.repair.shaping import turn_over
 from toolstream_core.protocols.responses.repair.stream import Stream
 from toolstream_core.repair.in_step import is_withheld, judge_unseen, skip
-from toolstream_core.repair.policy import LETTER
+from toolstream_core.repair.policy import NO_SHAPE
 from toolstream_core.repair.queue import Queue
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.stages.repair.unread import is_unread
@@ -76,7 +76,7 @@ class One(NamedTuple):
 class ResponsesRepair(Repairer, Counts, Holds, Skippable):
     """Sends what the client lacks of the intended calls, and nothing else."""
 
-    def __init__(self, context: Context, form: EventForm = RESPONSES_FORM, policy: Policy = LETTER) -> None:
+    def __init__(self, context: Context, form: EventForm = RESPONSES_FORM, policy: Policy = NO_SHAPE) -> None:
         """One stream, from its start; `form`: how the API names its events; `policy`: what the client needs."""
         super().__init__(context)
         self.form = form
@@ -115,11 +115,11 @@ class ResponsesRepair(Repairer, Counts, Holds, Skippable):
         if frame.trailing and tail_of(frame) is not Tail.NONE:
             self._cut = One(event, resolved, None)
             return []
-        if self._passes and stream.is_letter:
+        if self._passes and stream.shapes_nothing:
             return [frame]
         stream.now = frame.number
         came = None if self._passes else self._came(frame, resolved)
-        is_plain = stream.is_letter and not (self._waiting or self._renames)
+        is_plain = stream.shapes_nothing and not (self._waiting or self._renames)
         if came is not None and is_plain and self._is_next_delta(came):
             return [frame]
         self.torn = self.torn or (not event_type(frame).startswith("response.") and is_unread(event))
@@ -281,7 +281,7 @@ class ResponsesRepair(Repairer, Counts, Holds, Skippable):
         if one.event.content.finishes:
             over = turn_over(one.event.content)
             payload, _ = self._response.without_left_out(payload, one.resolved, over=over)
-        self._send(one, None if self._stream.is_letter else payload)
+        self._send(one, None if self._stream.shapes_nothing else payload)
 
     def _send(self, one: One, payload: Payload | None) -> None:
         """Send an event without a function call, or of a call that is not judged."""
@@ -371,7 +371,7 @@ class ResponsesRepair(Repairer, Counts, Holds, Skippable):
     @override
     def needs_every_event(self, call: OpenCall) -> bool:
         intended = self._stream.calls.by_key.get(id(call))
-        if not self._stream.is_letter:
+        if not self._stream.shapes_nothing:
             return True
         if self._passes or intended is None or self.holding or self._renames:
             return not self._passes

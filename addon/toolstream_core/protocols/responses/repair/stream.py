@@ -31,7 +31,7 @@ class Stream:
 
     def __init__(self, repairer: Repairer, context: Context, form: EventForm, policy: Policy) -> None:
         """For one stream; `repairer` receives the findings; `policy`: what the client needs."""
-        self.context, self.form, self.policy, self.is_letter = context, form, policy, policy.is_letter
+        self.context, self.form, self.policy, self.shapes_nothing = context, form, policy, policy.shapes_nothing
         self._repairer = repairer
         self.on, self.because = repairer.on, repairer.because
         self.calls, self.client = IntendedCalls(context), Client()
@@ -108,14 +108,14 @@ class Stream:
 
     def send(self, frame: Frame, payload: Payload | None, call: OpenCall | None = None) -> None:
         """Send `payload` in place of the event that came as `frame`; `None`: the frame itself."""
-        if self.is_letter:
+        if self.shapes_nothing:
             self._rewrite(frame, payload)
         else:
             self._shape(Outgoing(frame, payload, self.number, call))
 
     def send_for(self, came: CallEvent, payload: Payload) -> None:
         """Send `payload` in place of an event of a call."""
-        if self.is_letter:
+        if self.shapes_nothing:
             self._rewrite(came.frame, payload)
         else:
             self._shape(Outgoing(came.frame, payload, self.number, came.intended.call))

@@ -36,7 +36,7 @@ from toolstream_core.model import ABSENT
 if TYPE_CHECKING:
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Json, Severity
-    from toolstream_core.repair.client import ClientCall, Turn
+    from toolstream_core.repair.client_call import ClientCall, Turn
 
 
 class Named(NamedTuple):
@@ -48,8 +48,8 @@ class Named(NamedTuple):
     """Where it is another one than the row's."""
 
 
-class Place(NamedTuple):
-    """Where a difference is."""
+class EntryContext(NamedTuple):
+    """The call of an entry, and what the client has around it."""
 
     one: ClientCall
     turn: Turn
@@ -59,7 +59,7 @@ class Place(NamedTuple):
     """The indexes that calls came with, and the last call of each."""
 
 
-def index(was: Json, should: Json, at: Place) -> Named | None:
+def index(was: Json, should: Json, at: EntryContext) -> Named | None:
     """An index: absent, odd, another call's, out of order, or changed."""
     del should
     call = at.one.intended.call
@@ -82,7 +82,7 @@ def index(was: Json, should: Json, at: Place) -> Named | None:
     return None
 
 
-def identity(was: Json, should: Json, at: Place) -> Named | None:
+def call_id(was: Json, should: Json, at: EntryContext) -> Named | None:
     """An id: missing, another call's, late, empty, repeated, or changed."""
     given = at.one.intended.call.id
     if at.opens:
@@ -102,7 +102,7 @@ def identity(was: Json, should: Json, at: Place) -> Named | None:
     return Named(REPEATED_ID, "a continuation has the call's id again")
 
 
-def name(was: Json, should: Json, at: Place) -> Named | None:
+def name(was: Json, should: Json, at: EntryContext) -> Named | None:
     """A name: missing, late, in parts, decorated, empty, or repeated."""
     given = at.one.intended.call.name
     if at.opens:
@@ -123,7 +123,7 @@ def name(was: Json, should: Json, at: Place) -> Named | None:
     return Named(SPLIT_NAME, "the name is spread over several fragments")
 
 
-def kind(was: Json, should: Json, at: Place) -> Named | None:
+def call_type(was: Json, should: Json, at: EntryContext) -> Named | None:
     """A type: missing where the call opens, empty or null later."""
     del should
     if at.opens:
@@ -133,7 +133,7 @@ def kind(was: Json, should: Json, at: Place) -> Named | None:
     return Named(MISSING_TYPE, 'a continuation has type ""') if was == "" else None
 
 
-def form(was: Json, should: Json, at: Place) -> Named | None:
+def argument_form(was: Json, should: Json, at: EntryContext) -> Named | None:
     """The form in which arguments come; `None` where it is the usual one."""
     del should
     if was is None:
@@ -147,7 +147,7 @@ def form(was: Json, should: Json, at: Place) -> Named | None:
     )
 
 
-def misnamed(was: Json, should: Json, at: Place) -> Named | None:
+def misnamed(was: Json, should: Json, at: EntryContext) -> Named | None:
     """Arguments under another key."""
     del was, should, at
     return MISNAMED
@@ -155,4 +155,11 @@ def misnamed(was: Json, should: Json, at: Place) -> Named | None:
 
 MISNAMED = Named(MISNAMED_ARGUMENTS, "the arguments are under the key parameters")
 MISSING = Named(MISSING_NAME, "the call has no name")
-BY_FIELD = {"index": index, "id": identity, "name": name, "type": kind, "arguments": form, "parameters": misnamed}
+BY_FIELD = {
+    "index": index,
+    "id": call_id,
+    "name": name,
+    "type": call_type,
+    "arguments": argument_form,
+    "parameters": misnamed,
+}
