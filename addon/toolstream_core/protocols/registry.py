@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.anthropic import ANTHROPIC
 from toolstream_core.protocols.bedrock import BEDROCK
-from toolstream_core.protocols.chat.definition import CHAT
+from toolstream_core.protocols.chat import CHAT
 from toolstream_core.protocols.cohere import COHERE
 from toolstream_core.protocols.gemini import GEMINI
 from toolstream_core.protocols.gemini_live import GEMINI_LIVE
 from toolstream_core.protocols.gemini_live.socket import GEMINI_LIVE_SOCKET
 from toolstream_core.protocols.ollama import OLLAMA
-from toolstream_core.protocols.realtime.definition import REALTIME
+from toolstream_core.protocols.realtime import REALTIME
 from toolstream_core.protocols.realtime.socket import REALTIME_SOCKET
-from toolstream_core.protocols.responses.definition import RESPONSES
+from toolstream_core.protocols.responses import RESPONSES
 from toolstream_core.protocols.responses.socket import RESPONSES_SOCKET
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from tests.protocols.frames import frame
 from toolstream_core.engine.session import Session
 from toolstream_core.model import ABSENT, Finish, Fragment, Phase, StreamFacts
-from toolstream_core.protocols.chat.definition import CHAT
+from toolstream_core.protocols.chat import CHAT
 from toolstream_core.settings import SAFE, Settings
 
 read = CHAT.read

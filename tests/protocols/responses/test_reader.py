@@ -6,7 +6,7 @@ import pytest
 
 from tests.protocols.frames import frame
 from toolstream_core.model import ABSENT, Finish, Fragment, Kind, Phase
-from toolstream_core.protocols.responses.definition import RESPONSES
+from toolstream_core.protocols.responses import RESPONSES
 
 read = RESPONSES.read
 ITEM = {"type": "function_call", "id": "fc_1", "call_id": "a", "name": "f", "arguments": ""}

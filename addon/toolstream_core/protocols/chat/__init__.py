@@ -1,1 +1,33 @@
 """Chat Completions: everything that knows how this protocol is spoken."""
+
+import re
+from typing import Final
+
+from toolstream_core.protocols.call_form import CallForm
+from toolstream_core.protocols.chat.reader import answer, quiet, read, recognise
+from toolstream_core.protocols.chat.request import ChatRequests
+from toolstream_core.protocols.chat.resolver import ChatCalls
+from toolstream_core.protocols.protocol import WireProtocol
+
+CHAT: Final = WireProtocol(
+    name="openai-chat",
+    package=__package__,
+    paths=re.compile(r"/chat/completions/?$"),
+    calls=ChatCalls,
+    recognise=recognise,
+    read=read,
+    answer=answer,
+    quiet=quiet,
+    call_form=CallForm.DELTAS,
+    pointers=(
+        "/choices/*/delta/tool_calls",
+        "/choices/*/delta/function_call",
+        "/choices/*/delta/content",
+        "/choices/*/delta/reasoning_content",
+        "/choices/*/delta/reasoning",
+        "/choices/*/message",
+        "/choices/*/finish_reason",
+        "/error",
+    ),
+    requests=ChatRequests(),
+)

@@ -1,1 +1,40 @@
 """Realtime: everything that knows how this protocol is spoken."""
+
+import re
+from typing import Final
+
+from toolstream_core.protocols.protocol import WireProtocol
+from toolstream_core.protocols.realtime.reader import answer, quiet, read, recognise
+from toolstream_core.protocols.realtime.request import RealtimeRequests
+from toolstream_core.protocols.responses.resolver import ResponsesCalls
+from toolstream_core.wire.form import Form
+
+REALTIME: Final = WireProtocol(
+    name="openai-realtime",
+    package=__package__,
+    paths=re.compile(r"/realtime/?$"),
+    calls=ResponsesCalls,
+    recognise=recognise,
+    read=read,
+    answer=answer,
+    quiet=quiet,
+    pointers=(
+        "/item",
+        "/delta",
+        "/arguments",
+        "/transcript",
+        "/text",
+        "/item_id",
+        "/call_id",
+        "/output_index",
+        "/response/output",
+        "/response/status",
+        "/response/status_details",
+        "/error",
+    ),
+    requests=RealtimeRequests(),
+    form=Form.LINES,
+    over_http=False,
+    call_keys=("item_id", "output_index"),
+    id_key="call_id",
+)

@@ -1,1 +1,38 @@
 """Responses: everything that knows how this protocol is spoken."""
+
+import re
+from typing import Final
+
+from toolstream_core.protocols.protocol import WireProtocol
+from toolstream_core.protocols.responses.reader import answer, quiet, read, recognise
+from toolstream_core.protocols.responses.request import ResponsesRequests
+from toolstream_core.protocols.responses.resolver import ResponsesCalls
+
+RESPONSES: Final = WireProtocol(
+    name="openai-responses",
+    package=__package__,
+    paths=re.compile(r"/responses/?$"),
+    calls=ResponsesCalls,
+    recognise=recognise,
+    read=read,
+    answer=answer,
+    quiet=quiet,
+    pointers=(
+        "/item",
+        "/delta",
+        "/arguments",
+        "/input",
+        "/text",
+        "/item_id",
+        "/output_index",
+        "/response/output",
+        "/output",
+        "/response/status",
+        "/response/error",
+        "/error",
+        "/message",
+    ),
+    requests=ResponsesRequests(),
+    call_keys=("item_id", "output_index"),
+    id_key="call_id",
+)

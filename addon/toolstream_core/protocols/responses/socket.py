@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.protocols.in_band_errors import stray_error
 from toolstream_core.protocols.openai_errors import socket_error
-from toolstream_core.protocols.responses.definition import RESPONSES
+from toolstream_core.protocols.responses import RESPONSES
 from toolstream_core.protocols.socket_wire import SocketEvent, SocketRequest, SocketWire, on_demand
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
