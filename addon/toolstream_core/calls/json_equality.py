@@ -56,7 +56,8 @@ def equal(one: Json, other: Json) -> bool:
 def grows_into(before: str, after: str) -> bool:
     """Whether an object is a later state of another one: the same keys or more, and texts that only got longer."""
     try:
-        return before != after and _grows(json.loads(before), json.loads(after))
+        one, other = json.loads(before), json.loads(after)
+        return not equal(one, other) and _grows(one, other)
     except (ValueError, RecursionError):
         return False
 

@@ -141,7 +141,7 @@ SHORT_CLOSING: Final = Row(
 )  # fmt: skip
 SNAPSHOT_ARGUMENTS: Final = Row(
     "TS218", "snapshot-arguments", "arguments", ERROR, UNSAFE, (*_STREAMED, BEDROCK),
-    "each delta is a complete object that replaces the one before it",
+    "each delta is a complete object: a newer state of the arguments, or another call",
     "uses the last one, or does not run the call",
     may_refuse=True,
     keys=ARGUMENT_KEYS,

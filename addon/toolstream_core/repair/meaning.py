@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.calls.json_equality import grows_into
+from toolstream_core.calls.json_equality import grows_into, same_arguments
 from toolstream_core.calls.json_text import is_object, paired, without
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.defects.arguments import (
@@ -160,6 +160,8 @@ class Meaning:
         elif self.newest is not None and grows_into(self.newest, piece):
             self.cumulative = self.newest = piece
             self.begin, self.row = self.came.size - len(piece), SNAPSHOT_ARGUMENTS
+        elif self.cumulative is not None and self.row is SNAPSHOT_ARGUMENTS:
+            self._after_snapshots(piece)
         elif self.cumulative is not None:
             self._say_all(piece)
         else:
@@ -259,6 +261,13 @@ class Meaning:
             self.cumulative, self.begin = piece, self.came.size - len(piece)
         elif not known.startswith(piece) and piece.strip(WHITE):
             self.cumulative = known + piece
+
+    def _after_snapshots(self, piece: str) -> None:
+        """A fragment that is no later state of the object before it: unless it repeats that, they were no states."""
+        if piece.strip(WHITE) and not same_arguments(self.cumulative or "", piece):
+            self.cumulative = self.newest = self.row = None
+            self.begin = self._shift
+            self._judge(piece)
 
     def _suspect(self, piece: str) -> None:
         """Whether each fragment is all arguments so far, which the joined text alone does not show."""

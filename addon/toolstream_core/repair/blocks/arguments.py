@@ -33,7 +33,7 @@ MESSAGES: Final = {
     SPLIT_SURROGATE.name: "a delta ends with half of a surrogate pair",
     TRAILING_GARBAGE.name: "other text follows the arguments",
     MERGED_CALLS.name: "arguments of another call follow complete ones",
-    SNAPSHOT_ARGUMENTS.name: "a delta is a complete object that replaces the one before it",
+    SNAPSHOT_ARGUMENTS.name: "a delta is a complete object: a newer state of the arguments, or another call",
     REPLAYED_ARGUMENTS.name: "the complete arguments came again",
 }
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.defects.framing import CHANGING_STREAM_ID, SPLIT_CHOICES
 from toolstream_core.defects.identity import DETACHED_SIGNATURE
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.chat.edit import chunk
+from toolstream_core.protocols.chat.edit import choice_number, chunk
 from toolstream_core.stages.repair.unread import hides_arguments, is_unread
 from toolstream_core.wire import json_access
 
@@ -40,8 +40,8 @@ class Stream:
         """Whether the last event was too large to be read: it is unknown whether it has ended."""
         self.text_said = False
         """Whether a delta had text."""
-        self._called = self._signed = False
-        """Whether an entry of a call came, and one with a thought signature."""
+        self._called: dict[int, bool] = {}
+        """By choice with calls, whether one of them has a thought signature."""
         self._chunks = 0
         self._pins = self._unseen = False
         """Whether the chunks' ids differ, and all get the first one's; whether text was forwarded unseen."""
@@ -85,11 +85,13 @@ class Stream:
     def _judge_signature(self, event: Event) -> None:
         """Report a thought signature that comes after a call instead of in it, where clients do not look for it."""
         has_signature = _SIGNATURE in event.frame.raw
-        if event.content.fragments:
-            self._called, self._signed = True, self._signed or has_signature
-        elif has_signature and self._called and not self._signed:
-            choices = json_access.items(json_access.get(event.frame.json, "choices"))
-            if any(isinstance(json_access.get(one, "delta", "extra_content"), dict) for one in choices):
+        for fragment in event.content.fragments:
+            self._called[fragment.choice] = has_signature or self._called.get(fragment.choice, False)
+        if not has_signature or event.content.fragments or event.content.text:
+            return
+        for place, choice in enumerate(json_access.items(json_access.get(event.frame.json, "choices"))):
+            is_signed = self._called.get(choice_number(choice, place), True)
+            if not is_signed and isinstance(json_access.get(choice, "delta", "extra_content"), dict):
                 message = "a thought signature comes after the call, in a delta without it"
                 self._report(DETACHED_SIGNATURE, event.frame.number, message)
 

@@ -147,7 +147,7 @@ MESSAGES: Final = {
     "short-closing": "the event has fewer of the arguments than those before it",
     "prefilled-arguments": "the item is added with its arguments",
     "object-arguments": "the arguments are not a string",
-    "snapshot-arguments": "a delta is a complete object that replaces the one before it",
+    "snapshot-arguments": "a delta is a complete object: a newer state of the arguments, or another call",
     "cumulative-arguments": "a delta carries all arguments so far instead of the next ones",
     "replayed-arguments": "the complete arguments are repeated",
     "placeholder-arguments": "a placeholder precedes the arguments",

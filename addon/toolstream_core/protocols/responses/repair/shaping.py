@@ -363,6 +363,7 @@ class CompleteCalls:
             (taken if one.call is call and (not deltas or one.phase is Phase.MORE) else kept).append(one)
         self.waiting = kept
         self._held -= sum(one.size for one in taken)
+        self._early.difference_update(id(one.payload) for one in taken)
         return taken
 
     def _in_one(self, call: OpenCall) -> Iterator[Outgoing]:
