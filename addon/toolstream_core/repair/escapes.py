@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 _HEX_BEGUN = re.compile(r"[0-9a-fA-F]{0,3}")
 _ODD: Final = re.compile(r'[\x00-\x1f]|\\[^"\\/bfnrtu]|\\u(?![0-9a-fA-F]{4})')
 """What JSON wants escaped in a string, or escaped otherwise."""
-_ANY: Final = re.compile(r"\\.?|[\x00-\x1f]", re.DOTALL)
 """Escapes and control characters, valid or not."""
 _ESCAPE = 6
 """Characters of the longest escape, `\\uXXXX`."""
@@ -69,8 +68,3 @@ class Escapes:
 def _may_go_on(text: str, at: int) -> bool:
     r"""Whether an escape `\\uXXXX` whose `u` is at `at` is cut by the text's end."""
     return text[at : at + 1] == "u" and _HEX_BEGUN.fullmatch(text, at + 1) is not None
-
-
-def without_escapes(text: str) -> str:
-    """The text with blanks in place of its escapes and control characters, as long as it was."""
-    return _ANY.sub(lambda found: " " * len(found[0]), text)

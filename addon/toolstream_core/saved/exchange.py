@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import codecs
+import gzip
+import zlib
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
@@ -196,6 +198,8 @@ def from_base64(text: str | bytes) -> bytes:
 
 def plain_body(body: bytes, coding: str) -> bytes:
     """A saved body without content coding. Tools save it with or without the coding that its header names."""
+    if body.startswith(_GZIP) and not coding:
+        return _unzipped(body)
     if body.startswith(_GZIP):
         coding = "gzip"
     elif not coding or _is_text(body):
@@ -203,6 +207,14 @@ def plain_body(body: bytes, coding: str) -> bytes:
     try:
         return Decoder(coding).decode(body)
     except CodingError:
+        return body
+
+
+def _unzipped(body: bytes) -> bytes:
+    """The content of a complete gzip file; a truncated one stays as it is, so that it is reported."""
+    try:
+        return gzip.decompress(body)
+    except (OSError, EOFError, zlib.error):
         return body
 
 

@@ -77,11 +77,6 @@ def is_object(at: At) -> bool:
     return as_object(at) is not None
 
 
-def has_object(at: At) -> bool:
-    """It has its arguments as a JSON object."""
-    return isinstance(at.get("arguments"), dict)
-
-
 def astral(at: At) -> bool:
     """It has a character outside the basic plane."""
     return argument_text.split_surrogates(at.text) is not None

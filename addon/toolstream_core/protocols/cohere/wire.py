@@ -13,7 +13,6 @@ from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
-    from toolstream_core.wire.frame import Frame
 
 type Payload = dict[str, Any]
 
@@ -34,11 +33,6 @@ def kind_of(payload: Json, name: str = "") -> str:
     """The type of an event, or the event line's `name` if it has none; `""` if the type is not a string."""
     kind = payload.get("type", name) if isinstance(payload, dict) else ""
     return kind if isinstance(kind, str) else ""
-
-
-def is_event(frame: Frame) -> bool:
-    """Whether a frame is an event of this protocol: an object, or what ends the stream."""
-    return isinstance(frame.json, dict) or (frame.data or b"").strip() == DONE
 
 
 def entries(payload: Json) -> list[Json]:
