@@ -78,6 +78,9 @@ _ARGUMENT: Final = re.compile(rb"-{0,2}[A-Za-z_][\w.-]*=[^=]")
 _COOKIE_NAME: Final = re.compile(rb"cookies?(?:[-_]?[0-9]+)?\Z", re.IGNORECASE)
 _COOKIE_PARTS: Final = re.compile(rb"[=;,\s]+")
 _CALLED: Final = re.compile(rb"[A-Za-z_][\w.:]*")
+_TYPE_VARIABLE: Final = re.compile(rb"_(?:[A-Z][a-z]+)+T")
+_OF_UNION: Final = re.compile(rb"\s\|\s(?:None|str|bytes|int|bool)\b")
+"""What follows the first type of an annotation: `auth: httpx2.Auth | None`."""
 _PLACEHOLDER: Final = re.compile(
     rb"[^A-Za-z0-9\x80-\xff]*|[^A-Za-z0-9]{0,5}|[,;)].*|[0-9]?[*&][\w./=]+|abcd[a-z_]*|n/?a|pass(?:wd)?|pwd"
     rb"|(?:(?:foo|bar|baz)+|name|data)[0-9]{0,2}|val(?:ue)?s?(?:[0-9]{0,2}|[0-9]{1,2}[a-z:;,|/].*)"
@@ -86,7 +89,7 @@ _PLACEHOLDER: Final = re.compile(
     rb"|[^.\s]{0,12}(?:\.{3}|\xe2\x80\xa6)[^.\s]{0,12}"
     rb"|(?:bearer|basic|token|digest) [<{$%\[].*|(?:cram|digest|scram)-(?:md5|sha-?[0-9]{1,3})(?:-plus)?"
     rb"|(?:fake|dummy|mock|test)[-_ ](?:[a-z]+[-_ ])*(?:key|token|secret|password|project)[-_0-9]*"
-    rb"|(?:(?:bearer|basic|token|digest) )?\*+"
+    rb"|(?:(?:bearer|basic|token|digest) )?(?:[a-z]{2,6}[-_])?\*+"
     rb"|(?:[*x.\-_0]|\xe2\x80\xa2)+|1+|\$.*|<.*|\{.*|%\w+%"
     rb"|(?:your|my|the|some|insert|enter|replace|process\.env|os\.environ|getenv)\b.*"
     rb"|https?://[^@\s]*|.*\.\.\.|0?12345[0-9]*[.]?|123|1234|[A-Z_]*ID|urn:.*|:.*|your[_-].*"
@@ -215,9 +218,11 @@ def _in_prose(text: bytes, end: int) -> Span | None:
 
 
 def _is_code_of(text: bytes, start: int, end: int, value: re.Match[bytes], *, quoted: bool) -> bool:
-    """Whether the value of a name in a program is a call, or a name as well: `auth = SomeAuth2()`, `KEY = "key"`."""
-    if not quoted and text.startswith(b"(", value.end()) and _CALLED.fullmatch(value[0]):
-        return True
+    """Whether what a name in a program gets is a call, a type, or a name as well: `auth = Auth2()`, `KEY = "key"`."""
+    if not quoted and _CALLED.fullmatch(value[0]):
+        is_call = text.startswith(b"(", value.end())
+        if is_call or _OF_UNION.match(text, value.end()) or _TYPE_VARIABLE.fullmatch(value[0]):
+            return True
     name, plain = (re.sub(rb"[^a-z0-9]", b"", word.lower()) for word in (text[start:end], value[0]))
     if plain and plain in name:
         return True
