@@ -75,10 +75,6 @@ NO_INDEX = chat(
     "tool_calls",
 )
 ITEMS = (item(0, "added", "a", "f"), piece(0, X), whole(0, X), item(0, "done", "a", "f", X))
-ROTATING = responses(
-    *(item(0, "added", "a", "f"), piece(0, '{"x"', "fc7"), piece(0, ": 1}", "fc8")),
-    *(whole(0, X), item(0, "done", "a", "f", X), completed(item(0, "done", "a", "f", X))),
-)
 DIFFERING = responses(
     *(item(0, "added", "a", "f"), piece(0, '{"x": 0}'), whole(0, '{"x": 1}')),
     *(item(0, "done", "a", "f", '{"x": 2}'), completed(item(0, "done", "a", "f", '{"x": 3}'))),

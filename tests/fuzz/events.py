@@ -90,11 +90,6 @@ def argument_delta(index: int, item: str, text: str) -> Json:
     }
 
 
-def without_index(event: Json) -> Json:
-    """The event without its output_index."""
-    return {key: one for key, one in event.items() if key != "output_index"}
-
-
 def completed(*items: Json) -> Json:
     """The event that ends a response, with these items."""
     response = {"status": "completed", "output": [one["item"] for one in items]}
@@ -146,8 +141,6 @@ def indexless(event: tuple[str, Json]) -> tuple[str, Json]:
 MESSAGE_START = {"type": "message_start", "message": {"id": "msg_1", "usage": {"input_tokens": 1}}}
 
 TOOL_USE = ("messageStop", {"stopReason": "tool_use"})
-
-CALLS_END: Json = {"type": "message-end", "delta": {"finish_reason": "TOOL_CALL", "usage": {}}}
 
 F = {"toolUseId": "t", "name": "f"}
 

@@ -182,7 +182,7 @@ class ArgumentText:
         return self.scanner.depth > 0 and not self.scanner.ended
 
     @property
-    def half(self) -> bool:
+    def unclosed(self) -> bool:
         """Whether the text is an open object or array, and nothing else."""
         scanner = self.scanner
         over = scanner.depth <= 0 or scanner.ended or self.spilled or self.whole_again is not None

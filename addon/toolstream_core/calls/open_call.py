@@ -87,17 +87,17 @@ class OpenCall:
         `may_be_empty` as for `ArgumentText.reading`.
         """
         whole = self.arguments.whole
-        if self.kind is Kind.FUNCTION and (whole or self.arguments.half):
+        if self.kind is Kind.FUNCTION and (whole or self.arguments.unclosed):
             return whole
         return self.meant(may_be_empty=may_be_empty)[1]
 
     @property
     def at_most_begun(self) -> bool:
         """Whether no arguments arrived, or only the beginning of a value."""
-        return self.arguments.empty or self.arguments.half or self.arguments.quoted
+        return self.arguments.empty or self.arguments.unclosed or self.arguments.quoted
 
     @property
-    def half(self) -> bool:
+    def incomplete(self) -> bool:
         """Whether the arguments have begun and are incomplete."""
         arguments = self.arguments
         return not (arguments.empty or arguments.scanner.ended or arguments.is_json or self.whole())

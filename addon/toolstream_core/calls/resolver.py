@@ -169,7 +169,7 @@ class Calls:
             for choice in [choice for choice in self._not_over if choice not in self._cut]:
                 self._end(choice)
 
-    def half_calls(self) -> list[OpenCall]:
+    def incomplete_calls(self) -> list[OpenCall]:
         """The client's incomplete calls, if neither an error nor their choice's finish reason explains them.
 
         For the end of a response: calls that are complete there are not checked again.
@@ -178,7 +178,7 @@ class Calls:
             return []
         left = [call for call in self._unsettled if not (call.over and call.arguments.whole)]
         self._unsettled = [call for call in left if not self._is_settled(call)]
-        return [call for call in self._unsettled if self._is_half(call)]
+        return [call for call in self._unsettled if self._is_incomplete(call)]
 
     def resolved(self) -> list[Call]:
         """The intended calls, in order of appearance. May be called at any time."""
@@ -211,14 +211,14 @@ class Calls:
 
     def _is_settled(self, call: OpenCall) -> bool:
         """Whether a call is complete, or the protocol explains why it is not."""
-        return call.choice in self._cut or not (self._is_half(call) or not self._resolve(call).complete)
+        return call.choice in self._cut or not (self._is_incomplete(call) or not self._resolve(call).complete)
 
-    def _is_half(self, call: OpenCall) -> bool:
+    def _is_incomplete(self, call: OpenCall) -> bool:
         """Whether a call of the client lacks a part of its arguments without an explanation.
 
         A call without a name does not count: no client can run it.
         """
-        return call.half and bool(call.name) and not (call.cut or call.kind is Kind.SERVER)
+        return call.incomplete and bool(call.name) and not (call.cut or call.kind is Kind.SERVER)
 
     def _end(self, choice: int) -> None:
         for call in self._not_over.pop(choice, {}).values():

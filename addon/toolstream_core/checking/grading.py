@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from toolstream_core.calls.json_equality import same
 from toolstream_core.checking.cases import Case, Kind
 from toolstream_core.model import Severity
+from toolstream_core.testing.exchanges import until_complete
 from toolstream_core.verdict import Outcome
 from toolstream_core.verdict.judge import KnownResult, Sign, evidence
 
@@ -75,15 +76,14 @@ def _without(
 
 def effects(asked: Sequence[ProxiedExchange], known: Sequence[KnownResult]) -> list[Effect]:
     """Of incomplete calls, of calls that came back more often than they were sent, and of rejected complete calls."""
-    whole = {call.id for one in asked for call in one.calls if call.complete}
     found: list[Effect] = []
     for at, one in enumerate(asked):
         later = asked[at + 1 :]
         for place, call in enumerate(one.calls):
             if call.complete:
                 found += rejected(one, call, later, known)
-            elif not call.id or call.id not in whole:
-                found += _incomplete(one, place, later, known)
+            else:
+                found += _incomplete(one, place, [*until_complete((call,), later)], known)
         found += _repeated(one, later, known)
     return found
 

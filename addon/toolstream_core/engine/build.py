@@ -162,7 +162,7 @@ class ChainFactory:
             ids=self.ids,
             found=found,
             changed=changed,
-            half_calls=self.reader.half_calls,
+            incomplete_calls=self.reader.incomplete_calls,
             passes_on=self.reader.passes_on,
         )
 

@@ -71,11 +71,11 @@ class RecordBuilder:
         """The calls so far."""
         return self._calls.resolved()
 
-    def half_calls(self) -> Sequence[OpenCall]:
+    def incomplete_calls(self) -> Sequence[OpenCall]:
         """The incomplete calls that no finish reason or error explains; none if nothing is judged."""
         if not self._judged:
             return ()
-        return stream_checks.cut_off(self._calls.half_calls(), self._record.findings)
+        return stream_checks.cut_off(self._calls.incomplete_calls(), self._record.findings)
 
     def passes_on(self) -> None:
         """Judge the rest of the response no more."""
@@ -160,8 +160,8 @@ class RecordBuilder:
             record.broken = broken
         record.model = self._model or record.model
         record.calls = self._calls.resolved()
-        half = self.half_calls() if record.ended else ()
-        record.findings = [*record.findings, *stream_checks.check(record, unread, half)][:MAX_FINDINGS]
+        incomplete = self.incomplete_calls() if record.ended else ()
+        record.findings = [*record.findings, *stream_checks.check(record, unread, incomplete)][:MAX_FINDINGS]
         return record
 
     def tell_end(self) -> None:

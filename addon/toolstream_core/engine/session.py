@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.defects.framing import BODY_NOT_STREAM, WRONG_CONTENT_TYPE
 from toolstream_core.engine.build import ChainFactory
-from toolstream_core.engine.chain import StageSet
+from toolstream_core.engine.chain import StageSet, never
 from toolstream_core.engine.fast_path import FastPath, past_faults
 from toolstream_core.engine.output import Output
 from toolstream_core.engine.recogniser import Recogniser
 from toolstream_core.engine.record_builder import RecordBuilder
-from toolstream_core.model import Event
+from toolstream_core.model import BAD_STATUS, Event
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.protocols.requests import asked
 from toolstream_core.settings import NOTHING, Settings
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 _EVENTS: Final = CONTENT_TYPES[Form.EVENTS]
 _STEP: Final = 4096
 """Bytes that are cut before the next frames may pass again."""
-_FAILED: Final = 400
-"""The first status of an error response, which is not a stream."""
+EVERY_FRAME: Final = tuple(replace(dialect, quiet=never) for dialect in PROTOCOLS)
+"""The protocols, with every frame read: none is skipped because it looks like one without calls."""
 
 
 class State(enum.Enum):
@@ -153,7 +153,7 @@ class Session:
     def end(self, *, broken: str | None = None) -> list[bytes]:
         """The pieces that are forwarded at the end of the body. `broken`: how the connection broke, if it did."""
         out = self._fed(b"", clean=broken is None)
-        self._cut_off = self.reader is not None and self.error is None and bool(self.reader.half_calls())
+        self._cut_off = self.reader is not None and self.error is None and bool(self.reader.incomplete_calls())
         return out
 
     def fail(self, error: Exception, frames: Sequence[Frame] = ()) -> None:
@@ -430,7 +430,7 @@ class Session:
         reader.faults = self.transit
         if writer is None:
             wanted = self.exchange.path and asked.wants_stream(self.exchange.path, self.exchange.request)
-            if wanted and self.exchange.status < _FAILED:
+            if wanted and self.exchange.status < BAD_STATUS:
                 reader.found(BODY_NOT_STREAM.found(0, "a stream was requested, but the response is one JSON body"))
             return StageSet(reader)
         kind = self.exchange.content_type

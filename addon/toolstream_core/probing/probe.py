@@ -7,15 +7,15 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from toolstream_core.calls.json_equality import INVALID, equal, value_of
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import ABSENT, BAD_STATUS, Finding, Severity
+from toolstream_core.model import BAD_STATUS, Finding, Severity
 from toolstream_core.model.record import runs_on_client
 from toolstream_core.printable import counted, printable
 from toolstream_core.protocols.api import Question, Tool
 from toolstream_core.protocols.registry import named
 from toolstream_core.report.jsonform import finding_object
 from toolstream_core.report.layout import code, escaped
-from toolstream_core.wire.frame import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -151,7 +151,7 @@ def resolved(answer: Exchange) -> ResolvedFragment:
 def verdict(case: str, streamed: Sequence[ResolvedFragment], whole: Sequence[ResolvedFragment]) -> Verdict:
     """Compare the responses to one case. A streamed response is right if it has the calls of any unstreamed one."""
     right = [_calls(one.record) for one in whole if one.record is not None and one.failure is None]
-    varying = any(calls != right[0] for calls in right)
+    varying = any(_between(calls, right[0]) for calls in right)
     differences = [
         Difference(number, what)
         for number, one in enumerate(streamed)
@@ -173,53 +173,46 @@ def _defects(streamed: Sequence[ResolvedFragment]) -> Iterator[Seen]:
         yield Seen(first[found], counts[found])
 
 
-class _Made(NamedTuple):
-    name: str
-    arguments: Json
-    """The value, or `ABSENT` where the text is not JSON."""
-    text: str
-
-
-def _calls(record: Record) -> list[_Made]:
+def _calls(record: Record) -> list[Call]:
     """The intended calls that the client has to run."""
-    return [_made(call) for call in record.calls if runs_on_client(call)]
+    return [call for call in record.calls if runs_on_client(call)]
 
 
-def _made(call: Call) -> _Made:
-    value = parse((call.arguments or "{}").encode("utf-8", "replace")) if call.complete else ABSENT
-    return _Made(call.name, value, "" if value is not ABSENT else call.arguments)
-
-
-def _differences(calls: list[_Made], right: list[list[_Made]], *, varying: bool) -> list[str]:
+def _differences(calls: list[Call], right: list[list[Call]], *, varying: bool) -> list[str]:
     """How `calls` differ from the nearest of the right responses, except for differences that may be chance."""
-    if not right or calls in right:
-        return []
-    found = min((_between(calls, one) for one in right), key=len)
+    found = min((_between(calls, one) for one in right), key=len, default=[])
     return [what for what, by_chance in found if not (varying and by_chance)]
 
 
-def _between(calls: list[_Made], right: list[_Made]) -> list[tuple[str, bool]]:
+def _between(calls: list[Call], right: list[Call]) -> list[tuple[str, bool]]:
     """Each difference, and whether sampling alone could have made it."""
     found: list[tuple[str, bool]] = []
     if len(calls) != len(right):
         found.append((f"{_count(calls)} instead of {_count(right)}", False))
     for number, (one, other) in enumerate(zip(calls, right, strict=False)):
+        value, expected = _value(one), _value(other)
         if one.name != other.name:
             found.append((f"call {number} is {one.name or '(no name)'} instead of {other.name}", False))
-        elif one.arguments is ABSENT:
-            found.append((f"call {number} {one.name}: its arguments are not valid JSON: {one.text[:_SHOWN]}", False))
-        elif one.arguments != other.arguments:
-            told = f"call {number} {one.name}: {_text(one)} instead of {_text(other)}"
-            found.append((told, _keys(one.arguments) == _keys(other.arguments)))
+        elif value is INVALID and (expected is not INVALID or one.arguments != other.arguments):
+            shown = one.arguments[:_SHOWN]
+            found.append((f"call {number} {one.name}: its arguments are not valid JSON: {shown}", False))
+        elif not equal(value, expected):
+            said = f"call {number} {one.name}: {_text(one)} instead of {_text(other)}"
+            found.append((said, _keys(value) == _keys(expected)))
     return found
 
 
-def _count(calls: list[_Made]) -> str:
+def _value(call: Call) -> Json:
+    return value_of(call.arguments) if call.complete else INVALID
+
+
+def _count(calls: list[Call]) -> str:
     return counted(len(calls), "call") if calls else "no calls"
 
 
-def _text(call: _Made) -> str:
-    text = json.dumps(call.arguments, ensure_ascii=False) if call.arguments is not ABSENT else call.text
+def _text(call: Call) -> str:
+    value = _value(call)
+    text = call.arguments if value is INVALID else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 

@@ -16,7 +16,7 @@ from toolstream_core.defects.finish import MISSING_CALLS
 from toolstream_core.defects.row import LIVE
 from toolstream_core.delivery import second_request
 from toolstream_core.delivery.schedule import Drawn, Schedule, drawn
-from toolstream_core.model import ABSENT, Change, StreamFacts
+from toolstream_core.model import ABSENT, BAD_STATUS, Change, StreamFacts
 from toolstream_core.protocols.provider_error import ErrorKind, kind_of
 from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS, claiming
 from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
@@ -247,7 +247,7 @@ class Deliveries:
         if answer.headers.get("content-type", "").startswith("text/event-stream"):
             logger.warning("toolstream asked for an unstreamed response for flow %s, but received a stream", flow.id)
             return [Chunk(0, content)]
-        if answer.status_code < 400:  # noqa: PLR2004 - an error speaks for itself
+        if answer.status_code < BAD_STATUS:  # an error speaks for itself
             what = "JSON" if parse(content) is ABSENT else f"a response of {protocol.name}"
             logger.warning("toolstream forwards the response of flow %s unchanged: it is not %s", flow.id, what)
             flow.comment = f"requested without streaming; the response is not {what}"

@@ -120,7 +120,7 @@ class Turn:
         """Calls of which something came since they were last settled."""
         # Positions of calls: whose arguments have begun and are incomplete; that lack a part, or all arguments; that no
         # finish reason makes complete; of arguments without a call.
-        self._half: set[int] = set()
+        self._incomplete: set[int] = set()
         self._lacking: set[int] = set()
         self._broken: set[int] = set()
         self._anonymous: set[int] = set()
@@ -171,10 +171,10 @@ class Turn:
         self._changed[one.order] = one
 
     @property
-    def has_half(self) -> bool:
+    def has_incomplete(self) -> bool:
         """Whether the arguments of a call have begun and are not complete."""
         self._judge()
-        return bool(self._half)
+        return bool(self._incomplete)
 
     @property
     def has_anonymous(self) -> bool:
@@ -198,7 +198,7 @@ class Turn:
         for order, one in self._changed.items():
             intended = one.intended
             for found, holds in (
-                (self._half, intended.half),
+                (self._incomplete, intended.incomplete),
                 (self._lacking, intended.lacks),
                 (self._broken, intended.is_id_alone or not (intended.nothing or intended.is_complete_at_finish)),
                 (self._anonymous, not (intended.call.id or intended.call.name or intended.call.arguments.empty)),

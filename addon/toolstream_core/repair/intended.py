@@ -156,14 +156,14 @@ class IntendedCall:
     # -- what it lacks
 
     @property
-    def half(self) -> bool:
+    def incomplete(self) -> bool:
         """Whether its arguments have begun and are not complete."""
-        return self.call.half and not self.silent
+        return self.call.incomplete and not self.silent
 
     @property
     def lacks(self) -> bool:
         """Whether a part of it is lacking, or all of its arguments, or they may be nothing but a placeholder."""
-        if self.half or (self.silent if self.call.name else not self.nothing):
+        if self.incomplete or (self.silent if self.call.name else not self.nothing):
             return True
         return self.is_placeholder is None and self.may_be_placeholder
 

@@ -12,12 +12,10 @@ from mitmproxy import connection, http
 from mitmproxy.flow import Error
 from mitmproxy.io import FlowReader, FlowWriter
 
-from toolstream_core.engine.chain import never
-from toolstream_core.engine.session import read_body
+from toolstream_core.engine.session import EVERY_FRAME, read_body
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, BAD_STATUS, Injected, Record, StreamFacts
 from toolstream_core.printable import quoted
-from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.protocols.requests import asked
 from toolstream_core.protocols.requests.asked import may_be_llm
 from toolstream_core.redact import redacted, request_secrets
@@ -323,10 +321,6 @@ def _pairs(headers: http.Headers) -> Headers:
     )
 
 
-_LOUD = tuple(replace(dialect, quiet=never) for dialect in PROTOCOLS)
-"""The protocols, with no frame left unread."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fixture:
     """A flow with a response of an LLM, read."""
@@ -384,7 +378,7 @@ def read_flow(flow: http.HTTPFlow, source: str) -> Fixture | None:
         replace(facts_of(flow, request, source), content_encoding=""),
         broken=broken,
         sinks=[payloads],
-        dialects=_LOUD,
+        dialects=EVERY_FRAME,
     )
     if record is None and (broken or flow.response.status_code >= BAD_STATUS):
         record = _unread(flow, source, what, broken)

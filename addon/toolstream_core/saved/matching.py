@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolstream_core.calls.json_equality import same
+from toolstream_core.calls.json_equality import equal, same
 from toolstream_core.model import ABSENT, BAD_STATUS
 from toolstream_core.printable import excerpt, first_difference, has_parts, shown_json
 from toolstream_core.protocols.registry import named
@@ -91,7 +91,7 @@ def earlier_calls(path: str, request: Json) -> frozenset[str]:
 def shared(recorded: Json, request: Json) -> int:
     """How many messages at the beginning of two requests are equal."""
     pairs = zip(messages_of(recorded), messages_of(request), strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return sum(1 for _ in takewhile(lambda pair: equal(*pair), pairs))
 
 
 def form_of(fixture: Fixture) -> Form:
@@ -187,7 +187,7 @@ def _differences(one: Json, other: Json, raw: Json, path: str) -> Iterator[tuple
         for at in range(max(len(one), len(other))):
             inner = _at(raw, at) if isinstance(raw, list) else ABSENT
             yield from _differences(_at(one, at), _at(other, at), inner, f"{path}[{at}]")
-    elif not _equal(one, other) and not (isinstance(one, str) and one == raw):
+    elif not (equal(one, other) or (isinstance(one, str) and (one == raw or _fits(one, other)))):
         yield path or "body", one, other
 
 
@@ -201,16 +201,9 @@ def _below(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
 
-def _equal(one: Json, other: Json) -> bool:
-    if isinstance(one, str) and isinstance(other, str):
-        return one == other or _fits(one, other)
-    # To Python `true` is 1.
-    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
-
-
-def _fits(recorded: str, asked: str) -> bool:
+def _fits(recorded: str, asked: Json) -> bool:
     """Whether `asked` may be what `recorded` was before something was redacted from it."""
-    if "*" not in recorded and "[" not in recorded:
+    if not isinstance(asked, str) or ("*" not in recorded and "[" not in recorded):
         return False
     parts = _HIDDEN.split(recorded)
     return len(parts) > 1 and has_parts(asked, parts)

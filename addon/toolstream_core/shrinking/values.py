@@ -9,11 +9,9 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.engine.chain import never
-from toolstream_core.engine.session import read_body
+from toolstream_core.engine.session import EVERY_FRAME, read_body
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Phase
-from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.protocols.requests import asked
 from toolstream_core.shrinking.candidate import mapped, nodes, put, with_turn, without
 from toolstream_core.shrinking.events import Numbering, Proposal, spans
@@ -64,13 +62,9 @@ def channels(turn: Turn) -> list[Channel]:
     """The texts of a response, in the order in which they begin."""
     sink = _ChannelSink(turn)
     read_body(
-        (chunk.data for chunk in turn.chunks), turn.exchange, broken=turn.broken, sinks=[sink], dialects=_READING_ALL
+        (chunk.data for chunk in turn.chunks), turn.exchange, broken=turn.broken, sinks=[sink], dialects=EVERY_FRAME
     )
     return list(sink.channels.values())
-
-
-_READING_ALL = tuple(replace(dialect, quiet=never) for dialect in PROTOCOLS)
-"""The protocols, with every frame read."""
 
 
 class _ChannelSink(Sink):

@@ -52,7 +52,7 @@ class Context:
     ids: AnswerIds = field(default_factory=AnswerIds)
     found: Callable[[Finding], None] = nobody
     changed: Callable[[Change], None] = nobody
-    half_calls: Callable[[], Sequence[OpenCall]] = no_calls
+    incomplete_calls: Callable[[], Sequence[OpenCall]] = no_calls
     """The incomplete calls that no finish reason or error of the response explains."""
     passes_on: Callable[[], None] = untold
     """Is called if the rest of the response is not judged: it began elsewhere, or begins anew."""

@@ -89,9 +89,9 @@ def cut_off(calls: Sequence[OpenCall], findings: Sequence[Finding]) -> Sequence[
     return [call for call in calls if call.position not in explained]
 
 
-def check(record: Record, unread: str | None, half: Sequence[OpenCall] = ()) -> list[Finding]:
-    """Defects in the end of the response; `half` are the truncated calls that it declares complete."""
-    denied = {(call.choice, call.position) for call in half}
+def check(record: Record, unread: str | None, incomplete: Sequence[OpenCall] = ()) -> list[Finding]:
+    """Defects in the end of the response; `incomplete` are the truncated calls that it declares complete."""
+    denied = {(call.choice, call.position) for call in incomplete}
     last = max(record.events - 1, 0)
     findings = []
     if unread:

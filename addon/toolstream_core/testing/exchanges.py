@@ -12,7 +12,7 @@ from toolstream_core.redact import redacted
 from toolstream_core.verdict import added, history_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from toolstream_core.model import Json
     from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall, ToolResult
@@ -256,6 +256,16 @@ class ProxiedExchange:
     def added_by(self, after: SentRequest) -> Conversation:
         """What a later request adds to this one, without secrets."""
         return added(history_of(self.request.shown), after.shown)
+
+
+def until_complete(calls: Iterable[SentCall], later: Iterable[ProxiedExchange]) -> Iterator[ProxiedExchange]:
+    """The exchanges after incomplete calls, up to the one whose response completes the last of them."""
+    incomplete = {(call.id, call.name) for call in calls}
+    for one in later:
+        if not incomplete:
+            return
+        yield one
+        incomplete -= {(call.id, call.name) for call in one.calls if call.complete}
 
 
 def proxied_exchange(said: Mapping[str, Any]) -> ProxiedExchange:

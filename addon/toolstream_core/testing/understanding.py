@@ -15,7 +15,7 @@ from toolstream_core.model import BAD_STATUS
 from toolstream_core.printable import counted
 from toolstream_core.protocols.requests.asked import wants_stream
 from toolstream_core.report.verdict import as_flags
-from toolstream_core.testing.exchanges import FoundProblem
+from toolstream_core.testing.exchanges import FoundProblem, until_complete
 from toolstream_core.verdict import Outcome, judge, to_run
 
 if TYPE_CHECKING:
@@ -70,7 +70,9 @@ def incomplete_calls(exchanges: Sequence[ProxiedExchange]) -> list[str]:
     asked = _asked(exchanges)
     lines = [] if asked else [_no_request(exchanges)]
     for at, one in enumerate(asked):
-        for after in _until_whole(one, asked[at + 1 :]):
+        incomplete = [call for call in one.calls if not call.complete]
+        later = (other for other in asked[at + 1 :] if other.request.protocol == one.request.protocol)
+        for after in until_complete(incomplete, later):
             verdict = judge(one.calls, one.added_by(after.request))
             problems = [
                 FoundProblem(verdict=problem.outcome, call=problem.call, message=problem.text)
@@ -122,16 +124,6 @@ def _taken_for_an_end(asked: Sequence[ProxiedExchange]) -> Iterator[Judged]:
                 verdict=MISSING_CALLS.name, call=None, message="the client treats it as the final response"
             )
             yield Judged(one, None, MISSING_CALLS.name, [problem])
-
-
-def _until_whole(one: ProxiedExchange, later: Sequence[ProxiedExchange]) -> Iterator[ProxiedExchange]:
-    """The requests after a response, up to the one whose response completes its incomplete calls."""
-    half = {(call.id, call.name) for call in one.calls if not call.complete}
-    for other in later:
-        if not half or other.request.protocol != one.request.protocol:
-            continue
-        yield other
-        half -= {(call.id, call.name) for call in other.calls if call.complete}
 
 
 def _lines(judged: Judged) -> list[str]:

@@ -237,7 +237,8 @@ class Fit(NamedTuple):
     """How many of the response's ids are new in it."""
     length: int
     """How long the conversation was by then."""
-    same_place: bool
+    place: bool
+    """Whether it has the same protocol, host, model and tools."""
 
 
 def returned_calls(slot: Slot[Any], sent: SentResponse, request: NextRequest) -> int:

@@ -277,4 +277,4 @@ def _continues(call: OpenCall, fragment: Fragment) -> bool:
 
 def _has_incomplete(calls: Iterable[OpenCall]) -> bool:
     """Whether the arguments of a function are incomplete. Of free text, only the finish reason shows that."""
-    return any(call.half for call in calls if call.kind is not Kind.CUSTOM)
+    return any(call.incomplete for call in calls if call.kind is not Kind.CUSTOM)

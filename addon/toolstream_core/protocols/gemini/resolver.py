@@ -36,8 +36,8 @@ class GeminiCalls(Calls):
         """A part itself tells whether it is complete; a finish does not change that."""
 
     @override
-    def _is_half(self, call: OpenCall) -> bool:
-        return not call.over or super()._is_half(call)
+    def _is_incomplete(self, call: OpenCall) -> bool:
+        return not call.over or super()._is_incomplete(call)
 
     def _place(self, fragment: Fragment, event: int) -> OpenCall:
         del event

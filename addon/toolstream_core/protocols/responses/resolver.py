@@ -59,8 +59,10 @@ class ResponsesCalls(Calls):
         """Whether the terminal event completed a call."""
 
     @override
-    def half_calls(self) -> list[OpenCall]:
-        return [] if self._end_completes else super().half_calls()  # Without that event a whole call would be lost.
+    def incomplete_calls(self) -> list[OpenCall]:
+        return (
+            [] if self._end_completes else super().incomplete_calls()
+        )  # Without that event a whole call would be lost.
 
     @override
     def conclude(self, content: EventContent) -> None:

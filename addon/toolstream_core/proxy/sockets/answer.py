@@ -102,7 +102,7 @@ class SocketAnswer:
             self._delivery.offer(None)
             return []
         self.over = True
-        return [*self._messages.made(last), *self._messages.end(), *self._end_of_half()]
+        return [*self._messages.made(last), *self._messages.end(), *self._end_of_incomplete()]
 
     def release(self, why: str) -> list[bytes]:
         """After the internal error `why`: what came and was not sent. Nothing more is read."""
@@ -158,7 +158,7 @@ class SocketAnswer:
             self.line_ends.add(at, saved.messages.get(chunk.data, b""))
             at += len(chunk.data)
 
-    def _end_of_half(self) -> list[bytes]:
+    def _end_of_incomplete(self) -> list[bytes]:
         return [] if self.live.cut_off is None else self._error()
 
     def _error(self) -> list[bytes]:

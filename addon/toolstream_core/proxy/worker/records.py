@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
 from mitmproxy import ctx
 
 from toolstream_core.engine.sink import Sink
+from toolstream_core.model import BAD_STATUS
 from toolstream_core.protocols.registry import SOCKETS, claiming
 from toolstream_core.proxy.deliveries import RESENT
 from toolstream_core.proxy.flow_facts import opens_socket
@@ -72,7 +73,7 @@ class Tally(Sink):
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """An answer begins."""
         assert flow.response is not None
-        failed = flow.response.status_code >= 400  # noqa: PLR2004
+        failed = flow.response.status_code >= BAD_STATUS
         if failed and RESENT not in flow.metadata and claiming(flow.request.path) is not None:
             self._counts["unopened" if opens_socket(flow.request) else "refused"] += 1
 

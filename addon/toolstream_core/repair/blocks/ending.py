@@ -171,9 +171,9 @@ class MessageEnd:
 
     def withhold_stops(self) -> None:
         """Withhold the stop of an incomplete call: the body ended before the message."""
-        half = {id(call) for call in self.context.half_calls()} if self._stream.on(CUT_OFF_CALL) else set()
+        incomplete = {id(call) for call in self.context.incomplete_calls()} if self._stream.on(CUT_OFF_CALL) else set()
         for block in self.message.blocks:
-            if id(block.call) in half and block.waiting and block.waiting[-1].parsed.what is What.STOP:
+            if id(block.call) in incomplete and block.waiting and block.waiting[-1].parsed.what is What.STOP:
                 self._stream.because(CUT_OFF_CALL)
                 block.waiting.pop()
                 self.message.waiting -= 1

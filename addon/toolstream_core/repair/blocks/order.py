@@ -105,7 +105,7 @@ class BlockOrder:
         if message.blocks and not message.blocks[-1].stopped and message.blocks[-1].sent is not Sent.ENDED:
             self._report_overlap(block)
         for before in message.blocks[-1:]:
-            before.decided = before.decided or not (before.call and before.call.half)
+            before.decided = before.decided or not (before.call and before.call.incomplete)
         message.blocks.append(block)
         message.by_index[block.number] = block
         if call is not None:
@@ -280,7 +280,7 @@ class BlockOrder:
             return False
         if truth.says_none(call):
             return block.stopped and later and self._client.whole(block, call)
-        if not block.stopped and (not later or call.arguments.half or block.may_stand_for_more):
+        if not block.stopped and (not later or call.arguments.unclosed or block.may_stand_for_more):
             return False
         return self._client.is_sendable(block, call, over=True)
 
@@ -304,7 +304,7 @@ class BlockOrder:
             return True
         if call is None or one.parsed is UNREAD:
             return False
-        if one.parsed.what is What.STOP and block.sent is Sent.OPEN and call.half and len(block.waiting) == 1:
+        if one.parsed.what is What.STOP and block.sent is Sent.OPEN and call.incomplete and len(block.waiting) == 1:
             return self._stream.on(CUT_OFF_CALL) and not self.message.over
         if block.settled:
             return False

@@ -65,7 +65,7 @@ class IncompleteCalls(Repairer, Holds, Indifferent):
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        if not (self._held or (self._ends(event.content) and self._context.half_calls())):
+        if not (self._held or (self._ends(event.content) and self._context.incomplete_calls())):
             return (event.frame,)
         more = bool(resolved) or (_has_fragment(event.content) and not self._ended)
         out = self._beside_held(event, more=more)
@@ -75,7 +75,7 @@ class IncompleteCalls(Repairer, Holds, Indifferent):
     @override
     def end(self, *, clean: bool) -> Iterable[Frame]:
         held = self.release()
-        out = [] if self._context.half_calls() else held
+        out = [] if self._context.incomplete_calls() else held
         if held and self.repairs_row(CUT_OFF_CALL):
             self.went(None, out)
         return out

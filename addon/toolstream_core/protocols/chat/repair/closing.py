@@ -87,7 +87,7 @@ class Closing:
         out = self._at_end_of_turns(frame.number)
         self._stream.done = True
         self._lacks_part = self._cuts()
-        if self._on(CUT_OFF_CALL) and (self._lacks_part or self._client.context.half_calls()):
+        if self._on(CUT_OFF_CALL) and (self._lacks_part or self._client.context.incomplete_calls()):
             self._reporter.because(CUT_OFF_CALL)
             self._withheld.append(frame)
             return out
@@ -148,7 +148,7 @@ class Closing:
 
     def _withheld_at_end(self) -> list[Frame]:
         """`[DONE]`, where later events completed all calls."""
-        return [] if self._lacks_part or self._client.context.half_calls() else self._withheld
+        return [] if self._lacks_part or self._client.context.incomplete_calls() else self._withheld
 
     def _at_end_of_turns(self, number: int) -> list[Frame]:
         """The events that choices lack at the end of the response."""
@@ -221,7 +221,7 @@ class Closing:
             if self._finishes.of(choice).sent is None:
                 for one in turn.calls:
                     empty = one.intended.call.name and one.intended.silent and not one.intended.may_be_empty
-                    if one.intended.half or empty:
+                    if one.intended.incomplete or empty:
                         return True
         return False
 

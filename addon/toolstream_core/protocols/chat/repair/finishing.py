@@ -170,10 +170,8 @@ class Finishes:
 
     def honest(self, finish: Finish, turn: Turn, reason: str) -> str:
         """The reason, or `length` where it promises complete calls and one is incomplete."""
-        half = turn.has_half
-        finish.shortened = (
-            reason in {WORDS.complete, WORDS.called} and half and self._reporter.repairs_row(CUT_OFF_CALL)
-        )
+        promises = reason in {WORDS.complete, WORDS.called}
+        finish.shortened = promises and turn.has_incomplete and self._reporter.repairs_row(CUT_OFF_CALL)
         return "length" if finish.shortened else reason
 
     def closed(self, finish: Finish, turn: Turn) -> bool:
