@@ -16,7 +16,7 @@ from benchlib.streams import HEALTHY, Load, cut, response
 from benchlib.wire import processor_seconds, resident
 from tests.e2e.harness.mitmdump import Mitmdump
 from toolstream_core.packaged import addon_script
-from toolstream_core.protocols.responses.whole_answer import events as response_events
+from toolstream_core.protocols.responses.responses import events as response_events
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.protocols.anthropic import responses
-from toolstream_core.protocols.responses import whole_answer
+from toolstream_core.protocols.responses import responses as openai
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -206,6 +206,6 @@ def cut(load: Load) -> Callable[[str], tuple[str, ...]]:
 
 PROTOCOLS: Final = (
     Protocol("openai-chat", "/v1/chat/completions", Load.blocks),
-    Protocol("openai-responses", "/v1/responses", lambda load: whole_answer.streamed(response(load), {}, cut(load))),
+    Protocol("openai-responses", "/v1/responses", lambda load: openai.streamed(response(load), {}, cut(load))),
     Protocol("anthropic", "/v1/messages", lambda load: responses.streamed(_message(load), {}, cut(load))),
 )

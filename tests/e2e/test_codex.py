@@ -20,7 +20,7 @@ from tests.laws.test_laws import injector
 from tests.tables import SHAPES
 from toolstream_core.packaged import addon_script
 from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
-from toolstream_core.protocols.responses import healthy as responses
+from toolstream_core.protocols.responses import responses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ DEFECTS = ("cumulative-arguments", "missing-index", "repeated-stop", "done-only-
 def said(token: str, **what: Any) -> Healthy:
     """A healthy answer to Codex."""
     answer = HealthyAnswer(model="gpt-5", request={}, token=token, **what)
-    return Healthy("openai-responses", token, b"".join(responses.streamed(answer)))
+    return Healthy("openai-responses", token, b"".join(responses.healthy_stream(answer)))
 
 
 SHELL = said("call", calls=(HealthyCall("exec_command", '{"cmd": "echo said-by-the-tool"}'),))

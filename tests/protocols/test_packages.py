@@ -20,7 +20,7 @@ from toolstream_core.defects import arguments, finish, framing, identity, leak
 from toolstream_core.defects.row import Row
 from toolstream_core.defects.table import ROWS
 from toolstream_core.protocols.api import Api
-from toolstream_core.protocols.protocol import WireProtocol, _home
+from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.repair.policy import Policy
@@ -46,18 +46,7 @@ EVERYWHERE: Final = ("stages/stream_checks.py", "stages/repair/leaked_calls.py",
 """Files that judge the streams of every protocol."""
 BORROWED: Final = {"realtime": ("responses", {"custom-as-function", "missing-head", "sequence-numbers"})}
 """Packages whose streams another one's repairs judge, and the rows that cannot occur on their own wire."""
-LAZY: Final = (
-    "repair",
-    "inject",
-    "shape",
-    "promote",
-    "whole_answer",
-    "healthy",
-    "errors",
-    "stages",
-    "responses",
-    "api",
-)
+LAZY: Final = ("repair", "inject", "stages", "responses", "api")
 """The modules of a package that reading a stream does not need."""
 CONSTANTS: Final = {
     name: row
@@ -87,9 +76,8 @@ def test_a_package_exports_stages(protocol: WireProtocol) -> None:
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_package_exports_functions(protocol: WireProtocol, function: str) -> None:
     """Each takes, by position, what `WireProtocol` gives it."""
-    module, name = _home(protocol.package, "responses", function)
-    package = import_module(f"{protocol.package}.{module}")
-    inspect.signature(getattr(package, name)).bind(*FUNCTIONS[function])
+    responses = import_module(f"{protocol.package}.responses")
+    inspect.signature(getattr(responses, function)).bind(*FUNCTIONS[function])
 
 
 def test_these_are_the_names_that_the_protocol_asks_for() -> None:
@@ -167,7 +155,7 @@ def borrowed_rows(package: str) -> frozenset[str]:
         return frozenset()
     lender, left_out = BORROWED[name]
     repairer = f"{parent}.{lender}.repair.stage"
-    assert repairer in {target for _, target in _imports(f"{package}.repair")}
+    assert repairer in {target for _, target in _imports(f"{package}.stages")}
     rows = rows_of_module(repairer, f"{parent}.{lender}.")
     assert left_out <= rows
     return rows - left_out

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.requests.requests import Requests
@@ -30,22 +29,6 @@ if TYPE_CHECKING:
 
 # A protocol is a package. Its definition names what reads a stream. The rest lies in three modules, `stages`,
 # `responses` and `api`, which are loaded on first use: most programs read and never rewrite.
-
-_SEPARATE: Final = {
-    "REPAIRS": ("repair", "REPAIRS"),
-    "AT_END": ("repair", "AT_END"),
-    "INJECTORS": ("inject", "INJECTORS"),
-    "SHAPES": ("shape", "SHAPES"),
-    "promoted": ("promote", "promoted"),
-    "streamed": ("whole_answer", "streamed"),
-    "assembled": ("whole_answer", "assembled"),
-    "healthy_stream": ("healthy", "streamed"),
-    "healthy_whole": ("healthy", "whole"),
-    "error_body": ("errors", "body"),
-    "error_event": ("errors", "event"),
-    "not_saved": ("errors", "not_saved"),
-}
-"""Module and name in packages with more modules than these three, by the name in `stages` or `responses`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,12 +173,4 @@ class WireProtocol:
         return self._part("responses", name)
 
     def _part(self, module: str, name: str) -> Any:
-        module, name = _home(self.package, module, name)
         return getattr(import_module(f"{self.package}.{module}"), name)
-
-
-@cache
-def _home(package: str, module: str, name: str) -> tuple[str, str]:
-    """The module that has `name`, and the name there."""
-    joined = name not in _SEPARATE or find_spec(f"{package}.{module}") is not None
-    return (module, name) if joined else _SEPARATE[name]

@@ -9,7 +9,7 @@ import pytest
 from tests.laws.driven import injected, seen, sse
 from tests.protocols.responses.events import CREATED, added, call, closed, completed, delta, done, item
 from toolstream_core.model import StreamFacts
-from toolstream_core.protocols.responses.inject import INJECTORS
+from toolstream_core.protocols.responses.stages import INJECTORS
 from toolstream_core.stages.inject import sse as sse_lines
 
 if TYPE_CHECKING:

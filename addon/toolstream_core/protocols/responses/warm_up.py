@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.protocols.healthy_answer import HealthyAnswer
-from toolstream_core.protocols.responses import healthy, whole_answer
+from toolstream_core.protocols.responses import responses
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -21,4 +21,4 @@ def warmed_up(request: Json, token: str) -> list[bytes]:
         return []
     model = json_access.get(request, "model")
     answer = HealthyAnswer(model=model if isinstance(model, str) else "toolstream", request=request, token=token)
-    return list(whole_answer.streamed({**healthy.whole(answer), "output": []}, request))
+    return list(responses.streamed({**responses.healthy_whole(answer), "output": []}, request))

@@ -25,17 +25,13 @@ from toolstream_core.defects.causes.rule import (
 )
 from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.causes.words import as_json, changed, continues, has, has_calls, leaked
-from toolstream_core.defects.row import RESPONSES
 from toolstream_core.model import ABSENT, Kind
-from toolstream_core.protocols.responses.inject.codec import ResponsesCodec, message
-from toolstream_core.stages.inject import sse
-from toolstream_core.stages.inject.cause_injector import injectors
+from toolstream_core.protocols.responses.inject.codec import message
 
 if TYPE_CHECKING:
     from toolstream_core.defects.causes.at import At
     from toolstream_core.defects.causes.rule import Value
     from toolstream_core.model import Json
-    from toolstream_core.stages.inject.injector import InjectorMaker
 
 
 def is_custom(at: At) -> bool:
@@ -137,5 +133,3 @@ OWN: Final[dict[str, Cause]] = {
         for syntax in MARKUP
     },
 }
-INJECTORS: Final[dict[str, InjectorMaker]] = {**injectors(RESPONSES, ResponsesCodec, OWN), **sse.INJECTORS}
-"""By the defect's name."""

@@ -1,18 +1,25 @@
-"""Chat Completions: converts a complete response to a stream, and a stream to a complete response."""
+"""Chat Completions responses that toolstream writes: complete responses, streams, errors, and calls before a finish."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from toolstream_core.model import Kind
+from toolstream_core.protocols import openai_errors
 from toolstream_core.protocols.answers import add_texts, data_event, dictionary, merged, uncut
+from toolstream_core.protocols.chat.edit import entry_chunk
+from toolstream_core.protocols.healthy_answer import CREATED, HealthyAnswer, pieces
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Any
 
     from toolstream_core.model import Call, Json
-from toolstream_core.protocols.answers import Cut, Payload, Payloads
+    from toolstream_core.protocols.answers import Cut, Payload, Payloads
+    from toolstream_core.protocols.provider_error import ErrorKind
+    from toolstream_core.stages.promotion import Promotion
+    from toolstream_core.wire.frame import Frame
 
 
 def streamed(answer: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
@@ -97,3 +104,54 @@ def entry(identity: str, name: str, arguments: str, *, custom: bool) -> dict[str
     if custom:
         return {"id": identity, "type": "custom", "custom": {"name": name, "input": arguments}}
     return {"id": identity, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def healthy_stream(answer: HealthyAnswer) -> Iterator[bytes]:
+    """The events."""
+    return streamed(healthy_whole(answer), answer.request, pieces)
+
+
+def healthy_whole(answer: HealthyAnswer) -> dict[str, Any]:
+    """https://platform.openai.com/docs/api-reference/chat/object."""
+    asked, made = answer.tokens
+    message: dict[str, Any] = {"role": "assistant", "content": answer.text or None, "refusal": None}
+    calls = [
+        entry(f"call_{answer.call_letters(place, 24)}", call.name, call.arguments, custom=call.custom)
+        for place, call in enumerate(answer.calls)
+    ]
+    reason = "tool_calls" if calls else "stop"
+    message |= {"tool_calls": calls} if calls else {}
+    return {
+        "id": f"chatcmpl-{answer.letters('answer', 28)}",
+        "object": "chat.completion",
+        "created": CREATED,
+        "model": answer.model,
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": reason}],
+        "usage": {"prompt_tokens": asked, "completion_tokens": made, "total_tokens": asked + made},
+        "service_tier": "default",
+        "system_fingerprint": f"fp_{answer.hexadecimal('system', 10)}",
+    }
+
+
+def promoted(one: Promotion) -> list[Frame]:
+    """As `WireProtocol.promoted`."""
+    payload: Payload = one.event.frame.json  # type: ignore[assignment] # a finish was read from it
+    choices = [
+        {**each, "finish_reason": "tool_calls"} if json_access.get(each, "finish_reason") == "stop" else each
+        for each in json_access.items(payload.get("choices"))
+    ]
+    out: list[Frame] = []
+    for at, (identity, wanted) in enumerate(one.calls):
+        function = {"name": wanted.name, "arguments": wanted.arguments}
+        call = {"index": one.place + at, "id": identity, "type": "function", "function": function}
+        out.append(one.writer.make(entry_chunk(payload, one.choice, call), one.event.frame.number))
+    return [*out, one.finished({**payload, "choices": choices})]
+
+
+def error_event(kind: ErrorKind, number: int) -> bytes:
+    """As `WireProtocol.error_event`."""
+    del number
+    return data_event(error_body(kind, kind.status))
+
+
+error_body, not_saved = openai_errors.body, openai_errors.not_saved

@@ -1,0 +1,30 @@
+"""Repairs, faults and shapes of Realtime responses: those of Responses streams that end with `response.done`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from toolstream_core.defects import identity
+from toolstream_core.defects.row import REALTIME
+from toolstream_core.protocols.realtime.reader import DONE
+from toolstream_core.protocols.responses.inject import OWN
+from toolstream_core.protocols.responses.inject.codec import ResponsesCodec
+from toolstream_core.protocols.responses.repair.events import EventForm
+from toolstream_core.protocols.responses.repair.stage import ResponsesRepair
+from toolstream_core.repair.policy import SEQUENTIAL, TINY_FRAGMENTS, WHOLE_CALLS
+from toolstream_core.stages.inject.cause_injector import injectors
+from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
+
+if TYPE_CHECKING:
+    from toolstream_core.stages.inject.injector import InjectorMaker
+    from toolstream_core.stages.repair.repairer import RepairerMaker
+
+FORM: Final = EventForm(DONE, only_end=DONE, repeats_response=False, names_calls=True)
+REPAIRS: Final[tuple[RepairerMaker, ...]] = (partial(ResponsesRepair, form=FORM),)
+AT_END: Final = IncompleteCalls
+INJECTORS: Final[dict[str, InjectorMaker]] = injectors(
+    REALTIME, ResponsesCodec, {name: cause for name, cause in OWN.items() if name != identity.CUSTOM_AS_FUNCTION.name}
+)
+"""Realtime has no custom tools."""
+SHAPES: Final = {one.names[0]: one for one in (WHOLE_CALLS, TINY_FRAGMENTS, SEQUENTIAL)}

@@ -1,0 +1,206 @@
+"""Responses that toolstream writes: complete responses, streams, errors, and calls before the terminal event."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from toolstream_core.model import ABSENT, Kind
+from toolstream_core.protocols import openai_errors
+from toolstream_core.protocols.answers import dictionary, named_event, uncut
+from toolstream_core.protocols.healthy_answer import CREATED, HealthyAnswer, HealthyCall, pieces
+from toolstream_core.wire import json_access
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from toolstream_core.model import Call, Json
+    from toolstream_core.protocols.answers import Cut, Payload, Payloads
+    from toolstream_core.protocols.provider_error import ErrorKind
+    from toolstream_core.stages.promotion import Promotion, Wanted
+    from toolstream_core.wire.frame import Frame
+
+
+def streamed(answer: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
+    """https://platform.openai.com/docs/api-reference/responses-streaming."""
+    del request
+    if answer.get("object") == "response":
+        for number, payload in enumerate(events(answer, cut)):
+            yield named_event({**payload, "sequence_number": number})
+
+
+def events(answer: Payload, cut: Cut) -> list[Payload]:
+    """The events of a complete response, without sequence numbers."""
+    begun = {**answer, "status": "in_progress", "output": [], "usage": None}
+    made: list[Payload] = [{"type": f"response.{kind}", "response": begun} for kind in ("created", "in_progress")]
+    for place, item in enumerate(json_access.items(answer.get("output"))):
+        if isinstance(item, dict):
+            made += _item_events(item, place, cut)
+    kind = answer.get("status") if answer.get("status") in ("failed", "incomplete") else "completed"
+    return [*made, {"type": f"response.{kind}", "response": answer}]
+
+
+def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
+    """The complete response of a stream; see `WireProtocol.assembled`."""
+    responses = [inner for payload in payloads if isinstance(inner := payload.get("response"), dict)]
+    response: dict[str, Json] = {"id": "resp_saved", "object": "response", **(responses[-1] if responses else {})}
+    if not response.get("output"):
+        deltas = (one for one in payloads if one.get("type") == "response.output_text.delta")
+        text = "".join(str(one.get("delta")) for one in deltas)
+        response["output"] = [*_output_message(text), *(_saved_item(call) for call in calls)]
+    return response
+
+
+def _item_events(item: Payload, place: int, cut: Cut) -> Iterator[Payload]:
+    """The events of one output item."""
+    where = {"item_id": item.get("id"), "output_index": place}
+    key = {"function_call": "arguments", "custom_tool_call": "input"}.get(str(item.get("type")))
+    opened = {**item, "status": "in_progress", **({key: ""} if key else {})}
+    if item.get("type") == "message":
+        opened["content"] = []
+    yield {"type": "response.output_item.added", "output_index": place, "item": opened}
+    if key:
+        kind = "response.function_call_arguments" if key == "arguments" else "response.custom_tool_call_input"
+        for text in cut(item.get(key, "")):
+            yield {"type": f"{kind}.delta", **where, "delta": text}
+        yield {"type": f"{kind}.done", **where, key: item.get(key, "")}
+    for index, part in enumerate(json_access.items(item.get("content")) if item.get("type") == "message" else ()):
+        here = {**where, "content_index": index}
+        yield {"type": "response.content_part.added", **here, "part": {**dictionary(part), "text": ""}}
+        text = dictionary(part).get("text", "")
+        for piece in cut(text):
+            yield {"type": "response.output_text.delta", **here, "delta": piece, "logprobs": []}
+        yield {"type": "response.output_text.done", **here, "text": text, "logprobs": []}
+        yield {"type": "response.content_part.done", **here, "part": part}
+    yield {"type": "response.output_item.done", "output_index": place, "item": item}
+
+
+def _output_message(text: str) -> list[Json]:
+    part = {"type": "output_text", "text": text, "annotations": []}
+    message = {"id": "msg_saved", "type": "message", "role": "assistant", "status": "completed"}
+    return [{**message, "content": [part]}] if text else []
+
+
+def _saved_item(call: Call) -> Json:
+    item = {"id": f"fc_saved_{call.position}", "call_id": call.id, "name": call.name, "status": "completed"}
+    if call.kind is Kind.CUSTOM:
+        return {**item, "type": "custom_tool_call", "input": call.arguments}
+    return {**item, "type": "function_call", "arguments": call.arguments}
+
+
+_USUAL: Final[dict[str, Any]] = {
+    "instructions": None,
+    "max_output_tokens": None,
+    "parallel_tool_calls": True,
+    "previous_response_id": None,
+    "reasoning": {"effort": None, "summary": None},
+    "store": True,
+    "temperature": 1.0,
+    "text": {"format": {"type": "text"}},
+    "tool_choice": "auto",
+    "tools": [],
+    "top_p": 1.0,
+    "truncation": "disabled",
+    "metadata": {},
+}
+"""The request's fields that a response repeats, with their default values."""
+
+
+def healthy_stream(answer: HealthyAnswer) -> Iterator[bytes]:
+    """The events."""
+    return streamed(healthy_whole(answer), answer.request, pieces)
+
+
+def healthy_whole(answer: HealthyAnswer) -> dict[str, Any]:
+    """https://platform.openai.com/docs/api-reference/responses/object."""
+    asked, made = answer.tokens
+    output = [_healthy_item(answer, place, call) for place, call in enumerate(answer.calls)]
+    said = {key: json_access.get(answer.request, key) for key in _USUAL}
+    return {
+        "id": f"resp_{answer.hexadecimal('answer', 48)}",
+        "object": "response",
+        "created_at": CREATED,
+        "status": "completed",
+        "background": False,
+        "error": None,
+        "incomplete_details": None,
+        "model": answer.model,
+        "output": output or [_message(answer)],
+        "service_tier": "default",
+        "usage": {
+            "input_tokens": asked,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": made,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": asked + made,
+        },
+        "user": None,
+        **{key: usual if said[key] in (ABSENT, None) else said[key] for key, usual in _USUAL.items()},
+    }
+
+
+def _healthy_item(answer: HealthyAnswer, place: int, call: HealthyCall) -> dict[str, Any]:
+    kind, key, prefix = ("custom_tool_call", "input", "ctc") if call.custom else ("function_call", "arguments", "fc")
+    return {
+        "id": f"{prefix}_{answer.hexadecimal(f'item {place}', 48)}",
+        "type": kind,
+        "status": "completed",
+        key: call.arguments,
+        "call_id": f"call_{answer.call_letters(place, 24)}",
+        "name": call.name,
+        **({"namespace": call.namespace} if call.namespace else {}),
+    }
+
+
+def _message(answer: HealthyAnswer) -> dict[str, Any]:
+    part = {"type": "output_text", "text": answer.text, "annotations": [], "logprobs": []}
+    return {
+        "id": f"msg_{answer.hexadecimal('message', 48)}",
+        "type": "message",
+        "status": "completed",
+        "content": [part],
+        "role": "assistant",
+    }
+
+
+def promoted(one: Promotion) -> list[Frame]:
+    """The frames with the calls and the terminal event; see `WireProtocol.promoted`."""
+    payload: Payload = one.event.frame.json  # type: ignore[assignment] # a finish was read from it
+    response = payload.get("response")
+    if not isinstance(response, dict):
+        return [*_said(one), one.event.frame]
+    items = [_promoted_item(identity, wanted, wanted.arguments, "completed") for identity, wanted in one.calls]
+    output = [*json_access.items(response.get("output")), *items]
+    return [*_said(one), one.writer.rewrite(one.event.frame, {**payload, "response": {**response, "output": output}})]
+
+
+def _said(one: Promotion) -> list[Frame]:
+    """The frames with only the calls."""
+    out: list[Frame] = []
+    for at, (identity, wanted) in enumerate(one.calls):
+        whose, place = {"item_id": f"fc_{identity}"}, {"output_index": one.place + at}
+        kind = "response.function_call_arguments"
+        opened, whole = (
+            _promoted_item(identity, wanted, "", "in_progress"),
+            _promoted_item(identity, wanted, wanted.arguments, "completed"),
+        )
+        out += one.made(
+            {"type": "response.output_item.added", **place, "item": opened},
+            {"type": f"{kind}.delta", **whose, **place, "delta": wanted.arguments},
+            {"type": f"{kind}.done", **whose, **place, "arguments": wanted.arguments},
+            {"type": "response.output_item.done", **place, "item": whole},
+        )
+    return out
+
+
+def _promoted_item(identity: str, wanted: Wanted, arguments: str, status: str) -> dict[str, Json]:
+    item = {"type": "function_call", "id": f"fc_{identity}", "call_id": identity, "name": wanted.name}
+    return {**item, "arguments": arguments, "status": status}
+
+
+def error_event(kind: ErrorKind, number: int) -> bytes:
+    """An error event with a sequence number; see `WireProtocol.error_event`."""
+    error = {"type": "error", "code": openai_errors.word(kind), "message": kind.message, "param": None}
+    return named_event({**error, "sequence_number": number})
+
+
+error_body, not_saved = openai_errors.body, openai_errors.not_saved
