@@ -19,14 +19,14 @@ _ASSIGNMENT: Final = re.compile(r"\w+=")
 
 
 class Runner(NamedTuple):
-    """A program that runs another one, whose name is its first argument that is no option."""
+    """A program that runs another program: the first argument that is not an option."""
 
     words: tuple[str, ...]
     """How its command line begins."""
     valued: frozenset[str] = frozenset()
     """Its options whose value is the next word."""
     separated: bool = False
-    """Whether it takes options from anywhere before a `--`, and hands on what is behind that."""
+    """Whether its own options end at a `--`, and the command follows."""
 
 
 RUNNERS: Final = (
@@ -86,7 +86,7 @@ def _runner(words: Sequence[str]) -> Runner | None:
 
 
 def _program(command: Sequence[str], at: int, valued: frozenset[str]) -> int:
-    """The place of the first word from `at` on that is no option, no option's value and no assignment."""
+    """The place of the first word, from `at` on, that is neither an option, nor its value, nor an assignment."""
     while at < len(command) and (command[at].startswith("-") or _ASSIGNMENT.match(command[at])):
         at += 2 if command[at] in valued else 1
     return at

@@ -17,7 +17,7 @@ class Upstream(enum.Enum):
     """Which provider responds, and how requests reach it."""
 
     SAVED = "saved"
-    """Saved flows, in every provider's place: whatever a client asks comes to the proxy."""
+    """Saved flows, in place of every provider: each request of a client reaches the proxy."""
     PROXIED = "proxied"
     """The real providers; clients find the proxy by the proxy variables."""
     FORWARDED = "forwarded"

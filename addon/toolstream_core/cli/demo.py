@@ -220,7 +220,7 @@ def _failed(act: Act, paint: Paint) -> list[str]:
 
 @contextlib.contextmanager
 def _output(*, terminal: bool) -> Iterator[tuple[int, list[str]]]:
-    """What the proxy prints to, and the lines that it has printed, complete at the end."""
+    """A file descriptor for the proxy's output, and the lines printed so far; complete at the end."""
     lines: list[str] = []
     ours, theirs = os.openpty() if terminal else os.pipe()
     thread = threading.Thread(target=_read, args=(os.fdopen(ours, encoding="utf-8", errors="replace"), lines))

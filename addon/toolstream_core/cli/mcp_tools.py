@@ -26,7 +26,7 @@ _INSTRUCTIONS: Final = (
 _READS: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _RUNS: Final = ToolAnnotations(read_only_hint=False)
 _WORDS: Final = ("headline", "reason", "cause", "fix")
-"""What `toolstream view` has of a verdict in words."""
+"""The texts that `toolstream view` shows for a verdict."""
 _AROUND: Final = 10
 """Events that are shown on each side of the one that matters."""
 _PATIENCE: Final = 60.0

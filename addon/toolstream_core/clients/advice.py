@@ -44,8 +44,8 @@ def advise(
 
     `others` are models that the client may be as well: an option has to help all of them, since nothing shows which it
     is. Clients' sets are tried where no repair or shape helps. An empty list: all were tried, and none helps. `None`:
-    nothing was tried, since the response is too long or the client reads its calls anyway. A call that never came whole
-    is meant to be left alone. `choice`: the one that the client uses; by default the first that has calls.
+    nothing was tried, since the response is too long or the client reads its calls anyway. An incomplete
+    call must not be run. `choice`: the one that the client uses; by default the first that has calls.
     """
     if len(answer.body) > MAX_BODY:
         return None
@@ -60,7 +60,7 @@ def advise(
 
 
 class _Trial(NamedTuple):
-    """What options are tried on."""
+    """The response on which options are tried, and what counts as help."""
 
     answer: Answer
     choice: int
@@ -109,7 +109,7 @@ def _helps(models: Sequence[ClientModel], trial: _Trial, tried: Advice) -> bool:
 
 
 def _direct(record: Record, protocol: WireProtocol) -> Iterator[Iterable[Advice]]:
-    """What is tried first, in steps: when something of one step helps, the next is not taken."""
+    """Single repairs and shapes, then combined repairs, in steps: the next one is tried if this one does not help."""
     safe, unsafe = (_repairs(record, safety) for safety in ("safe", "unsafe"))
     yield [Advice(repair=name) for name in safe]
     yield [Advice(shape=name) for name in protocol.shapes]
@@ -118,7 +118,7 @@ def _direct(record: Record, protocol: WireProtocol) -> Iterator[Iterable[Advice]
 
 
 def _sets(protocol: WireProtocol, model: ClientModel) -> Iterator[Iterable[Advice]]:
-    """What is tried where nothing of that helps: more at once than a repair of what was found, or a shape."""
+    """Sets of repairs and shapes for clients, tried if nothing in `_direct` helps."""
     seen = {name.casefold() for name in projects(model.deviations)}
     yield [Advice(shape=f"{FOR}{row.name}") for row in CLIENTS if {row.name, row.client.casefold()} & seen]
     yield [Advice("safe", name) for name in protocol.shapes]

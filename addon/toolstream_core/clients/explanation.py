@@ -55,11 +55,11 @@ class Parting(NamedTuple):
 
     event: int
     seen: str
-    """What the client used there, with its key, as text; `""` where that is no single value."""
+    """The value that the client used to assign the fragment, as text; `""` unless it is a single value."""
     axes: tuple[str, ...] = ()
     """The axes of `ClientModel` one of which shows there; none: nothing shows in an entry."""
     change: Change | None = None
-    """What the entry does to the client's calls, where it belongs to another call than in the protocol."""
+    """The change to the client's calls, if the client assigned the entry to another call than the protocol does."""
 
 
 def parting(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> Parting | None:
@@ -148,7 +148,7 @@ class Explanation:
     event: int | None = None
     """The event where its reading parts from the one that the protocol means; `None` where it never does."""
     seen: str = ""
-    """What the client went by in that event, where that is one value."""
+    """The value that the client used in that event to assign the fragment; `""` unless it is a single value."""
     others: tuple[ClientModel, ...] = ()
     """The other models of as few deviations that give the same."""
     common: tuple[ClientModel, ...] = ()
@@ -158,7 +158,7 @@ class Explanation:
     shows: Deviation | None = None
     """The deviation that shows in that event."""
     change: Change | None = None
-    """What that event does to the client's calls, where it belongs to another call than in the protocol."""
+    """The change to the client's calls in that event, if the client assigned it otherwise than the protocol does."""
     choice: int = 0
     """The choice that the client went on with."""
     protocol: WireProtocol | None = None
@@ -201,11 +201,11 @@ class Explainer:
     def explain(
         self, form: CallForm, events: Iterable[ReceivedEvent], echoed: Sequence[EchoedCall], client: str = ""
     ) -> Explanation | None:
-        """The model of fewest deviations that makes the calls `echoed` of `events`; `None` where no small set does.
+        """The model of fewest deviations that reads `events` as the calls `echoed`; `None` if no small set does.
 
-        `events` are those of one response as the client got them; events that say nothing of calls, a finish or an end
-        may be left out. `echoed` are the calls of its next request that the request before did not have: none, where
-        it lost them all. `client` tells clients apart (by address, or user agent); `""` is nobody in particular.
+        `events` are those of one response as the client got them; those without calls, finish or end may be left out.
+        `echoed` are the new calls of its next request: none if it lost them all. `client` distinguishes clients (by
+        address, or user agent); `""` is an unknown one.
         """
         known = self._known.get(client, STANDARD)
         found = ((entries, _fitting(form, entries, echoed, known)) for entries in _alternatives(entries_of(events)))
@@ -240,7 +240,7 @@ class Explainer:
         return replace(found, protocol=got.protocol, wrong=_wrong(found.model, got))
 
     def known(self, client: str) -> ClientModel:
-        """What was learned of a client: all deviations that explained it so far, together."""
+        """All deviations that have explained a client's requests so far."""
         return self._known.get(client, STANDARD)
 
     def _remember(self, client: str, model: ClientModel) -> None:
@@ -252,21 +252,21 @@ class Explainer:
 
 
 def explain(form: CallForm, events: Iterable[ReceivedEvent], echoed: Sequence[EchoedCall]) -> Explanation | None:
-    """As `Explainer.explain`, for a client of which nothing is known."""
+    """As `Explainer.explain`, for an unknown client."""
     return Explainer().explain(form, events, echoed)
 
 
 def _fitting(
     form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall], known: ClientModel
 ) -> list[ClientModel]:
-    """The models that give what came back; the known one alone where that is one of them."""
+    """The models that return the calls of the request; only the known model, if it is one of them."""
     if known is not STANDARD and gives(known, form, entries, echoed):
         return [_needed(known, form, entries, echoed)]
     return fitting(form, entries, echoed)
 
 
 def _common(form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall]) -> Iterator[ClientModel]:
-    """Clients with a known key, which may drop calls without a name, if they give what came back."""
+    """Clients with a known key, with or without calls that lack a name, that return the calls of the request."""
     models = (STANDARD.having([key, kept]) for key in KEYS[form] for kept in (Kept.ALL, Kept.NAMED))
     return giving(models, form, entries, echoed)
 

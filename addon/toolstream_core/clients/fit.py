@@ -118,7 +118,7 @@ def _sources(form: CallForm, entries: Sequence[Entry]) -> Iterator[Source]:
 
 
 def objects(entries: Sequence[Entry]) -> tuple[Objects, ...]:
-    """What may become of objects, where there are any in place of text."""
+    """How a client may read objects in place of argument text, if the stream has any."""
     odd = (one.fragment for one in entries if not one.fragment.well_formed)
     some = any(isinstance(one.arguments, str) and is_object(one.arguments) for one in odd)
     return tuple(Objects) if some else (Objects.JSON,)
@@ -221,13 +221,13 @@ def _cost(read: _Fields) -> int:
 
 
 class _Search:
-    """How the fields of the calls that a client makes may be read, so that they are what came back."""
+    """Searches for the ways of reading call fields that reproduce the calls of the next request."""
 
     def __init__(self, form: CallForm, echoed: Sequence[EchoedCall], odd: Sequence[Objects]) -> None:
-        """`odd`: what may become of objects."""
+        """`odd`: how objects may be read."""
         self._form, self._echoed, self._odd = form, echoed, odd
         self._fitting: dict[tuple[str, str], list[tuple[Invalid, NoObject]]] = {}
-        """What the client may do with invalid arguments, by the arguments as it has them and as it returned them."""
+        """The possible treatments of invalid arguments, by the received and the returned arguments."""
 
     def fields(self, model: ClientModel, groups: Sequence[Group], most: int) -> Iterator[_Fields]:
         """Those with `most` deviations at most, for the calls that `model` makes."""
@@ -251,7 +251,7 @@ class _Search:
                 yield from self._of(start, calls, texts, most)
 
     def _of(self, start: _Fields, calls: Sequence[Group], texts: Sequence[str], most: int) -> Iterator[_Fields]:
-        """Those of one order of what came back, the first in which it fits."""
+        """Those for the first order of the returned calls in which any fits."""
         if not calls:
             yield start
             return
@@ -281,7 +281,7 @@ class _Search:
         yield from (one for one in choices if _cost(one) == least)
 
     def _outcomes(self, texts: Sequence[str], echoed: Sequence[str]) -> list[tuple[Invalid, NoObject]]:
-        """What the client may do with arguments that are not valid; of rules that do the same here, the plainest."""
+        """The possible treatments of invalid arguments; of those with equal results, the simplest."""
         pairs = list(zip(texts, echoed, strict=True))
         rules = [rule for rule in product(Invalid, NoObject) if all(rule in self._rules(*pair) for pair in pairs)]
         found = {tuple(kept_arguments(text, *rule) for text in texts): rule for rule in reversed(rules)}
@@ -295,7 +295,7 @@ class _Search:
 
 
 def _orders(calls: Sequence[Group], echoed: Sequence[EchoedCall]) -> Iterator[list[EchoedCall]]:
-    """The calls that came back in orders in which they may belong to `calls`: as they came, by index, by id."""
+    """The returned calls in each order that may match `calls`: unchanged, by index, by id."""
     yield list(echoed)
     if not 1 < len(calls) <= MAX_REORDERED:
         return

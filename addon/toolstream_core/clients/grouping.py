@@ -144,7 +144,7 @@ class Calls:
         self.last, self.entry = group, entry
 
     def at(self, index: object) -> Shelf:
-        """The calls of that index; none where it is no index."""
+        """The calls of that index; none unless it is an integer."""
         return self.by_index.get(index, _EMPTY) if isinstance(index, int) else _EMPTY
 
     def of_index(self, entry: Entry) -> Shelf:
@@ -340,7 +340,7 @@ LOOKUPS: Final[Mapping[Key, Callable[[Calls, Entry], Found]]] = {
 ALONE: Final = {Source.ITEM: Phase.CLOSE, Source.COMPLETED: Phase.WHOLE}
 """The phase of the events from which a client takes the name and the id too."""
 _UNTIL_WHOLE: Final = frozenset({Adding.WHOLE, Adding.HEADER, Adding.NEXT})
-"""What depends on whether the arguments so far are a complete object."""
+"""The deviations for which it matters whether the arguments so far are a complete object."""
 
 
 class Grouping:

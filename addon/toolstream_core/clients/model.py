@@ -119,7 +119,7 @@ class Arguments(enum.StrEnum):
 
 
 class Objects(enum.StrEnum):
-    """What arguments become that are an object instead of a string, or have another key."""
+    """How a client reads arguments that are an object instead of a string, or have another key."""
 
     JSON = "object-as-json"
     OWN_STRING = "object-as-own-string"
@@ -127,7 +127,7 @@ class Objects(enum.StrEnum):
 
 
 class Invalid(enum.StrEnum):
-    """What arguments become that are not valid JSON."""
+    """How a client reads arguments that are not valid JSON."""
 
     RAW = "invalid-kept"
     EMPTY = "invalid-to-empty"
@@ -138,7 +138,7 @@ class Invalid(enum.StrEnum):
 
 
 class NoObject(enum.StrEnum):
-    """What arguments become that are JSON, but not an object."""
+    """How a client reads arguments that are JSON, but not an object."""
 
     KEPT = "string-kept"
     INVALID = "string-as-invalid"

@@ -38,11 +38,11 @@ class Repaired(NamedTuple):
     """What a response becomes under some settings."""
 
     answer: Answer | None
-    """`None` where it ends as a break, so that no call of it is run."""
+    """`None` if it ends with a disconnect, so that no call is run."""
     changes: Collection[str]
     """The names of the repairs and shapes that changed it."""
     cut_off: str = ""
-    """The name of the defect for which it ends as a break."""
+    """The name of the defect for which it ends with a disconnect."""
 
 
 def rewritten(answer: Answer, tried: Settings) -> Answer | None:

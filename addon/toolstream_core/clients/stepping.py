@@ -117,7 +117,7 @@ class Stepper:
         return tuple(_changes(entry, group.place, (None, *edits[1:]) if self._model.id in MADE_UP else edits))
 
     def calls(self) -> list[SteppedCall]:
-        """What the client has if the response ends here: the calls that it keeps, in its order, then the others."""
+        """The client's calls if the response ends here: those that it keeps, in its order, then the others."""
         model, groups = self._model, self._grouping.groups
         keeps = kept(groups, self._form, model)
         made_up = SteppedCall("", "", "")
@@ -238,13 +238,13 @@ def _merged(calls: Sequence[Call], repeated: OpenCall) -> int | None:
 
 
 class _Growing:
-    """A call on its way to what it is at the end."""
+    """A call of a stream whose final state is known, fragment by fragment."""
 
     def __init__(self, call: Call) -> None:
         self._id, self._name, self._arguments = _Text(call.id), _Text(call.name), _Text(call.arguments)
 
     def take(self, fragment: Fragment, *, last: bool) -> list[str]:
-        """What a fragment adds to id, name and arguments; the last one adds what is left."""
+        """What a fragment adds to id, name and arguments; the last one adds the remaining text."""
         arguments = fragment.arguments if isinstance(fragment.arguments, str) else ""
         said = (nonblank(fragment.id), nonblank(fragment.name), arguments)
         texts = (self._id, self._name, self._arguments)
@@ -252,7 +252,7 @@ class _Growing:
 
 
 class _Text:
-    """A text on its way to what it is at the end."""
+    """A text whose final state is known, fragment by fragment."""
 
     def __init__(self, final: str) -> None:
         self._final, self._size = final, 0
@@ -275,7 +275,7 @@ class _Text:
         return self._up_to(end)
 
     def rest(self) -> str:
-        """What is left."""
+        """The remaining text."""
         return self._up_to(len(self._final))
 
     def _up_to(self, end: int) -> str:

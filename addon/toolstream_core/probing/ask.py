@@ -70,7 +70,7 @@ def target(url: str, protocol: str | None, model: str | None) -> Target:
 
 
 def key_of(asked: Target, environment: Mapping[str, str]) -> str | None:
-    """The key from the environment. Raises `ToolstreamError` if others could read it on its way."""
+    """The key from the environment. Raises `ToolstreamError` if it would be sent unencrypted."""
     names = (OWN_KEY, *named(asked.protocol).api.key_variables)
     key = next((value for name in names if (value := environment.get(name, "").strip())), None)
     if key is not None and not (key.isascii() and key.isprintable()):

@@ -221,7 +221,7 @@ def _keys(arguments: Json) -> frozenset[str] | None:
 
 
 _NO_USE = frozenset({0, 401, 403, 404, 405, 407})
-"""Statuses after which later requests would fail too; 0 is no connection."""
+"""Statuses after which later requests would fail too; 0 means that there was no connection."""
 
 
 class Probe(NamedTuple):

@@ -154,7 +154,7 @@ class Toolstream:
         """The environment variables that are set for this test."""
 
     def fault(self, *specs: Words) -> None:
-        """Cause these defects from here on, and no others: `NAME[:key=value,…]`. `None` is no fault."""
+        """Inject these faults from here on, and no others: `NAME[:key=value,…]`; `None` for none."""
         self._change(fault=words(*specs))
 
     def repair(self, *defects: Words) -> None:
@@ -167,7 +167,7 @@ class Toolstream:
 
     @property
     def proxy_url(self) -> str:
-        """For clients that are given a proxy."""
+        """The URL of the proxy."""
         return self._proxy.proxy_url
 
     @property
@@ -176,7 +176,7 @@ class Toolstream:
         return self._proxy.ca_file
 
     def base_url(self, protocol: str) -> str:
-        """For clients that are given a base URL; `protocol` is the name of one, as reports say it."""
+        """The base URL for clients of a protocol; `protocol` is its name in reports."""
         return self._proxy.base_url(protocol)
 
     @property
@@ -186,22 +186,22 @@ class Toolstream:
 
     @property
     def requests(self) -> list[SentRequest]:
-        """What clients asked LLMs, in order: `json`, `protocol`, `model`, and of the history `calls` and `results`."""
+        """The requests to LLMs, in order: `json`, `protocol`, `model`, and of the history `calls` and `results`."""
         return self._proxy.requests
 
     @property
     def calls(self) -> list[SentCall]:
-        """The calls that clients were sent, in order, as the streams meant them."""
+        """The intended calls of all responses, in order."""
         return self._proxy.calls
 
     @property
     def findings(self) -> list[FoundDefect]:
-        """What was wrong with the responses, faults of this test included."""
+        """The findings of all responses, those of this test's faults included."""
         return self._proxy.findings
 
     @property
     def log(self) -> list[str]:
-        """What toolstream tells of the responses."""
+        """The lines that toolstream logged."""
         return self._proxy.log()
 
     def assert_understood(self) -> None:
@@ -263,7 +263,7 @@ def _variables(api: Api) -> tuple[str, ...]:
 
 
 def _relative(setup: Setup) -> Setup:
-    """With paths as they are said in the folder that pytest was started in."""
+    """With paths relative to the folder that pytest was started in."""
     return replace(setup, flows=tuple(_said(path) for path in setup.flows))
 
 

@@ -50,7 +50,7 @@ class Flows:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Gather what a test used and changed, in whichever process it ran."""
+        """Gather the files that a test used and changed, in any process."""
         self._used.update(map(Path, vars(report).get(USED, ())))
         self._changes += vars(report).get(CHANGED, ())
 
@@ -98,7 +98,7 @@ class Flows:
         return sorted(path for path in found if not path.with_name(path.name.removesuffix(EXPECT) + ".flow").exists())
 
     def _unused(self) -> Iterator[Path]:
-        """The flows that no test replayed; none are told of where not all tests ran."""
+        """The flows that no test replayed; none unless all tests ran."""
         if not _whole_run(self._config) or self._alone():
             return
         used = {path.resolve() for path in self._used}
@@ -114,7 +114,7 @@ def shortened(lines: list[str]) -> list[str]:
 
 
 def said_path(path: Path, config: pytest.Config) -> str:
-    """A path as the user would say it, in the root."""
+    """A path relative to the root, if it is inside."""
     try:
         return path.relative_to(config.rootpath).as_posix()
     except ValueError:

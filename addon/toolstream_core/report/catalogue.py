@@ -92,7 +92,7 @@ def defect(row: Row) -> dict[str, Any]:
 
 
 def injected(row: Row) -> tuple[str, ...]:
-    """The dialects in which the defect can be caused."""
+    """The protocols in which the defect can be injected."""
     return tuple(one.name for one in PROTOCOLS if row.name in one.injectors)
 
 

@@ -27,7 +27,7 @@ def document(streams: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def record_object(record: Record, hide: Callable[[str], str] = str) -> dict[str, Any]:
-    """One stream. `hide` redacts whatever the wire said."""
+    """One stream. `hide` redacts texts of the stream."""
     return {
         "source": record.source,
         "dialect": record.dialect,
@@ -136,12 +136,12 @@ class JsonLines(Sink):
         self._write(f'{{"type":"event",{self._head},"event":{number}{self._time()},"bytes":{size}{"".join(more)}}}')
 
     def found(self, finding: Finding) -> None:
-        """What is wrong, where it shows."""
+        """Write a finding at the event that shows it."""
         text = _encode({"finding": finding_object(finding, self._hide)})[1:-1]
         self._write(f'{{"type":"finding",{self._head}{self._time()},{text}}}')
 
     def changed(self, changed: Change) -> None:
-        """What an event was, and what the client gets for it."""
+        """Write an event as received and as forwarded."""
         audit = {
             "event": changed.event,
             "kind": changed.kind,

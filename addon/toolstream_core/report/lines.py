@@ -51,7 +51,7 @@ def overview(record: Record, model: str | None) -> Marked:
 
 
 def notes(record: Record, hide: Hide = str) -> Iterator[Marked]:
-    """What became of each fault, and what was done beside the events."""
+    """The result of each fault, and the other notes on the response."""
     for fault in record.faults:
         yield Marked(
             fault_line(fault, record.dialect), (("warning", f"fault {word(fault.spec)}"),) if fault.drawn else ()
@@ -102,7 +102,7 @@ _GOT: Final = "client received "
 
 
 def fault_line(fault: Injected, dialect: str) -> str:
-    """What became of a fault that was aimed at a stream of that protocol."""
+    """The result of a fault in a stream of that protocol."""
     return f"fault {word(fault.spec)}: {_fate(fault, dialect)}"
 
 
@@ -199,12 +199,12 @@ class Lines(Sink):
         self._model: str | None = None
         self._headed = False
         self._changes: dict[tuple[str, tuple[str, ...]], str] = {}
-        """What is written of changes, by their kind and rows."""
+        """The texts of changes, by kind and defects."""
         self._widths = [0, 0, 0, 0]
         """The widest id, item id, name and place so far: the columns that follow are aligned."""
         self._alike: tuple[object, ...] = ()
         self._head = ""
-        """How the line of the last fragment began, and of what it was made: those of one call are alike."""
+        """The beginning of the last fragment's line, up to its arguments; equal for equal `_alike`."""
         self._found: set[Finding] = set()
         """Findings that were written where they showed."""
         self._folded = 0

@@ -49,9 +49,9 @@ class ReportedAnswer:
     recorded: str
     """The day, in UTC."""
     caused: Sequence[str] = ()
-    """Specifications of the faults that broke it on purpose; the rest is what the client got then."""
+    """Specifications of the injected faults; the other fields describe the response with them."""
     provider: Sequence[str] | None = None
-    """Names of the defects of what the provider sent, where that is known and faults changed it."""
+    """Names of the defects in the provider's own response; `None` unless it is known and faults changed it."""
     left: Sequence[str] | None = None
     """Names of the defects that the faults left, before any repair, where there were faults."""
     client: str = ""
@@ -127,7 +127,7 @@ def _fold(waiting: Sequence[Frame], before: Frame | None) -> Iterator[str]:
 
 
 def _shape(frame: Frame) -> frozenset[Shape]:
-    """Which fields an event has, whatever is in them."""
+    """The fields of an event, without their values."""
     return frozenset(shape for _, shape, _ in nodes(frame.json))
 
 
@@ -147,7 +147,7 @@ def sections(row: Row) -> dict[str, str]:
 
 
 def specification(row: Row, dialect: str) -> tuple[str, str]:
-    """The title and address of what describes the thing that is wrong."""
+    """The title and address of the specification that the defect violates."""
     events = named(dialect).api.specification.server_sent_events
     return SERVER_SENT_EVENTS if events and row.family == "framing" and row.code < "TS007" else described(dialect)
 
@@ -234,7 +234,7 @@ def _last_words(messages: Json) -> Json:
 
 
 def caused_lines(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
-    """What was broken on purpose, a paragraph for those of which the same is to be said."""
+    """The injected faults, one paragraph for all responses with the same."""
     broken = {number: tuple(_caused(answer)) for number, answer in enumerate(answers) if answer.caused}
     for (faults, *more), places in together(broken).items():
         which = "this stream" if len(answers) == 1 else numbered(places)
@@ -276,7 +276,7 @@ def _made(answer: ReportedAnswer, later: Sequence[ReportedAnswer]) -> str:
 
 
 def faults_of(answers: Sequence[ReportedAnswer]) -> list[str]:
-    """The faults that broke any of them."""
+    """The faults that were injected into any of them."""
     return list(dict.fromkeys(spec for answer in answers for spec in answer.caused))
 
 
@@ -407,7 +407,7 @@ def _calls(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
 def wrong_readings(
     dialect: str, entries: Sequence[Entry], intended: Sequence[Call]
 ) -> Iterator[tuple[str, list[SteppedCall]]]:
-    """What well-known client bugs do whose calls are not the intended ones, and these calls; each result once."""
+    """The well-known client bugs that misread these entries, each with the calls that it reads; equal results once."""
     form = named(dialect).call_form
     seen = [[(call.name, call.arguments or "{}") for call in intended]]
     for key, does in _CLIENT_BUGS[form].items():

@@ -35,9 +35,9 @@ class Explained(NamedTuple):
     advice: Sequence[str] = ()
     """Options of mitmdump under which the client would have understood the response, the smallest first."""
     fix: str = ""
-    """What to do, if options were tried and none helps; or that no known bug has this effect."""
+    """The change to the client if no option helps, or the statement that no known bug has this effect."""
     explanation: Explanation | None = None
-    """The client model that gives what came back, where one was found."""
+    """The client model that reproduces the returned calls, if one was found."""
 
 
 UNEXPLAINED: Final = Explained()
@@ -138,7 +138,7 @@ def _event(verdict: Verdict, calls: Sequence[Call], explained: Explained) -> int
 
 
 def _hidden(value: Json, hide: Callable[[str], str]) -> Json:
-    """A value of a request without secrets; what it did not have is null."""
+    """A value of a request without secrets; absent values become null."""
     if isinstance(value, str):
         return hide(value)
     if isinstance(value, list):

@@ -236,7 +236,7 @@ class Ran(NamedTuple):
 def is_finished(calls: Sequence[Call], now: Conversation, recorded: Conversation, saved: Mapping[str, Call]) -> bool:
     """Whether `now` holds an accepted result of each of these calls that the `recorded` request did not hold.
 
-    A call is known by its id, or by its name and arguments: a model that is asked again makes it under another id.
+    A call is known by its id, or by its name and arguments: a model repeats a call with another id.
     `saved` are the calls of all saved responses by id, for requests that hold results only.
     """
     wanted = [call for call in to_run(calls) if call.complete]
@@ -344,9 +344,9 @@ class Matcher:
     """The saved responses of one run, and which of them were given."""
 
     def __init__(self, fixtures: Sequence[Fixture], *, strict: bool = False, repeats: int = 0) -> None:
-        """The earlier of two that fit alike is given. `strict`: what was not recorded is refused.
+        """Of two responses that fit alike the earlier is given. `strict` refuses requests that were not recorded.
 
-        `repeats` limits how many equal requests one response answers; 0 is no limit.
+        `repeats` limits how often one response is given for equal requests; 0 sets no limit.
         """
         self.fixtures = tuple(fixtures)
         self.strict = strict

@@ -82,7 +82,7 @@ _LEAD = re.compile(rb"^[\s\[,]*")
 
 
 class ChunkStart(NamedTuple):
-    """Where in a piece a chunk of the body begins, and when it came."""
+    """The beginning of a chunk of the body inside a frame, and its arrival time."""
 
     offset: int
     after: int
@@ -154,7 +154,7 @@ class Framing:
         return chunks
 
     def _with_lead(self, piece: Piece, *, first: bool) -> bytes:
-        """The bytes of a piece; in an array, with the bracket or the comma before it."""
+        """The bytes of a frame; in an array, with the bracket or the comma before it."""
         raw = piece.frame.raw
         lead = _LEAD.match(raw) if self._array and piece.counts else None
         if lead is None or (b"[" in lead[0]) is first:
@@ -163,7 +163,7 @@ class Framing:
 
 
 def split(chunks: Iterable[Chunk], content_type: str) -> tuple[Framing, tuple[Piece, ...]]:
-    """A body's framing and its pieces; a body without a known framing is one piece."""
+    """A body's framing and its frames; a body without a known framing is one frame."""
     taken = list(chunks)
     body = b"".join(chunk.data for chunk in taken)
     chosen = choose(content_type, body[:MAX_HEAD], ended=True)
@@ -226,7 +226,7 @@ class Turn:
         return sum(piece.counts for piece in self.pieces)
 
     def with_pieces(self, pieces: Iterable[Piece]) -> Turn:
-        """The same response with other pieces."""
+        """The same response with other frames."""
         return replace(self, pieces=tuple(pieces))
 
     def with_request(self, request: Json) -> Turn:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 PREFIX: Final = "calls:"
-"""How a value of `toolstream_provider` begins that is no path."""
+"""The beginning of a value of `toolstream_provider` that is not a path."""
 _NAME: Final = re.compile(r"[^\s;{\[\"]+")
 _EXAMPLE: Final = """get_weather {"city":"Oslo"}"""
 
@@ -93,7 +93,7 @@ MODEL: Final = "toolstream"
 DONE: Final = "The tool results are here, and the task is done."
 PLAIN: Final = "No tool fits this request, so this is a plain response."
 _REMEMBERED: Final = 256
-"""Calls that may come back in the text of messages."""
+"""Calls that are recognised in the text of later messages."""
 _MARK: Final = 8
 """Letters of an id that are looked for there."""
 
@@ -105,9 +105,9 @@ class Written:
     protocol: WireProtocol
     wanted: Asked
     events: tuple[bytes, ...]
-    """Those of the stream, in the protocol's usual framing; none where no stream was asked for."""
+    """The events of the stream, in the protocol's usual framing; none unless the request asks for a stream."""
     whole: Json
-    """The whole response; `ABSENT` where a stream was asked for."""
+    """The response without streaming; `ABSENT` if the request asks for a stream."""
     calls: tuple[HealthyCall, ...]
     not_offered: str = ""
     """Which of the tools that were to be called the request does not offer, and what it offers, for people."""
@@ -224,6 +224,6 @@ def withheld(reader: Requests, request: Json) -> tuple[str, ...]:
 
 
 def _value(given: Json) -> Json:
-    """What given arguments say, where they are the text of it."""
+    """The JSON value of argument text; other values unchanged."""
     parsed = parse(given.encode("utf-8", "surrogatepass")) if isinstance(given, str) else given
     return given if parsed is ABSENT else parsed

@@ -55,7 +55,7 @@ _OUTSIDE: Final = _pattern(
     "google bing duckduckgo brave tavily exa serp serper perplexity crawl* scrap* download* wget curl secrets? "
     "passwords? passwd credentials? otp totp keychain vault"
 )
-"""Words of what leaves the machine, can cost money, or brings secrets into a conversation: they count as effects."""
+"""Words of tools that leave the machine, can cost money, or read secrets into a conversation: they count as effects."""
 _EFFECTS: Final = _pattern(
     # Files and data
     "*delet* del remov* rm rmdir unlink* eras* purg* destroy* drop* trunc* wip* clear* clean* prun* trash* shred* "

@@ -99,7 +99,7 @@ _CANDIDATES: Final = (
     *("a", "A", "1", "ab", "AB", "12", "abc", "ABC", "123", "1234", "12345", "a1", "A1", "AB12", "a-b", "a_b", "1.0"),
     *("1.2.3", "#ff8800", "+15550100", "en", "en-US", "USD", "10:30", "2026-03", "v1", "@ada"),
 )
-"""What is tried for a pattern."""
+"""Texts that are tried for a pattern."""
 _ENDINGS: Final = ("", ".txt", ".md", ".json", ".py", ".ts", ".js", ".csv", ".html", ".ipynb", ".pdf", ".png", ".yaml")
 _KINDS: Final = (string.digits, string.ascii_lowercase, string.ascii_uppercase)
 _LETTERS: Final = str.maketrans(string.digits, string.ascii_lowercase[: len(string.digits)])
@@ -133,7 +133,7 @@ class _Safe:
     make: Callable[[str, int, str, ForTool], str]
     """From the parameter's name, a number from 1 on, what to append where any character is allowed, and the tool."""
     described: frozenset[str] = frozenset()
-    """In the description of a parameter whose name says nothing."""
+    """In the description of a parameter whose name is not known."""
     of_tools: frozenset[str] = frozenset()
     """Tools with such a word take it as `also` too."""
     also: frozenset[str] = frozenset()
@@ -577,7 +577,7 @@ def _bound(schema: Schema, key: str) -> float | None:
 
 
 _USUAL_TRIES: Final = 8
-"""Draws of usual values, before whatever else the schema allows is drawn."""
+"""Draws of usual values, before draws of any value that the schema allows."""
 _TRIES: Final = 64
 """Even of two values that are equally likely, one is missed by all draws but once in 2⁶³."""
 

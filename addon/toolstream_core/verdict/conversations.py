@@ -96,10 +96,10 @@ def history_of(said: Conversation) -> History:
 
 
 def added(before: History, after: Conversation, own: Collection[str] = ()) -> Conversation:
-    """What a request adds to an earlier one of the same conversation.
+    """The calls, results and texts that a request adds to an earlier one of the same conversation.
 
-    Clients shorten and rewrite old calls and results, and some make up their ids anew: one whose id, or all but the
-    id, the earlier request has is no new one, unless its id is one of `own`, those of the response between the two.
+    Clients shorten and rewrite old calls and results, and some make up their ids anew: an entry is not new if
+    the earlier request has its id, or all but its id. One with an id of `own`, the response between the two, is new.
     """
     digests = list(map(hash, after.texts))
     calls = [after.calls[place] for place in _beyond(before.calls, [*map(_call, after.calls)], own)]
@@ -130,9 +130,9 @@ def _entry(identity: str | None, name: str, text: str) -> Entry:
 def _beyond(
     before: Sequence[Entry], after: Sequence[Entry], own: Collection[str], new: Collection[str | None] = ()
 ) -> list[int]:
-    """The places in `after` of what `before` has neither as it is, nor under its id, nor under another id.
+    """The places in `after` of the entries that `before` has neither unchanged, nor with their id, nor with another id.
 
-    What has an id of `own` is new if it is not there as it is; one of `new`, also where another had its content.
+    An entry with an id of `own` is new unless it is there unchanged; one of `new` also if another had its content.
     """
     old, again = ([one.digest for one in entries] for entries in (before, after))
     places = _new(old, again)
@@ -174,7 +174,7 @@ class State(enum.Enum):
     """The state of a response."""
 
     OPEN = "open"
-    """It is on its way to the client."""
+    """The client is receiving it."""
     WAITING = "waiting"
     """It is over, and no request has followed."""
     REPORTED = "told"
@@ -198,7 +198,7 @@ class NextRequest(NamedTuple):
     source: str = ""
     """The file that has it; `""` for what passes now."""
     began: float = 0.0
-    """When it came, in seconds since 1970; 0 where that is not known."""
+    """The time of the request, in seconds since 1970; 0 if it is unknown."""
 
 
 @dataclass(slots=True)
@@ -214,7 +214,7 @@ class Slot[A: SentResponse]:
     """How often the request was repeated before."""
     state: State = State.OPEN
     sent: A | None = None
-    """What the client got, once it is over."""
+    """The response as the client received it, once it is over."""
     early: list[NextRequest] = field(default_factory=list)
     """A request that came before the end of the response and can only follow it."""
 
@@ -357,7 +357,7 @@ class Judged[A: SentResponse](NamedTuple):
 
 
 class Conversations[A: SentResponse]:
-    """Takes requests and responses as they come, and reports the verdict on each response with calls to run.
+    """Receives requests and responses, and reports the verdict on each response with calls to run.
 
     A response has one verdict; a second one follows if a later request has the calls or results that the first lacked.
     """

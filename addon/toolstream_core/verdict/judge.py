@@ -176,7 +176,7 @@ def _footer(lines: list[str]) -> Iterator[str]:
 
 
 def _compared(text: str, known: KnownResult) -> bool | None:
-    """Whether a result equals a known one in kind; `None` where the known one has too little to be recognised by."""
+    """Whether a result has the form of a known one; `None` if the known one is too short to be recognised."""
     shown = _canonical(known.text)
     if _normal(shown) == _normal(_canonical(text)):
         return True
@@ -221,7 +221,7 @@ def judge_ids(intended: Sequence[IntendedCall], pairs: Sequence[Pair], new: Conv
 
 
 def changed_ids(intended: Sequence[IntendedCall], pairs: Sequence[Pair]) -> Iterable[Problem]:
-    """Calls that came back under another id than they were sent with; an id that two calls have cannot be kept."""
+    """Calls that were returned with another id than they were sent with; an id of two calls cannot be kept."""
     sent = Counter(call.id for call in intended)
     for place, one in pairs:
         if sent[intended[place].id] == 1 and intended[place].id and one.id is not None and one.id != intended[place].id:
@@ -238,9 +238,9 @@ class _WithId(Protocol):
 def judge_results(
     intended: Sequence[IntendedCall], calls: Sequence[tuple[int, _WithId]], results: Sequence[ToolResult]
 ) -> Iterable[Problem]:
-    """Each call's result, by its id; by the tool's name, or by being as many, where the protocol has no ids.
+    """Problems of the calls' results, matched by id; by tool name or number if the protocol has no ids.
 
-    Where calls came back without the ids that the protocol has a field for, results may have kept theirs.
+    If calls were returned without ids although the protocol has them, results may have kept theirs.
     """
     with_ids: dict[str | None, list[ToolResult]] = {}
     for one in results:
@@ -263,7 +263,7 @@ def judge_results(
 
 
 def judge_incomplete(place: int, results: Sequence[ToolResult]) -> Problem:
-    """An incomplete call that came back with these results: whether it ran, as far as they show."""
+    """The problem of an incomplete call that was returned with these results: whether they show that it ran."""
     found = [evidence(one) for one in results]
     for sign, outcome, text in _INCOMPLETE:
         if why := next((one.why for one in found if one.sign is sign), ""):
@@ -421,7 +421,7 @@ def _judge_call(place: int, call: IntendedCall, one: EchoedCall) -> Iterator[Pro
 def _judge_lost(
     place: int, intended: Sequence[IntendedCall], pairs: Sequence[Pair], *, may_be_dropped: bool
 ) -> Iterator[Problem]:
-    """A call that came back as none; perhaps as part of another."""
+    """The problem of a call that was not returned, or was returned as part of another."""
     for pair in pairs:
         if is_merged(intended[place], intended[pair.place], pair.echoed):
             yield Problem(Outcome.RETURNED_MERGED, place, f"returned as one call with call {pair.place}")

@@ -67,7 +67,7 @@ class Found:
     dialect: WireProtocol | None = None
     content: EventContent | None = None
     whole: bool = False
-    """A whole response that was not streamed."""
+    """Whether it is a complete response without streaming."""
     block: int = 0
     """The number of Markdown fences before it."""
     stream: int = 0
@@ -119,7 +119,7 @@ class Scanner:
         self._names: dict[str, str] = {}
         """The event name of the next data after a prefix."""
         self._prefixes = {""}
-        """What stood before events so far: a line that is no more than that is blank."""
+        """The texts before events so far: a line with no other text counts as blank."""
 
     def scan(self, lines: Iterable[str]) -> Iterator[Found]:
         """The events, in order."""
@@ -204,7 +204,7 @@ class Scanner:
         return found
 
     def _value(self, text: str, start: re.Match[str], before: str) -> tuple[list[Found], int] | None:
-        """What begins at `start`, and where it ends; `None` where nothing can be read."""
+        """The events of the value at `start`, and where it ends; `None` if it cannot be read."""
         prefix = _alike(before)
         if start["data"]:
             return self._data(text, start, prefix, before)

@@ -12,6 +12,7 @@ import html
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -32,7 +33,7 @@ class Step(NamedTuple):
 
     name: str
     message: str
-    """What was removed, for people."""
+    """The removed layer, for notes."""
     apply: Callable[[Iterable[str]], Iterator[str]]
 
 
@@ -137,7 +138,7 @@ def _trace_ascii(head: Sequence[str]) -> Step | None:
 
 
 def _traced(lines: Iterable[str]) -> Iterator[str]:
-    """What was received. A row ends after 64 characters or at CRLF, which is not shown; LF and others are dots."""
+    """The received bytes as text. A row ends after 64 characters or at CRLF, which is not shown; LF becomes a dot."""
     size = end = 0
     received = False
     for line in lines:
@@ -165,9 +166,8 @@ def _table(head: Sequence[str]) -> Step | None:
         for column in range(max(map(len, rows), default=0)):
             texts = [row[column] for row in rows if len(row) > column]
             if _gains(head, [f"{text}\n" for text in texts]):
-                return Step(
-                    "table", f"column {column + 1} of a table of separated values", _Column(delimiter, column).texts
-                )
+                message = f"column {column + 1} of a table of separated values"
+                return Step("table", message, partial(_column, delimiter, column))
     return None
 
 
@@ -176,16 +176,9 @@ def _rows(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
         yield from csv.reader((f"{line}\n" for line in lines), delimiter=delimiter)
 
 
-class _Column(NamedTuple):
-    """Takes a column out of each row."""
-
-    delimiter: str
-    place: int
-
-    def texts(self, lines: Iterable[str]) -> Iterator[str]:
-        """The lines of what the column holds."""
-        rows = _rows(lines, self.delimiter)
-        return split(f"{row[self.place]}\n" for row in rows if len(row) > self.place)
+def _column(delimiter: str, place: int, lines: Iterable[str]) -> Iterator[str]:
+    """The lines in a column."""
+    return split(f"{row[place]}\n" for row in _rows(lines, delimiter) if len(row) > place)
 
 
 _PRINTED: Final = re.compile(r"[a-z_]\w*=\S.* [a-z_]\w*=")
@@ -305,7 +298,7 @@ _ANY_NUMBER: Final = "\0"
 
 
 def _prefix(head: Sequence[str]) -> Step | None:
-    """What most lines begin with, but for numbers: quotes, line numbers, time stamps, names of containers."""
+    """The common beginning of most lines except for numbers: quotes, line numbers, time stamps, container names."""
     lines = [line for line in head if line.strip()]
     common = _common(lines) if len(lines) >= _FEW else ""
     if not common:
@@ -326,7 +319,7 @@ def _prefix(head: Sequence[str]) -> Step | None:
 
 
 def _common(lines: Sequence[str]) -> str:
-    """What most lines begin with, numbers made alike; nothing where that is no prefix."""
+    """The common beginning of most lines, with equal numbers; `""` unless it is a prefix."""
     begins = [_NUMBER.sub(_ANY_NUMBER, _before_event(line)) for line in lines]
     most = Counter(begin[:1] for begin in begins).most_common(1)[0][0]
     alike = [begin for begin in begins if begin[:1] == most]
@@ -366,7 +359,7 @@ def _strings(head: Sequence[str]) -> Step | None:
 
 
 def _literals(line: str) -> str:
-    """What the strings on a line say: those of bytes, or all of a list, or the last one."""
+    """The joined string literals of a line: its bytes literals, else all of a list, else the last one."""
     tokens = list(_LITERAL.finditer(line))
     if not tokens or not _BEHIND_LITERAL.fullmatch(line, tokens[-1].end()):
         return ""
@@ -390,19 +383,14 @@ def _records(head: Sequence[str]) -> Step | None:
     for path in paths:
         texts = [text for record in records if isinstance(text := _at(record, path), str)]
         if any(mark in text for text in texts for mark in ("data:", "event:")) and _gains(lines, texts):
-            return Step("records", f"records that hold the stream in `{'.'.join(path)}`", _Records(path).texts)
+            return Step("records", f"records that hold the stream in `{'.'.join(path)}`", partial(_values, path))
     return None
 
 
-class _Records(NamedTuple):
-    """Takes the string at a path out of each record."""
-
-    path: tuple[str, ...]
-
-    def texts(self, lines: Iterable[str]) -> Iterator[str]:
-        """The lines of what the records hold."""
-        values = (_at(parse(line.encode("utf-8", "replace")), self.path) for line in lines)
-        return split(value for value in values if isinstance(value, str))
+def _values(path: Sequence[str], lines: Iterable[str]) -> Iterator[str]:
+    """The lines of the strings at a path in each record."""
+    values = (_at(parse(line.encode("utf-8", "replace")), path) for line in lines)
+    return split(value for value in values if isinstance(value, str))
 
 
 def _paths(record: Json, at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

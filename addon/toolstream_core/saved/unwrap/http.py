@@ -76,7 +76,7 @@ class _Reader:
         self.over = True
 
     def head(self) -> Message:
-        """The head of a response at hand; requests before it are part of what it says."""
+        """The head of the next response, with the request before it."""
         while self._next is not None:
             line, self._next = self._next, None
             headers = self._headers()

@@ -60,7 +60,7 @@ def encoded(text: str) -> bytes:
 
 
 def split(texts: Iterable[str]) -> Iterator[str]:
-    """Lines of a text in pieces, each character looked at once. LF, CRLF and CR end a line."""
+    """The lines of a text given in parts; each character is read once. LF, CRLF and CR end a line."""
     begun: list[str] = []
     cr = False
     for text in texts:

@@ -1,7 +1,7 @@
 """Objects as programs print them: Python and JavaScript literals, reprs of SDK objects, Rust's `Debug`.
 
-Reads what such texts share: `Name(key=value)`, `Name {key: value}`, `{'key': value}`, lists and strings. Whatever a
-printed object cannot say (the names of Python's classes, fields that are `None`) is left out.
+Reads the common notations: `Name(key=value)`, `Name {key: value}`, `{'key': value}`, lists and strings. Class names
+and fields that are `None` are left out.
 """
 
 from __future__ import annotations

@@ -44,10 +44,10 @@ class Unwrapped:
     """A bare stream that was found in a text."""
 
     chunks: Iterable[bytes]
-    """Take them before asking for the next stream."""
+    """Consume them before the next stream."""
     content_type: str
     removed: list[Note]
-    """What was taken off; complete when the chunks were taken."""
+    """The removed layers; complete once the chunks are consumed."""
     message: Message
     """The head of the response, where the text has one."""
     request: Json = ABSENT
@@ -139,7 +139,7 @@ class _Streams:
         self._rejected: set[Group] = set()
         self._live: set[Group] = set()
         self._wholes = True
-        """Whether whole responses count: not beside a stream, of which they are the result."""
+        """Whether responses without streaming count: not beside a stream, whose result they are."""
 
     def __iter__(self) -> Iterator[Unwrapped]:
         found = self._scanner.scan(self._lines)
@@ -192,7 +192,7 @@ class _Streams:
         return [*before, *window]
 
     def _is_quoted(self, window: Sequence[Found]) -> bool:
-        """Whether a text only quotes events: one or two of them, or in the midst of source code."""
+        """Whether a text only quotes events: one or two of them, or inside source code."""
         known = [one for one in window if one.dialect]
         quoted = all(one.group.notation not in {"data", "json"} and not one.group.path for one in known)
         few = len(known) <= _QUOTED and self._scanner.others > _FEW
