@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 from xml.sax.saxutils import escape
 
-from toolstream_core.report.layout import STYLES
+from toolstream_core.report.columns import STYLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,7 +17,7 @@ from toolstream_core.defects.table import named
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import PROTOCOLS
-from toolstream_core.report.layout import colour
+from toolstream_core.report.columns import colour
 from toolstream_core.saved.exchange import Exchange, UnreadableError
 from toolstream_core.saved.files import READABLE
 

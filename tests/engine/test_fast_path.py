@@ -18,7 +18,7 @@ from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.model import Change, Runs, StreamFacts
-from toolstream_core.report.layout import Label
+from toolstream_core.report.columns import Label
 from toolstream_core.report.lines import Lines
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.wire.sse import SseFramer

@@ -14,8 +14,8 @@ from toolstream_core.engine.session import Session
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
 from toolstream_core.protocols.registry import PROTOCOLS
+from toolstream_core.report.columns import Label
 from toolstream_core.report.jsonform import JsonLines, record_object
-from toolstream_core.report.layout import Label
 from toolstream_core.report.lines import EndLines, Lines
 from toolstream_core.settings import NOTHING, SAFE, Settings
 from toolstream_core.wire.aws_event_stream import chunk, fresh

@@ -16,8 +16,8 @@ from tests.tables import INJECTORS, SHAPES
 from toolstream_core.defects.table import ROWS
 from toolstream_core.engine.session import Session
 from toolstream_core.faults.spec import Budget, Fault
+from toolstream_core.report.columns import Label
 from toolstream_core.report.jsonform import JsonLines
-from toolstream_core.report.layout import Label
 from toolstream_core.report.lines import Lines
 from toolstream_core.settings import NOTHING, SAFE, Settings
 

@@ -20,7 +20,7 @@ from tests.test_schemas import LINE
 from toolstream_core.proxy import verdicts
 from toolstream_core.proxy.addon import ToolstreamAddon
 from toolstream_core.proxy.verdicts import EXPLAINED_AT_ONCE, EXPLAINED_BYTES, Verdicts
-from toolstream_core.report.layout import ID, shortened
+from toolstream_core.report.columns import ID, shortened
 from toolstream_core.verdict.conversations import Conversations
 
 if TYPE_CHECKING:

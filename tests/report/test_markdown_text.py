@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from toolstream_core.report.layout import code, escaped
+from toolstream_core.report.columns import code, escaped
 
 
 @pytest.mark.parametrize("text", ["`a`", "``", "a|b", "\x1b[31m", "`"])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolstream_core.printable import printable, quoted, word
-from toolstream_core.report.layout import STYLES, colour, plain, wants_colour
+from toolstream_core.report.columns import STYLES, colour, plain, wants_colour
 
 
 @pytest.mark.parametrize(

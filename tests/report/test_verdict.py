@@ -22,7 +22,7 @@ from toolstream_core.verdict import Outcome, Problem, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from toolstream_core.report.layout import Marked
+    from toolstream_core.report.columns import Marked
 
 CALL = Call(0, 0, Kind.FUNCTION, "c1", "ls", '{"p":"secret"}', complete=True)
 CALL.events.extend(3, 2)

@@ -9,7 +9,7 @@ from mitmproxy import http
 from mitmproxy.test import tflow
 
 from tests.laws.healthy import streams
-from toolstream_core.saved import layout
+from toolstream_core.saved import bare
 from toolstream_core.saved.cassette import cassette, exchanges
 from toolstream_core.saved.expectation import dumps, expectation_of
 from toolstream_core.saved.extract import conversations, stem_of
@@ -72,7 +72,7 @@ def test_there_and_back(path: Path, tmp_path: Path) -> None:
         same(flow.flow, flow_of(again))
         folder = tmp_path / str(one.source)
         folder.mkdir()
-        for name, data in layout.files_of(one).items():
+        for name, data in bare.files_of(one).items():
             (folder / name).write_bytes(data)
         [back] = found_in(folder)
         same(flow.flow, back.flow)
@@ -90,7 +90,7 @@ def test_a_break_and_an_error_come_through(tmp_path: Path) -> None:
     fixture = read_flow(again, "x")
     assert fixture
     assert (fixture.status, fixture.broken) == (503, "error")
-    for name, data in layout.files_of(exchange_of(one.flow, "x")).items():
+    for name, data in bare.files_of(exchange_of(one.flow, "x")).items():
         (tmp_path / name).write_bytes(data)
     assert [found.broken for found in found_in(tmp_path)] == ["error"]
 

@@ -13,7 +13,7 @@ from toolstream_core.checking.grading import Grade, Reason, Result, Skip, rank
 from toolstream_core.printable import counted, printable
 from toolstream_core.redact import redacted
 from toolstream_core.redaction import Redaction, redacted_text
-from toolstream_core.report.layout import middle, wrapped
+from toolstream_core.report.columns import middle, wrapped
 from toolstream_core.verdict import Outcome
 from toolstream_core.version import __version__
 

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 from toolstream_core.cli.main import parsed
 from toolstream_core.cli.serve import setup_of
 from toolstream_core.packaged import packaged
-from toolstream_core.report.layout import colour, plain, wants_colour
+from toolstream_core.report.columns import colour, plain, wants_colour
 from toolstream_core.saved.expectation import read_expectation
 from toolstream_core.saved.read import load
 from toolstream_core.testing import ProxySession
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from toolstream_core.report.layout import Paint
+    from toolstream_core.report.columns import Paint
 
 _TIMEOUT: Final = 60
 

@@ -10,7 +10,7 @@ from toolstream_core.cli.output import printed_to
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.report import catalogue
 from toolstream_core.report.catalogue import explainable, explained
-from toolstream_core.report.layout import wrapped
+from toolstream_core.report.columns import wrapped
 from toolstream_core.suggest import unknown
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from toolstream_core.printable import counted, word
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.redact import redacted
 from toolstream_core.report import jsonform
+from toolstream_core.report.columns import Blocks, Label, colour, plain, wants_colour
 from toolstream_core.report.judging import Judging, SavedVerdict, as_sent
-from toolstream_core.report.layout import Blocks, Label, colour, plain, wants_colour
 from toolstream_core.report.lines import EndLines, Lines
 from toolstream_core.report.verdict import advice_text, as_command
 from toolstream_core.saved.files import STDIN, answers
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Change, Event, EventContent, Finding, Record, StreamFacts
     from toolstream_core.protocols.protocol import WireProtocol
+    from toolstream_core.report.columns import Paint
     from toolstream_core.report.judging import SavedVerdict
-    from toolstream_core.report.layout import Paint
     from toolstream_core.saved.exchange import Exchange
     from toolstream_core.wire.frame import Frame
 

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import counted, word
 from toolstream_core.redact import raised_at
+from toolstream_core.saved.bare import belongs
 from toolstream_core.saved.exchange import RefusedError, UnreadableError
 from toolstream_core.saved.files import READABLE, STDIN, files, is_special, write_atomic
-from toolstream_core.saved.layout import belongs
 
 if TYPE_CHECKING:
     import argparse

@@ -14,8 +14,8 @@ from toolstream_core.model.record import runs_on_client
 from toolstream_core.printable import counted, printable
 from toolstream_core.protocols.api import Question, Tool
 from toolstream_core.protocols.registry import named
+from toolstream_core.report.columns import code, escaped
 from toolstream_core.report.jsonform import finding_object
-from toolstream_core.report.layout import code, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -16,8 +16,8 @@ from mitmproxy.exceptions import OptionsError
 from toolstream_core.proxy import replay
 from toolstream_core.proxy.flow_facts import Heading, place_of
 from toolstream_core.redact import raised_at, redacted
+from toolstream_core.report.columns import MARGIN, WIDTH, Blocks, Label, colour, plain, shortened, wants_colour
 from toolstream_core.report.jsonform import JsonLines, call_object, may_append
-from toolstream_core.report.layout import MARGIN, WIDTH, Blocks, Label, colour, plain, shortened, wants_colour
 from toolstream_core.report.lines import EndLines, Lines, delivered_lines
 from toolstream_core.report.verdict import advice_text
 from toolstream_core.saved.flow import secrets_of

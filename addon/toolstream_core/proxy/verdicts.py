@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Call, Json, Record
     from toolstream_core.proxy.flow_facts import Heading
     from toolstream_core.proxy.live_response import LiveResponse
-    from toolstream_core.report.layout import Marked
+    from toolstream_core.report.columns import Marked
     from toolstream_core.verdict import Verdict
 
 SILENT_AFTER: Final = 600.0

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from toolstream_core.clients.stepping import Change
     from toolstream_core.model import Call, Record
     from toolstream_core.protocols.requests.conversation import EchoedCall
-    from toolstream_core.report.layout import Marked
+    from toolstream_core.report.columns import Marked
     from toolstream_core.saved.exchange import Exchange
     from toolstream_core.verdict import Verdict
 

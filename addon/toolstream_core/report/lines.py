@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Final, override
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Kind, Phase, Severity
 from toolstream_core.printable import counted, printable, word
-from toolstream_core.report.layout import (
+from toolstream_core.report.columns import (
+    EVENT,
     ID,
+    ID_BESIDE_ITEM,
     LEAST,
     MARGIN,
     WIDTH,
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Call, Change, Event, EventContent, Finding, Injected, Record, Seen
-    from toolstream_core.report.layout import Paint
+    from toolstream_core.report.columns import Paint
 
     type Hide = Callable[[str], str]
 
@@ -156,10 +158,6 @@ def _how_ended(record: Record) -> str:
     return "" if record.ended else ", unfinished"
 
 
-_NUMBER = 11
-"""Columns of `event 8` and what stands between it and the text."""
-_WITH_ITEM = 16
-"""Columns of an id where the id of an item stands beside it."""
 _CALL_ID, _ITEM, _NAME, _PLACE = range(4)
 """The columns that are aligned."""
 
@@ -237,7 +235,7 @@ class Lines(Sink):
         for one in told:
             self._line(number, self._fragment(one))
         if said.error:
-            room = WIDTH - MARGIN - _NUMBER - len("error ")
+            room = WIDTH - MARGIN - EVENT - len("error ")
             text = shortened(self._hide(said.error), room, count=True)
             self._line(number, self._paint("error", f"error {text}"))
         for finish in said.finishes:
@@ -293,7 +291,7 @@ class Lines(Sink):
         first, last = self._folded_from, self._folded_from + self._folded - 1
         where = f"event {first}" if first == last else f"events {first}-{last}"
         text = f"{counted(self._folded, 'event')} without tool calls, {self._folded_bytes} bytes"
-        self._write(f"{self._begin_line()}{where:<{_NUMBER - 2}}  {text}")
+        self._write(f"{self._begin_line()}{where:<{EVENT - 2}}  {text}")
         self._folded = self._folded_bytes = 0
 
     def _begin(self, model: str | None) -> None:
@@ -308,7 +306,7 @@ class Lines(Sink):
         return self._label.begin(f"+{self._elapsed()}ms" if self._elapsed is not None else "")
 
     def _event(self, number: int) -> str:
-        return f"{self._begin_line()}{f'event {number}':<{_NUMBER - 2}}  "
+        return f"{self._begin_line()}{f'event {number}':<{EVENT - 2}}  "
 
     def _line(self, number: int, text: str) -> None:
         self._write(f"{self._event(number)}{text}")
@@ -338,7 +336,7 @@ class Lines(Sink):
         return self._head + (self._arguments(arguments) if isinstance(arguments, str) else seen(arguments))
 
     def _arguments(self, text: str) -> str:
-        return shortened(self._hide(text), WIDTH - MARGIN - _NUMBER - len(self._head), count=True)
+        return shortened(self._hide(text), WIDTH - MARGIN - EVENT - len(self._head), count=True)
 
     def _beginning(self, one: ResolvedFragment) -> str:
         """The line up to the arguments; all of it where it has none."""
@@ -351,7 +349,7 @@ class Lines(Sink):
             return f"{where}  {index}"
         item, room = "", ID
         if fragment.item_id is not ABSENT:
-            room = _WITH_ITEM
+            room = ID_BESIDE_ITEM
             item = f"{self._aligned(_ITEM, f'item={self._id(fragment.item_id, room)}')}  "
         identity = self._aligned(_CALL_ID, f"id={self._id(fragment.id, room)}")
         name = self._aligned(_NAME, f"name={seen(fragment.name, room)}")

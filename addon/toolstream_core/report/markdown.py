@@ -18,7 +18,7 @@ from toolstream_core.printable import counted, printable
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests import asked
-from toolstream_core.report.layout import code, escaped, fenced
+from toolstream_core.report.columns import code, escaped, fenced
 from toolstream_core.shrinking.candidate import nodes
 from toolstream_core.transit.rows import keys_of
 from toolstream_core.wire import json_access, numbers

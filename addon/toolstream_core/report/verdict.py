@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from toolstream_core.model import ABSENT
 from toolstream_core.model.record import runs_on_client
 from toolstream_core.printable import printable, word
-from toolstream_core.report.layout import Marked
+from toolstream_core.report.columns import Marked
 from toolstream_core.verdict import Outcome
 
 if TYPE_CHECKING:

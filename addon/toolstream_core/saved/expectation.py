@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import Kind
 from toolstream_core.printable import counted, excerpt, first_difference, shown_json
-from toolstream_core.saved.layout import EXPECTATION
+from toolstream_core.saved.bare import EXPECTATION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

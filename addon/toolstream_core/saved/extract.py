@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolstream_core.saved import layout
+from toolstream_core.saved import bare
 from toolstream_core.saved.cassette import cassette
 from toolstream_core.saved.exchange import messages_of
 from toolstream_core.saved.expectation import dumps, expect_path, expectation_of
@@ -153,7 +153,7 @@ def bare_files(stem: str, exchanges: Sequence[Exchange]) -> dict[str, bytes]:
     return {
         f"{stem}/turn-{turn}/{name}" if several else f"{stem}/{name}": data
         for turn, one in enumerate(exchanges, 1)
-        for name, data in layout.files_of(one).items()
+        for name, data in bare.files_of(one).items()
     }
 
 

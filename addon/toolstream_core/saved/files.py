@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from toolstream_core.model import ABSENT, Note
-from toolstream_core.saved import cassette, demo, har, layout, raw
+from toolstream_core.saved import bare, cassette, demo, har, raw
 from toolstream_core.saved.demo import located
 from toolstream_core.saved.exchange import UnreadableError
 from toolstream_core.saved.pieces import PIECE, Pieces, Recoded, readable, wide_coding
@@ -125,9 +125,9 @@ def exchanges(file: Begun, path: str, request: Json = ABSENT) -> Iterator[Exchan
         return har.exchanges(file.whole().read(), path)
     if file.kind is Kind.CASSETTE:
         return cassette.exchanges(file.whole().read(), path)
-    if request is ABSENT and layout.is_answer(Path(path)):
-        return iter([layout.read(Path(path), path)])
-    return iter(()) if layout.belongs(Path(path)) else None
+    if request is ABSENT and bare.is_answer(Path(path)):
+        return iter([bare.read(Path(path), path)])
+    return iter(()) if bare.belongs(Path(path)) else None
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import ABSENT
 from toolstream_core.printable import printable, quoted
-from toolstream_core.report.layout import seen
+from toolstream_core.report.columns import seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -17,8 +17,8 @@ from toolstream_core.proxy.deliveries import RESENT
 from toolstream_core.proxy.flow_facts import opens_socket
 from toolstream_core.proxy.replay import REPLAY
 from toolstream_core.redact import HIDDEN, is_secret_header, raised_at, redacted
+from toolstream_core.report.columns import Label, plain
 from toolstream_core.report.jsonform import record_object
-from toolstream_core.report.layout import Label, plain
 from toolstream_core.report.lines import EndLines
 from toolstream_core.report.verdict import advice_text, as_marker
 from toolstream_core.saved.flow import content_of, secrets_of

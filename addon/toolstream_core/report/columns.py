@@ -1,4 +1,4 @@
-"""Text for terminals and Markdown: colours, printable text, columns, shortened values."""
+"""Columns of lines and how text is fitted into them, for terminals and Markdown: widths, shortened values, colours."""
 
 from __future__ import annotations
 
@@ -43,11 +43,15 @@ def wants_colour(*, terminal: bool, environment: dict[str, str]) -> bool:
 
 
 WIDTH = 120
-"""Columns that a line fits."""
+"""Columns of a line."""
 MARGIN = 11
-"""Columns of the tag and the time, which stand before everything else."""
+"""Columns of the tag and the time, at the beginning of a line."""
+EVENT = 11
+"""Columns of `event 8` and the space after it."""
 ID = 28
 """Columns of an id."""
+ID_BESIDE_ITEM = 16
+"""Columns of an id beside the id of its item."""
 LEAST = 16
 """Columns that a shortened text gets at least."""
 _NAME = 48

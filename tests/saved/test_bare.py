@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from toolstream_core.cli.main import main
-from toolstream_core.saved import layout
+from toolstream_core.saved import bare
 from toolstream_core.saved.exchange import Exchange
 from toolstream_core.saved.files import answers
 
@@ -47,12 +47,12 @@ def put(folder: Path, files: dict[str, Any]) -> Path:
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     """All that an interaction has, and both bodies to the byte."""
-    files = layout.files_of(ONE)
+    files = bare.files_of(ONE)
     assert (files["request.json"], files["response.sse"]) == (ASKED, BODY)
     assert json.loads(files["request-headers.json"]) == {"content-type": "application/json", "a": ["1", "2"]}
-    response = layout.response_in(put(tmp_path, files))
+    response = bare.response_in(put(tmp_path, files))
     assert response == tmp_path / "response.sse"
-    assert layout.read(response, "x") == ONE
+    assert bare.read(response, "x") == ONE
 
 
 @pytest.mark.parametrize(
@@ -67,13 +67,13 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
 def test_the_answer_is_called_by_its_kind(kind: str, name: str) -> None:
     """As its content type says."""
     headers = (("Content-Type", kind),)
-    assert name in layout.files_of(Exchange.of(source="x", url="", body=b"{}", response_headers=headers))
+    assert name in bare.files_of(Exchange.of(source="x", url="", body=b"{}", response_headers=headers))
 
 
 def test_a_request_and_an_answer_are_enough(tmp_path: Path) -> None:
     """As most projects have them."""
     folder = put(tmp_path, {"request.json": ASKED, "response.sse": BODY})
-    one = layout.read(folder / "response.sse", "x")
+    one = bare.read(folder / "response.sse", "x")
     assert (one.facts.status, one.url, one.broken, one.began) == (200, "", None, 0)
     assert one.facts.content_type == "text/event-stream"
     assert one.facts.request["model"] == "m"
@@ -94,10 +94,10 @@ def test_inspect_reads_the_request_beside_the_answer(tmp_path: Path, capsys: pyt
 def test_other_folders_are_not_of_this_layout(tmp_path: Path, files: dict[str, Any]) -> None:
     """Their files are read one by one."""
     folder = put(tmp_path, files)
-    assert layout.response_in(folder) is None
+    assert bare.response_in(folder) is None
     for path in folder.iterdir():
-        assert not layout.belongs(path)
-        assert not layout.is_answer(path)
+        assert not bare.belongs(path)
+        assert not bare.is_answer(path)
         assert len(list(answers(str(path)))) == 1
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolstream_core.model import ABSENT
-from toolstream_core.report.layout import LEAST, WIDTH, Blocks, Label, Marked, colour, middle, seen, shortened, wrapped
+from toolstream_core.report.columns import LEAST, WIDTH, Blocks, Label, Marked, colour, middle, seen, shortened, wrapped
 
 TEXT = st.text(max_size=400)
 
