@@ -14,7 +14,7 @@ from toolstream_core.redaction.headers import header_sensitivity
 from toolstream_core.redaction.names import Sensitivity
 from toolstream_core.redaction.overwritten import spans
 from toolstream_core.redaction.signatures import Signatures, without
-from toolstream_core.redaction.strings import leaves
+from toolstream_core.redaction.strings import edited, leaves
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,7 +40,7 @@ def redacted(text: str, secrets: tuple[str, ...] = ()) -> str:
     (finder, fields), data = _finder(secrets), text.encode("utf-8", "surrogatepass")
     found = list(leaves(data)) if '"' in text else []
     signatures = Signatures(finder).among(data, found, len(data))
-    plain = without(data, signatures)
+    plain = edited(data, without(signatures))
     edits = [*finder.edits(plain), *fields.edits(plain, found)]
     if signatures and finder.sure:
         edits += finder.sure.edits(data)

@@ -9,12 +9,13 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from toolstream_core.redaction.assignments import counts_as_secret, looks_random
-from toolstream_core.redaction.channels import Channels
+from toolstream_core.redaction.channels import Channels, Framing, framing
+from toolstream_core.redaction.condensed import Condensed
 from toolstream_core.redaction.filler import TextFiller
 from toolstream_core.redaction.finder import SecretFinder, filled
 from toolstream_core.redaction.settings import Redaction, TextMode
-from toolstream_core.redaction.signatures import Signatures, without
-from toolstream_core.redaction.strings import Edit, beside_escapes, leaves
+from toolstream_core.redaction.signatures import PLACES, Signatures, without
+from toolstream_core.redaction.strings import NO_TEXT, Edit, beside_escapes, edited, leaves
 from toolstream_core.wire.aws_event_stream import (
     PRELUDE,
     DamageError,
@@ -48,6 +49,7 @@ _NUMBER: Final = re.compile(rb'":[ ]?-?([0-9]{3,})(?![0-9.eE])')
 _KEY_TYPE: Final = b'"kty"'
 _PARTS_OF_KEYS: Final = frozenset(b"d k p q dp dq qi".split())
 _KEY_LENGTH: Final = 16
+_SPECIAL: Final = frozenset({*_NAMING, *_VALUES, *_PARTS_OF_KEYS, *PLACES, *NO_TEXT.split(b"|")})
 
 
 class Fields:
@@ -65,6 +67,10 @@ class Fields:
                 yield Edit(start, filled(text[start:end]))
         for start, end in self._numbers(text):
             yield Edit(start, filled(text[start:end]))
+
+    def is_special(self, key: bytes) -> bool:
+        """Whether more is asked of a value with this key than what it says together with others."""
+        return key in _SPECIAL or bool(self._level(key))
 
     def _strings(self, text: bytes, found: Sequence[Leaf]) -> Iterator[Span]:
         named: Leaf | None = None
@@ -298,6 +304,8 @@ class _TextRedactor:
         self._held = bytearray()
         self._before = b""
         self._open_key: bytes | None = None
+        self._by_lines: bool | None = None
+        """Whether each line may be an event; known when the first window has come."""
         self._texts = None if redaction.text is TextMode.KEEP else TextFiller(redaction.text)
         self._fields = Fields(self._finder)
 
@@ -328,37 +336,49 @@ class _TextRedactor:
 
     def _look(self, window: bytes, *, last: bool, begun: list[int] | None = None) -> bytes:
         """The part of a window that can go, redacted; `begun` as for `Channels.edits`."""
-        found = list(leaves(window, self._open_key))
-        flushed, open_key = (len(window), None) if last else _cut(window, found)
-        clean = bytearray(window)
+        if self._by_lines is None:
+            self._by_lines = framing(window) is Framing.LINES
+        end = len(window) if last else _line_end(window)
+        condensed = Condensed(window, end if self._by_lines and self._open_key is None else 0, self._fields.is_special)
+        found = list(leaves(condensed.text, self._open_key))
+        flushed, open_key = (end, None) if end else _cut(window, found)
         # Secrets last: of them nothing is left, not even their shape.
         texts = self._texts.edits(window, flushed) if self._texts else []
-        for edit in [*texts, *self._edits(window, found, flushed, begun)]:
-            clean[edit.at : edit.at + len(edit.data)] = edit.data
+        clean = edited(window, [*texts, *self._edits(window, condensed, found, flushed, begun)])
         self._open_key = open_key
-        return bytes(clean[:flushed])
+        return clean[:flushed]
 
-    def _edits(self, window: bytes, found: Sequence[Leaf], flushed: int, begun: list[int] | None) -> Iterator[Edit]:
-        signatures = self._signatures.among(window, found, flushed)
+    def _edits(
+        self, window: bytes, condensed: Condensed, found: Sequence[Leaf], flushed: int, begun: list[int] | None
+    ) -> Iterator[Edit]:
+        text, place = condensed.text, condensed.place(flushed)
+        signatures = self._signatures.among(text, found, place)
         if self._in_signatures is not None:
-            yield from self._in_signatures.edits(window, signatures, flushed)
-        window = without(window, signatures)
+            yield from condensed.on_raw(self._in_signatures.edits(text, signatures, place))
+        hidden = without(signatures)
+        raw = self._before + edited(window, condensed.on_raw(hidden))
         shift = len(self._before)
-        text = self._before + window
-        for secret in self._finder.find_by_themselves(text):
-            for start, end in beside_escapes(text, max(secret.start, shift), secret.end):
-                yield Edit(start - shift, filled(text[start:end]))
-        yield from self._fields.edits(window, found)
-        yield from self._channels.edits(window, found, flushed, begun)
-        self._before = text[: shift + flushed][-_TAIL:]
+        for secret in self._finder.find_by_themselves(raw):
+            for start, end in beside_escapes(raw, max(secret.start, shift), secret.end):
+                yield Edit(start - shift, filled(raw[start:end]))
+        self._before = raw[: shift + flushed][-_TAIL:]
+        text = edited(text, hidden)
+        yield from condensed.on_raw(self._fields.edits(text, found))
+        starts: list[int] = []
+        yield from condensed.on_raw(self._channels.edits(text, found, place, None if begun is None else starts))
+        if begun is not None:
+            begun += [edit.at for edit in condensed.on_raw(Edit(at, b"*") for at in starts)]
+
+
+def _line_end(window: bytes) -> int:
+    """Where the finished part ends if it can end after an event, else 0."""
+    limit = len(window) - KEPT
+    return window.rfind(b"\n", limit - KEPT, limit) + 1
 
 
 def _cut(window: bytes, found: Sequence[Leaf]) -> tuple[int, bytes | None]:
-    """Where the finished part ends: after an event, else before a string, else inside it, and of which key."""
+    """Where else the finished part ends: before a string, or inside it, and of which key."""
     limit = len(window) - KEPT
-    line = window.rfind(b"\n", limit - KEPT, limit) + 1
-    if line:
-        return line, None
     for leaf in reversed(found):
         if leaf.outset < limit:
             if leaf.end < limit:

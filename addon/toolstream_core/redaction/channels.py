@@ -48,7 +48,7 @@ def are_clean(texts: Iterable[bytes], finder: SecretFinder) -> bool:
 
 _TAIL: Final = 8192
 """Bytes of a channel that are kept for what comes later."""
-_REPEATED: Final = 16
+REPEATED: Final = 16
 """Bytes from which on a repeated value is not a part of a longer one."""
 
 
@@ -72,7 +72,7 @@ class Channel:
 
         One that stands at 0 goes on from what came before, since no quote is before it.
         """
-        if text == self._last and len(text) >= _REPEATED:
+        if text == self._last and len(text) >= REPEATED:
             self._copies.setdefault(len(self._leaves) - 1, []).append(at)
             return
         self._last = text
@@ -121,13 +121,15 @@ class Channel:
                         yield Edit(each + moved.at, moved.data)
 
     def begun(self, finder: SecretFinder) -> int | None:
-        """The place of the leaf with the first byte of a secret that may go on in the next leaf."""
+        """The place of the first byte of a secret that may go on in the next leaf, or of its leaf."""
         before = max(0, len(self.text) - _TAIL)
         at = finder.begun(self.text[before:])
         if at is None or not self._leaves:
             return None
         leaf = bisect_right(self._starts, before + at) - 1
-        return self._leaves[leaf][0] if leaf >= 0 else 0
+        if leaf < 0:
+            return 0
+        return next((edit.at for edit in self.on_leaves(Edit(before + at, b"*"))), self._leaves[leaf][0])
 
     def on_leaves(self, edit: Edit) -> Iterator[Edit]:
         """An edit of `text` as edits of the window; bytes between two leaves belong to neither."""

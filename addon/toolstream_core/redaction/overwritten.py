@@ -8,7 +8,7 @@ from toolstream_core.redaction.body import redacted_body
 from toolstream_core.redaction.finder import SecretFinder, filled
 from toolstream_core.redaction.shapes import SHAPES
 from toolstream_core.redaction.signatures import Signatures, without
-from toolstream_core.redaction.strings import beside_escapes, leaves
+from toolstream_core.redaction.strings import beside_escapes, edited, leaves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,7 +85,7 @@ def secrets_of_text(data: bytes, redaction: Redaction) -> Iterator[Overwritten]:
     clean = bytearray(redacted_body(data, redaction))
     finder = SecretFinder(redaction)
     signatures = Signatures(finder).among(data, list(leaves(data)), len(data))
-    for found in finder.find(without(data, signatures)):
+    for found in finder.find(edited(data, without(signatures))):
         for start, end in beside_escapes(data, found.start, found.end):
             clean[start:end] = filled(data[start:end])
     yield from overwritten(data, bytes(clean))

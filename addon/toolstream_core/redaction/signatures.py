@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.redaction.channels import Framing, framing
-from toolstream_core.redaction.strings import INSIDE
+from toolstream_core.redaction.strings import INSIDE, Edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ def _places(*places: str) -> frozenset[tuple[bytes, bytes]]:
 
 
 # The objects that have each field: the key of the object (or of the array that it is in), and the object's `type`.
-_PLACES: Final = {
+PLACES: Final = {
     b"signature": _places(
         *("content:thinking", "content_block:thinking", "thinking_blocks:thinking", "delta:signature_delta"),
         *("reasoningContent", "reasoningText", "reasoning_details:reasoning.text"),
@@ -52,7 +52,7 @@ _TOOL_RESULTS: Final = frozenset({b"tool_result", b"function_call_output", b"cus
 _DEEPEST: Final = 200
 _LONGEST_TYPE: Final = 64
 _BASE64: Final = re.compile(rb"(?:[A-Za-z0-9+/_=-]++|\\/|\\u00(?:2[bBfF]|3[dD]))++")
-_KEYS: Final = b"|".join((b"type", *_PLACES))
+_KEYS: Final = b"|".join((b"type", *PLACES))
 # A bracket, with its key if it has one, or a field that tells something; other strings are passed over in C.
 _TOKEN: Final = re.compile(
     rb'(?:[^"{}\[\]]++|"(?!(?:' + _KEYS + rb')")' + INSIDE + rb'"(?!\s*+:\s*+[{\[]))*+'
@@ -80,7 +80,7 @@ class _Frame:
         """Whether a protocol has a signature of this key and length here."""
         if self.in_tool or any(frame.kind in _TOOL_RESULTS for frame in self._around()):
             return False
-        is_place = not _PLACES[leaf.key].isdisjoint({(self.key, self.kind), (self.key, b"")})
+        is_place = not PLACES[leaf.key].isdisjoint({(self.key, self.kind), (self.key, b"")})
         return is_place and (self.in_stream or leaf.end - leaf.start >= _SHORTEST)
 
     def _around(self) -> Iterator[_Frame]:
@@ -105,7 +105,7 @@ class Signatures:
 
     def among(self, text: bytes, found: Sequence[Leaf], flushed: int) -> list[Leaf]:
         """Those of a window's `found` that are signatures; its first `flushed` bytes will not come again."""
-        candidates = {leaf.start: leaf for leaf in found if leaf.key in _PLACES and self._may_be(text, leaf)}
+        candidates = {leaf.start: leaf for leaf in found if leaf.key in PLACES and self._may_be(text, leaf)}
         if flushed == len(text) and not candidates:
             return []
         if self._by_lines is None:
@@ -172,11 +172,6 @@ class _Reader:
                 self.placed.append((leaf, self.frame))
 
 
-def without(text: bytes, signatures: Sequence[Leaf]) -> bytes:
-    """`text` with `*` in place of each signature."""
-    if not signatures:
-        return text
-    clean = bytearray(text)
-    for leaf in signatures:
-        clean[leaf.start : leaf.end] = b"*" * (leaf.end - leaf.start)
-    return bytes(clean)
+def without(signatures: Iterable[Leaf]) -> list[Edit]:
+    """What overwrites the signatures with `*`, for searches that they are no part of."""
+    return [Edit(leaf.start, b"*" * (leaf.end - leaf.start)) for leaf in signatures]

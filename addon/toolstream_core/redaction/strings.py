@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 
 _ESCAPE: Final = re.compile(rb'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
@@ -28,6 +28,14 @@ class Edit(NamedTuple):
 
     at: int
     data: bytes
+
+
+def edited(text: bytes, edits: Iterable[Edit]) -> bytes:
+    """The text after the edits."""
+    clean = bytearray(text)
+    for edit in edits:
+        clean[edit.at : edit.at + len(edit.data)] = edit.data
+    return bytes(clean)
 
 
 def beside_escapes(text: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -150,10 +158,10 @@ _NAME: Final = 32
 """Bytes beyond which what stands where a name does may be anything."""
 INSIDE: Final = rb'[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+'
 # Fields that never carry a piece of a text; passed over in C, as each event has several of them.
-_NO_TEXT: Final = rb"id|object|model|type|role|finish_reason|system_fingerprint|service_tier|provider|event|status"
+NO_TEXT: Final = b"id|object|model|type|role|finish_reason|system_fingerprint|service_tier|provider|event|status"
 _PASSED: Final = (
     rb'(?:[^"]*+(?:"[^"\\\r\n]{0,%d}+"\s*+:\s*+(?=[^"\s])|"(?:' % _NAME
-    + _NO_TEXT
+    + NO_TEXT
     + rb')"\s*+:\s*+"[^"\\\r\n]*+"))*+[^"]*+'
 )
 # A string, and what stands behind it where it is a key; a string that a line cuts off counts too.

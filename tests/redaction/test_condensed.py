@@ -1,0 +1,127 @@
+"""Similar events that are searched as one: redacted byte for byte as one by one."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from tests.redaction.test_so_far import FORMS, KNOWN, SECRETS, bodies
+from toolstream_core.redaction import BodyRedactor, Redaction
+from toolstream_core.redaction import condensed as module
+from toolstream_core.redaction.condensed import Condensed
+from toolstream_core.redaction.strings import Edit, edited
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+EXTRAS: Final[dict[str, Callable[[int], object]]] = {
+    "created": lambda number: 1_700_000_000 + number // 3,
+    "obfuscation": lambda number: "aB3xK9mQ2zT7"[: number % 11],
+    "call_id": lambda number: f"c{number // 7}",
+    "item_id": lambda _: "msg_0123456789abcdef0123",
+    "note": lambda _: SECRETS["openai"].secret,
+    "short": lambda _: "sk-pro",
+    "token": lambda number: 1000 + number,
+    "password": lambda number: f"hunter{number}!and-more",
+    "name": lambda number: f"name {number}",
+    "index": lambda number: number // 20,
+    "again": lambda number: "a text of more than 16 bytes" * (number // 9),
+    "signature": lambda number: "Ab3d" * 20 if number % 9 == 0 else "",
+    "tags": lambda _: ["alpha", "beta"],
+    "status": lambda number: "a\n" if number % 2 else "sk-",
+}
+
+
+def streams() -> Iterator[bytes]:
+    """Those of `test_so_far`, and events with further fields."""
+    for planted in SECRETS.values():
+        for form in FORMS.values():
+            for size in (1, 4, 1000):
+                yield b"".join(bodies(planted, form, size)[0])
+    pick = random.Random(38)
+    for _ in range(150):
+        yield b"".join(_events(pick))
+
+
+def _events(pick: random.Random) -> Iterator[bytes]:
+    secret, size = pick.choice([*SECRETS.values()]).secret, pick.choice([1, 3, 17])
+    texts = [pick.choice([" the", "\n", "é", '"', "a text of more than 16 bytes", "a/b"]) for _ in range(60)]
+    at = pick.randrange(60)
+    texts[at:at] = [secret[begin : begin + size] for begin in range(0, len(secret), size)]
+    extras, end = pick.sample([*EXTRAS], 2), pick.choice([b"\n", b"\n\n", b"\r\n\r\n"])
+    is_ascii, separators = pick.random() < 0.3, pick.choice([(",", ":"), (", ", ": ")])
+    for number, text in enumerate(texts):
+        said: dict[str, Any] = {"delta": {"content": text}, **{name: EXTRAS[name](number) for name in extras}}
+        yield b"data: " + json.dumps(said, ensure_ascii=is_ascii, separators=separators).encode() + end
+        if pick.random() < 0.03:
+            yield b": sk-" + end
+
+
+def _redacted(body: bytes) -> Iterator[bytes]:
+    """The body, and what can be saved of it before its end."""
+    redactor = BodyRedactor(Redaction(), [KNOWN])
+    half = len(body) // 2
+    yield redactor.feed(body[:half])
+    yield redactor.so_far()
+    yield redactor.feed(body[half:]) + redactor.finish()
+
+
+def test_the_same_is_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With runs of similar events, and without."""
+    condensed = [[*_redacted(body)] for body in streams()]
+    monkeypatch.setattr(module, "_FEWEST", 1 << 30)
+    assert condensed == [[*_redacted(body)] for body in streams()]
+
+
+def _condensed(events: list[dict[str, object]], flushed: int | None = None) -> tuple[bytes, Condensed]:
+    body = b"".join(b"data: %b\n\n" % json.dumps(event).encode() for event in events)
+    return body, Condensed(body, len(body) if flushed is None else flushed, lambda key: key == b"key")
+
+
+def test_texts_are_joined_and_numbers_left_out() -> None:
+    """The first and the last event stay."""
+    _, condensed = _condensed([{"n": number, "content": chr(97 + number)} for number in range(9)])
+    data = [json.loads(line[6:]) for line in condensed.text.splitlines() if line]
+    assert [one["content"] for one in data] == ["a", "bcdefg", "h", "i"]
+    assert [one["n"] for one in data] == [0, 1, 7, 8]
+
+
+def test_edits_are_made_in_all_events() -> None:
+    """Of a text where its bytes stand, of the rest in each event."""
+    events: list[dict[str, object]] = [{"same": "x" * 20, "content": 3 * chr(97 + number)} for number in range(9)]
+    body, condensed = _condensed(events)
+    same = condensed.text.index(b'"same"', condensed.text.index(b'"same"') + 1)
+    edits = [Edit(same + 1, b"****"), Edit(condensed.text.index(b"ccc") - 1, b"*****")]
+    clean = edited(body, condensed.on_raw(edits))
+    assert clean.count(b'"****"') == 6
+    assert [json.loads(line[6:])["content"] for line in clean.splitlines() if line][:4] == ["aaa", "bb*", "***", "*dd"]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        lambda number: {"key": str(number)},
+        lambda number: {"id": str(number)},
+        lambda number: {"call_id": str(number)},
+        lambda number: {"content": "the same long text" + str(number // 2)},
+        lambda number: {"content": "\\u0041", "a/b": f"é{number}"},
+        lambda number: {"a": {"content": str(number)}, "b": {"content": ""}},
+    ],
+)
+def test_what_is_more_than_a_text_stays(event: Callable[[int], dict[str, object]]) -> None:
+    """Values of which more is asked than what they say together."""
+    body, condensed = _condensed([event(number) for number in range(20)])
+    assert condensed.text == body
+
+
+def test_no_run_crosses_the_end_of_what_is_finished() -> None:
+    """Each part is condensed by itself."""
+    events: list[dict[str, object]] = [{"content": str(number)} for number in range(40)]
+    body, _ = _condensed(events)
+    flushed = body.index(b"\n\n", len(body) // 2) + 2
+    _, condensed = _condensed(events, flushed)
+    assert len(condensed.text) < len(body) // 2
+    assert body[:flushed].endswith(condensed.text[: condensed.place(flushed)][-20:])
