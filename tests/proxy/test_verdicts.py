@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from mitmproxy import http
 
-    from toolstream_core.proxy.verdicts import ToldVerdict
+    from toolstream_core.proxy.verdicts import LiveVerdict
     from toolstream_core.report.verdict import Explained
 
 ARGUMENTS = '{"path":"/tmp"}'
@@ -262,14 +262,14 @@ def test_a_bug_of_ours(proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: py
 @pytest.mark.parametrize(("ids_kept", "outcome"), [(True, "wrong-id"), (False, "ok")])
 def test_a_listener(tmp_path: Path, ids_kept: bool, outcome: str) -> None:
     """Is told of each verdict; clients have to say again the very ids where that is asked for."""
-    told: list[ToldVerdict] = []
+    told: list[LiveVerdict] = []
     made = ToolstreamAddon(lambda _: (), told.append, ids_kept=ids_kept)
     with taddons.context(Proxyserver(), NextLayer(), made) as context:
         proxy = Proxy(made, context, tmp_path / "lines")
         proxy.answer(proxy.ask(), *stream())
         proxy.ask(*back("other"))
         made.done()
-    assert [one.verdict.outcome for one in told] == [outcome]
+    assert [one.reported.verdict.outcome for one in told] == [outcome]
 
 
 def test_the_schema_knows_no_other_line() -> None:
@@ -290,7 +290,7 @@ def test_explanations_that_wait_are_bounded(proxy: Proxy, monkeypatch: pytest.Mo
     busy = threading.Event()
     why = Verdicts._why
 
-    def slow(self: Verdicts, told: ToldVerdict) -> Explained:
+    def slow(self: Verdicts, told: LiveVerdict) -> Explained:
         assert busy.wait(20)
         return why(self, told)
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolstream_core.cli.inspect import JsonPrinter, TextPrinter
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Record, StreamFacts
-from toolstream_core.report.judging import Judging, SavedVerdict
+from toolstream_core.report.judging import Judging
 from toolstream_core.saved.exchange import Exchange
+
+if TYPE_CHECKING:
+    from toolstream_core.report.verdict import ReportedVerdict
 
 ARGUMENTS = '{"path":"/tmp"}'
 
@@ -37,7 +40,7 @@ def saved(source: str, *messages: Any, user: str = "go", **more: Any) -> Exchang
 
 def judged(*exchanges: Exchange) -> list[tuple[str, str, str | None]]:
     """The verdicts on these, in order."""
-    told: list[SavedVerdict] = []
+    told: list[ReportedVerdict] = []
     judging = Judging(told.append)
     for one in exchanges:
         judging.take(one, record(one))
@@ -122,7 +125,7 @@ def test_a_client_that_left() -> None:
 def test_what_is_no_request_to_an_llm() -> None:
     """Is passed over."""
     other = Exchange(facts=StreamFacts(source="a.flow#1", path="/health"), chunks=[])
-    told: list[SavedVerdict] = []
+    told: list[ReportedVerdict] = []
     judging = Judging(told.append)
     one = saved("a.flow#0")
     judging.take(one, record(one))
@@ -133,7 +136,7 @@ def test_what_is_no_request_to_an_llm() -> None:
 
 def test_printed() -> None:
     """A key of the stream's object; a line behind the streams so far."""
-    told: list[SavedVerdict] = []
+    told: list[ReportedVerdict] = []
     judging = Judging(told.append)
     lines: list[str] = []
     documents: list[str] = []
@@ -160,7 +163,7 @@ def test_printed() -> None:
 
 def test_a_single_stream_whose_lines_still_wait() -> None:
     """The verdict waits with them."""
-    told: list[SavedVerdict] = []
+    told: list[ReportedVerdict] = []
     one = Exchange(facts=saved("s").facts, chunks=[body()[:-20]], broken="Client disconnected.")
     lines: list[str] = []
     printer = TextPrinter(lines.append)

@@ -10,17 +10,17 @@ from toolstream_core.model import ABSENT, Call, Kind
 from toolstream_core.protocols.requests.conversation import CallFields, EchoedCall, ToolResult
 from toolstream_core.report.verdict import (
     Explained,
+    ReportedVerdict,
     advice_text,
     as_command,
     as_flags,
     as_marker,
-    verdict_object,
-    verdict_text,
 )
 from toolstream_core.verdict import Outcome, Problem, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
     from toolstream_core.report.columns import Marked
 
@@ -32,6 +32,11 @@ LOST = Problem(Outcome.RETURNED_WITHOUT_ARGUMENTS, 0, "returned without its argu
 def hide(text: str) -> str:
     """Hides one word."""
     return text.replace("secret", "***")
+
+
+def reported(verdict: Verdict, calls: Sequence[Call], **more: Any) -> ReportedVerdict:
+    """A verdict on a response with these calls."""
+    return ReportedVerdict(source="s", verdict=verdict, calls=calls, **more)
 
 
 def painted(marked: Marked) -> str:
@@ -47,33 +52,33 @@ def test_an_object() -> None:
     verdict = Verdict(
         Outcome.RETURNED_WITHOUT_ARGUMENTS, (LOST,), sent, (ToolResult("", "", "", None), ToolResult("", "", ""))
     )
-    said = verdict_object(verdict, [CALL], request="r", hide=hide)
+    said = reported(verdict, [CALL], request="r", hide=hide).object
     assert said["sent"] == [{"id": None, "name": None, "arguments": {"p": ["***", 1, None], "secret": True}}]
     assert said["results"] == [None, None]
     assert (said["call"], said["event"], said["explained"]) == (0, 3, [])
     why = Explained(["first-arguments"], 4, "takes the first arguments alone")
-    said = verdict_object(verdict, [CALL], request=None, explained=why)
+    said = reported(verdict, [CALL], request=None, explained=why).object
     assert (said["event"], said["explained"], said["request"]) == (4, ["first-arguments"], None)
 
 
 def test_an_event_is_known_where_a_call_is() -> None:
     """A call that was never sent is in none."""
     phantom = Verdict(Outcome.PHANTOM_CALL, (Problem(Outcome.PHANTOM_CALL, None, "was never sent"),))
-    assert verdict_object(phantom, [CALL], request="r")["event"] is None
-    assert verdict_object(Verdict(Outcome.OK), [], request="r")["call"] is None
+    assert reported(phantom, [CALL], request="r").object["event"] is None
+    assert reported(Verdict(Outcome.OK), [], request="r").object["call"] is None
 
 
 def test_lines() -> None:
     """The verdict, why, and by which request."""
     lost = Verdict(Outcome.RETURNED_WITHOUT_ARGUMENTS, (LOST,))
     why = Explained(text="the client starts a new call for every id, also an empty one")
-    assert verdict_text(Verdict(Outcome.OK), [CALL], request="r").text == "verdict ok (request r)"
-    assert verdict_text(lost, [CALL], request="r", explained=why).text == (
+    assert reported(Verdict(Outcome.OK), [CALL], request="r").text.text == "verdict ok (request r)"
+    assert reported(lost, [CALL], request="r", explained=why).text.text == (
         "verdict returned-without-arguments: call 0 ls: returned without its arguments (request r), "
         "because the client starts a new call for every id, also an empty one"
     )
     again = Verdict(Outcome.RETRIED, (Problem(Outcome.RETRIED, 0, "the secret\n"),), count=3)
-    marked = verdict_text(again, [CALL], request="r", hide=hide)
+    marked = reported(again, [CALL], request="r", hide=hide).text
     assert painted(marked) == "<error verdict retried> 3 times: call 0 ls: the ***\\n (request r)"
 
 
@@ -81,7 +86,9 @@ def test_lines() -> None:
 def test_a_client_that_understood_is_good(outcome: Outcome) -> None:
     """In the colour of success: a call that must not run is rightly rejected."""
     problems = () if outcome is Outcome.OK else (Problem(outcome, 0, "rejected"),)
-    assert painted(verdict_text(Verdict(outcome, problems), [CALL], request=None)).startswith(f"<ok verdict {outcome}>")
+    assert painted(reported(Verdict(outcome, problems), [CALL], request=None).text).startswith(
+        f"<ok verdict {outcome}>"
+    )
 
 
 def test_what_is_alike_is_said_once() -> None:
@@ -89,7 +96,7 @@ def test_what_is_alike_is_said_once() -> None:
     piece = Problem(Outcome.SPLIT_CALL, 0, "came back in pieces")
     more = [Problem(Outcome.PHANTOM_CALL, None, text) for text in ("a was never sent", "b was never sent")]
     split = Verdict(Outcome.SPLIT_CALL, (LOST, piece, piece, *more, piece, more[1]))
-    assert verdict_text(split, [CALL], request=None).text == (
+    assert reported(split, [CALL], request=None).text.text == (
         "verdict split-call: call 0 ls: returned without its arguments; call 0 ls: came back in pieces "
         "(2 more like this); a was never sent; b was never sent (1 more like this)"
     )
@@ -114,7 +121,7 @@ def test_the_fix_is_written_where_no_option_helps() -> None:
     """In the verdict, as it is no option. Where options were not tried, nothing is advised."""
     explained = Explained(text="the client drops it", fix="no option helps: fix the client: x")
     assert advice_text(explained) == ""
-    assert verdict_text(Verdict(Outcome.SILENT, (LOST,)), [CALL], request=None, explained=explained).text.endswith(
+    assert reported(Verdict(Outcome.SILENT, (LOST,)), [CALL], request=None, explained=explained).text.text.endswith(
         "arguments, because the client drops it; no option helps: fix the client: x"
     )
     assert advice_text(Explained()) == ""

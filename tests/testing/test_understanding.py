@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tests.testing.test_exchanges import CALL, TOLD
 from toolstream_core.model import Call, Kind
 from toolstream_core.model.call import Runs
-from toolstream_core.report.verdict import verdict_object
+from toolstream_core.report.verdict import ReportedVerdict
 from toolstream_core.testing.exchanges import FoundVerdict, ProxiedExchange, proxied_exchange, verdict_of
 from toolstream_core.testing.understanding import incomplete_calls, misunderstood, sources, unanswered
 from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse
@@ -40,7 +40,8 @@ def found(told: Judged[SentResponse] | None) -> FoundVerdict | None:
     if told is None:
         return None
     request = None if told.request is None else int(told.request)
-    return verdict_of({**verdict_object(told.verdict, told.response.calls, request=told.request), "request": request})
+    reported = ReportedVerdict(source="", verdict=told.verdict, calls=told.response.calls, request=told.request)
+    return verdict_of({**reported.object, "request": request})
 
 
 def body_of(*messages: Any) -> str:

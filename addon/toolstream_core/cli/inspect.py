@@ -24,7 +24,7 @@ from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.redact import redacted
 from toolstream_core.report import jsonform
 from toolstream_core.report.columns import Blocks, Label, colour, plain, wants_colour
-from toolstream_core.report.judging import Judging, SavedVerdict, as_sent
+from toolstream_core.report.judging import Judging, as_sent
 from toolstream_core.report.lines import EndLines, Lines
 from toolstream_core.report.verdict import advice_text, as_command
 from toolstream_core.saved.files import STDIN, answers
@@ -34,23 +34,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    from toolstream_core.calls import ResolvedFragment
-    from toolstream_core.model import Change, Event, EventContent, Finding, Record, StreamFacts
+    from toolstream_core.model import Finding, Record, StreamFacts
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.report.columns import Paint
-    from toolstream_core.report.judging import SavedVerdict
+    from toolstream_core.report.verdict import ReportedVerdict
     from toolstream_core.saved.exchange import Exchange
-    from toolstream_core.wire.frame import Frame
 
     type Write = Callable[[str], None]
     type Hide = Callable[[str], str]
     type Elapsed = Callable[[], int] | None
+    type Shows = Callable[[Finding], bool] | None
+    """Whether a finding is printed at its event; `None` for all."""
 
 
 class Printer(Protocol):
     """Returns sinks before a response is read, gets its record, and is closed at the end."""
 
-    def sinks(self, exchange: StreamFacts, hide: Hide, elapsed: Elapsed) -> Sequence[Sink]:
+    def sinks(self, exchange: StreamFacts, hide: Hide, elapsed: Elapsed, shows: Shows = None) -> Sequence[Sink]:
         """The sinks that get the events of the next response."""
         ...
 
@@ -58,7 +58,7 @@ class Printer(Protocol):
         """The last response was an LLM's."""
         ...
 
-    def judged(self, verdict: SavedVerdict) -> None:
+    def judged(self, verdict: ReportedVerdict) -> None:
         """How a client interpreted one of the responses so far."""
         ...
 
@@ -94,7 +94,7 @@ class TextPrinter:
         self._advice: dict[str, str] = {}
         """Options that help with the responses without a verdict, by their sources."""
 
-    def sinks(self, exchange: StreamFacts, hide: Hide, elapsed: Elapsed) -> Sequence[Sink]:
+    def sinks(self, exchange: StreamFacts, hide: Hide, elapsed: Elapsed, shows: Shows = None) -> Sequence[Sink]:
         """One that writes, or two that keep their lines until it is known which to write."""
         where = f"{exchange.host}{exchange.path.partition('?')[0]}"
         names = " ".join(word(hide(name)) for name in (exchange.source, where) if name)
@@ -105,7 +105,7 @@ class TextPrinter:
             def hidden(line: str) -> None:
                 write(hide(line))
 
-            return make(hidden, label, elapsed=elapsed, paint=self._paint, hide=hide, syntax=as_command)
+            return make(hidden, label, elapsed=elapsed, paint=self._paint, hide=hide, syntax=as_command, shows=shows)
 
         if self._chunks is not None:
             return [lines(Lines if self._chunks else EndLines, self._blocks.line)]
@@ -132,7 +132,7 @@ class TextPrinter:
         self._release(self._first)
         self._write_all(self._short)
 
-    def judged(self, verdict: SavedVerdict) -> None:
+    def judged(self, verdict: ReportedVerdict) -> None:
         """Write a line after those of the response."""
         self._advice.pop(verdict.source, None)
         label = Label(self._tags[verdict.source])
@@ -176,16 +176,16 @@ class JsonPrinter:
         self._write = write
         self._streams: list[dict[str, Any]] = []
 
-    def sinks(self, exchange: StreamFacts, hide: Hide, elapsed: Elapsed) -> Sequence[Sink]:
+    def sinks(self, exchange: StreamFacts, hide: Hide, elapsed: Elapsed, shows: Shows = None) -> Sequence[Sink]:
         """The record has everything."""
-        del exchange, hide, elapsed
+        del exchange, hide, elapsed, shows
         return ()
 
     def add(self, record: Record, hide: Hide) -> None:
         """Keep the stream's object."""
         self._streams.append({**jsonform.record_object(record, hide), "verdict": None})
 
-    def judged(self, verdict: SavedVerdict) -> None:
+    def judged(self, verdict: ReportedVerdict) -> None:
         """Put it into the stream's object."""
         for stream in self._streams:
             if stream["source"] == verdict.source:
@@ -220,7 +220,7 @@ class Inspection:
         self._dialects = dialects
         self._found = False
         self._reading = Reading(saved, self._take)
-        self._verdicts: list[SavedVerdict] = []
+        self._verdicts: list[ReportedVerdict] = []
         self._judging = Judging(self._verdicts.append)
 
     def read(self, path: str) -> None:
@@ -244,12 +244,16 @@ class Inspection:
     def _record(self, saved: Exchange) -> Record | None:
         hide = partial(redacted, secrets=saved.secrets)
         clock = _Clock(saved)
-        sinks = self._printer.sinks(saved.facts, hide, clock.now if saved.times else None)
+
+        def shows(finding: Finding) -> bool:
+            return finding.code in self._codes and saved.shows(finding)
+
+        sinks = self._printer.sinks(saved.facts, hide, clock.now if saved.times else None, shows)
         record = read_body(
             clock.chunks(),
             saved.facts,
             broken=saved.broken,
-            sinks=[_AsSaved(saved), _Sieve(self._codes), *(_Kept(one, saved, self._codes) for one in sinks)],
+            sinks=[_AsSaved(saved, self._codes), *sinks],
             dialects=self._dialects,
         )
         if record is not None:
@@ -298,62 +302,19 @@ class _Clock:
 
 
 class _AsSaved(Sink):
-    """Adds what the file has of a response to its record; comes before the sinks that print it."""
+    """Completes a record with the file's notes, and removes other findings; comes before the sinks that print it."""
 
-    def __init__(self, saved: Exchange) -> None:
-        self._saved = saved
+    def __init__(self, saved: Exchange, codes: frozenset[str]) -> None:
+        self._saved, self._codes = saved, codes
 
     def ended(self, record: Record) -> None:
         saved = self._saved
         record.unwrapped = [*saved.unwrapped]
-        record.findings = saved.all_findings(record.findings)
+        record.findings = [one for one in saved.all_findings(record.findings) if one.code in self._codes]
         record.faults = [*saved.faults]
         specs = ", ".join(one.spec for one in saved.faults if one.changes)
         if specs and saved.sent is not None:
             record.notes.append(Note(specs, f"{_BEHIND} had {_told(as_sent(saved))}"))
-
-
-class _Sieve(Sink):
-    """Removes the other findings from a record; comes before the sinks that print them."""
-
-    def __init__(self, codes: frozenset[str]) -> None:
-        self._codes = codes
-
-    def ended(self, record: Record) -> None:
-        record.findings = [finding for finding in record.findings if finding.code in self._codes]
-
-
-class _Kept(Sink):
-    """Passes everything to a sink except the other findings."""
-
-    def __init__(self, sink: Sink, saved: Exchange, codes: frozenset[str]) -> None:
-        self._sink, self._saved, self._codes = sink, saved, codes
-        self.live, self.each = sink.live, sink.each
-
-    def found(self, finding: Finding) -> None:
-        if self._saved.shows(finding) and finding.code in self._codes:
-            self._sink.found(finding)
-
-    def begun(self, record: Record) -> None:
-        self._sink.begun(record)
-
-    def quiet(self, first: int, frames: int, size: int) -> None:
-        self._sink.quiet(first, frames, size)
-
-    def without_data(self, frame: Frame) -> None:
-        self._sink.without_data(frame)
-
-    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
-        self._sink.resolved(event, said, told)
-
-    def on_each_skipped(self, event: Event, told: Sequence[ResolvedFragment], change: Change | None) -> None:
-        self._sink.on_each_skipped(event, told, change)
-
-    def changed(self, changed: Change) -> None:
-        self._sink.changed(changed)
-
-    def ended(self, record: Record) -> None:
-        self._sink.ended(record)
 
 
 def _told(got: Record | None) -> str:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from toolstream_core.report.judging import SavedVerdict
     from toolstream_core.report.markdown import ReportedAnswer
+    from toolstream_core.report.verdict import ReportedVerdict
 
 
 def run(args: argparse.Namespace) -> int:
@@ -60,7 +60,7 @@ def reported(flows: Sequence[Path]) -> dict[Path, list[ReportedAnswer]]:
     return {flow: [reported_answer(one, verdicts.get(one.source)) for one in of] for flow, of in answers.items()}
 
 
-def _verdicts_in(flows: Iterable[Path]) -> dict[str, SavedVerdict]:
+def _verdicts_in(flows: Iterable[Path]) -> dict[str, ReportedVerdict]:
     """The verdicts on the responses in flow files of one run, by their sources, the last one on each.
 
     Raises `UnreadableError`.
@@ -68,7 +68,7 @@ def _verdicts_in(flows: Iterable[Path]) -> dict[str, SavedVerdict]:
     from toolstream_core.report.judging import Judging
     from toolstream_core.saved.files import answers
 
-    verdicts: list[SavedVerdict] = []
+    verdicts: list[ReportedVerdict] = []
     judging = Judging(verdicts.append)
     for flow in flows:
         for saved in answers(str(flow)):

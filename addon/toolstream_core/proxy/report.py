@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.live.view import LiveView
     from toolstream_core.proxy.live_response import LiveResponse
     from toolstream_core.proxy.ui import Interface
-    from toolstream_core.proxy.verdicts import ToldVerdict
+    from toolstream_core.proxy.verdicts import LiveVerdict
 
     type Listeners = Callable[[LiveResponse], Sequence[Sink]]
-    type VerdictListener = Callable[[ToldVerdict], None]
+    type VerdictListener = Callable[[LiveVerdict], None]
 
 
 FLUSH_AFTER = 0.02
@@ -230,7 +230,7 @@ class Reporters:
             sinks.append(JsonLines(self._jsonl.line, head, elapsed=elapsed, hide=live.hide))
         return sinks
 
-    def judged(self, told: ToldVerdict) -> None:
+    def judged(self, told: LiveVerdict) -> None:
         """Report how a client interpreted a stream."""
         self.interface.judged(told)
         if self._judged is not None:
@@ -238,12 +238,12 @@ class Reporters:
         if self.view is not None:
             self.view.judged(told)
         if self._terminal is not None and ctx.options.toolstream_log != "off":
-            label = Label(f"#{told.heading.number}")
-            advice = advice_text(told.explained, self._syntax)
-            self._log.block(told.text.lines(label.begin(), label.tag, self._paint, advice))
+            label = Label(f"#{told.answer.heading.number}")
+            advice = advice_text(told.reported.explained, self._syntax)
+            self._log.block(told.reported.short_text.lines(label.begin(), label.tag, self._paint, advice))
         if self._jsonl is not None:
-            head = _head(told.flow, told.heading)
-            self._jsonl.line(json.dumps({"type": "verdict", **head, "verdict": told.object}, separators=(",", ":")))
+            line = {"type": "verdict", **_head(told.reported.source, told.answer.heading)}
+            self._jsonl.line(json.dumps({**line, "verdict": told.reported.object}, separators=(",", ":")))
 
     def closed(self, flow: http.HTTPFlow, live: LiveResponse) -> None:
         """Nothing more of a response is sent to the client."""

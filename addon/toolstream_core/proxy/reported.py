@@ -10,11 +10,11 @@ from toolstream_core.report.markdown import ReportedAnswer
 from toolstream_core.saved.read import as_client_got, turn_of
 
 if TYPE_CHECKING:
-    from toolstream_core.report.judging import SavedVerdict
+    from toolstream_core.report.verdict import ReportedVerdict
     from toolstream_core.saved.flow import Fixture
 
 
-def reported_answer(one: Fixture, verdict: SavedVerdict | None) -> ReportedAnswer:
+def reported_answer(one: Fixture, verdict: ReportedVerdict | None) -> ReportedAnswer:
     """Of a response, with the verdict on its client."""
     caused, got = one.caused, as_client_got(one)
     turn = turn_of(0, got)
@@ -29,6 +29,6 @@ def reported_answer(one: Fixture, verdict: SavedVerdict | None) -> ReportedAnswe
         caused=caused.specs,
         provider=list(dict.fromkeys(found.name for found in one.record.findings)) if got is not one else None,
         left=caused.findings if caused.specs else None,
-        client="" if verdict is None else verdict.about_client,
+        client="" if verdict is None else verdict.short_text.text.removeprefix("verdict "),
         understood=verdict is None or verdict.verdict.understood,
     )

@@ -7,7 +7,7 @@ import contextlib
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.clients.received import Answer
 from toolstream_core.delivery.sent_bytes import SentBytes
@@ -15,7 +15,7 @@ from toolstream_core.protocols.requests import asked
 from toolstream_core.proxy.flow_facts import LiveAnswer, live_answer
 from toolstream_core.redact import redacted
 from toolstream_core.report.judging import Explaining
-from toolstream_core.report.verdict import UNEXPLAINED, Explained, verdict_object, verdict_text
+from toolstream_core.report.verdict import UNEXPLAINED, Explained, ReportedVerdict
 from toolstream_core.saved.flow import secrets_of, sent_in
 from toolstream_core.stages.stream_checks import BY_CLIENT
 from toolstream_core.verdict.conversations import Conversations, Judged
@@ -26,10 +26,7 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
     from toolstream_core.model import Call, Json, Record
-    from toolstream_core.proxy.flow_facts import Heading
     from toolstream_core.proxy.live_response import LiveResponse
-    from toolstream_core.report.columns import Marked
-    from toolstream_core.verdict import Verdict
 
 SILENT_AFTER: Final = 600.0
 """Seconds after which a response without a following request is reported; a tool may take long."""
@@ -41,30 +38,15 @@ EXPLAINED_BYTES: Final = 64 * 1024
 """Bytes of a response up to which a verdict on it is explained."""
 
 
-class ToldVerdict(NamedTuple):
-    """A verdict, ready to be reported."""
+class LiveVerdict(NamedTuple):
+    """A verdict on a live response, and the response."""
 
-    flow: str
-    """The id of the flow of the response."""
-    heading: Heading
+    reported: ReportedVerdict
     answer: LiveAnswer
-    verdict: Verdict
-    explained: Explained
-    request: str | None
-    """The id of the flow whose request followed."""
-    hide: Callable[[str], str]
 
-    @property
-    def object(self) -> dict[str, Any]:
-        """As JSON has it."""
-        calls = self.answer.calls
-        return verdict_object(self.verdict, calls, request=self.request, explained=self.explained, hide=self.hide)
-
-    @property
-    def text(self) -> Marked:
-        """As the log has it, which names flows by their numbers alone."""
-        calls = self.answer.calls
-        return verdict_text(self.verdict, calls, request=None, explained=self.explained, hide=self.hide)
+    def explained(self, why: Explained) -> LiveVerdict:
+        """The same with an explanation."""
+        return self._replace(reported=replace(self.reported, explained=why))
 
 
 class Verdicts:
@@ -72,7 +54,7 @@ class Verdicts:
 
     def __init__(
         self,
-        tell: Callable[[ToldVerdict], None],
+        tell: Callable[[LiveVerdict], None],
         failed: Callable[[str, Exception], None],
         delivered: Callable[[LiveResponse, Sequence[Call]], None],
         *,
@@ -88,7 +70,7 @@ class Verdicts:
         self._in_background = not ids_kept
         self._explaining = Explaining()
         self._explainer = ThreadPoolExecutor(1, "toolstream-explains")
-        self.unexplained: dict[Future[Explained], ToldVerdict] = {}
+        self.unexplained: dict[Future[Explained], LiveVerdict] = {}
         """The verdicts that wait for why."""
         self._conversations = Conversations[LiveAnswer](self._tell, ids_kept=ids_kept)
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -138,7 +120,7 @@ class Verdicts:
         """A request got no response of an LLM."""
         self._conversations.no_response(flow.id)
 
-    def missing(self) -> Iterator[ToldVerdict]:
+    def missing(self) -> Iterator[LiveVerdict]:
         """The verdicts on responses that no request has followed so far."""
         for judged in self._conversations.missing():
             yield _told(judged, partial(redacted, secrets=judged.response.secrets))
@@ -170,7 +152,7 @@ class Verdicts:
         told = _told(judged, hide)
         loop = _running_loop() if self._in_background else None
         if loop is None:
-            self._tell_safely(told._replace(explained=self._why(told)))
+            self._tell_safely(told.explained(self._why(told)))
         elif len(self.unexplained) >= EXPLAINED_AT_ONCE or not _is_to_be_explained(told):
             self._tell_safely(told)
         else:
@@ -188,37 +170,38 @@ class Verdicts:
         """Report a verdict with its explanation, unless it was reported without."""
         told = self.unexplained.pop(future, None)
         if told is not None:
-            self._tell_safely(told._replace(explained=future.result()))
+            self._tell_safely(told.explained(future.result()))
 
-    def _tell_safely(self, told: ToldVerdict) -> None:
+    def _tell_safely(self, told: LiveVerdict) -> None:
         """Report a verdict; an error in it does not end the conversation."""
         try:
             self._tell_verdict(told)
         except Exception as error:  # noqa: BLE001 - a bug in telling one stops no other
-            self._failed(told.flow, error)
+            self._failed(told.reported.source, error)
 
-    def _why(self, told: ToldVerdict) -> Explained:
+    def _why(self, told: LiveVerdict) -> Explained:
         """Why the client got it wrong; this may take a while."""
         answer = told.answer
         if not _is_to_be_explained(told):
             return UNEXPLAINED
         try:
             given = Answer(answer.exchange, answer.body or b"", answer.broken)
-            return self._explaining(given, told.verdict.sent, answer.client)
+            return self._explaining(given, told.reported.verdict.sent, answer.client)
         except Exception as error:  # noqa: BLE001 - the verdict stands without it
-            self._failed(told.flow, error)
+            self._failed(told.reported.source, error)
             return UNEXPLAINED
 
 
-def _told(judged: Judged[LiveAnswer], hide: Callable[[str], str]) -> ToldVerdict:
-    answer = judged.response
-    return ToldVerdict(judged.token, answer.heading, answer, judged.verdict, UNEXPLAINED, judged.request, hide)
+def _told(judged: Judged[LiveAnswer], hide: Callable[[str], str]) -> LiveVerdict:
+    token, answer, verdict, request = judged
+    reported = ReportedVerdict(source=token, verdict=verdict, calls=answer.calls, request=request, hide=hide)
+    return LiveVerdict(reported, answer)
 
 
-def _is_to_be_explained(told: ToldVerdict) -> bool:
-    body = told.answer.body
+def _is_to_be_explained(told: LiveVerdict) -> bool:
+    body, verdict = told.answer.body, told.reported.verdict
     kept = body is not None and len(body) <= EXPLAINED_BYTES
-    return kept and not told.verdict.understood and bool(told.verdict.sent)
+    return kept and not verdict.understood and bool(verdict.sent)
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

@@ -6,7 +6,7 @@ import hashlib
 from collections import deque
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from toolstream_core.clients.advice import advise
 from toolstream_core.clients.deviations import ROWS
@@ -18,7 +18,7 @@ from toolstream_core.engine.session import read_body
 from toolstream_core.protocols.requests import asked
 from toolstream_core.protocols.requests.conversation import without_history
 from toolstream_core.redact import redacted
-from toolstream_core.report.verdict import UNEXPLAINED, Explained, verdict_object, verdict_text
+from toolstream_core.report.verdict import UNEXPLAINED, Explained, ReportedVerdict
 from toolstream_core.stages.stream_checks import BY_CLIENT
 from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse, dropped
 
@@ -28,11 +28,9 @@ if TYPE_CHECKING:
     from toolstream_core.clients.advice import Advice
     from toolstream_core.clients.explanation import Explanation
     from toolstream_core.clients.stepping import Change
-    from toolstream_core.model import Call, Record
+    from toolstream_core.model import Record
     from toolstream_core.protocols.requests.conversation import EchoedCall
-    from toolstream_core.report.columns import Marked
     from toolstream_core.saved.exchange import Exchange
-    from toolstream_core.verdict import Verdict
 
 
 def cause(explanation: Explanation) -> str:
@@ -114,42 +112,12 @@ class SavedAnswer(SentResponse):
     secrets: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SavedVerdict:
-    """How a client interpreted a saved response."""
-
-    source: str
-    """Of the response."""
-    verdict: Verdict
-    calls: Sequence[Call]
-    request: str | None
-    """The source of the request that followed."""
-    hide: Callable[[str], str]
-    explained: Explained = UNEXPLAINED
-
-    @property
-    def object(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return verdict_object(self.verdict, self.calls, request=self.request, explained=self.explained, hide=self.hide)
-
-    @property
-    def text(self) -> Marked:
-        """For people."""
-        return verdict_text(self.verdict, self.calls, request=self.request, explained=self.explained, hide=self.hide)
-
-    @property
-    def about_client(self) -> str:
-        """The same without the request that followed."""
-        told = verdict_text(self.verdict, self.calls, request=None, explained=self.explained, hide=self.hide)
-        return told.text.removeprefix("verdict ")
-
-
 class Judging:
-    """Takes saved requests and responses in their order, and tells the verdicts."""
+    """Takes saved requests and responses in their order, and reports the verdicts."""
 
-    def __init__(self, tell: Callable[[SavedVerdict], None]) -> None:
+    def __init__(self, report: Callable[[ReportedVerdict], None]) -> None:
         """Nothing was read yet."""
-        self._tell_verdict = tell
+        self._report = report
         self._secrets: tuple[str, ...] = ()
         self._conversations = Conversations[SavedAnswer](self._tell)
         self._received: dict[str, Answer] = {}
@@ -195,7 +163,16 @@ class Judging:
         explained = UNEXPLAINED
         if received is not None and judged.verdict.sent and not judged.verdict.understood:
             explained = self._explaining(received, judged.verdict.sent, judged.token.rpartition("#")[0])
-        self._tell_verdict(SavedVerdict(judged.token, judged.verdict, answer.calls, judged.request, hide, explained))
+        self._report(
+            ReportedVerdict(
+                source=judged.token,
+                verdict=judged.verdict,
+                calls=answer.calls,
+                request=judged.request,
+                hide=hide,
+                explained=explained,
+            )
+        )
 
 
 def _received(saved: Exchange) -> Answer:

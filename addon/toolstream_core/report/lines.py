@@ -181,8 +181,9 @@ class Lines(Sink):
         hide: Callable[[str], str] = str,
         syntax: Callable[[str], str] = str,
         repaired: Container[str] = (),
+        shows: Callable[[Finding], bool] | None = None,
     ) -> None:
-        """`elapsed` gives ms since the request; `hide` redacts.
+        """`elapsed` gives ms since the request; `hide` redacts; `shows` selects findings in the stream (default: all).
 
         `syntax` writes options as the command in use takes them; `repaired` are the codes of the repairs that are on.
         """
@@ -193,6 +194,7 @@ class Lines(Sink):
         self._hide = hide
         self._syntax = syntax
         self._repaired = repaired
+        self._shows = shows
         self._protocol = ""
         self._model: str | None = None
         self._headed = False
@@ -259,6 +261,8 @@ class Lines(Sink):
 
     @override
     def found(self, finding: Finding) -> None:
+        if self._shows is not None and not self._shows(finding):
+            return
         if self._folded:
             self.flush()
         self._found.add(finding)

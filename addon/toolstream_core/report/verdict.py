@@ -1,8 +1,9 @@
-"""A verdict as a line and as an object. Shape of the object: `docs/jsonl.schema.json`."""
+"""A verdict on a response as a line and as an object. Shape of the object: `docs/jsonl.schema.json`."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.model import ABSENT
@@ -43,30 +44,70 @@ class Explained(NamedTuple):
 UNEXPLAINED: Final = Explained()
 
 
-def verdict_object(
-    verdict: Verdict,
-    calls: Sequence[Call],
-    *,
-    request: str | None,
-    explained: Explained = UNEXPLAINED,
-    hide: Callable[[str], str] = str,
-) -> dict[str, Any]:
-    """`calls` are those of the response as the client got it; `request` names the request that followed."""
-    return {
-        "verdict": verdict.outcome.value,
-        "understood": verdict.understood,
-        "sent": [{key: _hidden(value, hide) for key, value in one.written._asdict().items()} for one in verdict.sent],
-        "results": [_hidden(one.written_id, hide) for one in verdict.results],
-        "call": verdict.call,
-        "event": _event(verdict, calls, explained),
-        "explained": list(explained.names),
-        "advice": list(explained.advice),
-        "problems": [
-            {"verdict": one.outcome.value, "call": one.call, "message": hide(one.text)} for one in verdict.problems
-        ],
-        "count": verdict.count,
-        "request": request,
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedVerdict:
+    """How a client interpreted a response, ready to be reported."""
+
+    source: str
+    """The response: its place in a file, or the id of its flow."""
+    verdict: Verdict
+    calls: Sequence[Call]
+    """Those of the response as the client got it."""
+    request: str | None
+    """The source of the request that followed."""
+    hide: Callable[[str], str] = str
+    """Redacts."""
+    explained: Explained = UNEXPLAINED
+
+    @property
+    def object(self) -> dict[str, Any]:
+        """As JSON has it."""
+        verdict, hide = self.verdict, self.hide
+        return {
+            "verdict": verdict.outcome.value,
+            "understood": verdict.understood,
+            "sent": [
+                {key: _hidden(value, hide) for key, value in one.written._asdict().items()} for one in verdict.sent
+            ],
+            "results": [_hidden(one.written_id, hide) for one in verdict.results],
+            "call": verdict.call,
+            "event": self._event,
+            "explained": list(self.explained.names),
+            "advice": list(self.explained.advice),
+            "problems": [
+                {"verdict": one.outcome.value, "call": one.call, "message": hide(one.text)} for one in verdict.problems
+            ],
+            "count": verdict.count,
+            "request": self.request,
+        }
+
+    @property
+    def text(self) -> Marked:
+        """In words."""
+        return self._text(f" (request {self.request})" if self.request else "")
+
+    @property
+    def short_text(self) -> Marked:
+        """In words, without the request that followed."""
+        return self._text("")
+
+    def _text(self, where: str) -> Marked:
+        verdict, explained = self.verdict, self.explained
+        name = f"verdict {verdict.outcome}"
+        times = f" {verdict.count} times" if verdict.count > 1 and verdict.outcome in _TIMES else ""
+        problems = "; ".join(_problems(verdict.problems, self.calls, self.hide))
+        why = f", because {printable(self.hide(explained.text))}" if explained.text else ""
+        fix = f"; {explained.fix}" if explained.fix else ""
+        text = f"{name}{times}{': ' if problems else ''}{problems}{where}{why}{fix}"
+        return Marked(text, (("ok" if verdict.understood else "error", name),))
+
+    @property
+    def _event(self) -> int | None:
+        """The event that the client misread; if it is unknown, the first event of the call."""
+        call = self.verdict.call
+        if self.explained.event is not None or call is None:
+            return self.explained.event
+        return next(iter(self.calls[call].events), None)
 
 
 def advice_text(explained: Explained, syntax: Callable[[str], str] = str) -> str:
@@ -95,25 +136,6 @@ def option_values(options: str) -> dict[str, str]:
     return dict(_OPTION.findall(options))
 
 
-def verdict_text(
-    verdict: Verdict,
-    calls: Sequence[Call],
-    *,
-    request: str | None,
-    explained: Explained = UNEXPLAINED,
-    hide: Callable[[str], str] = str,
-) -> Marked:
-    """How the client interpreted a response, in words."""
-    name = f"verdict {verdict.outcome}"
-    times = f" {verdict.count} times" if verdict.count > 1 and verdict.outcome in _TIMES else ""
-    problems = "; ".join(_problems(verdict.problems, calls, hide))
-    why = f", because {printable(hide(explained.text))}" if explained.text else ""
-    fix = f"; {explained.fix}" if explained.fix else ""
-    where = f" (request {request})" if request else ""
-    text = f"{name}{times}{': ' if problems else ''}{problems}{where}{why}{fix}"
-    return Marked(text, (("ok" if verdict.understood else "error", name),))
-
-
 def _problems(problems: Sequence[Problem], calls: Sequence[Call], hide: Callable[[str], str]) -> Iterator[str]:
     """Each once: of several alike that concern one call, the first, and how many more there are."""
     alike: dict[tuple[Outcome, int | str], list[Problem]] = {}
@@ -128,13 +150,6 @@ def _problem(problem: Problem, calls: Sequence[Call], hide: Callable[[str], str]
     if problem.call is None:
         return text
     return f"call {problem.call} {word(calls[problem.call].name) or '(no name)'}: {text}"
-
-
-def _event(verdict: Verdict, calls: Sequence[Call], explained: Explained) -> int | None:
-    """Where the readings part; where that is not known, where the call begins."""
-    if explained.event is not None or verdict.call is None:
-        return explained.event
-    return next(iter(calls[verdict.call].events), None)
 
 
 def _hidden(value: Json, hide: Callable[[str], str]) -> Json:

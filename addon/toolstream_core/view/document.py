@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from toolstream_core.clients.deviations import PROJECTS
 from toolstream_core.defects.table import ROWS
 from toolstream_core.printable import first_difference
-from toolstream_core.report.judging import Judging, SavedVerdict, cause, reason
-from toolstream_core.report.verdict import as_flags, headline, without_verdict
+from toolstream_core.report.judging import Judging, cause, reason
+from toolstream_core.report.verdict import ReportedVerdict, as_flags, headline, without_verdict
 from toolstream_core.saved.exchange import messages_of
 from toolstream_core.version import __version__
 from toolstream_core.view.clean import decoded, without_secrets
@@ -43,7 +43,7 @@ class ViewBuilder:
         self._responses: list[ReadResponse] = []
         self.requests: dict[str, Json] = {}
         """The bodies of the requests, by their sources."""
-        self._verdicts: dict[str, SavedVerdict] = {}
+        self._verdicts: dict[str, ReportedVerdict] = {}
         self._judging = Judging(self._judged)
         self._models = Models()
 
@@ -95,10 +95,10 @@ class ViewBuilder:
             },
         }
 
-    def _judged(self, one: SavedVerdict) -> None:
+    def _judged(self, one: ReportedVerdict) -> None:
         self._verdicts[one.source] = replace(one, hide=str) if self._raw else one
 
-    def object_of(self, response: ReadResponse, judged: SavedVerdict | None) -> dict[str, Any]:
+    def object_of(self, response: ReadResponse, judged: ReportedVerdict | None) -> dict[str, Any]:
         """A response as the document has it; `judged` is the verdict on it, where there is one."""
         record = response.record
         assert record is not None
@@ -116,7 +116,7 @@ class ViewBuilder:
         return made
 
 
-def _verdict(response: ReadResponse, judged: SavedVerdict | None, alignment: Alignment | None) -> dict[str, Any]:
+def _verdict(response: ReadResponse, judged: ReportedVerdict | None, alignment: Alignment | None) -> dict[str, Any]:
     record = response.record
     assert record is not None
     if judged is None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.proxy.live.recording import LiveRecording
 from toolstream_core.redact import redacted
-from toolstream_core.report.judging import SavedVerdict
 from toolstream_core.view.assemble import page
 from toolstream_core.view.clean import without_secrets
 from toolstream_core.view.document import ViewBuilder
@@ -24,7 +23,8 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
     from toolstream_core.model import Json
-    from toolstream_core.proxy.verdicts import ToldVerdict
+    from toolstream_core.proxy.verdicts import LiveVerdict
+    from toolstream_core.report.verdict import ReportedVerdict
 
 LIMIT: Final = 4 * 1024 * 1024
 """Bytes of responses that are kept; the oldest go first."""
@@ -38,7 +38,7 @@ class Shown:
     def __init__(self, recording: LiveRecording) -> None:
         """Nothing is read."""
         self.recording = recording
-        self.verdict: SavedVerdict | None = None
+        self.verdict: ReportedVerdict | None = None
         self.stale = True
         """Whether something beside events is new."""
         self.object: dict[str, Any] | None = None
@@ -115,12 +115,11 @@ class LiveView:
                 one.stale = True
         return recording
 
-    def judged(self, told: ToldVerdict) -> None:
+    def judged(self, told: LiveVerdict) -> None:
         """The client's next request showed what it did with a response."""
-        shown = self._shown.get(told.flow)
+        shown = self._shown.get(told.reported.source)
         if shown is not None:
-            calls, hide = told.answer.calls, told.hide
-            shown.verdict = SavedVerdict(told.flow, told.verdict, calls, told.request, hide, told.explained)
+            shown.verdict = told.reported
             shown.stale = True
             self._wake()
 

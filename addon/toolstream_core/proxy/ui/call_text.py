@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.requests.conversation import EchoedCall
     from toolstream_core.proxy.ui.facts import Facts
     from toolstream_core.proxy.ui.known import Seen
-    from toolstream_core.report.judging import SavedVerdict
+    from toolstream_core.report.verdict import ReportedVerdict
 
 _ARGUMENTS: Final = 4000
 """Characters of arguments that are shown; the body has them all."""
@@ -42,7 +42,7 @@ def response_lines(facts: Facts, seen: Seen) -> Iterator[str]:
     yield from _findings(seen.record or record, seen.hide)
 
 
-def returned_lines(verdicts: Sequence[SavedVerdict]) -> Iterator[str]:
+def returned_lines(verdicts: Sequence[ReportedVerdict]) -> Iterator[str]:
     """Of a request: what it shows that the client made of earlier responses."""
     for judged in verdicts:
         yield from _verdict(judged)
@@ -54,7 +54,7 @@ def returned_lines(verdicts: Sequence[SavedVerdict]) -> Iterator[str]:
         yield from _unsent(judged, pairs.values())
 
 
-def _verdict(judged: SavedVerdict) -> Iterator[str]:
+def _verdict(judged: ReportedVerdict) -> Iterator[str]:
     verdict, explained = judged.verdict, judged.explained
     yield f"verdict: {printable(judged.hide(headline(verdict, judged.calls)))} ({verdict.outcome})"
     if verdict.count > 1:
@@ -76,7 +76,7 @@ def as_set(options: str) -> str:
     return " and ".join(f"set toolstream_{name}={value}" for name, value in option_values(options).items())
 
 
-def _calls(facts: Facts, judged: SavedVerdict | None) -> Iterator[str]:
+def _calls(facts: Facts, judged: ReportedVerdict | None) -> Iterator[str]:
     calls = facts.record.calls
     received = None if facts.received is None else facts.received.calls
     pairs = {} if judged is None else {pair.place: pair.echoed for pair in paired(judged.calls, judged.verdict.sent)}
@@ -117,7 +117,7 @@ def _returned(call: Call, echoed: EchoedCall | None, hide: Callable[[str], str])
     return f"{_text(hide(echoed.arguments))}{name}"
 
 
-def _unsent(judged: SavedVerdict, matched: Collection[EchoedCall]) -> Iterator[str]:
+def _unsent(judged: ReportedVerdict, matched: Collection[EchoedCall]) -> Iterator[str]:
     """The calls that came back and belong to none that was sent."""
     taken = {id(one) for one in matched}
     for one in judged.verdict.sent:

@@ -19,7 +19,6 @@ from toolstream_core.proxy.ui.loaded import note_loaded, read_saved
 from toolstream_core.proxy.ui.marks import clear, put
 from toolstream_core.proxy.ui.views import Events, ToolCalls
 from toolstream_core.redact import raised_at, redacted
-from toolstream_core.report.judging import SavedVerdict
 from toolstream_core.saved.flow import secrets_of
 
 if TYPE_CHECKING:
@@ -30,7 +29,8 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json, Record
     from toolstream_core.proxy.live.recording import LiveRecording
     from toolstream_core.proxy.live_response import LiveResponse
-    from toolstream_core.proxy.verdicts import ToldVerdict
+    from toolstream_core.proxy.verdicts import LiveVerdict
+    from toolstream_core.report.verdict import ReportedVerdict
     from toolstream_core.saved.exchange import Exchange
 
 logger = logging.getLogger(__name__)
@@ -91,12 +91,11 @@ class Interface:
             self.known.prepare(flow)
         self._refresh(shown)
 
-    def judged(self, told: ToldVerdict) -> None:
+    def judged(self, told: LiveVerdict) -> None:
         """A verdict came."""
         if self.on:
-            calls = told.answer.calls
-            verdict = SavedVerdict(told.flow, told.verdict, calls, told.request, told.hide, told.explained)
-            flow, request = self._judge(verdict), told.request and self._shown(told.request)
+            verdict = told.reported
+            flow, request = self._judge(verdict), verdict.request and self._shown(verdict.request)
             if flow is not None:
                 self._refresh(flow)
                 self._show_again(flow, flow.response)
@@ -146,7 +145,7 @@ class Interface:
         seen.record, seen.hide, seen.judged = record, partial(redacted, secrets=secrets), None
         put(shown, seen)
 
-    def _judge(self, verdict: SavedVerdict) -> http.HTTPFlow | None:
+    def _judge(self, verdict: ReportedVerdict) -> http.HTTPFlow | None:
         """Add a verdict to its response; the flow that shows it."""
         seen, flow = self.known.note(verdict.source), self._shown(verdict.source)
         seen.judged = verdict

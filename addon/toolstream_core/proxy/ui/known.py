@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Record
     from toolstream_core.proxy.ui.facts import Facts, TimedEvent
-    from toolstream_core.report.judging import SavedVerdict
+    from toolstream_core.report.verdict import ReportedVerdict
     from toolstream_core.saved.exchange import Exchange
 
 logger = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ class Seen:
     """With the faults, repairs and notes that reading the body again does not show."""
     hide: Callable[[str], str] = str
     """Redacts what the record has."""
-    judged: SavedVerdict | None = None
+    judged: ReportedVerdict | None = None
 
 
 class SocketPart(NamedTuple):
@@ -85,7 +85,7 @@ class Known:
         """What the proxy saw of a response."""
         return self._seen.get(token) or Seen()
 
-    def answered_by(self, token: str) -> Sequence[SavedVerdict]:
+    def answered_by(self, token: str) -> Sequence[ReportedVerdict]:
         """The verdicts that a request decided."""
         verdicts = (one.judged for one in self._seen.values())
         return [one for one in verdicts if one is not None and one.request == token]

@@ -9,7 +9,7 @@ from mitmproxy import ctx, flow, types
 
 from toolstream_core.engine.session import read_body
 from toolstream_core.redact import raised_at
-from toolstream_core.report.judging import Judging, SavedVerdict
+from toolstream_core.report.judging import Judging
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mitmproxy.command import CommandManager
 
     from toolstream_core.model import Record
+    from toolstream_core.report.verdict import ReportedVerdict
     from toolstream_core.saved.exchange import Exchange
 
 logger = logging.getLogger(__name__)
@@ -38,9 +39,9 @@ def note_loaded(manager: CommandManager, loaded: Callable[[Sequence[flow.Flow]],
     manager.add("view.flows.load", load)
 
 
-def read_saved(responses: Sequence[Exchange]) -> tuple[list[Record | None], list[SavedVerdict]]:
+def read_saved(responses: Sequence[Exchange]) -> tuple[list[Record | None], list[ReportedVerdict]]:
     """The record of each response, `None` if it is not an LLM's; the verdicts of requests that followed."""
-    verdicts: list[SavedVerdict] = []
+    verdicts: list[ReportedVerdict] = []
     judging = Judging(verdicts.append)
     return [_record(one, judging) for one in responses], verdicts
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Finding
     from toolstream_core.proxy.ui.known import Seen
-    from toolstream_core.report.judging import SavedVerdict
+    from toolstream_core.report.verdict import ReportedVerdict
 
 MARK: Final = "toolstream_mark"
 COMMENT: Final = "toolstream_comment"
@@ -97,7 +97,7 @@ def _put_metadata(flow: http.HTTPFlow, seen: Seen) -> None:
             flow.metadata[MISREAD] = True
 
 
-def is_misread(judged: SavedVerdict) -> bool:
+def is_misread(judged: ReportedVerdict) -> bool:
     """Whether the client did not do what the response requested."""
     return not judged.verdict.understood and judged.verdict.outcome not in _LEFT
 
@@ -121,7 +121,7 @@ def _summaries(seen: Seen) -> Iterator[Summary]:
     yield from (Summary(Mark.NOTE, _finding(one)) for one in left)
 
 
-def _verdict(judged: SavedVerdict) -> str:
+def _verdict(judged: ReportedVerdict) -> str:
     event = judged.explained.event
     where = "" if event is None else f" at event {event}"
     advice = judged.explained.advice

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.proxy.ui.bodies import Bodies
     from toolstream_core.proxy.ui.known import Known
-    from toolstream_core.report.judging import SavedVerdict
+    from toolstream_core.report.verdict import ReportedVerdict
     from toolstream_core.saved.exchange import Exchange
 
 __all__ = [
@@ -44,7 +44,7 @@ class Shown(NamedTuple):
     """A response, and the verdict on its client."""
 
     saved: Exchange
-    judged: SavedVerdict | None
+    judged: ReportedVerdict | None
 
 
 def has_response(flow: http.HTTPFlow, known: Known) -> bool:
@@ -86,7 +86,7 @@ def answered(flows: Sequence[http.HTTPFlow], bodies: Bodies) -> list[Fixture]:
     return found
 
 
-def report_of(found: Sequence[Fixture], verdicts: Mapping[str, SavedVerdict | None], name: str) -> str:
+def report_of(found: Sequence[Fixture], verdicts: Mapping[str, ReportedVerdict | None], name: str) -> str:
     """A bug report; `verdicts` are by the sources of the responses."""
     told = [reported_answer(one, verdicts.get(one.source)) for one in found]
     return bug_report(told, name, __version__)

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Record
     from toolstream_core.proxy.live_response import LiveResponse
-    from toolstream_core.proxy.verdicts import ToldVerdict
+    from toolstream_core.proxy.verdicts import LiveVerdict
+    from toolstream_core.report.verdict import ReportedVerdict
     from toolstream_core.wire.frame import Frame
 
 
@@ -98,12 +99,12 @@ class Tally(Sink):
         self._changes.update(record.changes)
         self._faults.update({fault.spec: min(1, fault.changes) for fault in record.faults})
 
-    def judged(self, told: ToldVerdict) -> None:
+    def judged(self, told: LiveVerdict) -> None:
         """Count a verdict, and keep the first advice for each."""
-        outcome = told.verdict.outcome.value
+        outcome, advice = told.reported.verdict.outcome.value, told.reported.explained.advice
         self._verdicts[outcome] += 1
-        if told.explained.advice:
-            self._advice.setdefault(outcome, told.explained.advice[0])
+        if advice:
+            self._advice.setdefault(outcome, advice[0])
 
     def as_json(self) -> dict[str, Any]:
         """For the reply."""
@@ -265,21 +266,23 @@ class Ledger:
         lines = EndLines(self.line, label, hide=live.hide, syntax=as_marker)
         return (lines, Answer(entry, live))
 
-    def judged(self, told: ToldVerdict) -> None:
+    def judged(self, told: LiveVerdict) -> None:
         """Keep the verdict on a response, with the number of the request that followed."""
-        entry = self.entries.get(told.flow)
+        reported = told.reported
+        entry = self.entries.get(reported.source)
         if entry is not None:
-            entry.answer["verdict"] = self.verdict(told)
+            entry.answer["verdict"] = self.verdict(reported)
             label = Label(f"#{entry.request['number'] + 1}")
-            for line in told.text.lines(label.begin(), label.tag, plain, advice_text(told.explained, as_marker)):
+            advice = advice_text(reported.explained, as_marker)
+            for line in reported.short_text.lines(label.begin(), label.tag, plain, advice):
                 self.line(line)
 
-    def verdict(self, told: ToldVerdict) -> dict[str, Any]:
+    def verdict(self, reported: ReportedVerdict) -> dict[str, Any]:
         """A verdict for the reply."""
-        after = self.entries.get(told.request or "")
-        words = {"explanation": told.hide(told.explained.text), "fix": told.hide(told.explained.fix)}
+        after, hide, explained = self.entries.get(reported.request or ""), reported.hide, reported.explained
+        words = {"explanation": hide(explained.text), "fix": hide(explained.fix)}
         number = None if after is None else after.request["number"]
-        return {**told.object, "request": number, **words}
+        return {**reported.object, "request": number, **words}
 
     def line(self, text: str) -> None:
         """Keep a line of the log."""

@@ -166,7 +166,7 @@ class Service:
     async def _tell(self, order: dict[str, Any]) -> dict[str, Any]:
         """The requests and responses, once no response is in flight, or after a while."""
         await _settle(lambda: not self._ledger.waiting)
-        missing = {told.flow: self._ledger.verdict(told) for told in self._addon.verdicts.missing()}
+        missing = {one.reported.source: self._ledger.verdict(one.reported) for one in self._addon.verdicts.missing()}
         bodies = bool(order.get("bodies"))
         exchanges = [
             {"verdict": missing.get(flow), **one.as_json(bodies=bodies)} for flow, one in self._ledger.entries.items()
