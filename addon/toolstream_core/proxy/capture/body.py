@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mitmproxy.io import tnetstring
-
-from toolstream_core.proxy.capture.packing import BYTES, LIST, Streamed, items
+from toolstream_core.proxy.capture.packing import BYTES, LIST, Streamed, pairs
 from toolstream_core.proxy.capture.spool import Memory, Spool
 from toolstream_core.proxy.capture.worker import Batch
 from toolstream_core.redaction import BodyRedactor
@@ -20,6 +19,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from toolstream_core.redaction import Redaction
+
+_LAST_CUT = re.compile(rb"[0-9]+:[0-9]+:([0-9]+)#[0-9]+:([0-9]+)#\]\Z")
+"""The last item of a list that `pairs` packed."""
+_LONGEST_CUT = 64
+"""Bytes of such an item at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,8 @@ class KeptBody:
         self._redactor = BodyRedactor(shared.redaction, known)
         self._bytes, self._cuts = Spool(shared.folder, shared.memory, head), Spool(shared.folder, shared.memory)
         self._begun: float | None = None
+        self._decoded = 0
+        """Bytes that have come, decoded."""
         self._digest = hashlib.sha256() if compared else None
         self._decode: Callable[[bytes], bytes] | None = None
         self.failure: str | None = None
@@ -79,20 +85,18 @@ class KeptBody:
         self._bytes.write(self._redactor.feed(b"".join(pieces)))
         return self.size - before
 
-    def so_far(self) -> tuple[bytes, list[list[int]]] | None:
+    def so_far(self) -> tuple[bytes, Streamed] | None:
         """The beginning of the body, as `BodyRedactor.so_far`, and of `chunks`; `None` if it is empty."""
         body = b"".join((*self._bytes.pieces(), self._redactor.so_far()))
         if self.failure is not None or not body:
             return None
-        packed = b"".join(self._cuts.pieces())
-        cuts: list[list[int]] = []
-        left = len(body)
-        noted: Any = tnetstring.loads(b"%d:%b%b" % (len(packed), packed, LIST))
-        for when, size in noted:
-            if left > 0:
-                cuts.append([when, min(size, left)])
-                left -= size
-        return body, cuts
+        cuts, last = b"".join(self._cuts.pieces()), b""
+        end, missing = len(cuts), self._decoded - len(body)
+        while missing > 0 and (cut := _LAST_CUT.search(cuts, max(0, end - _LONGEST_CUT), end)):
+            end, size = cut.start(), int(cut[2])
+            last = pairs([(int(cut[1]), size - missing)]) if size > missing else b""
+            missing -= size
+        return body, Streamed(LIST, end + len(last), lambda: (cuts[:end], last))
 
     @property
     def has_name(self) -> bool:
@@ -141,7 +145,8 @@ class KeptBody:
         for when, count in zip(plain.whens, plain.counts, strict=True):
             milliseconds = int((when - begun) * 1000 + 0.5)
             cuts += [(milliseconds, size) for size in islice(sizes, count)]
-        self._cuts.write(items(cuts))
+        self._decoded += sum(map(len, plain.data))
+        self._cuts.write(pairs(cuts))
         return plain.data
 
 

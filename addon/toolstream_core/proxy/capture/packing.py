@@ -51,21 +51,25 @@ def pack(value: Any) -> Packed:
     """A value, which may be or contain `Streamed` ones. Raises `ValueError` if mitmproxy has no form for it."""
     if isinstance(value, Streamed):
         return _wrapped(value.size, [value], value.kind)
-    try:
+    if not _is_streamed(value):
         plain = tnetstring.dumps(value)
-    except ValueError:
-        if isinstance(value, dict):
-            return _joined([pack(one) for field in value.items() for one in field], _DICT)
-        if isinstance(value, list | tuple):
-            return _joined(list(map(pack, value)), LIST)
-        raise
-    return Packed(len(plain), [plain])
+        return Packed(len(plain), [plain])
+    if isinstance(value, dict):
+        return _joined([pack(one) for field in value.items() for one in field], _DICT)
+    return _joined(list(map(pack, value)), LIST)
 
 
-def items(values: list[Any] | tuple[Any, ...]) -> bytes:
-    """The payload of a list."""
-    packed = tnetstring.dumps(values)
-    return packed[packed.index(b":") + 1 : -1]
+def _is_streamed(value: Any) -> bool:
+    """Whether it is, or contains, a `Streamed` value."""
+    if isinstance(value, dict):
+        return any(map(_is_streamed, value.values()))
+    return any(map(_is_streamed, value)) if isinstance(value, list | tuple) else isinstance(value, Streamed)
+
+
+def pairs(values: Iterable[tuple[int, int]]) -> bytes:
+    """The payload of a list of pairs of numbers."""
+    packed = [b"%d:%d#%d:%d#" % (len(str(one)), one, len(str(other)), other) for one, other in values]
+    return b"".join([b"%d:%b]" % (len(pair), pair) for pair in packed])
 
 
 def numbers(runs: Callable[[], Iterable[range]]) -> Streamed:
@@ -74,7 +78,8 @@ def numbers(runs: Callable[[], Iterable[range]]) -> Streamed:
 
 
 def _numbers(runs: Iterable[range]) -> Iterator[bytes]:
-    return map(items, batched(chain.from_iterable(runs), _TOGETHER))
+    together = batched(chain.from_iterable(runs), _TOGETHER)
+    return (b"".join([b"%d:%d#" % (len(str(number)), number) for number in batch]) for batch in together)
 
 
 def _joined(values: Sequence[Packed], kind: bytes) -> Packed:
