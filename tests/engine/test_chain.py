@@ -11,14 +11,15 @@ from tests.laws.driven import injected
 from tests.laws.healthy import streams
 from tests.tables import INJECTORS
 from toolstream_core.calls import OpenCall
-from toolstream_core.engine.chain import Chain, OwnResolver
+from toolstream_core.engine.chain import Chain
 from toolstream_core.engine.session import Session
 from toolstream_core.model import NOTHING, Event, EventContent, Fragment, SkippedRun, StreamFacts
 from toolstream_core.protocols.chat.resolver import ChatCalls
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.stages.context import Context
 from toolstream_core.stages.repair.reporter import Reporter
-from toolstream_core.stages.stage import Holds, Indifferent, Skippable, Stage
+from toolstream_core.stages.stage import Stage
+from toolstream_core.stages.wrapper import OwnCalls
 from toolstream_core.wire.frame import Frame
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import ResolvedFragment
 
 
-class Keeps(Stage, Holds):
+class Keeps(Stage):
     """Holds one frame, and fails at another."""
 
     def __init__(self, fails_at: bytes = b"") -> None:
@@ -85,11 +86,13 @@ class Passes(Stage):
         return (event.frame,)
 
 
-class PassesUnseen(Passes, Indifferent):
+class PassesUnseen(Passes):
     """The same, and nothing in the middle of a call concerns it."""
 
+    indifferent = True
 
-class PassesWhole(Passes, Skippable):
+
+class PassesWhole(Passes):
     """The same, and it says what need not be shown."""
 
     def __init__(self) -> None:
@@ -117,9 +120,15 @@ def silent(frame: Frame) -> EventContent:
     return NOTHING
 
 
+def chained(*stages: Stage) -> Chain:
+    """Stages of which each resolves the calls of what it sees."""
+    context = Context(StreamFacts(), {})
+    return Chain(stages, silent, OwnCalls(context, Passes(context), ChatCalls()))
+
+
 def through(*stages: Stage) -> tuple[list[bytes], Chain]:
     """What goes on of five frames."""
-    chain = Chain([(stage, OwnResolver(ChatCalls())) for stage in stages], silent, OwnResolver(ChatCalls()))
+    chain = chained(*stages)
     out = [
         frame.raw for raw in (b"1", b"2", b"3", b"4", b"5") for frame in chain.take(Event(Frame(raw, 0, raw), silent))
     ]
@@ -161,7 +170,7 @@ def test_a_chain_holds_what_any_stage_holds() -> None:
 def test_a_last_event_without_its_end_overtakes_nothing_that_a_stage_holds() -> None:
     """What is behind it is joined to it."""
     stages = [KeepsAll(last_waits=False), KeepsAll(last_waits=True)]
-    chain = Chain([(stage, OwnResolver(ChatCalls())) for stage in stages], silent, OwnResolver(ChatCalls()))
+    chain = chained(*stages)
     for raw in (b"1", b"2", b"3"):
         assert not chain.take(Event(Frame(raw, 0, raw, trailing=raw == b"3"), silent))
     assert [frame.raw for frame in chain.end(clean=True)] == [b"1", b"2", b"3"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.engine.chain import OwnResolver
 from toolstream_core.engine.recogniser import Recogniser
 from toolstream_core.faults.spec import Picker
 from toolstream_core.model import Event
@@ -23,7 +22,7 @@ from toolstream_core.wire.write import writer_for
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from toolstream_core.calls import OpenCall
+    from toolstream_core.calls import Calls, OpenCall
     from toolstream_core.model import StreamFacts
     from toolstream_core.protocols.protocol import WireProtocol
     from toolstream_core.protocols.socket_wire import SocketLane
@@ -66,7 +65,7 @@ class Schedule:
         makes = [fault.row.make for fault, _ in faults]
         self._stages: list[Stage] = [make(way) for make, way in zip(makes, self._ways, strict=True) if make is not None]
         self._dialect: WireProtocol | None = None
-        self._resolver: OwnResolver | None = None
+        self._resolver: Calls | None = None
         self._calls: dict[int, OpenCall] = {}
         self._bytes = 0
         self._out: list[Action] = []
@@ -171,7 +170,7 @@ class Schedule:
             # Another API's events within messages are asked for in a way of their own.
             asks = found.form is Form.MESSAGES if binary else isinstance(self._framing.framer, SseFramer)
             self._asks = self._asks and asks
-            self._resolver = OwnResolver(found.calls(found.requests.tools(self._exchange.request)))
+            self._resolver = found.calls(found.requests.tools(self._exchange.request))
             for way in self._ways:
                 way.protocol, way.binary = found, binary
 
@@ -182,7 +181,7 @@ class Schedule:
         before = [call for call in self._calls.values() if _is_within_arguments(call)]
         told = {key for key, call in self._calls.items() if not call.arguments.empty}
         event = self._event = Event(frame, self._dialect.read)
-        resolved = self._resolver.resolve(event)
+        resolved = self._resolver.resolve(event.content, frame.number)
         opened = [one.call for one in resolved if id(one.call) not in self._calls]
         self._calls.update((id(call), call) for call in opened)
         touched = {id(one.call): one.call for one in resolved}

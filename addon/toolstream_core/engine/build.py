@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.defects.leak import LEAK
-from toolstream_core.engine.chain import Breaking, Chain, OwnResolver, StageSet
+from toolstream_core.engine.chain import Chain, StageSet
 from toolstream_core.faults.spec import Picker
 from toolstream_core.protocols.requests import asked
 from toolstream_core.repair.policy import Policy, combined
 from toolstream_core.settings import PARTS, SAFE
 from toolstream_core.stages.answer_ids import AnswerIds
-from toolstream_core.stages.audited import Audited
 from toolstream_core.stages.context import Context, nobody
 from toolstream_core.stages.leaks import may_leak
 from toolstream_core.stages.repair.leaked_calls import LeakedCallRepairer
+from toolstream_core.stages.wrapper import Audited, OwnCalls
 from toolstream_core.wire.write import SseWriter, Unwritten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from toolstream_core.engine.record_builder import RecordBuilder
     from toolstream_core.model import Change, Finding, Json, StreamFacts
@@ -57,24 +57,21 @@ class ChainFactory:
         """
         faults = self._faults()
         judges, stages = self._repairs()
-        told = len(stages)
         stages += [self._audited("shape", name, shape) for name, shape in self._shapes[1].items()]
-        if self.settings.repairs & LEAK_CODES:
-            stages.insert(0, LeakedCallRepairer(self._context(self.settings.repairs, changed=self.reader.changed)))
-            told = 1
-        leaks = LeakedCallRepairer(self._context(found=self.reader.found))
-        if judges or not stages:
-            judges.insert(0, leaks)
-        else:
-            stages.insert(0, leaks)
-            told += 1
-        alike = len(stages) in {0, told}
+        adds_calls = bool(self.settings.repairs & LEAK_CODES)
+        if adds_calls:
+            leaks = LeakedCallRepairer(self._context(self.settings.repairs, changed=self.reader.changed))
+            stages = [leaks, *map(self._with_own_calls, stages)]
+        (stages if stages and not judges else judges).insert(
+            0, LeakedCallRepairer(self._context(found=self.reader.found))
+        )
+        read = self.dialect.read
         return StageSet(
             self.reader,
-            self._breaking(faults),
-            self._chain(judges, len(judges)),
-            self._chain(stages, told, self._at_end()),
-            self.reader if alike else None,
+            Chain(faults, read, faults[0]) if faults else None,
+            Chain(judges, read, self.reader) if judges else None,
+            Chain(stages, read, self.reader, self._at_end()) if stages else None,
+            None if adds_calls else self.reader,
             may_leak,
             watched=self.reader.wanted,
             changes=lambda: self.reader.changes,
@@ -118,9 +115,13 @@ class ChainFactory:
         context = self._context(changed=self.reader.changed)
         return Audited(context, make(context), kind, name)
 
-    def _faults(self) -> list[Stage]:
+    def _with_own_calls(self, stage: Stage) -> OwnCalls:
+        """A stage that sees other calls than the provider's."""
+        return OwnCalls(self._context(), stage, self.dialect.calls(self._tools))
+
+    def _faults(self) -> list[OwnCalls]:
         """The stages that break this stream."""
-        stages: list[Stage] = []
+        stages: list[OwnCalls] = []
         if not self.settings.faults:
             return stages
         model = asked.model_of(self.exchange.path, self.exchange.request)
@@ -130,7 +131,7 @@ class ChainFactory:
                 pick = Picker(fault, f"{self.settings.seed}|{self.number}|{place}", budget)
                 self.pickers.append(pick)
                 for part in PARTS.get(fault.name, (fault.name,)):
-                    stages += self._fault(part, pick)
+                    stages += map(self._with_own_calls, self._fault(part, pick))
         return stages
 
     def _fault(self, part: str, pick: Picker) -> list[Stage]:
@@ -172,21 +173,6 @@ class ChainFactory:
             return None
         at_end = self.dialect.at_end
         return None if at_end is None else at_end(self._context(self.settings.repairs, changed=self.reader.changed))
-
-    def _chain(self, stages: Sequence[Stage], share: int, at_end: Stage | None = None) -> Chain | None:
-        """The stages in a row; the first `share` of them see the calls of the received stream."""
-        resolvers = [None] * min(share, len(stages)) + self._resolvers(len(stages) - share)
-        if not stages:
-            return None
-        return Chain(list(zip(stages, resolvers, strict=True)), self.dialect.read, self.reader, at_end)
-
-    def _breaking(self, stages: Sequence[Stage]) -> Breaking | None:
-        resolvers = self._resolvers(len(stages))
-        return Breaking(list(zip(stages, resolvers, strict=True)), self.dialect.read) if stages else None
-
-    def _resolvers(self, count: int) -> list[OwnResolver]:
-        """Resolvers for so many stages that each see another stream."""
-        return [OwnResolver(self.dialect.calls(self._tools)) for _ in range(count)]
 
     @cached_property
     def _schemas(self) -> Mapping[str, Json]:

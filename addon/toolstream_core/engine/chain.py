@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, override
+from typing import TYPE_CHECKING, Protocol
 
-from toolstream_core.model import NOTHING, Event
-from toolstream_core.stages.stage import Counts, Holds, Indifferent, Skippable
+from toolstream_core.model import Event
+from toolstream_core.stages.stage import defines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from toolstream_core.calls import Calls, OpenCall, ResolvedFragment
+    from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.engine.record_builder import RecordBuilder
     from toolstream_core.model import Change, EventContent, SkippedRun
     from toolstream_core.stages.stage import Stage
@@ -27,34 +27,17 @@ class Resolver(Protocol):
     """Whether the stream has announced its end, or a finish reason."""
 
 
-class OwnResolver:
-    """Resolves the calls of the stream that one stage sees."""
-
-    def __init__(self, calls: Calls) -> None:
-        """`calls` is new."""
-        self._calls = calls
-        self.resolved: Sequence[ResolvedFragment] = ()
-        self.ended = False
-
-    def resolve(self, event: Event) -> Sequence[ResolvedFragment]:
-        """The fragments of `event` with their calls; the end of calls is noted too."""
-        content, frame = event.content, event.frame
-        nothing = frame.data is None or content is NOTHING
-        self.resolved = () if nothing else self._calls.resolve(content, frame.number)
-        return self.resolved
-
-
 class Chain:
     """The stages of one stream. A stage that raises ends the rewriting; held frames are not lost."""
 
     def __init__(
         self,
-        stages: Sequence[tuple[Stage, OwnResolver | None]],
+        stages: Sequence[Stage],
         read: Callable[[Frame], EventContent],
         reader: Resolver,
         at_end: Stage | None = None,
     ) -> None:
-        """Each stage with the resolver of the events that it sees; `None` if that is `reader`.
+        """`reader` resolves the calls of the stream that the stages get.
 
         `at_end` joins them as the last one after the first finish reason: until then it costs nothing.
         """
@@ -62,16 +45,16 @@ class Chain:
         self._final = len(stages) - 1
         self._at_end = at_end
         self._read = read
-        self._reader = reader
-        self.each = any(stage.each for stage, _ in stages)
+        self.reader = reader
+        self.each = any(stage.each for stage in stages)
         """Whether a stage needs events without calls too."""
-        known = [*(stage for stage, _ in stages), *([] if at_end is None else [at_end])]
-        self.holders = tuple(stage for stage in known if isinstance(stage, Holds))
+        known = [*stages, *([] if at_end is None else [at_end])]
+        self.holders = tuple(stage for stage in known if defines(stage, "holding"))
         """The stages that may hold frames back."""
-        self.counters = tuple(stage for stage, _ in stages if isinstance(stage, Counts))
+        self.counters = tuple(stage for stage in stages if defines(stage, "on_quiet"))
         """The stages that use the numbers of events."""
-        concerned = [stage for stage, _ in stages if not isinstance(stage, Indifferent)]
-        self._skippable = [stage for stage in concerned if isinstance(stage, Skippable)]
+        concerned = [stage for stage in stages if not stage.indifferent]
+        self._skippable = [stage for stage in concerned if defines(stage, "needs_every_event")]
         self._needs_all = len(self._skippable) < len(concerned)
         """Whether a stage needs every event."""
         self._last: Event | None = None
@@ -86,7 +69,7 @@ class Chain:
 
     @property
     def needs_text(self) -> bool:
-        """As `Holds.needs_text`, of the stages that hold frames."""
+        """As `Stage.needs_text`, of the stages that hold frames."""
         return self.error is not None or any(stage.holding and stage.needs_text for stage in self.holders)
 
     def take(self, event: Event) -> Sequence[Frame]:
@@ -97,12 +80,12 @@ class Chain:
         if frame.trailing and frame.raw.strip():
             self._last = event
             return []
-        if self._at_end is not None and self._reader.ended:
+        if self._at_end is not None and self.reader.ended:
             self._join(self._at_end)
-        as_read = () if frame.data is None else self._reader.resolved
-        for at, (stage, resolver) in enumerate(self._stages):
+        as_read = () if frame.data is None else self.reader.resolved
+        for at, stage in enumerate(self._stages):
             try:
-                gone = list(stage.take(event, as_read if resolver is None else resolver.resolve(event)))
+                gone = list(stage.take(event, as_read))
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
                 return self._failed(at, error, frame)
             if len(gone) != 1 or gone[0] is not frame:
@@ -110,19 +93,19 @@ class Chain:
         return [frame]
 
     def needs_every_event(self, call: OpenCall) -> bool:
-        """As `Skippable.needs_every_event`, of any of them."""
+        """As `Stage.needs_every_event`, of any of them."""
         if self.error is not None or self._needs_all:
             return True
         return bool([stage for stage in self._skippable if stage.needs_every_event(call)])
 
     def accepts_any(self, call: OpenCall) -> bool:
-        """As `Skippable.accepts_any`, of all of them."""
+        """As `Stage.accepts_any`, of all of them."""
         if self.error is not None or self._needs_all:
             return False
         return all(stage.accepts_any(call) for stage in self._skippable)
 
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
-        """As `Skippable.on_skipped`."""
+        """As `Stage.on_skipped`."""
         for stage in self._skippable:
             stage.on_skipped(call, passed)
 
@@ -131,11 +114,11 @@ class Chain:
 
         A last event without a terminator comes to each stage after the frames that earlier stages had held.
         """
-        if self._at_end is not None and self._reader.ended:
+        if self._at_end is not None and self.reader.ended:
             self._join(self._at_end)
         event, self._last = self._last, None
         frames = [] if event is None else [event.frame]
-        for at, (stage, _) in enumerate(self._stages):
+        for at, stage in enumerate(self._stages):
             frames = self._from(at, frames, event, until=at + 1)
             if self.error is not None:
                 return frames
@@ -154,7 +137,7 @@ class Chain:
 
     def _join(self, stage: Stage) -> None:
         """Add a stage after all others."""
-        self._stages = (*self._stages, (stage, None))
+        self._stages = (*self._stages, stage)
         self._final, self._at_end = self._final + 1, None
 
     def _from(self, at: int, frames: list[Frame], event: Event | None, until: int | None = None) -> list[Frame]:
@@ -162,15 +145,15 @@ class Chain:
         if at == (len(self._stages) if until is None else until):
             return frames
         out: list[Frame] = []
-        stage, resolver = self._stages[at]
+        stage = self._stages[at]
         for frame in frames:
             if self.error is not None:
                 out.append(frame)
                 continue
             try:
                 one = event if event is not None and event.frame is frame else Event(frame, self._read)
-                as_read = () if frame.data is None else self._reader.resolved
-                gone = list(stage.take(one, as_read if resolver is None else resolver.resolve(one)))
+                as_read = () if frame.data is None else self.reader.resolved
+                gone = list(stage.take(one, as_read))
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
                 out.extend(self._failed(at, error, frame))
                 continue
@@ -185,7 +168,7 @@ class Chain:
         return [*later, *failed, *self._held(0, at)]
 
     def _held(self, begin: int, end: int) -> list[Frame]:
-        return [held for stage, _ in reversed(self._stages[begin:end]) for held in stage.release()]
+        return [held for stage in reversed(self._stages[begin:end]) for held in stage.release()]
 
 
 def _behind(frames: list[Frame], more: list[Frame]) -> list[Frame]:
@@ -193,34 +176,6 @@ def _behind(frames: list[Frame], more: list[Frame]) -> list[Frame]:
     if frames and more and frames[-1].trailing:
         return [*frames[:-1], *more, frames[-1]]
     return [*frames, *more]
-
-
-class Breaking(Chain):
-    """The stages that inject faults: each resolves the calls of the events that it sees."""
-
-    def __init__(self, stages: Sequence[tuple[Stage, OwnResolver]], read: Callable[[Frame], EventContent]) -> None:
-        """As `Chain`."""
-        super().__init__(stages, read, stages[0][1])
-        self.resolver = stages[0][1]
-        """Resolves the calls of the provider's stream."""
-        self._resolvers = [resolver for _, resolver in stages]
-
-    @override
-    def needs_every_event(self, call: OpenCall) -> bool:
-        if self.error is not None or self._needs_all or len(self._skippable) < len(self._resolvers):
-            return True
-        return any(
-            len(resolver.resolved) != 1 or stage.needs_every_event(resolver.resolved[0].call)
-            for stage, resolver in zip(self._skippable, self._resolvers, strict=True)
-        )
-
-    @override
-    def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
-        for stage, resolver in zip(self._skippable, self._resolvers, strict=True):
-            own = resolver.resolved[0].call
-            own.runs.extend(passed.first, passed.events)
-            own.arguments.add_skipped(passed)
-            stage.on_skipped(own, passed)
 
 
 def never(raw: bytes) -> bool:
@@ -235,7 +190,7 @@ class StageSet:
 
     reader: RecordBuilder | None = None
     """Sees every event."""
-    faults: Breaking | None = None
+    faults: Chain | None = None
     """Injects faults into the stream, before everything else."""
     judge: Chain | None = None
     """Reports defects if the stages do not; its output is dropped."""

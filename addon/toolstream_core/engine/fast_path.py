@@ -526,7 +526,7 @@ def past_faults(framer: Framer, read: Callable[[Frame], EventContent], stages: S
     faults = stages.faults
     if faults is None or stages.resolver is None or stages.watched or stages.wants_each:
         return None
-    return FastPath(framer, read, never, StageSet(stages=faults, resolver=faults.resolver, brackets=False))
+    return FastPath(framer, read, never, StageSet(stages=faults, resolver=faults.reader, brackets=False))
 
 
 def _content(like: Likeness, text: str) -> EventContent:

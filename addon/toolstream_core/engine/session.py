@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from toolstream_core.defects.row import Row
-    from toolstream_core.engine.chain import Breaking
+    from toolstream_core.engine.chain import Chain
     from toolstream_core.engine.sink import Sink
     from toolstream_core.faults.spec import Picker
     from toolstream_core.model import EventContent, Record, StreamFacts
@@ -301,7 +301,7 @@ class Session:
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
                 self.fail(error)
 
-    def _break(self, faults: Breaking, frame: Frame) -> None:
+    def _break(self, faults: Chain, frame: Frame) -> None:
         """Let faults change a frame, unless it is quiet, and everything else see the result."""
         past, framer = self._past_faults, self._framing.framer
         if self._fast is not None and self._fast.quiet(frame):

@@ -12,7 +12,6 @@ from toolstream_core.repair.complete_client import CompleteCallClient
 from toolstream_core.repair.policy import NO_SHAPE, ONE_CALL_PER_EVENT, WHOLE_CALLS
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
 from toolstream_core.stages.repair.repairer import Repairer
-from toolstream_core.stages.stage import Holds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,7 +36,7 @@ class Waiting(NamedTuple):
     entries: Sequence[Entry]
 
 
-class CompleteCallStage(Repairer, Holds):
+class CompleteCallStage(Repairer):
     """Compares each call of an event with the intended call, and writes the fields that differ.
 
     An event waits only if the next one may bring the arguments of its last call, or if it is the last one of a body

@@ -12,7 +12,6 @@ from toolstream_core.repair.in_step import is_in_step, is_withheld, judge_unseen
 from toolstream_core.repair.policy import NO_SHAPE
 from toolstream_core.repair.queue import Queue
 from toolstream_core.stages.repair.repairer import Repairer
-from toolstream_core.stages.stage import Holds, Skippable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -28,7 +27,7 @@ MAX_WAITING: Final = 64
 """The most events that wait."""
 
 
-class DifferenceStage(Repairer, Holds, Skippable):
+class DifferenceStage(Repairer):
     """Reports how a stream differs from the intended calls, and sends what the client lacks of them."""
 
     @override

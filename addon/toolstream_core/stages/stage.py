@@ -1,4 +1,4 @@
-"""The interface of a stage, and the abilities that only some stages have."""
+"""The interface of a stage."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 type StageMaker = Callable[[Context], Stage]
 
-# A stage has three verbs: `take`, `end`, `release`. What only some stages can do is a class of its own; which of
-# them a stage has is looked for once, when its chain is built.
+# A stage has three verbs: `take`, `end`, `release`. The rest has a default. Which stages have more than that is looked
+# for once, when their chain is built: only these are asked at each event.
 
 
 class Stage(ABC):
@@ -24,6 +24,8 @@ class Stage(ABC):
 
     each = False
     """Whether it needs events without calls, finish, error or end, too."""
+    indifferent = False
+    """Whether it needs no event in the middle of a call."""
 
     def __init__(self, context: Context) -> None:
         """One stream, from its start."""
@@ -42,45 +44,35 @@ class Stage(ABC):
         """The held frames, unchanged: an internal error loses nothing."""
         return ()
 
-
-class Holds(ABC):
-    """A stage that may hold frames."""
-
     @property
-    @abstractmethod
     def holding(self) -> bool:
         """Whether it holds frames. Frames without content then wait after them."""
+        return False
 
     @property
     def needs_text(self) -> bool:
         """Whether it needs events of text like the last one while it holds frames."""
         return True
 
-
-class Counts(ABC):
-    """A stage that uses the numbers of all events, those without content included."""
-
-    @abstractmethod
     def on_quiet(self, raw: bytes, end: int) -> None:
         """Events without content were forwarded; the last one ends at `end` of `raw`, which may begin with others."""
+        del raw, end
 
-
-class Indifferent(ABC):  # noqa: B024 - a mark
-    """A stage that needs no event in the middle of a call."""
-
-
-class Skippable(ABC):
-    """A stage that does not need every event in the middle of a call."""
-
-    @abstractmethod
     def needs_every_event(self, call: OpenCall) -> bool:
         """Whether it needs events like the last one, which only add plain text inside the arguments of `call`."""
+        del call
+        return True
 
-    @abstractmethod
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
         """Such events were forwarded in the same way as the one before them."""
+        del call, passed
 
     def accepts_any(self, call: OpenCall) -> bool:
-        """Whether `on_skipped` is enough for events like the last one, whatever they add to the arguments of `call`."""
+        """Whether `on_skipped` is enough for events like the last one with any addition to the arguments of `call`."""
         del call
         return False
+
+
+def defines(stage: Stage, ability: str) -> bool:
+    """Whether a stage has more than the default of a method or property."""
+    return getattr(type(stage), ability) is not getattr(Stage, ability)

@@ -25,7 +25,6 @@ from toolstream_core.stages.context import nobody
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.stages.repair.second_message import EarlierPlaces
 from toolstream_core.stages.repair.unread import is_unread
-from toolstream_core.stages.stage import Holds, Skippable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -42,7 +41,7 @@ MAX_WAITING: Final = 4096
 """The number of waiting events above which all are sent."""
 
 
-class BlockDifference(Repairer, Holds, Skippable):
+class BlockDifference(Repairer):
     """Sends what the client lacks of the intended message."""
 
     def __init__(self, context: Context, protocol: BlockProtocol, policy: Policy = NO_SHAPE) -> None:

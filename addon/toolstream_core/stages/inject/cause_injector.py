@@ -12,7 +12,6 @@ from toolstream_core.defects.causes.table import causes_for
 from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.causes.words import OF_WHOLE_CALLS
 from toolstream_core.stages.inject.injector import Injector, Pick
-from toolstream_core.stages.stage import Holds, Skippable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 
-class CauseInjector(Injector, Holds, Skippable):
+class CauseInjector(Injector):
     """Replaces the events that a cause selects."""
 
     def __init__(self, context: Context, pick: Pick, codec: EventCodec, cause: Cause) -> None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.defects.finish import EARLY_FINISH
 from toolstream_core.stages.repair.repairer import Repairer
-from toolstream_core.stages.stage import Holds, Indifferent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,11 +19,13 @@ PATIENCE: Final = 8
 """The most comments that wait after a finish. More of them show that the stream is slow."""
 
 
-class EarlyFinishRepairer(Repairer, Holds, Indifferent):
+class EarlyFinishRepairer(Repairer):
     """Reports a finish reason before the end of the calls. Runs before the protocol's repairer.
 
     If the repair is on, each finish waits for the next event, and an early one for the first event after the calls.
     """
+
+    indifferent = True
 
     @override
     def __init__(self, context: Context) -> None:

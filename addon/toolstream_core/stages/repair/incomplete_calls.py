@@ -8,7 +8,6 @@ from toolstream_core.calls.resolver import is_cut
 from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.model import Phase
 from toolstream_core.stages.repair.repairer import Repairer
-from toolstream_core.stages.stage import Holds, Indifferent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -27,7 +26,7 @@ def _says_end(event: Event) -> bool:
     return event.content.end
 
 
-class IncompleteCalls(Repairer, Holds, Indifferent):
+class IncompleteCalls(Repairer):
     """Withholds the end of a response while one of its calls is incomplete.
 
     It is the last stage, and only there if the repair of such calls is on. It gets events from the first finish on.
@@ -35,6 +34,7 @@ class IncompleteCalls(Repairer, Holds, Indifferent):
     (`early-finish`). Errors and comments are not withheld, nor is text before the last event.
     """
 
+    indifferent = True
     holding = False
 
     def __init__(

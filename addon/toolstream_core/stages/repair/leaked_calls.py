@@ -8,7 +8,6 @@ from toolstream_core.defects.leak import LEAKED_TWICE
 from toolstream_core.stages.leaks.scanner import Leaked, Scanner
 from toolstream_core.stages.promotion import Promotion
 from toolstream_core.stages.repair.repairer import Repairer
-from toolstream_core.stages.stage import Holds, Indifferent
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -26,9 +25,10 @@ _PLACES: Final = frozenset({"index", "output_index", "contentBlockIndex"})
 """Keys for the position of a content block or output item."""
 
 
-class LeakedCallRepairer(Repairer, Holds, Indifferent):
+class LeakedCallRepairer(Repairer):
     """Scans the text and the reasoning of one stream. Runs before the protocol's own repairer."""
 
+    indifferent = True
     holding = False
     """Whether the text ends with the possible beginning of a call's markup."""
 

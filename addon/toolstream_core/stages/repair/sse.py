@@ -8,7 +8,6 @@ from toolstream_core.calls.json_text import is_object, unwrapped
 from toolstream_core.defects.framing import COMMENT_AS_DATA, EMPTY_DATA, UNTERMINATED_EVENT
 from toolstream_core.model import Phase
 from toolstream_core.stages.repair.repairer import Repairer
-from toolstream_core.stages.stage import Indifferent
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.sse import BOM
 from toolstream_core.wire.write import SseWriter
@@ -30,8 +29,10 @@ _FIELDS: Final = frozenset({b"", b"data", b"error", b"event", b"id", b"retry"})
 """The field names of an event's lines; that of a comment is empty."""
 
 
-class SseRepairer(Repairer, Indifferent):
+class SseRepairer(Repairer):
     """Checks and repairs the blocks of one event stream. Runs before the protocol's own repairer."""
+
+    indifferent = True
 
     @override
     def __init__(self, context: Context) -> None:

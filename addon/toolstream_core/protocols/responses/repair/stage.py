@@ -46,7 +46,6 @@ from toolstream_core.repair.policy import NO_SHAPE
 from toolstream_core.repair.queue import Queue
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.stages.repair.unread import is_unread
-from toolstream_core.stages.stage import Counts, Holds, Skippable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -73,7 +72,7 @@ class One(NamedTuple):
     """Its part of a function call; `None` if it has none."""
 
 
-class ResponsesRepair(Repairer, Counts, Holds, Skippable):
+class ResponsesRepair(Repairer):
     """Sends what the client lacks of the intended calls, and nothing else."""
 
     def __init__(self, context: Context, form: EventForm = RESPONSES_FORM, policy: Policy = NO_SHAPE) -> None:
