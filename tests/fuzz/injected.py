@@ -18,7 +18,7 @@ from tests.tables import INJECTORS
 from toolstream_core.engine.session import Session
 from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.settings import Settings
-from toolstream_core.stages.inject import sse
+from toolstream_core.stages import framing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,9 @@ def combinations(defects: int, dialects: tuple[str, ...] = ()) -> Sequence[Combi
     found: list[Combination] = []
     for healthy in everywhere():
         if healthy.dialect in READERS and (not dialects or healthy.dialect in dialects):
-            faults = [one for one in INJECTORS[healthy.dialect] if not (healthy.over_socket and one in sse.INJECTORS)]
+            faults = [
+                one for one in INJECTORS[healthy.dialect] if not (healthy.over_socket and one in framing.INJECTORS)
+            ]
             orders = permutations([*faults, DISCONNECT], defects)
             found += [Combination(healthy, one) for one in orders if DISCONNECT not in one[:-1]]
     return found

@@ -24,7 +24,7 @@ from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.report.jsonform import record_object
 from toolstream_core.settings import NOTHING, SAFE, Settings
-from toolstream_core.stages.inject import sse
+from toolstream_core.stages import framing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -118,7 +118,9 @@ def calls(record: Record) -> list[tuple[str, object]]:
 
 def injectable(healthy: Healthy) -> list[str]:
     """The defects that can be injected into a stream; messages have no framing that could be broken."""
-    return [name for name in INJECTORS.get(healthy.dialect, {}) if not (healthy.over_socket and name in sse.INJECTORS)]
+    return [
+        name for name in INJECTORS.get(healthy.dialect, {}) if not (healthy.over_socket and name in framing.INJECTORS)
+    ]
 
 
 def cases(*, repaired: bool) -> Iterator[Case]:
@@ -268,7 +270,7 @@ def _stages(line: Session, healthy: Healthy) -> Sequence[Stage]:
     """The stages of a stream whose first frame has come."""
     line.feed(healthy.body[: len(healthy.frames[0])])
     chain = line._stages.stages
-    return [stage for stage, _ in chain._stages] if chain else []
+    return chain._stages if chain else ()
 
 
 @settings(max_examples=300)

@@ -9,8 +9,7 @@ import pytest
 from mitmproxy.test import tflow
 
 from toolstream_core.proxy.own_ids import restore, upstream, with_functions
-from toolstream_core.stages.answer_ids import Ids
-from toolstream_core.stages.converted_items import Custom
+from toolstream_core.stages.answer_ids import Custom, Ids
 
 HERE = "https://a.example:443/v1/responses"
 PATCH = '*** Begin\n+"é\ud83d\ude00"'.encode("utf-16", "surrogatepass").decode("utf-16")

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.requests.mentions import answers_only, mentions
-from toolstream_core.stages.answer_ids import DIGITS, AnswerIds
-from toolstream_core.stages.converted_items import Custom
+from toolstream_core.stages.answer_ids import DIGITS, AnswerIds, Custom
 from toolstream_core.wire import json_access, long_json, numbers
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Json
     from toolstream_core.protocols.requests.mentions import Mention
-    from toolstream_core.stages.answer_ids import Ids, Own
-    from toolstream_core.stages.converted_items import Functions
+    from toolstream_core.stages.answer_ids import Functions, Ids, Own
 
 
 # Each item that changes is cut out of the request's bytes and written anew; everything around it stays as it is.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.repair.client_text import ClientText
-from toolstream_core.repair.in_step import skip
+from toolstream_core.repair.client_text import ClientText, skip
 
 if TYPE_CHECKING:
     from toolstream_core.defects.row import Row

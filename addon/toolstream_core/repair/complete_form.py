@@ -1,11 +1,14 @@
-"""How a protocol's events contain complete calls, as a table of JSON paths. Knows no protocol."""
+"""How a protocol's events contain complete calls: a table of JSON paths for repair, faults and shapes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
 
 from toolstream_core.calls.json_text import says_nothing
+from toolstream_core.defects.causes.at import Part
+from toolstream_core.defects.causes.what import What
 from toolstream_core.model import ABSENT
+from toolstream_core.stages.inject.codec import EventCodec
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_paths import Path, changed
@@ -16,7 +19,9 @@ if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Event, Fragment, Json
     from toolstream_core.repair.fields import Fields
+    from toolstream_core.stages.inject.codec import Replaced
     from toolstream_core.wire.write import Writer
+
 
 PARTIAL: Final = frozenset({"patches", "goes_on"})
 """Fields of calls that are streamed in several events."""
@@ -142,3 +147,45 @@ class CompleteCallForm(NamedTuple):
     def rewritten(self, event: Event, changes: Changes, writer: Writer) -> Frame:
         """The changed event's frame; the same frame without changes."""
         return writer.rewrite(event.frame, self.written(event.frame.json, changes)) if changes else event.frame
+
+
+class CompleteCodec(EventCodec):
+    """The calls of an event, each as a part with the form's fields."""
+
+    ends_bare = True
+
+    def __init__(self, form: CompleteCallForm) -> None:
+        """`form`: where the protocol has its calls."""
+        self._form = form
+        self._entries: list[Entry] = []
+        """The calls of the current event."""
+
+    @override
+    def parts(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Sequence[Part]:
+        self._entries = self._form.entries(event.frame.json, resolved)
+        return [Part(What.START, "call", one.fields, one.call) for one in self._entries]
+
+    @override
+    def get(self, part: Part, name: str) -> Json:
+        return part.body.get(name, ABSENT)
+
+    @override
+    def put(self, part: Part, name: str, value: Json) -> Part:
+        return part._replace(body={**part.body, name: value})
+
+    @override
+    def new(self, part: Part, what: What) -> Part:
+        return Part(what, "", self._form.failure, part.call)
+
+    @override
+    def earlier_ids(self, request: Json) -> frozenset[str]:
+        return self._form.earlier_ids(request)
+
+    @override
+    def frames(self, event: Event, made: Sequence[Replaced], writer: Writer, *, over: bool) -> list[Frame]:
+        if over:
+            return [writer.rewrite(event.frame, self._form.failure)]
+        changes: dict[Path, Json] = {}
+        for entry, (_, [part]) in zip(self._entries, made, strict=True):
+            changes |= self._form.changes(entry, part.body)
+        return [self._form.rewritten(event, changes, writer)]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.model import Kind, Phase
 from toolstream_core.repair.client import Client
+from toolstream_core.repair.client_text import is_in_step, is_withheld, judge_unseen
 from toolstream_core.repair.contract import Touched, Waiting
-from toolstream_core.repair.in_step import is_in_step, is_withheld, judge_unseen
 from toolstream_core.repair.policy import NO_SHAPE
 from toolstream_core.repair.queue import Queue
 from toolstream_core.stages.repair.repairer import Repairer

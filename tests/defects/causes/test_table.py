@@ -15,11 +15,11 @@ from toolstream_core.defects.causes.table import INJECTIONS, causes_for
 from toolstream_core.defects.causes.words import has, later_call
 from toolstream_core.protocols.anthropic.stages import PROTOCOL as ANTHROPIC
 from toolstream_core.protocols.bedrock.stages import PROTOCOL as BEDROCK
-from toolstream_core.protocols.chat.inject.codec import ChatCodec
+from toolstream_core.protocols.chat.inject import ChatCodec
 from toolstream_core.protocols.cohere.stages import PROTOCOL as COHERE
-from toolstream_core.protocols.responses.inject.codec import ResponsesCodec
+from toolstream_core.protocols.responses.inject import ResponsesCodec
 from toolstream_core.repair.blocks.faults import BlockCodec
-from toolstream_core.stages.inject.cause_injector import injectors
+from toolstream_core.stages.inject.injector import injectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable

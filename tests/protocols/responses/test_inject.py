@@ -10,7 +10,7 @@ from tests.laws.driven import injected, seen, sse
 from tests.protocols.responses.events import CREATED, added, call, closed, completed, delta, done, item
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.responses.stages import INJECTORS
-from toolstream_core.stages.inject import sse as sse_lines
+from toolstream_core.stages import framing
 
 if TYPE_CHECKING:
     from tests.protocols.responses.events import Payload
@@ -36,7 +36,7 @@ def other(kind: str) -> Payload:
 
 
 @pytest.mark.parametrize("kind", OTHERS)
-@pytest.mark.parametrize("name", sorted(INJECTORS.keys() - sse_lines.INJECTORS.keys() - ABOUT_THE_STREAM))
+@pytest.mark.parametrize("name", sorted(INJECTORS.keys() - framing.INJECTORS.keys() - ABOUT_THE_STREAM))
 def test_items_of_other_kinds_are_left_alone(name: str, kind: str) -> None:
     """And nothing is said to have been done."""
     if (name, kind) == ("custom-as-function", "custom_tool_call"):

@@ -6,7 +6,7 @@ import pytest
 
 from tests.laws.driven import exchange, injected, seen
 from tests.laws.healthy import Healthy, streams
-from toolstream_core.stages.inject.sse import INJECTORS
+from toolstream_core.stages.framing import INJECTORS
 
 SSE = [one for one in streams() if one.exchange.content_type == "text/event-stream"]
 

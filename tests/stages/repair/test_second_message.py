@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolstream_core.stages.repair.second_message import EarlierPlaces
+from toolstream_core.repair.blocks.stage import EarlierPlaces
 
 APART = 100
 MOVED = {1: 0, 2: 1, None: 1}

@@ -6,7 +6,7 @@ import pytest
 
 from tests.laws.driven import exchange, seen, shaped
 from tests.laws.healthy import Healthy, streams
-from toolstream_core.stages.shape.sse import SHAPES
+from toolstream_core.stages.framing import SHAPES
 from toolstream_core.wire.sse import BOM, SseFramer
 
 SSE = [one for one in streams() if one.exchange.content_type == "text/event-stream"]

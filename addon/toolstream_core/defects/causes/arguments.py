@@ -6,22 +6,20 @@ from typing import Final
 
 from toolstream_core.defects import arguments
 from toolstream_core.defects.causes.argument_text import whole_arguments
-from toolstream_core.defects.causes.injection import (
+from toolstream_core.defects.causes.rule import (
     BLOCKS,
     CLOSINGS,
     COMPLETE,
+    DELTA,
     DELTAS,
+    FRAGMENTS,
     ITEMS,
     OF_ITEM,
-    Injection,
-    inject,
-)
-from toolstream_core.defects.causes.rule import (
-    DELTA,
-    FRAGMENTS,
     START,
     STOP,
     WHOLE,
+    Injection,
+    inject,
     it,
     keep,
     kept,

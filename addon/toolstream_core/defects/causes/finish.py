@@ -6,16 +6,22 @@ from typing import Final
 
 from toolstream_core.defects import finish
 from toolstream_core.defects.causes.argument_text import without_end
-from toolstream_core.defects.causes.injection import BLOCKS, COMPLETE, DELTAS, ITEMS, STREAMED_ITEM, Injection, inject
 from toolstream_core.defects.causes.rule import (
+    BLOCKS,
+    COMPLETE,
     DELTA,
+    DELTAS,
     END,
     EVERY,
     FINISH,
     FRAGMENTS,
+    ITEMS,
     START,
     STOP,
+    STREAMED_ITEM,
+    Injection,
     On,
+    inject,
     it,
     late,
     new,

@@ -5,19 +5,22 @@ from __future__ import annotations
 from typing import Final
 
 from toolstream_core.defects import framing
-from toolstream_core.defects.causes.injection import BLOCKS, ITEMS, Injection, inject
 from toolstream_core.defects.causes.rule import (
+    BLOCKS,
     DELTA,
     END,
     EVERY,
     FINISH,
     FRAGMENTS,
     HEAD,
+    ITEMS,
     OTHER,
     START,
     STOP,
     TAIL,
+    Injection,
     head,
+    inject,
     it,
     new,
     on,

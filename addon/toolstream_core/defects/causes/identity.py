@@ -5,18 +5,27 @@ from __future__ import annotations
 from typing import Final
 
 from toolstream_core.defects import identity
-from toolstream_core.defects.causes.injection import (
+from toolstream_core.defects.causes.rule import (
     BLOCKS,
     COMPLETE,
+    DELTA,
     DELTAS,
+    FRAGMENTS,
     ITEMS,
     NAMED,
     OF_ITEM,
+    START,
+    STOP,
     STREAMED_ITEM,
+    WHOLE,
     Injection,
     inject,
+    it,
+    new,
+    on,
+    per_call,
+    start,
 )
-from toolstream_core.defects.causes.rule import DELTA, FRAGMENTS, START, STOP, WHOLE, it, new, on, per_call, start
 from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.causes.words import (
     AGAIN,

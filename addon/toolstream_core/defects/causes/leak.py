@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from toolstream_core.defects import leak
-from toolstream_core.defects.causes.injection import DELTAS, Injection, inject
 from toolstream_core.defects.causes.markup import MARKUP
-from toolstream_core.defects.causes.rule import FINISH, FRAGMENTS, it, on, per_stream
+from toolstream_core.defects.causes.rule import DELTAS, FINISH, FRAGMENTS, Injection, inject, it, on, per_stream
 from toolstream_core.defects.causes.words import complete_reason, has_calls, leaked
 
 LEAK: Final[tuple[Injection, ...]] = (

@@ -1,4 +1,4 @@
-"""The types of a cause: which events of a healthy stream it replaces, and with which events."""
+"""The types of a cause: which events of a healthy stream it replaces, with which events, and in which protocols."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.defects.causes.what import What
+from toolstream_core.defects.row import ANTHROPIC, BEDROCK, CHAT, COHERE, GEMINI, OLLAMA, REALTIME, RESPONSES
 from toolstream_core.model import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from toolstream_core.defects.causes.at import At
+    from toolstream_core.defects.row import Row
     from toolstream_core.model import Json
 
 
@@ -133,3 +135,34 @@ OTHER: Final = On(frozenset({What.OTHER}))
 FRAGMENTS: Final = START | DELTA | STOP
 """The events of a call that is streamed."""
 EVERY: Final = On(frozenset(What))
+
+
+BLOCKS: Final = (ANTHROPIC, BEDROCK, COHERE)
+"""Events start and stop a call."""
+DELTAS: Final = (*BLOCKS, CHAT)
+"""All that stream a call as a start and deltas, and send no arguments a second time."""
+ITEMS: Final = (REALTIME, RESPONSES)
+"""Calls are items, and later events repeat their complete arguments."""
+COMPLETE: Final = (GEMINI, OLLAMA)
+"""A call comes complete in one event."""
+
+STREAMED_ITEM: Final = START | DELTA | WHOLE | STOP
+"""The events of an item."""
+OF_ITEM: Final = STREAMED_ITEM | ITEM
+CLOSINGS: Final = WHOLE | STOP | ITEM
+"""The events that repeat the complete arguments."""
+NAMED: Final = START | CLOSINGS
+"""The events that may have the name of a call."""
+
+
+class Injection(NamedTuple):
+    """Injects a defect into the streams of some protocols."""
+
+    defect: Row
+    cause: Cause
+    protocols: tuple[str, ...]
+
+
+def inject(defect: Row, cause: Cause, *protocols: str) -> Injection:
+    """A row for `protocols`; for all protocols of the defect if none is given."""
+    return Injection(defect, cause, tuple(one for one in protocols or defect.dialects if one in defect.dialects))

@@ -11,8 +11,7 @@ from toolstream_core.defects.causes.identity import IDENTITY
 from toolstream_core.defects.causes.leak import LEAK
 
 if TYPE_CHECKING:
-    from toolstream_core.defects.causes.injection import Injection
-    from toolstream_core.defects.causes.rule import Cause
+    from toolstream_core.defects.causes.rule import Cause, Injection
 
 INJECTIONS: Final[tuple[Injection, ...]] = (*FRAMING, *IDENTITY, *ARGUMENTS, *ENDING, *LEAK)
 """Those that need nothing but the fields that protocols share. What needs more is in the protocol's `inject`."""

@@ -17,11 +17,9 @@ from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.finish import FinishWords
 from toolstream_core.repair.identity import STRICT_ID
 from toolstream_core.repair.policy import OF_BLOCKS
-from toolstream_core.stages.inject import sse as sse_faults
-from toolstream_core.stages.inject.cause_injector import injectors
+from toolstream_core.stages import framing
+from toolstream_core.stages.inject.injector import injectors
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
-from toolstream_core.stages.repair.sse import SseRepairer
-from toolstream_core.stages.shape import sse as sse_shapes
 
 if TYPE_CHECKING:
     from toolstream_core.model import Json
@@ -122,10 +120,10 @@ PROTOCOL: Final = BlockProtocol(
     earlier_ids=earlier_ids,
     bare=frozenset({"type", "index", "amazon-bedrock-invocationMetrics"}),
 )
-REPAIRS: Final[tuple[RepairerMaker, ...]] = (SseRepairer, partial(BlockDifference, protocol=PROTOCOL))
+REPAIRS: Final[tuple[RepairerMaker, ...]] = (framing.SseRepairer, partial(BlockDifference, protocol=PROTOCOL))
 AT_END: Final = partial(IncompleteCalls, stops=True)
 INJECTORS: Final[dict[str, InjectorMaker]] = {
     **injectors(ANTHROPIC, lambda: BlockCodec(PROTOCOL)),
-    **sse_faults.INJECTORS,
+    **framing.INJECTORS,
 }
-SHAPES: Final = {**OF_BLOCKS, **sse_shapes.SHAPES}
+SHAPES: Final = {**OF_BLOCKS, **framing.SHAPES}

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.row import CHAT
-from toolstream_core.protocols.chat.inject import OWN
-from toolstream_core.protocols.chat.inject.codec import ChatCodec
+from toolstream_core.protocols.chat.inject import OWN, ChatCodec
 from toolstream_core.protocols.chat.repair.events import ChatEvents
 from toolstream_core.repair.policy import NO_SHAPE, POLICIES
 from toolstream_core.repair.stage import DifferenceStage
-from toolstream_core.stages.inject import sse as sse_faults
-from toolstream_core.stages.inject.cause_injector import injectors
-from toolstream_core.stages.repair.sse import SseRepairer
-from toolstream_core.stages.shape import sse as sse_shapes
+from toolstream_core.stages import framing
+from toolstream_core.stages.inject.injector import injectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +26,8 @@ def chat(context: Context, policy: Policy = NO_SHAPE) -> DifferenceStage:
     return DifferenceStage(context, ChatEvents, policy)
 
 
-REPAIRS: Final[tuple[Callable[[Context], Repairer], ...]] = (SseRepairer, chat)
+REPAIRS: Final[tuple[Callable[[Context], Repairer], ...]] = (framing.SseRepairer, chat)
 AT_END = None
 """The stage itself withholds the end of a response with an incomplete call."""
-INJECTORS: Final[dict[str, InjectorMaker]] = {**injectors(CHAT, ChatCodec, OWN), **sse_faults.INJECTORS}
-SHAPES: Final = {**POLICIES, **sse_shapes.SHAPES}
+INJECTORS: Final[dict[str, InjectorMaker]] = {**injectors(CHAT, ChatCodec, OWN), **framing.INJECTORS}
+SHAPES: Final = {**POLICIES, **framing.SHAPES}

@@ -19,12 +19,10 @@ from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, In
 from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.finish import FinishWords
 from toolstream_core.repair.policy import OF_BLOCKS
-from toolstream_core.stages.inject import sse as sse_faults
-from toolstream_core.stages.inject.cause_injector import injectors
+from toolstream_core.stages import framing
+from toolstream_core.stages.inject.injector import injectors
 from toolstream_core.stages.repair.early_finish import EarlyFinishRepairer
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
-from toolstream_core.stages.repair.sse import SseRepairer
-from toolstream_core.stages.shape import sse as sse_shapes
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -163,7 +161,7 @@ def _is_done(event: Event) -> bool:
 
 
 REPAIRS: Final[tuple[RepairerMaker, ...]] = (
-    SseRepairer,
+    framing.SseRepairer,
     EarlyFinishRepairer,
     partial(BlockDifference, protocol=PROTOCOL),
 )
@@ -171,6 +169,6 @@ AT_END: Final = partial(IncompleteCalls, stops=True, is_last=_is_done)
 """Clients read on after `message-end`: `[DONE]` follows it."""
 INJECTORS: Final[dict[str, InjectorMaker]] = {
     **injectors(COHERE, lambda: BlockCodec(PROTOCOL)),
-    **sse_faults.INJECTORS,
+    **framing.INJECTORS,
 }
-SHAPES: Final = {**OF_BLOCKS, **sse_shapes.SHAPES}
+SHAPES: Final = {**OF_BLOCKS, **framing.SHAPES}

@@ -11,15 +11,11 @@ from toolstream_core.defects.table import ROWS
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.gemini.reader import calls, unwrapped
 from toolstream_core.protocols.requests.tools import earlier_ids
-from toolstream_core.repair.complete_faults import CompleteCodec
-from toolstream_core.repair.complete_form import CompleteCallForm, Entry
+from toolstream_core.repair.complete_form import CompleteCallForm, CompleteCodec, Entry
 from toolstream_core.repair.complete_stage import CompleteCallStage, incomplete_calls
 from toolstream_core.repair.policy import ONE_CALL_PER_EVENT, WHOLE_CALLS
-from toolstream_core.stages.inject import sse as sse_faults
-from toolstream_core.stages.inject.cause_injector import injectors
-from toolstream_core.stages.inject.injector import Injector
-from toolstream_core.stages.repair.sse import SseRepairer
-from toolstream_core.stages.shape import sse as sse_shapes
+from toolstream_core.stages import framing
+from toolstream_core.stages.inject.injector import Injector, injectors
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_paths import changed, known_only
 
@@ -183,16 +179,16 @@ def _frames(event: Event, payloads: list[Json], writer: Any) -> list[Frame]:
     return [writer.rewrite(frame, first), *(writer.make(one, frame.number, frame.name) for one in rest)]
 
 
-REPAIRS: Final = (SseRepairer, partial(CompleteCallStage, FORM))
+REPAIRS: Final = (framing.SseRepairer, partial(CompleteCallStage, FORM))
 AT_END: Final = partial(incomplete_calls, FORM)
 INJECTORS: Final[dict[str, InjectorMaker]] = {
     "placeholder-arguments": PlaceholderArguments,
     "doubled-call": DoubledCall,
     **injectors(GEMINI, lambda: CompleteCodec(FORM)),
-    **sse_faults.INJECTORS,
+    **framing.INJECTORS,
 }
 SHAPES: Final = {
     "whole-calls": WHOLE_CALLS,
     "one-call-per-event": ONE_CALL_PER_EVENT,
-    **sse_shapes.SHAPES,
+    **framing.SHAPES,
 }

@@ -11,13 +11,10 @@ from toolstream_core.model import ABSENT
 from toolstream_core.protocols.ollama.reader import calls
 from toolstream_core.protocols.ollama.responses import line
 from toolstream_core.protocols.requests.tools import earlier_ids
-from toolstream_core.repair.complete_faults import CompleteCodec
-from toolstream_core.repair.complete_form import CompleteCallForm
+from toolstream_core.repair.complete_form import CompleteCallForm, CompleteCodec
 from toolstream_core.repair.complete_stage import CompleteCallStage, incomplete_calls
 from toolstream_core.repair.policy import ONE_CALL_PER_EVENT
-from toolstream_core.stages.inject.cause_injector import injectors
-from toolstream_core.stages.inject.injector import Injector
-from toolstream_core.stages.inject.sse import UnterminatedEvent
+from toolstream_core.stages.inject.injector import Injector, UnterminatedEvent, injectors
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_paths import changed
 

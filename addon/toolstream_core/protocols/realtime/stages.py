@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.defects import identity
 from toolstream_core.defects.row import REALTIME
 from toolstream_core.protocols.realtime.reader import DONE
-from toolstream_core.protocols.responses.inject import OWN
-from toolstream_core.protocols.responses.inject.codec import ResponsesCodec
+from toolstream_core.protocols.responses.inject import OWN, ResponsesCodec
 from toolstream_core.protocols.responses.repair.events import EventForm
 from toolstream_core.protocols.responses.repair.stage import ResponsesRepair
 from toolstream_core.repair.policy import SEQUENTIAL, TINY_FRAGMENTS, WHOLE_CALLS
-from toolstream_core.stages.inject.cause_injector import injectors
+from toolstream_core.stages.inject.injector import injectors
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
 
 if TYPE_CHECKING:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.json_text import is_object, says_nothing
@@ -17,7 +19,6 @@ from toolstream_core.defects.arguments import (
     SPLIT_SURROGATE,
     TRAILING_GARBAGE,
 )
-from toolstream_core.repair.escapes import Escapes
 from toolstream_core.repair.reading import LONGEST_PLACEHOLDER, Reading
 from toolstream_core.wire import json_access
 
@@ -47,8 +48,18 @@ def intended(block: Block, call: OpenCall, *, over: bool = False, fix_escapes: b
     if not over and block.may_stand_for_more:
         return Reading("", PLACEHOLDER_ARGUMENTS)
     if fix_escapes and arguments.ended and not arguments.scanner.whole:
-        return Reading(Escapes().changed(arguments.text(), lambda _row, _message: True))
+        return Reading(with_valid_escapes(arguments.text()))
     return block.meaning.read(over=over)
+
+
+_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_ESCAPE: Final = re.compile(r'(\\(?:["\\/bfnrt]|u(?:[0-9a-fA-F]{4}|[0-9a-fA-F]{0,3}\Z)))|\\|[\x00-\x1f]')
+"""A valid escape; else a backslash or a control character that JSON wants escaped in a string."""
+
+
+def with_valid_escapes(text: str) -> str:
+    """JSON text whose strings escape what JSON wants escaped, and nothing else."""
+    return _STRING.sub(lambda string: _ESCAPE.sub(lambda one: one[1] or json.dumps(one[0])[1:-1], string[0]), text)
 
 
 def is_whole(block: Block, call: OpenCall, *, may_be_empty: bool) -> bool:

@@ -12,9 +12,8 @@ from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.framing import MISSING_EVENT_NAME
 from toolstream_core.model import Kind
 from toolstream_core.repair.blocks.protocol import ARGUMENTS, number_of
-from toolstream_core.repair.client_text import ClientText
+from toolstream_core.repair.client_text import ClientText, is_in_step
 from toolstream_core.repair.fields import TOP, always, laid_over
-from toolstream_core.repair.in_step import is_in_step
 from toolstream_core.repair.meaning import Meaning
 from toolstream_core.repair.policy import WHOLE_CALLS
 from toolstream_core.wire.json_paths import known_only, merged

@@ -19,23 +19,47 @@ from toolstream_core.repair.blocks.events import BlockEvents, BlockStarts
 from toolstream_core.repair.blocks.message import BlockStream, Sent
 from toolstream_core.repair.blocks.order import BlockOrder
 from toolstream_core.repair.blocks.protocol import ARGUMENTS, DELTA_TYPE, INDEX, UNREAD, number_of
-from toolstream_core.repair.in_step import is_withheld, judge_unseen, skip
+from toolstream_core.repair.client_text import is_withheld, judge_unseen, skip
 from toolstream_core.repair.policy import NO_SHAPE
 from toolstream_core.stages.context import nobody
-from toolstream_core.stages.repair.repairer import Repairer
-from toolstream_core.stages.repair.second_message import EarlierPlaces
-from toolstream_core.stages.repair.unread import is_unread
+from toolstream_core.stages.repair.repairer import Repairer, is_unread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from toolstream_core.calls import OpenCall, ResolvedFragment
-    from toolstream_core.model import Event, Fragment, SkippedRun
+    from toolstream_core.model import Event, Fragment, Json, SkippedRun
     from toolstream_core.repair.blocks.message import Block
     from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol
     from toolstream_core.repair.policy import Policy
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
+
+
+class EarlierPlaces:
+    """Where the client has what the first message started."""
+
+    def __init__(self, moved: Mapping[int | None, Json], apart: int) -> None:
+        """`moved`: by index, the places of moved blocks; from `apart` on the client has none."""
+        self._moved = moved
+        self._apart = apart
+        self._taken = set(moved.values())
+        self._started: set[Json] = set()
+        """Where something has started in the second message."""
+
+    def place(self, index: int | None, *, starts: bool) -> Json | None:
+        """The index under which an event of `index` is sent; `None` if it does not change.
+
+        A block that was started at another place keeps that place, unless a new block is there: then the event is
+        foreign. So is an event without a start under the index of a moved block.
+        """
+        if starts:
+            self._started.add(index)
+        if index in self._started or (index not in self._moved and index not in self._taken):
+            return None
+        place = self._moved.get(index)
+        return self._apart + (index or 0) if place is None or place in self._started else place
+
 
 MAX_WAITING: Final = 4096
 """The number of waiting events above which all are sent."""

@@ -15,7 +15,6 @@ from toolstream_core.defects.leak import (
     LEAKED_KIMI,
     LEAKED_MISTRAL,
 )
-from toolstream_core.stages.leaks.found import json_object, named_object
 from toolstream_core.wire import json_access, numbers
 
 if TYPE_CHECKING:
@@ -23,7 +22,28 @@ if TYPE_CHECKING:
 
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Json
-    from toolstream_core.stages.leaks.found import Found
+
+
+type Found = tuple[str, dict[str, Json]]
+"""A tool's name and its arguments; values of syntaxes that have only text are text."""
+
+
+def json_object(text: str) -> dict[str, Json] | None:
+    """A text as a JSON object; `None` if it is anything else."""
+    try:
+        value = numbers.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def named_object(value: Json) -> Found | None:
+    """`{"name": …, "arguments" | "parameters": {…}}`; arguments may be JSON text."""
+    name = json_access.get(value, "name")
+    given = next((value[key] for key in ("arguments", "parameters") if key in value), None) if name else None
+    arguments = json_object(given) if isinstance(given, str) else given
+    return (name, arguments) if isinstance(name, str) and isinstance(arguments, dict) else None
+
 
 _NAME = r"[\w.:-]{1,128}"
 _DSML = r"[|｜‖]{1,2}\s*DSML\s*[|｜‖]{1,2}"

@@ -8,7 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.leak import LEAKED_CODE, LEAKED_JSON
-from toolstream_core.stages.leaks.found import named_object
+from toolstream_core.stages.leaks.syntax import named_object
 from toolstream_core.wire import numbers
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Json
-    from toolstream_core.stages.leaks.found import Found
+    from toolstream_core.stages.leaks.syntax import Found
 
 MAX_CODE: Final = 16 * 1024
 """Characters of a message above which it is not read as code."""

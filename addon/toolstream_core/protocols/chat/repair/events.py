@@ -1,30 +1,142 @@
-"""What becomes of each event of a Chat Completions stream: its choices, deltas, messages and finish reasons."""
+"""The events of a Chat Completions stream as the client needs them: choices, deltas, messages and finish reasons."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from toolstream_core.calls import nonblank
 from toolstream_core.defects.arguments import EMPTY_ARGUMENTS
-from toolstream_core.defects.finish import CUT_OFF_CALL, EARLY_FINISH, IN_BAND_ERROR
+from toolstream_core.defects.finish import CUT_OFF_CALL, EARLY_FINISH, IN_BAND_ERROR, UNSTREAMED_CALLS
 from toolstream_core.defects.framing import DATA_AFTER_END, MISSING_DELTA
 from toolstream_core.model import ABSENT, Kind, Phase
-from toolstream_core.protocols.chat.edit import choice_number, entries_of, has_role, says_nothing
-from toolstream_core.protocols.chat.repair import messages
+from toolstream_core.protocols.chat.edit import (
+    choice_number,
+    continuation,
+    ending_of,
+    entries_of,
+    entry_chunk,
+    has_role,
+    says_nothing,
+    with_entries,
+    without_ending,
+)
 from toolstream_core.protocols.chat.repair.closing import Closing
+from toolstream_core.protocols.chat.repair.entries import ReceivedEntry, read_entry, written
 from toolstream_core.protocols.chat.repair.finishing import WORDS, Finishes
-from toolstream_core.protocols.chat.repair.spreading import spread
 from toolstream_core.protocols.chat.repair.stream import Stream
 from toolstream_core.protocols.chat.repair.writer import EntryWriter
-from toolstream_core.repair.policy import at_once
+from toolstream_core.repair.difference import lack
+from toolstream_core.repair.policy import ONE_CALL_PER_EVENT, at_once
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from toolstream_core.model import Event, Fragment, Json
     from toolstream_core.repair.client import Client
+    from toolstream_core.repair.client_call import Turn
     from toolstream_core.repair.contract import Touched, Waiting
     from toolstream_core.wire.frame import Frame
+
+
+_STREAMED: Final = frozenset(
+    {"role", "content", "reasoning", "reasoning_content", "reasoning_details", "refusal", "annotations", "audio"}
+)
+"""Keys of a message that deltas before it have had."""
+
+
+def unstreamed(
+    raw: dict[str, Json], said: list[Touched], number: int, client: Client, stream: Stream, writer: EntryWriter
+) -> list[Frame] | None:
+    """The events with these calls; `None` where the message is forwarded unchanged."""
+    entries = [read_entry(entry) for entry in _message_entries(raw)]
+    out: list[Frame] = []
+    moved = False
+    for at, part in enumerate(said):
+        one, choice = part.one, part.fragment.choice
+        one.came = part.upto
+        if (one.is_open or one.held) and not one.in_message:
+            one.row = UNSTREAMED_CALLS  # where the deltas lack something that only the message says
+            continue
+        if one.intended.nothing or client.doubles(one):
+            continue
+        more = lack(one, part.piece, upto=part.upto)
+        if more.contradicts:
+            continue
+        one.in_message = True
+        if not client.reporter.report(UNSTREAMED_CALLS, number, "the call comes in a message only", one.intended.call):
+            one.text.diverged = True
+            continue
+        moved = True
+        if names := client.withholding(one, over=True):
+            client.reporter.shape(names)
+            continue
+        if one.is_open and not more.text:
+            continue
+        entry = entries[at].raw if at < len(entries) else {}
+        rest = {key: value for key, value in entry.items() if key != "index"} if isinstance(entry, dict) else {}
+        fields = writer.said_fields(one, writer.turn(choice), more)
+        out.append(
+            stream.chunk(stream.choice(choice), {"tool_calls": [written(ReceivedEntry({}, rest), fields)]}, number)
+        )
+    return out if moved else None
+
+
+def without_calls(choice: dict[str, Json], *, text_said: bool) -> dict[str, Json]:
+    """A choice whose calls were sent as deltas: the rest of its message becomes the delta, if no text came before."""
+    rest, delta = rest_of(choice), choice.get("delta")
+    kept = {key: value for key, value in choice.items() if key != "message"}
+    if text_said:
+        rest = {key: value for key, value in rest.items() if key not in _STREAMED}
+    return {**kept, "delta": {**rest, **(delta if isinstance(delta, dict) else {})}}
+
+
+def rest_of(choice: dict[str, Json]) -> dict[str, Json]:
+    """The message of a choice without its calls."""
+    return {key: value for key, value in choice["message"].items() if key not in {"tool_calls", "function_call"}}
+
+
+def _message_entries(choice: Json) -> list[Json]:
+    message = json_access.get(choice, "message")
+    entries = json_access.items(json_access.get(message, "tool_calls"))
+    if entries:
+        return entries
+    legacy = json_access.get(message, "function_call")
+    return [{"function": legacy}] if isinstance(legacy, dict) else []
+
+
+def spread(frame: Frame, client: Client, turn: Callable[[int], Turn]) -> list[Frame]:
+    """An event for each fragment that the policy makes of the entries; the last one gets the finish reason."""
+    payload: Json = frame.json
+    writer, policy = client.context.writer, client.policy
+    entries: list[tuple[int, Json]] = []
+    came = 0
+    for place, choice in enumerate(json_access.items(json_access.get(payload, "choices"))):
+        number = choice_number(choice, place)
+        for entry in json_access.items(json_access.get(choice, "delta", "tool_calls")):
+            came += 1
+            entries += [(number, piece) for piece in _pieces(entry, client, turn(number))]
+    if len(entries) < 2 or (len(entries) == came and not policy.alone):  # noqa: PLR2004
+        return [frame]
+    if came > 1 and policy.alone:
+        client.reporter.shape(ONE_CALL_PER_EVENT.names)
+    first = writer.rewrite(frame, without_ending(with_entries(payload, entries[:1])))
+    middle = [writer.make(entry_chunk(payload, *one), frame.number) for one in entries[1:-1]]
+    return [first, *middle, writer.make(ending_of(payload, entries[-1]), frame.number)]
+
+
+def _pieces(entry: Json, client: Client, turn: Turn) -> list[Json]:
+    text, index = json_access.get(entry, "function", "arguments"), json_access.get(entry, "index")
+    one = next((one for one in turn.calls if one.place == index), None)
+    if not isinstance(text, str) or one is None:
+        return [entry]
+    opens = nonblank(entry.get("id", ABSENT)) != ""
+    first, *more = client.policy.cut(one, opens, text)
+    if not more:
+        return [entry]
+    client.reporter.shape(client.policy.cutting(one, text, opens=opens))
+    head = {**entry, "function": {**entry["function"], "arguments": first}}
+    return [head, *(continuation(one.place, piece) for piece in more)]
 
 
 class ChatEvents:
@@ -209,13 +321,13 @@ class ChatEvents:
         if not said:
             return choice
         number = event.frame.number
-        streamed = messages.unstreamed(choice, said, number, self.client, self._stream, self._writer)
+        streamed = unstreamed(choice, said, number, self.client, self._stream, self._writer)
         if streamed is None:
             names = tuple(name for part in said for name in self.client.withholding(part.one, over=True))
             self.client.reporter.shape(names)
-            return {**choice, "message": messages.rest_of(choice)} if names else choice
+            return {**choice, "message": rest_of(choice)} if names else choice
         before += streamed
-        return messages.without_calls(choice, text_said=self._stream.text_said)
+        return without_calls(choice, text_said=self._stream.text_said)
 
     def _with_delta(self, choice: dict[str, Json], mine: list[Touched], event: Event, *, ends: bool) -> dict[str, Json]:
         """The choice with the `delta` object that it lacks."""

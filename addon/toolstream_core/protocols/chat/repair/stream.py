@@ -9,7 +9,7 @@ from toolstream_core.defects.framing import CHANGING_STREAM_ID, SPLIT_CHOICES
 from toolstream_core.defects.identity import DETACHED_SIGNATURE
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.chat.edit import choice_number, chunk
-from toolstream_core.stages.repair.unread import hides_arguments, is_unread
+from toolstream_core.stages.repair.repairer import hides_arguments, is_unread
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from toolstream_core.model import ABSENT
 from toolstream_core.protocols.responses.repair import events
 from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED, DELTA, DONE
 from toolstream_core.protocols.responses.repair.identity import Identities
-from toolstream_core.protocols.responses.repair.naming import of_missing
-from toolstream_core.protocols.responses.repair.writer import ItemWriter
+from toolstream_core.protocols.responses.repair.writer import ItemWriter, of_missing
 from toolstream_core.repair.fields import laid_over
 from toolstream_core.wire import json_access
 

@@ -19,7 +19,7 @@ from toolstream_core.defects.identity import (
 )
 from toolstream_core.protocols.responses.repair import events
 from toolstream_core.protocols.responses.repair.client import ClientItem
-from toolstream_core.protocols.responses.repair.naming import MESSAGES
+from toolstream_core.protocols.responses.repair.writer import MESSAGES
 from toolstream_core.repair.identity import judge_id, judge_name
 from toolstream_core.wire import json_access
 

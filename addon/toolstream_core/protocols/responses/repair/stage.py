@@ -37,15 +37,14 @@ from toolstream_core.protocols.responses.repair.events import (
     tail_of,
 )
 from toolstream_core.protocols.responses.repair.intended import CallEvent
-from toolstream_core.protocols.responses.repair.naming import MESSAGES
 from toolstream_core.protocols.responses.repair.response import ResponseDifference
 from toolstream_core.protocols.responses.repair.shaping import turn_over
 from toolstream_core.protocols.responses.repair.stream import Stream
-from toolstream_core.repair.in_step import is_withheld, judge_unseen, skip
+from toolstream_core.protocols.responses.repair.writer import MESSAGES
+from toolstream_core.repair.client_text import is_withheld, judge_unseen, skip
 from toolstream_core.repair.policy import NO_SHAPE
 from toolstream_core.repair.queue import Queue
-from toolstream_core.stages.repair.repairer import Repairer
-from toolstream_core.stages.repair.unread import is_unread
+from toolstream_core.stages.repair.repairer import Repairer, is_unread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

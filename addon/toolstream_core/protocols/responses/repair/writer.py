@@ -6,17 +6,162 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_equality import same_arguments
-from toolstream_core.defects.identity import ITEM_PER_FRAGMENT
+from toolstream_core.calls.json_text import is_object
+from toolstream_core.defects.arguments import (
+    MISSING_DELTAS,
+    OBJECT_ARGUMENTS,
+    PREFILLED_ARGUMENTS,
+    SHORT_CLOSING,
+    SHORT_DELTAS,
+)
+from toolstream_core.defects.identity import (
+    CHANGING_CALL_ID,
+    DECORATED_NAME,
+    DUPLICATE_ID,
+    EMPTY_NAME,
+    ITEM_PER_FRAGMENT,
+    LATE_NAME,
+    MISSING_ID,
+    MISSING_INDEX,
+    REUSED_INDEX,
+    ROTATING_ITEM_ID,
+)
 from toolstream_core.defects.row import WARNING
-from toolstream_core.protocols.responses.repair.events import ADDED
-from toolstream_core.protocols.responses.repair.naming import MESSAGES, of_field
+from toolstream_core.model import ABSENT
+from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED
 from toolstream_core.repair.fields import TOP, laid_over
+from toolstream_core.repair.reading import read_text
+from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from toolstream_core.defects.row import Row
+    from toolstream_core.protocols.responses.repair.client import Client
     from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall
     from toolstream_core.protocols.responses.repair.stream import Stream
     from toolstream_core.repair.fields import Deviation, Paths, Payload
+
+
+type Namer = Callable[[Deviation, str, IntendedCall, Client], Row | None]
+
+
+def of_field(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Row | None:
+    """The defect of a field that deviates; `None` if the deviation is not one that is known."""
+    return _FIELDS[one.field](one, kind, intended, client)
+
+
+def _index(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Row | None:
+    if not isinstance(json_access.integer(one.came), int):
+        return MISSING_INDEX
+    if intended.has is not None and (why := intended.has.why.get("output_index")):
+        return why
+    if intended.is_split:
+        return ITEM_PER_FRAGMENT
+    anothers = isinstance(one.came, int) and one.came in client.taken
+    return REUSED_INDEX if kind == CLOSED and anothers else None
+
+
+def _item_id(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Row | None:
+    del one, client, kind
+    return ITEM_PER_FRAGMENT if intended.is_split else ROTATING_ITEM_ID
+
+
+def _call_id(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Row | None:
+    del client
+    given = intended.call.id
+    if kind == ADDED:
+        return DUPLICATE_ID if isinstance(one.came, str) and nonblank(one.came) else MISSING_ID
+    if one.came == given and intended.has is not None:
+        return intended.has.why.get("call_id")
+    blank = not (isinstance(one.came, str) and nonblank(one.came))
+    return MISSING_ID if blank and not nonblank(given) else CHANGING_CALL_ID
+
+
+def _name(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Row | None:
+    del client
+    if not (isinstance(one.came, str) and nonblank(one.came)):
+        return LATE_NAME if kind == ADDED else EMPTY_NAME
+    return DECORATED_NAME if one.came == intended.call.name else None
+
+
+def _delta(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Row | None:
+    del kind, client
+    if not isinstance(one.came, str):
+        return OBJECT_ARGUMENTS
+    prefilled = intended.has.why.get("arguments") if intended.has is not None else None
+    return intended.row or prefilled
+
+
+def _arguments(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Row | None:
+    """In an event with the complete arguments."""
+    del client
+    said, text = one.came, one.meant
+    assert isinstance(text, str)
+    if kind == ADDED:
+        return PREFILLED_ARGUMENTS if said not in ("", None, ABSENT) and isinstance(said, str | dict) else None
+    if said is ABSENT or said is None:
+        return SHORT_CLOSING if is_object(text) else None
+    if not isinstance(said, str):
+        return OBJECT_ARGUMENTS
+    if intended.is_split and text.endswith(said):
+        return ITEM_PER_FRAGMENT
+    meaning = read_text(said, over=True)
+    if meaning.row is not None and meaning.text != said and same_arguments(meaning.text, text):
+        return meaning.row
+    return SHORT_CLOSING if is_object(text) and not is_object(said) else None
+
+
+_FIELDS: Final[dict[str, Namer]] = {
+    "output_index": _index,
+    "item_id": _item_id,
+    "id": _item_id,
+    "call_id": _call_id,
+    "name": _name,
+    "delta": _delta,
+    "arguments": _arguments,
+}
+
+
+def of_missing(intended: IntendedCall) -> Row:
+    """The defect of deltas that lack a part of the complete arguments."""
+    assert intended.has is not None
+    return SHORT_DELTAS if intended.has.text.size else MISSING_DELTAS
+
+
+MESSAGES: Final = {
+    "missing-index": "an event of the item has no output_index",
+    "reused-index": "another item has this output_index",
+    "rotating-item-id": "the event has another item id",
+    "missing-id": "the item has no call_id",
+    "duplicate-id": "another call has this call_id",
+    "changing-call-id": "the call_id differs from the one before",
+    "late-name": "the name comes later than the event that adds the item",
+    "empty-name": "the item that closes the call has no name",
+    "decorated-name": "the name contains a tool's name and other characters",
+    "item-per-fragment": "a fragment of the call comes in its own item",
+    "doubled-call": "the call repeats an earlier one",
+    "repeated-start": "the item is added again",
+    "repeated-stop": "the item is closed again",
+    "missing-start": "the item was not added before",
+    "unstreamed-calls": "the call comes in the completed response only",
+    "unclosed-call": "no output_item.done came for the call",
+    "missing-deltas": "no delta has the arguments",
+    "short-deltas": "the deltas lack the end of the arguments",
+    "short-closing": "the event has fewer of the arguments than those before it",
+    "prefilled-arguments": "the item is added with its arguments",
+    "object-arguments": "the arguments are not a string",
+    "snapshot-arguments": "a delta is a complete object: a newer state of the arguments, or another call",
+    "cumulative-arguments": "a delta carries all arguments so far instead of the next ones",
+    "replayed-arguments": "the complete arguments are repeated",
+    "placeholder-arguments": "a placeholder precedes the arguments",
+    "double-encoded-arguments": "the arguments are JSON within a JSON string",
+    "trailing-garbage": "something follows the arguments",
+    "merged-calls": "arguments of another call follow complete arguments",
+    "split-surrogate": "a delta ends with half of a surrogate pair",
+}
+"""The message of a finding, by the name of its defect."""
+
 
 _LATER: Final = frozenset({"late-name", "placeholder-arguments", "cumulative-arguments", "item-per-fragment"})
 """Defects that only a later event reveals."""

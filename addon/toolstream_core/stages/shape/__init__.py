@@ -1,1 +1,0 @@
-"""Parts of shapes that no protocol is needed for."""
