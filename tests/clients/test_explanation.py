@@ -14,7 +14,6 @@ from tests.clients.streams import CHAT, RESPONSES, chat, completed, echoed, entr
 from tests.conftest import needs_shared
 from toolstream_core.clients import explanation
 from toolstream_core.clients.advice import advise
-from toolstream_core.clients.deviations import names
 from toolstream_core.clients.explanation import Explainer, Explanation, explain
 from toolstream_core.clients.model import STANDARD, Adding, Arguments, Invalid, Key, entries_of, shortened
 from toolstream_core.clients.received import Answer, Received, rewritten
@@ -269,7 +268,9 @@ def written(found: Explanation | None) -> str:
     if found is None or not found.names:
         return "" if found else "none"
     seen = f" ({found.seen})" if found.seen else ""
-    others = ", ".join("+".join(one) for one in sorted(names(model.deviations) for model in found.others))
+    others = ", ".join(
+        "+".join(one) for one in sorted([each.value for each in model.deviations] for model in found.others)
+    )
     return f"{'+'.join(found.names)} @{found.event}{seen}{' | ' if others else ''}{others}"
 
 

@@ -29,6 +29,7 @@ from toolstream_core.saved.exchange import UnreadableError
 from toolstream_core.saved.flowfile import responses_in
 from toolstream_core.synthetic.answers import MODEL
 from toolstream_core.testing import ProxySession, ProxySessionError
+from toolstream_core.testing.exchanges import to_llms
 from toolstream_core.view.assemble import document_text
 from toolstream_core.view.document import ViewBuilder
 
@@ -208,6 +209,11 @@ class Run:
     timeout: float = 0.0
     captured: Sequence[bytes] = ()
     """The flow files of its responses in order, redacted; nothing unless they were to be kept."""
+
+    @property
+    def asked(self) -> list[ProxiedExchange]:
+        """The exchanges with LLMs."""
+        return to_llms(self.exchanges)
 
     @property
     def ending(self) -> str:

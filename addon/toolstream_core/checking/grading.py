@@ -93,10 +93,8 @@ def _incomplete(
 ) -> Iterator[Effect]:
     """The clearest sign in any later request with the call's id; the verdict covers the next request alone."""
     call = one.calls[place]
-    problems = () if one.verdict is None else one.verdict.problems
-    signs = {
-        _SIGNS[outcome]: "" for each in problems if each.call == place and (outcome := Outcome(each.verdict)) in _SIGNS
-    }
+    verdicts = [Outcome(each.verdict) for each in one.problems if each.call == place]
+    signs = {_SIGNS[outcome]: "" for outcome in verdicts if outcome in _SIGNS}
     if call.id and any(call.id in _ids(other) for other in later):
         signs[Sign.UNKNOWN] = ""
     if not signs:
@@ -130,12 +128,11 @@ def rejected(
 
 def _repeated(one: ProxiedExchange, later: Sequence[ProxiedExchange], known: Sequence[KnownResult]) -> Iterator[Effect]:
     """Calls that were returned again under other ids, or with several results."""
-    problems = () if one.verdict is None else one.verdict.problems
-    for each in problems:
+    for each in one.problems:
         if each.verdict == Outcome.CALL_REJECTED and (each.call is None or one.calls[each.call].complete):
             yield Effect(Sign.REJECTED, Outcome.DUPLICATE_CALL, each.message)
     after = following(one, later)
-    for each in problems:
+    for each in one.problems:
         if each.verdict == Outcome.DUPLICATE_CALL:
             calls = one.calls if each.call is None else (one.calls[each.call],)
             of_calls = [_signs(one, call, after, known) for call in calls] if after is not None else []
@@ -338,7 +335,7 @@ def rank(result: Result) -> tuple[int, int]:
 
 def graded(case: Case, run: Run, known: Sequence[KnownResult] = ()) -> Result:
     """What the client did in one run of a case; `known` are the results of the tools in the healthy run."""
-    asked = without_earlier_calls([one for one in run.exchanges if one.request.protocol is not None])
+    asked = without_earlier_calls(run.asked)
     untried = _untried(case, run, asked)
     if untried is not None:
         return Result(Grade.HARNESS_FAILURE, None, untried)
@@ -361,7 +358,7 @@ def _rejected_misread(case: Case, asked: Sequence[ProxiedExchange], known: Seque
     misread = [
         (at, one, one.calls[problem.call])
         for at, one in enumerate(asked)
-        for problem in (() if one.verdict is None else one.verdict.problems)
+        for problem in one.problems
         if REASONS[Outcome(problem.verdict)] in _MISREAD and problem.call is not None
     ]
     return bool(misread) and all(
@@ -418,20 +415,19 @@ def _judged(case: Case, run: Run, asked: Sequence[ProxiedExchange]) -> Result:
     if wrong is not None:
         return wrong
     again = sum(one.verdict is not None and one.verdict.verdict == Outcome.RETRIED for one in asked)
-    if run.timed_out and again >= _LOOP:
-        return Result(
-            Grade.FAILED, Reason.LOOPED, f"the client repeated the request {again} times, and the command {run.ending}"
-        )
-    if run.timed_out:
-        return Result(Grade.FAILED, Reason.GAVE_UP, f"the command {run.ending}")
-    if run.exit_code is not None and run.exit_code < 0:
-        return Result(Grade.FAILED, Reason.CRASHED, f"the command {run.ending}")
     through = [one for one in asked if _came_back(one)]
+    crashed = run.exit_code is not None and run.exit_code < 0
+    if again >= _LOOP and not crashed:
+        before = " before it ran the call" if through and not case.lossy else ""
+        how = f", and the command {run.ending}" if run.timed_out else before
+        return Result(Grade.FAILED, Reason.LOOPED, f"the client repeated the request {again} times{how}")
+    if run.timed_out or crashed:
+        return Result(Grade.FAILED, Reason.CRASHED if crashed else Reason.GAVE_UP, f"the command {run.ending}")
     if case.lossy:
-        return _not_run(again, through)
+        return _not_run(through)
     if through:
         return _through(run, again)
-    return _given_up(case, run, again)
+    return _given_up(case, run)
 
 
 def _wrong(case: Case, asked: Sequence[ProxiedExchange]) -> Result | None:
@@ -440,8 +436,7 @@ def _wrong(case: Case, asked: Sequence[ProxiedExchange]) -> Result | None:
     return _worst(
         (REASONS[Outcome(problem.verdict)], _text(one, problem))
         for one in asked
-        if one.verdict is not None
-        for problem in one.verdict.problems
+        for problem in one.problems
         if Outcome(problem.verdict) not in permitted and not _is_repeated(problem) and not _is_renamed(one, problem)
     )
 
@@ -453,8 +448,7 @@ def _is_repeated(problem: FoundProblem) -> bool:
 
 def _is_renamed(exchange: ProxiedExchange, problem: FoundProblem) -> bool:
     """Whether these are the arguments of a call that was returned under another name: the name is the reason."""
-    problems = () if exchange.verdict is None else exchange.verdict.problems
-    names = {each.call for each in problems if each.verdict == Outcome.WRONG_NAME}
+    names = {each.call for each in exchange.problems if each.verdict == Outcome.WRONG_NAME}
     return problem.verdict == Outcome.WRONG_ARGUMENTS and problem.call in names
 
 
@@ -478,20 +472,14 @@ def _came_back(exchange: ProxiedExchange) -> bool:
     )
 
 
-def _not_run(again: int, through: Sequence[ProxiedExchange]) -> Result:
+def _not_run(through: Sequence[ProxiedExchange]) -> Result:
     """The client ran no call that must not run; `through` are the responses whose calls it returned."""
-    if again >= _LOOP:
-        return Result(Grade.FAILED, Reason.LOOPED, f"the client repeated the request {again} times")
     if any(_is_injected(one) for one in through):
         return Result(Grade.OK, None, "returned the call as it was sent")
     return Result(Grade.OK, None, "ran the call of a repeated request" if through else "ran no call")
 
 
 def _through(run: Run, again: int) -> Result:
-    if again >= _LOOP:
-        return Result(
-            Grade.FAILED, Reason.LOOPED, f"the client repeated the request {again} times before it ran the call"
-        )
     if run.exit_code:
         return Result(Grade.FAILED, Reason.CRASHED, f"the client ran every call correctly, and {run.ending}")
     if again:
@@ -499,10 +487,8 @@ def _through(run: Run, again: int) -> Result:
     return Result(Grade.OK)
 
 
-def _given_up(case: Case, run: Run, again: int) -> Result:
+def _given_up(case: Case, run: Run) -> Result:
     """The grade of a client that did not run a call that it could have run."""
-    if again >= _LOOP:
-        return Result(Grade.FAILED, Reason.LOOPED, f"the client repeated the request {again} times")
     if case.may_refuse and run.exit_code:
         return Result(Grade.NOT_STRICT, None, f"the client did not run the call, and {run.ending}")
     reason = Reason.CRASHED if run.exit_code else Reason.GAVE_UP

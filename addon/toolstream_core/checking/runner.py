@@ -147,8 +147,8 @@ class ClientCheck:
         """Run everything. Raises `KeyboardInterrupt`; finished cases are kept."""
         first = healthy(self._client.protocol or "")
         runs, run, result, advice = self._tried(first)
-        self._known = _known(run)
-        request = _request(run.exchanges, first)
+        self._known = known_results(run.asked)
+        request = _request(run.asked, first)
         if request is not None:
             self.protocol = request.protocol
             first = healthy(request.protocol)
@@ -160,7 +160,7 @@ class ClientCheck:
         left = list(self._left_out({first.id, *(case.id for case in fitted)}, fitting))
         self._cases = [first, *fitted, *(case for case, _ in left)]
         if self._plan.chooses:
-            self.withheld = _withheld(run.exchanges)
+            self.withheld = _withheld(run.asked)
         if self.withheld:
             result = Result(Grade.HARNESS_FAILURE, None, withheld_text(self.withheld))
         self._announce(self._calls_text(run.exchanges))
@@ -247,7 +247,7 @@ class ClientCheck:
                 case = running.pop(future)
                 tried = future.result()
                 if case.kind is Kind.HEALTHY and tried.result.grade in _PASSED:
-                    self._known = [*self._known, *_known(tried.worst)]
+                    self._known = [*self._known, *known_results(tried.worst.asked)]
                 self._tried_over(case, tried)
 
     def _tried(self, case: Case) -> _Tried:
@@ -278,7 +278,7 @@ class ClientCheck:
         if result.message == NOTHING_INJECTED and not self._plan.makes_calls:
             return Result(Grade.SKIPPED, Skip.NOTHING_TO_CHANGE, NOTHING_INJECTED)
         if case.kind is Kind.HEALTHY and result.grade not in {Grade.FAILED, Grade.HARNESS_FAILURE}:
-            failed = failed_call([one for one in run.exchanges if one.request.protocol is not None])
+            failed = failed_call(run.asked)
             return result if failed is None else Result(Grade.HARNESS_FAILURE, None, failed)
         return result
 
@@ -305,10 +305,6 @@ class ClientCheck:
         self._tell(found, len(self._results), len(self._cases))
 
 
-def _known(run: Run) -> list[KnownResult]:
-    return known_results([one for one in run.exchanges if one.request.protocol is not None])
-
-
 def _is_needed(case: Case, others: Iterable[Case]) -> bool:
     return any(other.needs == case.id for other in others)
 
@@ -319,18 +315,16 @@ def withheld_text(tools: Sequence[str]) -> str:
     return f"no tool on offer is known to be harmless: {listed}. To call one, name it: --tool {shlex.quote(tools[0])}"
 
 
-def _withheld(exchanges: Sequence[ProxiedExchange]) -> tuple[str, ...]:
+def _withheld(asked: Sequence[ProxiedExchange]) -> tuple[str, ...]:
     """The tools that were offered, if none was called because each may have effects."""
-    asked = [one for one in exchanges if one.request.protocol is not None]
     if any(one.calls for one in asked):
         return ()
     offered = (withheld(named(str(one.request.protocol)).requests, one.request.json) for one in asked)
     return next(filter(None, offered), ())
 
 
-def _request(exchanges: Sequence[ProxiedExchange], case: Case) -> AskedRequest | None:
+def _request(asked: Sequence[ProxiedExchange], case: Case) -> AskedRequest | None:
     """The request whose response has calls, else the first one for a response."""
-    asked = [one for one in exchanges if one.request.protocol is not None]
     chosen = next((one for one in asked if one.calls), asked[0] if asked else None)
     if chosen is None or chosen.request.protocol is None:
         return None

@@ -484,11 +484,6 @@ def _fix(deviation: Deviation, protocol: WireProtocol | None) -> str:
     return ROWS[deviation].fix.format(key=" or ".join(fields), index=fields[-1], item=fields[0], id=f"`{id_key}`")
 
 
-def names(deviations: tuple[Deviation, ...]) -> list[str]:
-    """The names of deviations, as reports have them."""
-    return [one.value for one in deviations]
-
-
 def projects(deviations: tuple[Deviation, ...]) -> dict[str, str]:
     """The projects in which any of the deviations was seen, those that share most of them first, with their links."""
     seen = [name for one in deviations for name in ROWS[one].projects]

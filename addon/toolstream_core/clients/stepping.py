@@ -145,22 +145,20 @@ def reads(model: ClientModel, form: CallForm, entries: Iterable[Entry], choice: 
     return [one for one in stepper.calls() if not one.dropped]
 
 
-def traces(
-    models: Iterable[ClientModel], form: CallForm, entries: Sequence[Entry], choice: int | None = None
-) -> list[Trace]:
-    """How each of `models` reads a response, in the order of the first model of each trace; `choice` as in `Stepper`.
+def traces(models: Iterable[ClientModel], form: CallForm, entries: Sequence[Entry]) -> list[Trace]:
+    """How each of `models` reads a response, in the order of the first model of each trace.
 
     Models that read the shortened entries alike read all entries alike.
     """
     short = shortened(entries)
     alike: dict[tuple[_Read, ClientModel | None], list[ClientModel]] = {}
     for model in dict.fromkeys(models):
-        stepper = Stepper(model, form, choice)
+        stepper = Stepper(model, form)
         read = _read(stepper, short)
         alike.setdefault((read, model if stepper.splits else None), []).append(model)
     found: list[Trace] = []
     for (read, _), group in alike.items():
-        whole = read if len(short) == len(entries) else _read(Stepper(group[0], form, choice), entries)
+        whole = read if len(short) == len(entries) else _read(Stepper(group[0], form), entries)
         found.append(Trace(tuple(group), *whole))
     return found
 

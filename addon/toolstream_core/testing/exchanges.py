@@ -253,9 +253,19 @@ class ProxiedExchange:
     truncated: bool
     """Whether there were more."""
 
+    @property
+    def problems(self) -> tuple[FoundProblem, ...]:
+        """Those of the verdict; none without a verdict."""
+        return () if self.verdict is None else self.verdict.problems
+
     def added_by(self, after: SentRequest) -> Conversation:
         """What a later request adds to this one, without secrets."""
         return added(history_of(self.request.shown), after.shown)
+
+
+def to_llms(exchanges: Iterable[ProxiedExchange]) -> list[ProxiedExchange]:
+    """The exchanges with LLMs."""
+    return [one for one in exchanges if one.request.protocol is not None]
 
 
 def until_complete(calls: Iterable[SentCall], later: Iterable[ProxiedExchange]) -> Iterator[ProxiedExchange]:

@@ -27,7 +27,7 @@ from toolstream_core.testing.environment import (
     provider_variables,
     proxy_variables,
 )
-from toolstream_core.testing.exchanges import ProxiedExchange, proxied_exchange
+from toolstream_core.testing.exchanges import ProxiedExchange, proxied_exchange, to_llms
 from toolstream_core.testing.understanding import Passed, passed_of
 
 if TYPE_CHECKING:
@@ -383,7 +383,7 @@ class ProxySession:
     @property
     def requests(self) -> list[SentRequest]:
         """What clients asked LLMs since the last `reset`."""
-        return [one.request for one in self.exchanges() if one.request.protocol is not None]
+        return [one.request for one in to_llms(self.exchanges())]
 
     @property
     def calls(self) -> list[SentCall]:

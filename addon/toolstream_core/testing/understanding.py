@@ -15,7 +15,7 @@ from toolstream_core.model import BAD_STATUS
 from toolstream_core.printable import counted
 from toolstream_core.protocols.requests.asked import wants_stream
 from toolstream_core.report.verdict import as_flags
-from toolstream_core.testing.exchanges import FoundProblem, until_complete
+from toolstream_core.testing.exchanges import FoundProblem, to_llms, until_complete
 from toolstream_core.verdict import Outcome, judge, to_run
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Judged:
 
 def unanswered(exchanges: Sequence[ProxiedExchange]) -> str | None:
     """Why the clients got no response that they could read; `None` where they got one."""
-    asked = _asked(exchanges)
+    asked = to_llms(exchanges)
     if not asked:
         return _no_request(exchanges)
     if all((one.status or BAD_STATUS) >= BAD_STATUS for one in asked):
@@ -60,14 +60,14 @@ def misunderstood(exchanges: Sequence[ProxiedExchange]) -> list[str]:
     reason = unanswered(exchanges)
     if reason is not None:
         return [reason]
-    asked = _asked(exchanges)
+    asked = to_llms(exchanges)
     bad = [*(one for one in _judged(asked) if one.problems), *_taken_for_an_end(asked)]
     return [line for one in bad for line in _lines(one)]
 
 
 def incomplete_calls(exchanges: Sequence[ProxiedExchange]) -> list[str]:
     """Calls that never completed and that the client returned or ran, as lines for people."""
-    asked = _asked(exchanges)
+    asked = to_llms(exchanges)
     lines = [] if asked else [_no_request(exchanges)]
     for at, one in enumerate(asked):
         incomplete = [call for call in one.calls if not call.complete]
@@ -83,10 +83,6 @@ def incomplete_calls(exchanges: Sequence[ProxiedExchange]) -> list[str]:
                 lines += _lines(Judged(one, after.request, problems[0].verdict, problems))
                 break
     return lines
-
-
-def _asked(exchanges: Sequence[ProxiedExchange]) -> list[ProxiedExchange]:
-    return [one for one in exchanges if one.request.protocol is not None]
 
 
 def _no_request(exchanges: Sequence[ProxiedExchange]) -> str:
