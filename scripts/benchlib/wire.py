@@ -1,4 +1,4 @@
-"""What a process uses, watched from outside. Knows /proc, and `ps` where there is none."""
+"""The client and the upstream of a bench as sockets, and the memory and processor time of a process."""
 
 from __future__ import annotations
 

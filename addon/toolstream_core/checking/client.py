@@ -1,4 +1,4 @@
-"""The sessions of failed cases, as the page of a check shows them: captured, and read as `toolstream view` does."""
+"""A client under check: its command, its runs behind a proxy, and copies of its working directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the calls that a client returned ran, by the results of the complete run."""
+"""The grade of a run: what the client did with the calls, and whether they ran, judged by their results."""
 
 from __future__ import annotations
 

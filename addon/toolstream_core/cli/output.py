@@ -1,4 +1,4 @@
-"""Which files a command may write: the one rule for all commands.
+"""What all commands share: the files that they may write, the files that they read, and lines for the user.
 
 A command never overwrites one of its inputs, never writes two outputs to one file, and overwrites an existing file only
 with `--force`, or where the output recognises its own earlier file.

@@ -1,4 +1,4 @@
-"""The values of calls as a client gathers them, entry by entry: names, ids, arguments."""
+"""The values of calls as a client gathers them, entry by entry, and what it does with invalid arguments."""
 
 from __future__ import annotations
 

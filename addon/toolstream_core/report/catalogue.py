@@ -1,4 +1,4 @@
-"""Everything that has a name, as `list` and `explain` tell it. Knows the tables."""
+"""Everything that has a name, as `list` and `explain` print it. Knows the tables."""
 
 from __future__ import annotations
 

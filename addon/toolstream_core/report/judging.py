@@ -1,4 +1,4 @@
-"""Why a client misread a response: one sentence for each deviation, with the event at which it shows."""
+"""Verdicts on saved responses, and why a client misread one: the event, the client's bug, and options that help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines about a whole stream: its calls, findings and faults, and one line on how it went."""
+"""The log lines of a response: its chunks, calls, findings and faults, and one line on the whole stream."""
 
 from __future__ import annotations
 

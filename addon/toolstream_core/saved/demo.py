@@ -1,4 +1,4 @@
-"""`demo:NAME`, a saved flow that the package brings along, and `demo:`, all of them."""
+"""`demo:NAME`, a packaged flow, and `demo:`, all of them."""
 
 from __future__ import annotations
 

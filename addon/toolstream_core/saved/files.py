@@ -1,4 +1,4 @@
-"""Writes files that are complete or absent, with mode 0600, and overwrites one only if told to."""
+"""Files with saved responses: the form of a file, its responses, files with changed responses, and atomic writes."""
 
 from __future__ import annotations
 

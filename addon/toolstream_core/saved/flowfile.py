@@ -1,4 +1,4 @@
-"""The responses of a socket as flows of their own, as the same requests over HTTP would be. Knows mitmproxy's flow."""
+"""The responses in a mitmproxy flow file, those of WebSockets included, and flow files with changed responses."""
 
 from __future__ import annotations
 

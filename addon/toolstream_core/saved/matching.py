@@ -1,4 +1,4 @@
-"""How far a request is from a recorded one, and the first place at which they differ."""
+"""The saved response that answers a request: an equal request's, or the nearest, and where the requests differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bytes of an open file, from its beginning as often as they are asked for."""
+"""The bytes of an open file, which can be read from the beginning more than once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paths for arguments: in a temporary folder of this process, which is removed when the process ends."""
+"""Arguments for a tool: values that fit its JSON schema and have no effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Base URLs that name the proxy while it forwards to the real providers."""
+"""A proxy in a process of its own, for tests and commands, and the base URLs that it forwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether clients understood what they were sent: answers held against the requests that came after them."""
+"""Whether clients understood the responses, judged by their next requests, as lines for users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evidence about a tool's result: whether the tool accepted the call or rejected it, in any protocol."""
+"""The verdict on a response by the next request: which calls came back, and whether their tools ran."""
 
 from __future__ import annotations
 
