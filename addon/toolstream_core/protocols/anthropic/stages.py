@@ -75,6 +75,7 @@ PROTOCOL: Final = BlockProtocol(
             "id": (_BLOCK, "id"),
             "name": (_BLOCK, "name"),
             "arguments": (_BLOCK, "input"),
+            "type": (_BLOCK, "type"),
         },
         What.DELTA: {"index": ("index",), "arguments": ("delta", "partial_json"), "delta_type": ("delta", "type")},
         What.STOP: {"index": ("index",)},
@@ -111,6 +112,11 @@ PROTOCOL: Final = BlockProtocol(
     index_rows=IndexRows(
         missing=OFFSET_INDEX, odd=OFFSET_INDEX, reused=REUSED_INDEX, offset=OFFSET_INDEX, changing=UNKNOWN_BLOCK
     ),
+    other_deltas={
+        "text": ("thinking_delta", "signature_delta"),
+        "thinking": ("text_delta", "citations_delta"),
+        "tool_use": ("thinking_delta",),
+    },
     event_lines=frozenset({*KINDS, "ping", "error"}),
     last="message_stop",
     end_row_severity=WARNING,

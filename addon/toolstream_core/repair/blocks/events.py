@@ -149,11 +149,17 @@ class BlockEvents:
     def _of_another_kind(self, block: Block, one: Waiting, wanted: dict[str, Json]) -> None:
         """A delta without arguments: text inside a call is sent after the call."""
         text = self.text_of(one)
-        if block.call is not None and text is not None and block.sent is Sent.OPEN:
+        if block.call is not None and text is not None:
             why = "text comes in a block that is a call"
             if self._stream.report(FOREIGN_DELTA, self._stream.number, why, block.call):
                 block.foreign.append(one)
+                if block.finished:
+                    self._foreign_text(block)
                 return
+        elif block.finished:
+            self._stream.report(UNKNOWN_BLOCK, self._stream.number, "the block of a delta has stopped", block.others)
+        elif (kind := self.protocol.get(one.parsed, DELTA_TYPE)) in self.protocol.other_deltas.get(block.type, ()):
+            self._stream.report(FOREIGN_DELTA, self._stream.number, f"a {kind} comes in a {block.type} block")
         if text is not None:
             self.pass_foreign(block)
         self._stream.pass_on(one.event.frame, one.parsed, wanted, first=one.first)

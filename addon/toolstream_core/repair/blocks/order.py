@@ -12,7 +12,7 @@ from toolstream_core.defects.identity import DOUBLED_CALL, LATE_ID, LATE_NAME, M
 from toolstream_core.model import ABSENT
 from toolstream_core.repair.blocks import arguments as truth
 from toolstream_core.repair.blocks.message import Block, Sent, Waiting
-from toolstream_core.repair.blocks.protocol import ARGUMENTS, INDEX, UNREAD, number_of
+from toolstream_core.repair.blocks.protocol import ARGUMENTS, INDEX, TYPE, UNREAD, number_of
 from toolstream_core.repair.policy import MAX_HELD
 
 if TYPE_CHECKING:
@@ -99,7 +99,8 @@ class BlockOrder:
         known = message.by_call.get(id(call)) if call is not None else None
         if known is not None:
             return known
-        block = Block(call, self.protocol.get(one.parsed, INDEX), len(message.blocks))
+        protocol, parsed = self.protocol, one.parsed
+        block = Block(call, protocol.get(parsed, INDEX), len(message.blocks), protocol.get(parsed, TYPE))
         for before in message.blocks[-1:]:
             before.stopped = before.stopped or before.stop_waits
         if message.blocks and not message.blocks[-1].stopped and message.blocks[-1].sent is not Sent.ENDED:

@@ -14,7 +14,7 @@ from toolstream_core.wire.json_paths import unknown_only
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from toolstream_core.defects.row import Row
     from toolstream_core.model import Json, Severity
@@ -40,7 +40,7 @@ INDEX: Final = "index"
 ID: Final = "id"
 NAME: Final = "name"
 TYPE: Final = "type"
-"""The type of a call."""
+"""The type of a call or block."""
 DELTA_TYPE: Final = "delta_type"
 """The type of a delta."""
 ARGUMENTS: Final = "arguments"
@@ -100,6 +100,8 @@ class BlockProtocol:
     """Whether text comes at indexes that no event starts."""
     late_identity: bool = False
     """Whether deltas may have an id and a name."""
+    other_deltas: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """By the type of a block: types of deltas that belong to other blocks."""
     event_lines: frozenset[str] = frozenset()
     """The events that have an event line of their name."""
     last: str = ""

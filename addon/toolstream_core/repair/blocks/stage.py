@@ -130,11 +130,8 @@ class BlockDifference(Repairer):
     def _waits(self) -> bool:
         return self.message.waits or (self._again is not None and self._again.message.waits)
 
-    @property
-    @override
-    def holding(self) -> bool:
-        waits = self.message.moved or self._waits or self._tail is not None
-        return waits or any(block.sent is Sent.OPEN for block in self.message.blocks[-2:])
+    holding = True
+    """A delta of text needs an open block of its type; one like the delta before it has that too (`needs_text`)."""
 
     @property
     @override
