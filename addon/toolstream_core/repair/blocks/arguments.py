@@ -35,6 +35,7 @@ MESSAGES: Final = {
     TRAILING_GARBAGE.name: "other text follows the arguments",
     MERGED_CALLS.name: "arguments of another call follow complete ones",
     SNAPSHOT_ARGUMENTS.name: "a delta is a complete object: a newer state of the arguments, or another call",
+    PLACEHOLDER_ARGUMENTS.name: "{} or null is sent before the real arguments",
     REPLAYED_ARGUMENTS.name: "the complete arguments came again",
 }
 
@@ -91,8 +92,6 @@ def row_of(block: Block, call: OpenCall, came: Json) -> tuple[Row, str]:
     if not isinstance(came, str):
         return OBJECT_ARGUMENTS, f"arguments are no text, but {type(came).__name__}"
     row = intended(block, call).row or REPLAYED_ARGUMENTS
-    if row is PLACEHOLDER_ARGUMENTS:
-        return row, f"{call.arguments.text().strip()[:4]} stands for the arguments"
     return row, MESSAGES[row.name]
 
 
