@@ -128,14 +128,18 @@ def index_changed(state: ChoiceCalls, fragment: Fragment) -> OpenCall | None:
 
 
 def index_came(state: ChoiceCalls, fragment: Fragment, index: int) -> OpenCall | None:
-    """The call that opened without an index, where a continuation, which has no name, is the first that has one."""
+    """The call that opened without an index of its own, if a continuation, which has no name, is the first with one.
+
+    It had no index, or that of an earlier call and is the call of this place.
+    """
     if fragment.phase is not Phase.MORE or nonblank(fragment.id):
         return None
     here = state.all[index] if 0 <= index < len(state.all) else None
-    call = here if here is not None and not isinstance(here.index, int) else state.last
-    if call is None or isinstance(call.index, int) or call.arguments.whole or not call.arguments.viable:
+    moved = here is not None and here is state.last and here.shared
+    call = here if moved or (here is not None and not isinstance(here.index, int)) else state.last
+    if call is None or call.arguments.whole or not call.arguments.viable:
         return None
-    if state.is_found(call):
+    if not moved and (isinstance(call.index, int) or state.is_found(call)):
         return None
     state.found_at(index, call)
     return call

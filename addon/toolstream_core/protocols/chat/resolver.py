@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 #   new     of another index         no name, that call unfinished                -> that call (its index changes)
 #   new     nothing                  no name, and an unfinished call opened       -> that call: the one of that place,
 #                                    without an index, found at none yet             else the last
+#   new     nothing                  no name, and the last call opened at an      -> that call, if this is its place
+#                                    earlier call's index and is unfinished
 #   known   nothing                                                               -> the newest of that index
 #   known   nothing                  a name comes after whole arguments, with     -> a new one
 #                                    fresh arguments or as another name
