@@ -65,7 +65,9 @@ def written(one: ReceivedEntry, fields: Fields) -> dict[str, Json]:
 
 
 def _in_order(raw: dict[str, Json], fields: Fields, own: tuple[str, ...]) -> list[tuple[str, Json]]:
-    known = [(key, fields.get(key, value)) for key, value in raw.items() if key not in own or key in fields]
+    known = [
+        (key, fields[key] if key in own else value) for key, value in raw.items() if key not in own or key in fields
+    ]
     return [*known, *((key, fields[key]) for key in own if key in fields and key not in raw)]
 
 
