@@ -70,6 +70,7 @@ def read(frame: Frame) -> EventContent:
                 thought += _thought(delta)
     model = payload.get("model")
     error = error_text(payload, frame.name) if "error" in payload or "type" in payload or frame.name else None
+    error = error or error_text(payload.get("x_groq"), "")
     return EventContent(
         tuple(fragments), finishes, text, model if model and isinstance(model, str) else None, error, thought=thought
     )
