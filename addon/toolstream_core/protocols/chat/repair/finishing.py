@@ -16,6 +16,7 @@ from toolstream_core.defects.finish import (
 )
 from toolstream_core.defects.framing import SPLIT_CHOICES
 from toolstream_core.defects.row import NOTE, WARNING
+from toolstream_core.model import Phase
 from toolstream_core.protocols.chat.edit import says_text
 from toolstream_core.protocols.requests.tools import forced_tool
 from toolstream_core.repair.finish import FinishWords
@@ -100,8 +101,8 @@ class Finishes:
         """Report a finish reason that more of the response follows."""
         event, number = waiting.event, waiting.event.frame.number
         for part in waiting.touched:
-            finish = self.of(part.fragment.choice)
-            if finish.sent is None or self._stream.done:
+            finish, repeated = self.of(part.fragment.choice), part.fragment.phase is Phase.WHOLE and part.one.is_open
+            if finish.sent is None or self._stream.done or (repeated and not part.fresh):
                 continue
             finish.resumed = True
             self._report(EARLY_FINISH, finish.event, f"a fragment comes after finish reason {finish.sent}")
