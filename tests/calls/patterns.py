@@ -41,6 +41,8 @@ class Pattern:
     protocol: str
     body: bytes = b""
     content_type: str = "text/event-stream"
+    source: str = ""
+    """The report that shows it."""
     tools: dict[str, bool | None] = field(default_factory=dict)
     calls: list[Meant] = field(default_factory=list)
     findings: list[tuple[str, str, int]] = field(default_factory=list)
@@ -56,13 +58,15 @@ class Pattern:
         return StreamFacts(path=path, content_type=self.content_type, request=request)
 
     def take(self, word: str, rest: str) -> None:
-        """A line of the sample: the words are those of `catalogue/*.txt`."""
+        """A line of the sample: the words are those of `streams/*.txt`."""
         match word:
             case "=":
                 self.calls.append(Meant(*json.loads(rest)))
             case "!":
                 name, severity, event = rest.split()
                 self.findings.append((name, severity, int(event)))
+            case "FROM":
+                self.source = rest
             case "RAW":
                 self.body += json.loads(f'"{rest}"').encode()
             case "TOOLS":
