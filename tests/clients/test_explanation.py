@@ -63,6 +63,22 @@ def test_the_arguments_that_a_client_never_got_are_explained_by_its_key() -> Non
     assert next(iter(found.projects)) == "aichat"
 
 
+def test_a_client_that_may_have_read_an_empty_custom_is_not_given_anothers_bug() -> None:
+    """The report on pi: each entry has `custom` beside `function`, and the call comes back with `{}`."""
+    pieces = ("", '{"city":', '"Oslo"}')
+    events = chat([HEADER[0] | {"custom": {}}], *([entry(arguments=text, custom={})] for text in pieces), "tool_calls")
+    explainer = Explainer()
+    lost, kept = (("call_1", "get_weather", text) for text in ("{}", '{"city":"Oslo"}'))
+    found = explainer.explain(FORM, events, echoed(lost), "client")
+    assert found is not None
+    assert found.doubtful
+    assert explainer.known("client") == STANDARD
+    right = explainer.explain(FORM, events, echoed(kept))
+    assert right is not None
+    assert not right.names
+    assert not right.doubtful
+
+
 def test_a_client_that_reads_as_the_protocol_says_has_no_deviation() -> None:
     """Two calls at one index: whoever goes by the index makes one of them."""
     events = chat(HEADER, [entry(arguments='{"x": 1}')], [entry(id="b", name="g", arguments='{"y": 2}')])

@@ -162,6 +162,8 @@ class Explanation:
     choice: int = 0
     """The choice that the client went on with."""
     protocol: WireProtocol | None = None
+    doubtful: bool = False
+    """Whether the client may have read a call as one of another kind, which no model does (`Fragment.doubtful`)."""
 
     @property
     def names(self) -> list[str]:
@@ -214,7 +216,8 @@ class Explainer:
             return None
         entries, models = min(fit, key=lambda one: len(one[1][0].deviations))
         model = min(models, key=lambda one: _unlikely(one, known))
-        if client:
+        doubtful = bool(model.deviations) and any(one.fragment.doubtful for one in entries)
+        if client and not doubtful:
             self._remember(client, model)
         others = tuple(one for one in models if one is not model)
         common = tuple(_common(form, entries, echoed)) if model.deviations else ()
@@ -224,9 +227,8 @@ class Explainer:
         if parted is None:
             return Explanation(model, others=others, common=found_too, choice=choice)
         shows = next((one for one in model.deviations if axis_of(one) in parted.axes), model.deviations[0])
-        return Explanation(
-            model, parted.event, parted.seen, others, found_too, shows=shows, change=parted.change, choice=choice
-        )
+        wrong = Explanation(model, parted.event, parted.seen, others, found_too, shows=shows, change=parted.change)
+        return replace(wrong, choice=choice, doubtful=doubtful)
 
     def explain_answer(self, answer: Answer, echoed: Sequence[EchoedCall], client: str = "") -> Explanation | None:
         """As `explain`, of a response's bytes as the client got them; `None` too if they are not an LLM's."""

@@ -60,6 +60,8 @@ class Fragment(NamedTuple):
     """Whether the entry came in the form that the protocol wants: in a list, arguments as text, index a number."""
     cut: bool = False
     """Whether it says itself that the call was cut off (`status` of a Responses item)."""
+    doubtful: bool = False
+    """Whether clients may read it as a call of another kind: a function's entry that has `custom` too (pi#8504)."""
 
 
 class Finish(NamedTuple):

@@ -163,7 +163,7 @@ class JsonLines(Sink):
 
     def _fragment(self, one: ResolvedFragment) -> str:
         fragment, call = one
-        choice, index, id_, item, name, arguments, type_, phase, _, well_formed, _ = fragment
+        choice, index, id_, item, name, arguments, type_, phase, _, well_formed, *_ = fragment
         shown = self._hide(arguments) if isinstance(arguments, str) else arguments
         said = "".join(
             [

@@ -63,6 +63,10 @@ _PROJECTS: Final = 3
 _REMEMBERED: Final = 8
 """Responses whose advice is remembered: a client in a loop gets equal ones."""
 _UNKNOWN: Final = Explained(fix="no client bug that toolstream knows has this effect")
+_DOUBTFUL: Final = Explained(
+    fix="the calls have `function` and also `custom`, so the client may treat them as calls of custom tools; "
+    "fix the client: use `custom` only if `function` is missing"
+)
 
 
 class Explaining:
@@ -76,8 +80,8 @@ class Explaining:
     def __call__(self, answer: Answer, echoed: Sequence[EchoedCall], client: str = "") -> Explained:
         """`answer` is what the client got, `echoed` the calls that it sent back; `client` tells clients apart."""
         found = self._explainer.explain_answer(answer, echoed, client)
-        if found is None:
-            return _UNKNOWN
+        if found is None or found.doubtful:
+            return _UNKNOWN if found is None else _DOUBTFUL
         projects = ", ".join(list(found.projects)[:_PROJECTS])
         likely = "probably " if found.names else ""  # another bug can have the same effect
         notes = "; ".join(one for one in (found.where, projects and f"also seen in {projects}") if one)

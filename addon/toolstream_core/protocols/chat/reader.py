@@ -138,6 +138,7 @@ def _fragment(entry: Json, number: int, phase: Phase, *, well_formed: bool) -> F
         phase,
         Kind.FUNCTION,
         well_formed,
+        doubtful=isinstance(entry.get("custom"), dict),
     )
 
 
