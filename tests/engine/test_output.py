@@ -64,7 +64,7 @@ BUGS = {
     "reading": (RecordBuilder, "__call__"),
     "counting": (RecordBuilder, "quiet"),
     "judging": (Chain, "take"),
-    "starting": (ChainFactory, "_chain"),
+    "starting": (ChainFactory, "stages"),
     "resolving": (ChatCalls, "take"),
     "framing": (SseFramer, "feed"),
     "ending": (Chain, "end"),
