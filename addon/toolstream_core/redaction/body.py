@@ -358,7 +358,7 @@ class _TextRedactor:
         hidden = without(signatures)
         raw = self._before + edited(window, condensed.on_raw(hidden))
         shift = len(self._before)
-        for secret in self._finder.find_by_themselves(raw):
+        for secret in self._finder.find_by_themselves(raw, self._before + condensed.around_values()):
             for start, end in beside_escapes(raw, max(secret.start, shift), secret.end):
                 yield Edit(start - shift, filled(raw[start:end]))
         self._before = raw[: shift + flushed][-_TAIL:]

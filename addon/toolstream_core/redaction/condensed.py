@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain, repeat, takewhile
 from operator import eq
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.redaction.channels import REPEATED, call_marks, other_lines
+from toolstream_core.redaction.finder import AROUND
 from toolstream_core.redaction.strings import Edit, leaves
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 # Bytes that JSON does not have: each stands for a literal between two values.
 _MARKS: Final = tuple(b"%c" % byte for byte in range(9))
-_MARKED: Final = re.compile(rb"[\x00-\x08]")
 _TO_FIRST_MARK: Final = bytes.maketrans(b"".join(_MARKS), bytes(len(_MARKS)))
 _NUMBER: Final = rb"-?[0-9][0-9.eE+-]*+"
 _NUMBERS: Final = re.compile(rb'((?<=":)' + _NUMBER + rb'|(?<=": )' + _NUMBER + rb")")
@@ -61,20 +61,21 @@ class _Template(NamedTuple):
         self.literals.append(literal)
 
     def values(self, raw: bytes, at: int, end: int) -> list[bytes]:
-        """The values of the similar events between `at` and `end`, except those of the last one; in one list."""
-        between = [self.literals[-1] + self.literals[0], *self.literals[1:-1]]
-        marks = dict(zip(between, _MARKS, strict=False))
-        if len(marks) < len(self.are_texts):
-            return []
-        begin, pattern, found = at + len(self.literals[0]), _values(tuple(self.are_texts)), None
-        for room in _ROOMS:
-            flat = raw[begin : min(begin + room, end)]
+        """The values of the similar events from `at` on, in one list."""
+        first, *inner, last = self.literals
+        marks = dict(zip(inner, _MARKS[1:], strict=False))
+        values: list[bytes] = []
+        for room in _ROOMS if len(marks) == len(inner) else ():
+            events = raw[at : min(at + room, end)].split(last)[:-1]
+            similar = [event[len(first) :] for event in takewhile(lambda event: event.startswith(first), events)]
+            flat = _MARKS[0].join((*similar, b""))
             for literal in sorted(marks, key=len, reverse=True):
                 flat = flat.replace(literal, marks[literal])
-            found = pattern.match(flat)
-            if found is None or _MARKS[0] in flat[found.end() :]:
+            found = _values(tuple(self.are_texts)).match(flat)
+            values = found[0].translate(_TO_FIRST_MARK).split(_MARKS[0])[:-1] if found else []
+            if len(values) < len(events) * len(self.are_texts):
                 break
-        return found[0].translate(_TO_FIRST_MARK).split(_MARKS[0])[:-1] if found else []
+        return values
 
     def parts(self, values: Iterable[bytes]) -> list[bytes]:
         """The literals and values of one event."""
@@ -106,6 +107,17 @@ class _Run(NamedTuple):
         """The one event: texts are joined, and numbers are those of the first event."""
         pairs = zip(self.columns, self.template.are_texts, strict=True)
         return b"".join(self.template.parts(b"".join(column) if is_text else column[0] for column, is_text in pairs))
+
+    def around_values(self) -> bytes:
+        """The events without the midst of long literals."""
+        first, *others = (
+            literal if len(literal) < 2 * AROUND else literal[:AROUND] + literal[-AROUND:]
+            for literal in self.template.literals
+        )
+        parts: list[Iterable[bytes]] = [repeat(first)]
+        for column, literal in zip(self.columns, others, strict=True):
+            parts += (column, repeat(literal))
+        return b"".join(chain.from_iterable(zip(*parts, strict=False)))
 
     def segments(self) -> Iterator[tuple[int, Sequence[int]]]:
         """The parts of the one event, in order: the size of each, and its places in the raw text."""
@@ -144,6 +156,11 @@ class Condensed:
         self.text = b"".join(texts) if self._parts else raw
         """What is to be searched."""
 
+    def around_values(self) -> bytes:
+        """The raw text without bytes that are far from all values of a run, and the same in its first event."""
+        parts = (self._raw[p.start : p.stop] if isinstance(p, range) else p.around_values() for p in self._parts)
+        return b"".join(parts) if self._parts else self._raw
+
     def place(self, flushed: int) -> int:
         """Where the bytes that stood at `flushed` stand in `text`."""
         return self._flushed if self._parts else flushed
@@ -178,7 +195,7 @@ class Condensed:
         """The parts. The more attempts fail, the more events are passed over before the next one."""
         raw, at, kept, failures = self._raw, begin, begin, 0
         event_end = next((mark for mark in _EVENT_ENDS if raw.find(mark, begin, end) >= 0), None)
-        if event_end is not None and _MARKED.search(raw, begin, end) is None:
+        if event_end is not None and all(raw.find(mark, begin, end) < 0 for mark in _MARKS):
             while (stop := _after(raw, event_end, at, end)) < end:
                 template = _template(raw[at:stop], raw[stop : _after(raw, event_end, stop, end)], self._is_special)
                 run = _run(raw, at, end, template) if template is not None else None

@@ -54,6 +54,8 @@ _NEAR_END: Final = 1024
 """Bytes at the end of a text that are looked at for an incomplete value."""
 _BEFORE: Final = 32
 """How far left of a run its prefix may begin."""
+AROUND: Final = 2 * _BEFORE
+"""Bytes before and after a run by which it is decided whether there is a secret."""
 # `cohere_api_key = "…"`, `"discord": "…"`.
 _OF_SERVICE: Final = re.compile(
     rb"(?i)(?<![a-z0-9])(?:"
@@ -174,9 +176,13 @@ class SecretFinder:
         for span in marked.marked(text, self.sensitivity):
             yield Found(*span, "credentials")
 
-    def find_by_themselves(self, text: bytes) -> Iterator[Found]:
-        """Those that need no word before them: known ones, patterns, shapes of keys."""
-        if self._guesses:
+    def find_by_themselves(self, text: bytes, shortened: bytes | None = None) -> Iterator[Found]:
+        """Those that need no word before them: known ones, patterns, shapes of keys.
+
+        `shortened` is the text without places that have none, far from all others (`AROUND`). It is looked through
+        first.
+        """
+        if self._guesses and (shortened is None or any(self._runs(shortened))):
             yield from self._runs(text)
         for form in self._known:
             if form in text:
