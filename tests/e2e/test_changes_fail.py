@@ -28,7 +28,7 @@ REWRITING = [
     "toolstream_core.protocols.chat.repair.events:ChatEvents.frames",
     "toolstream_core.wire.write:SseWriter.rewrite",
     "toolstream_core.engine.chain:Chain.take",
-    "toolstream_core.engine.build:ChainFactory._chain",
+    "toolstream_core.engine.build:ChainFactory.stages",
 ]
 READING = [
     "toolstream_core.engine.session:Session._recognise",
