@@ -154,7 +154,7 @@ class Condensed:
                 texts.append(raw[part.start : part.stop] if isinstance(part, range) else part.merged())
                 self._parts.append(part)
         self.text = b"".join(texts) if self._parts else raw
-        """What is to be searched."""
+        """The stream with one event for each run."""
 
     def around_values(self) -> bytes:
         """The raw text without bytes that are far from all values of a run, and the same in its first event."""

@@ -179,8 +179,8 @@ class SecretFinder:
     def find_by_themselves(self, text: bytes, shortened: bytes | None = None) -> Iterator[Found]:
         """Those that need no word before them: known ones, patterns, shapes of keys.
 
-        `shortened` is the text without places that have none, far from all others (`AROUND`). It is looked through
-        first.
+        `shortened` is the text without repeated bytes that are more than `AROUND` bytes away from all that differs. The
+        text is searched for shapes only if it has one.
         """
         if self._guesses and (shortened is None or any(self._runs(shortened))):
             yield from self._runs(text)

@@ -173,5 +173,5 @@ class _Reader:
 
 
 def without(signatures: Iterable[Leaf]) -> list[Edit]:
-    """What overwrites the signatures with `*`, for searches that they are no part of."""
+    """Edits that overwrite signatures with `*`, so that a search does not find them."""
     return [Edit(leaf.start, b"*" * (leaf.end - leaf.start)) for leaf in signatures]
