@@ -1,4 +1,4 @@
-"""Well-known providers' habits as sets of defects and shapes, by name."""
+"""Quirks of well-known providers as sets of defects and shapes, by name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 
 class Preset(NamedTuple):
-    """A habit, as defects and shapes in the order in which they are applied."""
+    """A quirk, as defects and shapes in the order in which they are applied."""
 
     name: str
     meaning: str

@@ -149,7 +149,7 @@ class CompleteCallStage(Repairer):
         return self._alone([frame]) if self._policy.alone else [frame]
 
     def _changes(self, first: Waiting, rest: Sequence[Waiting]) -> dict[Path, Json]:
-        """What is changed in the calls of an event, after which `rest` came."""
+        """The changes in the calls of an event, after which `rest` came."""
         changes: dict[Path, Json] = {}
         number = first.event.frame.number
         for one in first.entries:

@@ -59,11 +59,10 @@ class Reporter:
 
     def repairs_row(self, row: Row) -> bool:
         """Whether a defect's repair is on, if the defect is reported when the response is over."""
-        if row.code not in self._repairs:
-            return False
-        if row.name not in self._why:
-            self._why.append(row.name)
-        return True
+        if row.code in self._repairs:
+            self.because(row)
+            return True
+        return False
 
     def because(self, row: Row) -> None:
         """Name the defect that demands a change that another defect's repair makes."""

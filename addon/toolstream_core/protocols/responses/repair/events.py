@@ -46,7 +46,7 @@ _AS_FUNCTION: Final = {
 
 
 def as_function_event(payload: Payload) -> Payload | None:
-    """An event of a custom tool as the event that a function call has in its place; `None` if it is no such event."""
+    """An event of a custom tool as the same event of a function call; `None` for any other event."""
     kind = _AS_FUNCTION.get(str(payload.get("type")))
     if kind is None:
         return None
