@@ -24,7 +24,7 @@ pytestmark = pytest.mark.e2e
 HEALTHY = openai_chat("call_1", "Bern")
 DEFECTIVE = with_empty_ids(HEALTHY)
 REWRITING = [
-    "toolstream_core.repair.stage:DifferenceStage.take",
+    "toolstream_core.protocols.chat.repair.stage:ChatRepair.take",
     "toolstream_core.protocols.chat.repair.events:ChatEvents.frames",
     "toolstream_core.wire.write:SseWriter.rewrite",
     "toolstream_core.engine.chain:Chain.take",
@@ -93,7 +93,7 @@ def test_failure_in_what_guards(sabotaged: Mitmdump, secure: Upstream, place: st
 def test_failure_at_the_end(sabotaged: Mitmdump, secure: Upstream, version: str) -> None:
     """What was mended stays so, and the body still ends."""
     mark = len(sabotaged.output)
-    place = {"x-sabotage": "toolstream_core.repair.stage:DifferenceStage.end"}
+    place = {"x-sabotage": "toolstream_core.protocols.chat.repair.stage:ChatRepair.end"}
     _, body, _ = fetched(sabotaged, secure, DEFECTIVE, version, headers=place)
     sabotaged.wait_for("toolstream stopped reading", after=mark)
     assert chat_ids(body) == ["call_1"]

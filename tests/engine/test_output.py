@@ -16,8 +16,8 @@ from toolstream_core.engine.chain import Chain
 from toolstream_core.engine.fast_path import FastPath
 from toolstream_core.engine.record_builder import RecordBuilder
 from toolstream_core.engine.session import Session, read_body
+from toolstream_core.protocols.chat.repair.stage import ChatRepair
 from toolstream_core.protocols.chat.resolver import ChatCalls
-from toolstream_core.repair.stage import DifferenceStage
 from toolstream_core.settings import SAFE, Settings
 from toolstream_core.wire.sse import SseFramer
 
@@ -72,7 +72,7 @@ BUGS = {
     "going by as text": (FastPath, "_pass"),
     "handing on": (FastPath, "hand_on"),
     "learning": (FastPath, "learn"),
-    "mending what went by": (DifferenceStage, "on_skipped"),
+    "mending what went by": (ChatRepair, "on_skipped"),
 }
 """Where a bug of ours may show."""
 KEEP_ALIVE = b": hello\n\ndata: \n\ndata: : hello\n\n"

@@ -263,7 +263,7 @@ class Meaning:
             self.cumulative = known + piece
 
     def _after_snapshots(self, piece: str) -> None:
-        """Take a fragment that does not continue the snapshots: unless it repeats the last one, there were no snapshots."""
+        """Take a fragment that continues no snapshot: unless it repeats the last one, there were no snapshots."""
         if piece.strip(WHITE) and not same_arguments(self.cumulative or "", piece):
             self.cumulative = self.newest = self.row = None
             self.begin = self._shift

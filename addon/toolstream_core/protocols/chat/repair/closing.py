@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.protocols.chat.repair.finishing import Finishes
     from toolstream_core.protocols.chat.repair.stream import Stream
+    from toolstream_core.protocols.chat.repair.waiting import Touched, Waiting
     from toolstream_core.protocols.chat.repair.writer import EntryWriter
     from toolstream_core.repair.client import Client
     from toolstream_core.repair.client_call import ClientCall
-    from toolstream_core.repair.contract import Touched, Waiting
     from toolstream_core.wire.frame import Frame
 
 

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from toolstream_core.model import Event, Fragment, Json
+    from toolstream_core.protocols.chat.repair.waiting import Touched, Waiting
     from toolstream_core.repair.client import Client
     from toolstream_core.repair.client_call import Turn
-    from toolstream_core.repair.contract import Touched, Waiting
     from toolstream_core.wire.frame import Frame
 
 
@@ -158,21 +158,21 @@ class ChatEvents:
 
     @property
     def judges_calls(self) -> bool:
-        """As `ProtocolRepair.judges_calls`."""
+        """Whether the request's tools make the calls of this stream relevant."""
         return self._stream.judges_calls
 
     @property
     def last(self) -> int:
-        """As `ProtocolRepair.last`."""
+        """Number of the last event that was sent."""
         return self._stream.last
 
     @property
     def needs_next_event(self) -> bool:
-        """As `ProtocolRepair.needs_next_event`."""
+        """Whether the next event has to be shown to the stage."""
         return self._stream.needs_next_event or (self._finishes.any_sent and not self._stream.done)
 
     def is_forwarded(self, part: Touched, frame: Frame) -> bool:
-        """As `ProtocolRepair.passes`."""
+        """Whether an event with one fragment is forwarded unchanged, because it is what the client lacks."""
         fragment, one, piece = part.fragment, part.one, part.piece
         if self._stream.done or not one.is_open or one.text.diverged or not piece or not fragment.well_formed:
             return False
@@ -193,7 +193,7 @@ class ChatEvents:
         return True
 
     def arrives(self, waiting: Waiting) -> None:
-        """As `ProtocolRepair.arrives`."""
+        """An event came: update what is known of the response."""
         self._stream.arrives(waiting.event)
         if len(waiting.touched) != len(waiting.event.content.fragments):
             self._pass_by(waiting.event.content.fragments)
@@ -214,7 +214,10 @@ class ChatEvents:
                 self._writer.turn(one.choice).placed(one.index)
 
     def waits(self, first: Waiting, following: Waiting | None) -> bool:
-        """As `ProtocolRepair.waits`: a finish where calls lack a part, and the total where they lack their finish."""
+        """Whether the first event in the queue waits, because `following`, the next event of substance, may deny it.
+
+        A finish waits if calls lack a part, and the total of the tokens if they lack their finish.
+        """
         content = first.event.content
         if following is not None or self._stream.done or (first.touched and not content.finishes):
             return False
@@ -228,7 +231,7 @@ class ChatEvents:
         return any(WORDS.is_complete(one.reason) and self._writer.turn(one.choice).lacks for one in reasons)
 
     def frames(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
-        """As `ProtocolRepair.frames`."""
+        """The frames to send for an event."""
         return self._spread(self._sent(waiting, following))
 
     def _spread(self, frames: list[Frame]) -> list[Frame]:
@@ -282,11 +285,11 @@ class ChatEvents:
         return result
 
     def is_cut(self, frame: Frame) -> bool:
-        """As `ProtocolRepair.is_cut`."""
+        """Whether the last frame of the body is incomplete."""
         return (frame.data or b"").strip() != b"[DONE]" and not isinstance(frame.json, dict)
 
     def end(self, *, clean: bool, cut: bool) -> tuple[list[Frame], list[Frame]]:
-        """As `ProtocolRepair.end`."""
+        """The withheld frames to forward, and new frames that the end lacks; `cut`: the last event is incomplete."""
         kept, added = self._closing.at_end(clean=clean, cut=cut)
         return self._spread(kept), self._spread(added)
 

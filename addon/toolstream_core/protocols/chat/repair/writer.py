@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from toolstream_core.model import Event, Json
     from toolstream_core.protocols.chat.repair.finishing import Finishes
     from toolstream_core.protocols.chat.repair.stream import Stream
+    from toolstream_core.protocols.chat.repair.waiting import Touched
     from toolstream_core.repair.client import Client
     from toolstream_core.repair.client_call import ClientCall, Turn
-    from toolstream_core.repair.contract import Touched
     from toolstream_core.repair.fields import Fields
 
 

@@ -1,4 +1,4 @@
-"""The repair stage of one stream: an event waits until its calls are certain, then the client gets what it lacks."""
+"""The repair of one stream: an event waits until its calls are certain, then the client gets what it lacks."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.model import Kind, Phase
+from toolstream_core.protocols.chat.repair.events import ChatEvents
+from toolstream_core.protocols.chat.repair.waiting import Touched, Waiting
 from toolstream_core.repair.client import Client
 from toolstream_core.repair.client_text import is_in_step, is_withheld, judge_unseen
-from toolstream_core.repair.contract import Touched, Waiting
 from toolstream_core.repair.policy import NO_SHAPE
 from toolstream_core.repair.queue import Queue
 from toolstream_core.stages.repair.repairer import Repairer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Event, Fragment, SkippedRun
-    from toolstream_core.repair.contract import ProtocolRepair
     from toolstream_core.repair.policy import Policy
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
@@ -27,17 +27,15 @@ MAX_WAITING: Final = 64
 """The most events that wait."""
 
 
-class DifferenceStage(Repairer):
+class ChatRepair(Repairer):
     """Reports how a stream differs from the intended calls, and sends what the client lacks of them."""
 
     @override
-    def __init__(
-        self, context: Context, protocol: Callable[[Client], ProtocolRepair], policy: Policy = NO_SHAPE
-    ) -> None:
-        """`protocol` makes the protocol package's part; `policy`: what the client needs."""
+    def __init__(self, context: Context, policy: Policy = NO_SHAPE) -> None:
+        """`policy`: what the client needs."""
         super().__init__(context)
         self.client = Client(context, self.reporter, policy)
-        self.protocol = protocol(self.client)
+        self._events = ChatEvents(self.client)
         self._queue: Queue[Waiting] = Queue(lambda one: one.event.frame, most=MAX_WAITING, patience=MAX_WAITING)
         self._ending = False
         """Whether the body has ended."""
@@ -47,7 +45,7 @@ class DifferenceStage(Repairer):
     @property
     @override
     def holding(self) -> bool:
-        return bool(self._queue or self._last or self.protocol.needs_next_event or self.client.held)
+        return bool(self._queue or self._last or self._events.needs_next_event or self.client.held)
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
@@ -55,13 +53,13 @@ class DifferenceStage(Repairer):
         if frame.trailing and frame.raw.strip() and self._last is None:
             self._last = event, resolved
             return ()
-        heard = resolved if self.protocol.judges_calls else ()
+        heard = resolved if self._events.judges_calls else ()
         touched = self._touched([one for one in heard if one.call.kind is Kind.FUNCTION], frame.number)
         alone = not (self._queue or content.finishes or content.error)
-        if alone and len(touched) == 1 and len(resolved) == 1 and self.protocol.is_forwarded(touched[0], frame):
+        if alone and len(touched) == 1 and len(resolved) == 1 and self._events.is_forwarded(touched[0], frame):
             return (frame,)
         waiting = Waiting(event, touched)
-        self.protocol.arrives(waiting)
+        self._events.arrives(waiting)
         if content.end or content.error:
             self.client.settle()
         if not self._queue and not self._waits(waiting, followed=False):
@@ -80,7 +78,7 @@ class DifferenceStage(Repairer):
         out: list[Frame] = []
         if self._last is not None:
             frame = self._last[0].frame
-            if self.protocol.is_cut(frame):
+            if self._events.is_cut(frame):
                 cut = [frame]
             else:
                 gone = list(self.take(*self._last))
@@ -88,11 +86,11 @@ class DifferenceStage(Repairer):
         self.client.settle(ended=True)
         self._ending = True
         out += self._gone()
-        kept, added = self.protocol.end(clean=clean, cut=bool(cut))
+        kept, added = self._events.end(clean=clean, cut=bool(cut))
         if not (kept or added):
             return [*out, *cut]
         rest = [] if added else cut  # half an event gives way to what ends the answer
-        self.audit(self.protocol.last + 1, cut if added else [], [*kept, *added])
+        self.audit(self._events.last + 1, cut if added else [], [*kept, *added])
         return [*out[:-1], *map(self._context.writer.ended, out[-1:]), *kept, *added, *rest]
 
     @override
@@ -100,7 +98,7 @@ class DifferenceStage(Repairer):
         held = self._queue.unsent
         self._queue.clear()
         last, self._last = self._last, None
-        return [*self.protocol.held(), *held, *([] if last is None else [last[0].frame])]
+        return [*self._events.held(), *held, *([] if last is None else [last[0].frame])]
 
     @override
     def needs_every_event(self, call: OpenCall) -> bool:
@@ -129,7 +127,7 @@ class DifferenceStage(Repairer):
                     self.report(row, number, row.meaning, call)
             one.skipped(passed)
             self.client.turn_of(one).skipped(one)
-        self.protocol.skipped(passed.first + passed.events - 1)
+        self._events.skipped(passed.first + passed.events - 1)
 
     def _touched(self, resolved: Sequence[ResolvedFragment], number: int) -> list[Touched]:
         """The fragments of an event. A call gets the arguments of all of them at once, as it has them already."""
@@ -148,7 +146,7 @@ class DifferenceStage(Repairer):
 
     def _touch(self, fragment: Fragment, call: OpenCall, piece: str, number: int, left: int = 0) -> Touched:
         """One of them; `piece`: its arguments, `left`: the characters of later fragments in the same event."""
-        one = self.client.find(call) or self.client.call(call, self.protocol.choice(call.choice))
+        one = self.client.find(call) or self.client.call(call, self._events.choice(call.choice))
         who = (call.id, call.name)
         fresh, one.seen_as = one.seen_as != who, who
         one.intended.came(piece)
@@ -163,7 +161,7 @@ class DifferenceStage(Repairer):
         for part in first.touched:
             if self.client.waits(part.one):
                 return True
-        return not self._ending and self.protocol.waits(first, self._following(first, 1) if followed else None)
+        return not self._ending and self._events.waits(first, self._following(first, 1) if followed else None)
 
     def _gone(self) -> list[Frame]:
         """What need not wait any longer."""
@@ -175,7 +173,7 @@ class DifferenceStage(Repairer):
 
     def _frames(self, one: Waiting, following: Waiting | None) -> list[Frame]:
         """The frames to send for an event that no longer waits."""
-        frames, frame = self.protocol.frames(one, following), one.event.frame
+        frames, frame = self._events.frames(one, following), one.event.frame
         if len(frames) != 1 or frames[0] is not frame:
             self.audit(frame.number, [frame], frames)
         return frames
