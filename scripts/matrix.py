@@ -122,7 +122,7 @@ def _run(asked: Sequence[MatrixClient], options: argparse.Namespace) -> bool:
             resume=options.resume,
             told=_told(options),
         )
-        why = None if options.half_calls else run(client, each)
+        why = None if options.incomplete_calls else run(client, each)
         if why is None and (record := _record(client, each.cache)) is not None:
             why = run_half_calls(client, each, [cell.case for cell in record.cells if _again(cell, options.reason)])
         failed = failed or why is not None
@@ -137,7 +137,7 @@ def _again(cell: Cell, reasons: Sequence[str] | None) -> bool:
 
 def _told(options: argparse.Namespace) -> str:
     """The command as a page says it: without the clients, which its table names."""
-    words = ["scripts/matrix", *(["--half-calls"] if options.half_calls else [])]
+    words = ["scripts/matrix", *(["--half-calls"] if options.incomplete_calls else [])]
     words += ["--reason", *map(shlex.quote, options.reason)] if options.reason else []
     words += ["--faults", options.faults] if options.faults else []
     return " ".join([*words, "--jobs", str(options.jobs), "--timeout", f"{options.timeout:g}"])

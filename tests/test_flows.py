@@ -70,7 +70,7 @@ def test_a_flow_has_a_row_that_says_where_it_comes_from(path: Path) -> None:
     assert all(cell.strip() for cell in rows[0].strip("|").split(" | "))
 
 
-def is_whole(chunk: bytes) -> bool:
+def is_complete(chunk: bytes) -> bool:
     """Whether these are whole messages of AWS's, their checksums right."""
     framer = EventStreamFramer()
     frames = [*framer.feed(chunk), *framer.feed(b"")]
@@ -88,7 +88,7 @@ def test_the_chunks_are_whole_events_and_come_in_time(path: Path) -> None:
         assert times == sorted(times)
         assert times[0] == 0
         if flow.response.headers["content-type"] == MESSAGES:
-            assert [chunk.data for chunk in chunks_of(flow) if not is_whole(chunk.data)] == []
+            assert [chunk.data for chunk in chunks_of(flow) if not is_complete(chunk.data)] == []
             continue
         events = flow.response.headers["content-type"].startswith("text/event-stream")
         ends = BLANK_LINE if events else (b"}", b"}\n", b"]")

@@ -337,8 +337,8 @@ def test_reverse_mode() -> None:
     with Mitmdump({"toolstream_provider": str(ROOT / "flows")}, mode=mode) as proxy:
         request = load(ROOT / "flows" / "openai-chat-single.flow")[0].request
         with httpx.Client(trust_env=False) as client:
-            answer = client.post(f"{proxy.url}/v1/chat/completions", json=request)
-        assert answer.status_code == 200
+            response = client.post(f"{proxy.url}/v1/chat/completions", json=request)
+        assert response.status_code == 200
 
 
 def test_options_and_names_are_the_codes() -> None:

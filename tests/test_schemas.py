@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from toolstream_core.checking.cases import Kind as CaseKind
 from toolstream_core.checking.grading import Grade, Reason, Skip
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Kind, Phase, Severity, StreamFacts
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.report import jsonform
 from toolstream_core.report.jsonform import JsonLines
-from toolstream_core.saved.expectation import ExpectedAnswer, ExpectedCall, ExpectedFinding
+from toolstream_core.saved.expectation import ExpectedCall, ExpectedFinding, ExpectedResponse
 from toolstream_core.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -78,8 +78,8 @@ def test_every_key_is_described_and_no_other_is_allowed(schema: dict[str, Any]) 
         assert set(one["required"]) <= one["properties"].keys()
         assert one["description"].endswith(".")
         for key, said in one["properties"].items():
-            meant = schema["$defs"][said["$ref"].rpartition("/")[2]] if "$ref" in said else said
-            assert meant["description"].endswith("."), key
+            intended = schema["$defs"][said["$ref"].rpartition("/")[2]] if "$ref" in said else said
+            assert intended["description"].endswith("."), key
 
 
 def test_both_schemas_say_the_same_of_a_record() -> None:
@@ -90,7 +90,7 @@ def test_both_schemas_say_the_same_of_a_record() -> None:
 
 def test_an_expectation_describes_its_keys_as_the_record_does() -> None:
     """A key has one meaning; the reader of expectations knows the same keys."""
-    for name, noun in (("answer", ExpectedAnswer), ("call", ExpectedCall), ("finding", ExpectedFinding)):
+    for name, noun in (("answer", ExpectedResponse), ("call", ExpectedCall), ("finding", ExpectedFinding)):
         said = EXPECT["$defs"][name]
         assert list(said["properties"]) == [one.name for one in fields(noun)]
         assert said["required"] == [one.name for one in fields(noun) if one.default is MISSING]
@@ -121,7 +121,7 @@ def test_what_is_enumerated_is_what_there_is() -> None:
     assert cases["reason"]["enum"] == [*Reason, *Skip, None]
     assert CHECK["$defs"]["verdict"]["properties"]["verdict"]["enum"] == list(Outcome)
     assert CHECK["$defs"]["protocol"]["enum"] == [*(dialect.name for dialect in PROTOCOLS), None]
-    for row in ROWS:
+    for row in DEFECTS:
         for key in ("code", "name"):
             jsonschema.validate(getattr(row, key), defs["finding"]["properties"][key])
 
@@ -348,9 +348,9 @@ def test_whatever_a_stream_says_is_printed_as_the_schemas_say(dialect: str, data
     assert (stream["dialect"], stream["streamed"]) == (dialect, True)
     assert sum(line["type"] == "event" for line in lines) == stream["events"]
     assert lines[-1]["type"] == "end"
-    answer = data.draw(EVENTS[dialect])
-    if isinstance(answer, dict):
-        document, _ = validated(json.dumps(answer).encode(), PATHS[dialect])
+    response = data.draw(EVENTS[dialect])
+    if isinstance(response, dict):
+        document, _ = validated(json.dumps(response).encode(), PATHS[dialect])
         assert document["streams"][0]["streamed"] is False
 
 

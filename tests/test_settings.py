@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tables import INJECTORS
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.presets import PRESETS
@@ -81,5 +81,5 @@ def test_presets_and_clients_are_made_of_what_there_is() -> None:
         assert set(client.shapes) <= shape_names(), client.name
         assert settings(Words(repair=client.repairs)).repairs
     names = [*(preset.name for preset in PRESETS), *(client.name for client in CLIENTS)]
-    assert not {row.name for row in ROWS} & set(names)
+    assert not {row.name for row in DEFECTS} & set(names)
     assert len({preset.name for preset in PRESETS}) == len(PRESETS)

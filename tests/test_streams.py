@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.calls.patterns import FOLDER, Pattern, patterns
-from toolstream_core.defects.row import LIVE
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.defect import LIVE
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.engine.session import Session, read_body
 from toolstream_core.settings import SAFE, Settings
 
@@ -59,7 +59,7 @@ def test_what_is_told_safe_is_mended(pattern: Pattern) -> None:
     body = pattern.body
     out = b"".join(line.feed(body)) + b"".join(line.end())
     assert line.error is None
-    repairable = {row.name for row in ROWS if row.repair == "safe" and row.code not in LIVE}
+    repairable = {row.name for row in DEFECTS if row.repair == "safe" and row.code not in LIVE}
     if not any(name in repairable for name, _, _ in pattern.findings):
         assert out == body
     record = read_body([out], pattern.exchange)
@@ -89,4 +89,4 @@ def test_no_pattern_is_missing() -> None:
 def test_every_row_has_a_sample_or_says_where_it_is_tested() -> None:
     """A row that nothing shows is not known to work."""
     shown = {name for pattern in PATTERNS for name, _, _ in pattern.findings}
-    assert {row.name for row in ROWS} - shown == ELSEWHERE
+    assert {row.name for row in DEFECTS} - shown == ELSEWHERE

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def quoted_whole(text: str) -> str:
+def quoted_text(text: str) -> str:
     """`text` as one line of JSON string, with nothing in it that steers a terminal."""
     return encode_basestring(text) if text.isprintable() else encode_basestring_ascii(text)
 
 
 def quoted(text: str, limit: int) -> str:
-    """As `quoted_whole`, cut at `limit` characters."""
-    shown = quoted_whole(text[:limit])
+    """As `quoted_text`, cut at `limit` characters."""
+    shown = quoted_text(text[:limit])
     return shown if len(text) <= limit else f"{shown}… (+{len(text) - limit} characters)"
 
 

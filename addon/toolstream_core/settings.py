@@ -14,12 +14,12 @@ from toolstream_core.faults.spec import Budget, Fault, parse_fault
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.suggest import unknown
 from toolstream_core.transit import TRANSIT, TransitFault, transit_of
-from toolstream_core.transit.rows import keys_of
+from toolstream_core.transit.definitions import keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-SAFE: Final = frozenset(row.code for row in repairs(["safe"]))
+SAFE: Final = frozenset(definition.code for definition in repairs(["safe"]))
 """The codes of all rows whose repair is safe."""
 FOR: Final = "for:"
 DESTREAM: Final = "destream"
@@ -35,7 +35,7 @@ def shape_names() -> frozenset[str]:
 
 def known_shapes() -> list[str]:
     """All values of `toolstream_shape`."""
-    return [*sorted({*shape_names(), DESTREAM}), *(f"{FOR}{row.name}" for row in CLIENTS)]
+    return [*sorted({*shape_names(), DESTREAM}), *(f"{FOR}{definition.name}" for definition in CLIENTS)]
 
 
 @cache
@@ -47,7 +47,7 @@ def injectable_names() -> frozenset[str]:
 @cache
 def fault_names() -> frozenset[str]:
     """All that a fault may be called."""
-    return frozenset({*injectable_names(), *PARTS, *shape_names(), *(row.name for row in TRANSIT)})
+    return frozenset({*injectable_names(), *PARTS, *shape_names(), *(definition.name for definition in TRANSIT)})
 
 
 def protocols_of(fault: str) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ def protocols_of(fault: str) -> tuple[str, ...]:
     Timing and connection faults can be injected in all.
     """
     parts = PARTS.get(fault, (fault,))
-    transit = any(row.name == fault for row in TRANSIT)
+    transit = any(definition.name == fault for definition in TRANSIT)
     return tuple(
         one.name
         for one in PROTOCOLS
@@ -112,7 +112,7 @@ def settings(words: Words) -> Settings:
             shapes.append(word)
         else:
             raise ToolstreamError(unknown("shape", word, known_shapes()))
-    codes = frozenset(row.code for row in repairs(asked))
+    codes = frozenset(definition.code for definition in repairs(asked))
     transit = [_fault(text) for text in faults_of(words.fault)]
     return Settings(
         codes,
@@ -147,10 +147,10 @@ def _fault(text: str) -> tuple[TransitFault | None, Fault, Budget]:
 
 
 def _client(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    for row in CLIENTS:
-        if row.name == name:
-            return row.shapes, row.repairs
-    raise ToolstreamError(unknown("client", f"{FOR}{name}", [f"{FOR}{row.name}" for row in CLIENTS]))
+    for definition in CLIENTS:
+        if definition.name == name:
+            return definition.shapes, definition.repairs
+    raise ToolstreamError(unknown("client", f"{FOR}{name}", [f"{FOR}{definition.name}" for definition in CLIENTS]))
 
 
 def _split(words: Iterable[str]) -> Iterable[str]:

@@ -95,13 +95,13 @@ class Rig:
     def fetch(self, job: Job, through: Running | None = None) -> Outcome:
         """Let the client do `job`; raises what went wrong there, with what the proxy said."""
         self._pipe.send(job)
-        answer = self._pipe.recv()
-        if isinstance(answer, BaseException):
+        response = self._pipe.recv()
+        if isinstance(response, BaseException):
             if through:
-                answer.add_note("\n".join(through.proxy.output[-40:]))
-            raise answer
-        assert isinstance(answer, Outcome)
-        return answer
+                response.add_note("\n".join(through.proxy.output[-40:]))
+            raise response
+        assert isinstance(response, Outcome)
+        return response
 
     @contextlib.contextmanager
     def running(self, letters: Sequence[str], port: int = 0) -> Iterator[list[Running]]:

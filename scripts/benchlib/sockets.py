@@ -91,13 +91,13 @@ def _ask(port: int, events: Sequence[str]) -> None:
 def _serve(events: Sequence[str], pipe: Connection) -> None:
     """Answer each message with all events."""
 
-    async def answer(socket: ServerConnection) -> None:
+    async def response(socket: ServerConnection) -> None:
         async for _ in socket:
             for event in events:
                 await socket.send(event)
 
     async def run() -> None:
-        async with serve(answer, "127.0.0.1", 0, compression=None) as server:
+        async with serve(response, "127.0.0.1", 0, compression=None) as server:
             pipe.send(server.sockets[0].getsockname()[1])
             await server.serve_forever()
 

@@ -340,10 +340,10 @@ def serve_loads(pipe: Connection, security: Security) -> None:
     pipe.send(listener.getsockname()[1])
     while True:
         connection, _ = listener.accept()
-        threading.Thread(target=_answer, args=(connection, security), daemon=True).start()
+        threading.Thread(target=_response, args=(connection, security), daemon=True).start()
 
 
-def _answer(connection: socket.socket, security: Security) -> None:
+def _response(connection: socket.socket, security: Security) -> None:
     with contextlib.suppress(ConnectionError), security.as_server(connection) as secured:
         secured.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         load = _wanted(read_request(secured))

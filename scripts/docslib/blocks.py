@@ -26,7 +26,7 @@ from docslib.tables import DOCS, ROOT, code, codes, table
 from recording import plain, svg
 from tests import test_architecture as architecture
 from toolstream_core.checking import report
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.proxy.option_table import KEEP_BODIES, OPTIONS, PROVIDER, AddonOption
@@ -175,8 +175,12 @@ def shapes() -> str:
 def clients() -> str:
     """What single clients need."""
     rows = [
-        (f"`for:{row.name}`", f"[{row.client}]({row.source}) {row.versions}", codes((*row.shapes, *row.repairs)))
-        for row in CLIENTS
+        (
+            f"`for:{defect.name}`",
+            f"[{defect.client}]({defect.source}) {defect.versions}",
+            codes((*defect.shapes, *defect.repairs)),
+        )
+        for defect in CLIENTS
     ]
     return _table(("Name", "Client", "Shapes and repairs"), rows)
 
@@ -184,14 +188,15 @@ def clients() -> str:
 def transit() -> str:
     """Timing and connection faults."""
     rows = [
-        (code(row.name), row.meaning, "; ".join(f"`{key.name}`: {key.expected}" for key in row.keys)) for row in TRANSIT
+        (code(defect.name), defect.meaning, "; ".join(f"`{key.name}`: {key.expected}" for key in defect.keys))
+        for defect in TRANSIT
     ]
     return _table(("Fault", "Description", "Keys"), rows)
 
 
 def presets() -> str:
     """Providers' quirks."""
-    rows = [(code(row.name), f"[{row.meaning}]({row.source})", codes(row.parts)) for row in PRESETS]
+    rows = [(code(defect.name), f"[{defect.meaning}]({defect.source})", codes(defect.parts)) for defect in PRESETS]
     return _table(("Preset", "Quirk", "Faults and shapes"), rows)
 
 
@@ -201,14 +206,14 @@ def defects() -> str:
         (
             family,
             str(len(mine)),
-            str(sum(row.repair == "safe" for row in mine)),
-            str(sum(row.repair == "unsafe" for row in mine)),
-            str(sum(row.name in injectable_names() for row in mine)),
+            str(sum(defect.repair == "safe" for defect in mine)),
+            str(sum(defect.repair == "unsafe" for defect in mine)),
+            str(sum(defect.name in injectable_names() for defect in mine)),
         )
-        for family in dict.fromkeys(row.family for row in ROWS)
-        if (mine := [row for row in ROWS if row.family == family])
+        for family in dict.fromkeys(defect.family for defect in DEFECTS)
+        if (mine := [defect for defect in DEFECTS if defect.family == family])
     ]
-    counted = f"{len(ROWS)} defects are known, each with [a page](defects/README.md)."
+    counted = f"{len(DEFECTS)} defects are known, each with [a page](defects/README.md)."
     return f"{counted}\n\n{_table(('Family', 'Defects', 'Safe repair', 'Unsafe repair', 'Can be injected'), rows)}"
 
 

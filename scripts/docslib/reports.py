@@ -26,7 +26,7 @@ from tests.e2e.clients.conversation import converse
 from tests.e2e.clients.reports import REPORTS
 from tests.e2e.clients.streams import FLOWS, saved
 from toolstream_core.cli.main import main
-from toolstream_core.clients.received import Answer, Received
+from toolstream_core.clients.received import Received, ReceivedBytes
 from toolstream_core.clients.stepping import reads
 from toolstream_core.model import StreamFacts
 from toolstream_core.report.judging import Explaining
@@ -71,8 +71,8 @@ class Proxy:
             headers = {"content-type": "application/json", "host": first.record.host}
             asked = urllib.request.Request(url, json.dumps(request).encode(), headers)
             direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-            with direct.open(asked) as answer:
-                return bytes(answer.read())
+            with direct.open(asked) as response:
+                return bytes(response.read())
 
         conversation = converse(report.client, first.request, post)
         self._session.exchanges()  # waits until all is told
@@ -246,11 +246,13 @@ def _why(report: Reported, raw: Talk) -> Iterator[str]:
         yield "The client sent no further request. The stream itself is malformed, and the finding names the repair.\n"
         return
     first = saved(report.flow)[0]
-    answer = Answer(StreamFacts(path=first.path, content_type="text/event-stream", request=first.request), first.body)
-    got = Received(answer)
+    response = ReceivedBytes(
+        StreamFacts(path=first.path, content_type="text/event-stream", request=first.request), first.body
+    )
+    got = Received(response)
     assert got.protocol is not None
     read = reads(report.model, got.protocol.call_form, got.entries)
-    why = Explaining()(answer, echoed(*(one[:3] for one in read)))
+    why = Explaining()(response, echoed(*(one[:3] for one in read)))
     yield (
         "The client sent no further request, so the log has no explanation. From the calls that the client had read "
         f"before it failed, toolstream reports: {why.text}. It advises `{as_flags(why.advice[0])}`.\n"

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tests.laws.healthy import streams
 from toolstream_core.agents import AGENTS, Upstream
 from toolstream_core.clients.deviations import BY_THE_LETTER, projects
-from toolstream_core.clients.deviations import ROWS as DEVIATIONS
+from toolstream_core.clients.deviations import DEFECTS as DEVIATIONS
 from toolstream_core.clients.fit import concerning
 from toolstream_core.clients.model import AXES, STANDARD
-from toolstream_core.clients.received import Answer, Received, rewritten
-from toolstream_core.defects.table import ROWS as DEFECTS
+from toolstream_core.clients.received import Received, ReceivedBytes, rewritten
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.report import catalogue
 from toolstream_core.settings import Words, settings
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tests.laws.healthy import Healthy
     from toolstream_core.agents import Agent
     from toolstream_core.clients.model import Deviation
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
 
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -194,25 +194,25 @@ def _table_between(_page_head: Sequence[str], rows: Iterable[Sequence[str]]) -> 
     yield from ("", *table(_page_head, rows), "")
 
 
-def _page_head(row: Row) -> str:
+def _page_head(defect: Defect) -> str:
     """What the table says of a defect."""
-    caused = ", ".join(catalogue.injected(row)) or "not by editing events"
-    changed = f"{row.repair}" if row.repair else "none"
-    also = f"Also shows as: {', '.join(f'[{name}]({name}.md)' for name in row.also)}.\n\n" if row.also else ""
+    caused = ", ".join(catalogue.injected(defect)) or "not by editing events"
+    changed = f"{defect.repair}" if defect.repair else "none"
+    also = f"Also shows as: {', '.join(f'[{name}]({name}.md)' for name in defect.also)}.\n\n" if defect.also else ""
     return (
-        f"# {row.code} {row.name}\n\n"
-        f"{row.meaning[0].upper()}{row.meaning[1:]}.\n\n"
+        f"# {defect.code} {defect.name}\n\n"
+        f"{defect.meaning[0].upper()}{defect.meaning[1:]}.\n\n"
         f"| severity | family | dialects | repair | can be injected in |\n"
         f"|---|---|---|---|---|\n"
-        f"| {row.severity} | {row.family} | {', '.join(row.dialects)} | {changed} | {caused} |\n\n"
-        f"A correct client {row.must}.\n\n"
+        f"| {defect.severity} | {defect.family} | {', '.join(defect.dialects)} | {changed} | {caused} |\n\n"
+        f"A correct client {defect.must}.\n\n"
         f"{also}"
     )
 
 
-def _prose(row: Row) -> str:
+def _prose(defect: Defect) -> str:
     """What is written by hand: the page from its first heading on; nothing where there is no page yet."""
-    path = _DEFECTS / f"{row.name}.md"
+    path = _DEFECTS / f"{defect.name}.md"
     _, heading, text = path.read_text(encoding="utf-8").partition(_HEADING) if path.exists() else ("", "", "")
     return heading + text
 
@@ -220,7 +220,7 @@ def _prose(row: Row) -> str:
 def defects() -> dict[Path, bytes | None]:
     """Every file; pages of defects that are gone are nothing."""
     made: dict[Path, bytes | None] = dict.fromkeys(_DEFECTS.glob("*.md"))
-    made |= {_DEFECTS / f"{row.name}.md": (_page_head(row) + _prose(row)).encode() for row in DEFECTS}
+    made |= {_DEFECTS / f"{defect.name}.md": (_page_head(defect) + _prose(defect)).encode() for defect in DEFECTS}
     return made | {_DEFECTS / "README.md": ("\n".join(_overview()).rstrip() + "\n").encode()}
 
 
@@ -290,7 +290,7 @@ def _effects() -> _Found:
     found: _Found = defaultdict(lambda: _Effects(set(), set(), set()))
     useless: dict[str, set[Deviation | None]] = {}
     for healthy in sorted(streams(), key=lambda one: one.name not in _STREAMS):
-        usual = Received(Answer(healthy.exchange, healthy.body))
+        usual = Received(ReceivedBytes(healthy.exchange, healthy.body))
         failing = set(_read(usual)[0])
         if healthy.name in _STREAMS:
             useless[healthy.dialect] = failing
@@ -321,7 +321,7 @@ def _with_defects(found: _Found, healthy: Healthy, usual: Received, useless: set
 
 def _stream_made(healthy: Healthy, words: Words) -> Received:
     """The stream as a client gets it that is sent what became of it."""
-    made = rewritten(Answer(healthy.exchange, healthy.body), settings(words))
+    made = rewritten(ReceivedBytes(healthy.exchange, healthy.body), settings(words))
     assert made is not None
     return Received(made)
 
@@ -330,12 +330,12 @@ def _read(received: Received) -> tuple[list[Deviation | None], list[Deviation | 
     """The deviations under which other calls are read than are meant, and the others that can show."""
     if received.protocol is None:
         return [], []
-    meant = received.meant
+    intended = received.intended
     can_show = concerning(received.protocol.call_form, received.entries)
     by_outcome: tuple[list[Deviation | None], list[Deviation | None]] = ([], [])
     for one in (None, *can_show):
         model = STANDARD if one is None else STANDARD.having([one])
-        by_outcome[received.is_understood(model, meant)].append(one)
+        by_outcome[received.is_understood(model, intended)].append(one)
     return by_outcome
 
 
@@ -356,9 +356,9 @@ def _models_lines(found: _Found) -> Iterator[str]:
 
 
 def _model_row(deviation: Deviation, found: _Effects) -> tuple[str, ...]:
-    row = DEVIATIONS[deviation]
+    defect = DEVIATIONS[deviation]
     seen = ", ".join(f"[{name}]({link})" for name, link in projects((deviation,)).items())
-    return f"`{deviation.value}`", row.words, seen, *map(_listed, found)
+    return f"`{deviation.value}`", defect.words, seen, *map(_listed, found)
 
 
 def _listed(names: set[str]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from matrixlib.run import HALF_CALLS
 from toolstream_core.checking.grading import Grade, Reason
 from toolstream_core.checking.runner import SAFE, injected
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.table import DEFECTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -84,7 +84,7 @@ def wrong(case: dict[str, Any]) -> str | None:
 JUDGED: Final = PASSED | {REJECTED, "failed"}
 """Grades that say something of a client."""
 _NO_FAILURE: Final = RIGHT | {UNKNOWN, NOT_JUDGED}
-_ROWS: Final = {row.name for row in ROWS}
+_ROWS: Final = {row.name for row in DEFECTS}
 _ORDER: Final = [reason.value for reason in Reason]
 
 
@@ -174,7 +174,7 @@ class Record:
     """How many cases have each grade of `COUNTS`."""
     safe: dict[str, int]
     """The same with repair."""
-    half_calls: HalfCallRun | None = None
+    incomplete_calls: HalfCallRun | None = None
     """`None` if the cells that results decide on were not run again."""
     half_cells: tuple[HalfCell, ...] = ()
     cells: tuple[Cell, ...] = ()
@@ -216,13 +216,15 @@ def with_half_calls(record: Record, found: dict[str, Any] | None, earlier: Recor
     Only what was found of the same version counts. Cells that this run does not have keep what an earlier one found.
     """
     if earlier is not None and earlier.version == record.version:
-        record = replace(record, half_calls=earlier.half_calls, half_cells=earlier.half_cells)
+        record = replace(record, incomplete_calls=earlier.incomplete_calls, half_cells=earlier.half_cells)
     about = None if found is None else found["about"]
     if found is None or about is None or (about["not_run"], about["version"]) != (None, record.version):
         return record
     ran = {case["id"] for case in found["raw"]["clients"][0]["cases"]}
     new = half_cells((cell.case for cell in record.cells if cell.case in ran), found)
-    return _regraded(replace(record, half_calls=joined(half_call_run(found), record.half_calls)), tuple(new))
+    return _regraded(
+        replace(record, incomplete_calls=joined(half_call_run(found), record.incomplete_calls)), tuple(new)
+    )
 
 
 def _regraded(record: Record, half: tuple[HalfCell, ...]) -> Record:
@@ -269,7 +271,7 @@ def read_record(name: str, file: Path = MEASURED) -> Record | None:
     told = read.pop("half_calls")
     run = None if told is None else HalfCallRun(**{**told, "commits": tuple(told["commits"])})
     lists = {key: tuple(read[key]) for key in ("commits", "commands")}
-    return Record(**{**read, **lists}, cells=cells, half_calls=run, half_cells=half)
+    return Record(**{**read, **lists}, cells=cells, incomplete_calls=run, half_cells=half)
 
 
 def write_record(name: str, record: Record, file: Path = MEASURED) -> None:

@@ -60,7 +60,7 @@ def serve(path: str, driver: str) -> None:
             if os.fork() == 0:
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 listening.close()
-                return _answer(connection)
+                return _response(connection)
             connection.close()
 
 
@@ -75,7 +75,7 @@ def _import(driver: Path) -> None:
                 exec(compile(ast.Module([node], []), str(driver), "exec"), {})  # noqa: S102 - a driver of ours
 
 
-def _answer(connection: socket.socket) -> None:
+def _response(connection: socket.socket) -> None:
     """Run the driver in a process of its own, and end it where the one that asked is gone."""
     _, streams, _, _ = socket.recv_fds(connection, 1, len(_STREAMS))
     request = json.loads(b"".join(iter(lambda: connection.recv(_LARGEST), b"")))

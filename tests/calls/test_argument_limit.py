@@ -12,7 +12,7 @@ from tests.fuzz.cuts import FORMS, Stream, repeated
 from toolstream_core.calls import arguments
 from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.engine.session import Session
-from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
+from toolstream_core.protocols.healthy_response import HealthyCall, HealthyResponse
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.settings import NOTHING, SAFE, Settings
 from toolstream_core.wire.form import Form
@@ -26,11 +26,11 @@ class Many(Stream):
     """A stream of many long calls."""
 
     @property
-    def answer(self) -> HealthyAnswer:
+    def response(self) -> HealthyResponse:
         """Each call by itself may be kept, all of them may not."""
         said = [json.dumps({"city": f"{at} {repeated('over the hills and far away', SIZE)}"}) for at in range(CALLS)]
         calls = tuple(HealthyCall(f"get_{at}", text) for at, text in enumerate(said))
-        return HealthyAnswer(model="m", request={}, calls=calls)
+        return HealthyResponse(model="m", request={}, calls=calls)
 
 
 STREAMS = [

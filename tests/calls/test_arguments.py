@@ -29,7 +29,7 @@ def read(*pieces: str, may_be_empty: bool = True) -> tuple[str, bool]:
 
 
 @pytest.mark.parametrize(
-    ("pieces", "meant"),
+    ("pieces", "intended"),
     [
         pytest.param(['{"a"', ": 1}"], '{"a": 1}', id="joined"),
         pytest.param(['{"pat', '{"pattern":', '{"pattern":"x"}'], '{"pattern":"x"}', id="cumulative"),
@@ -53,9 +53,9 @@ def read(*pieces: str, may_be_empty: bool = True) -> tuple[str, bool]:
         pytest.param(['{"a":"\\', '"}"}'], '{"a":"\\"}"}', id="an escape cut in two"),
     ],
 )
-def test_meaning(pieces: list[str], meant: str) -> None:
+def test_meaning(pieces: list[str], intended: str) -> None:
     """Joined wins where it is one JSON value, else the last whole fragment, else what follows a placeholder."""
-    assert read(*pieces) == (meant, True)
+    assert read(*pieces) == (intended, True)
 
 
 @pytest.mark.parametrize(
@@ -108,9 +108,9 @@ def test_any_cut_reads_alike(value: dict[str, object], cuts: list[int]) -> None:
     places = sorted({0, len(whole), *(cut for cut in cuts if cut < len(whole))})
     text = ArgumentText()
     for begin, end in itertools.pairwise(places):
-        assert not text.whole
+        assert not text.is_complete
         text.add(whole[begin:end])
-    assert text.whole
+    assert text.is_complete
     assert text.reading() == (whole, True)
 
 

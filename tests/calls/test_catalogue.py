@@ -13,7 +13,7 @@ from toolstream_core.model import Call, Kind
 PATTERNS = patterns()
 
 
-def _meant(call: Call) -> Meant:
+def _intended(call: Call) -> Meant:
     state = "guessed" if call.guessed else "" if call.kind is Kind.FUNCTION else str(call.kind)
     if call.complete:
         return Meant(call.id, call.name, json.loads(call.arguments), state)
@@ -27,7 +27,7 @@ def test_pattern(pattern: Pattern, step: int) -> None:
     body = pattern.body
     record = read_body((body[at : at + step] for at in range(0, len(body), step)), pattern.exchange)
     assert record is not None
-    assert [_meant(call) for call in record.calls] == pattern.calls
+    assert [_intended(call) for call in record.calls] == pattern.calls
 
 
 def test_patterns_have_names_of_their_own() -> None:

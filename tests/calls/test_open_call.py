@@ -34,26 +34,26 @@ def opened(text: str, kind: Kind = Kind.FUNCTION, *, over: bool = False) -> Open
 )
 def test_whole(text: str, *, by_itself: bool, when_over: bool) -> None:
     """By itself only an object is; when it is over, whatever is JSON, or nothing."""
-    assert opened(text).whole() is by_itself
-    assert opened(text, over=True).whole() is when_over
+    assert opened(text).is_complete() is by_itself
+    assert opened(text, over=True).is_complete() is when_over
 
 
 def test_nothing_may_be_too_little() -> None:
     """For a tool that needs arguments."""
-    assert not opened("", over=True).whole(may_be_empty=False)
+    assert not opened("", over=True).is_complete(may_be_empty=False)
 
 
 def test_what_opened_it_counts_where_nothing_follows() -> None:
     """Arguments of a block's start."""
     call = opened("")
     call.start_input = '{"a":1}'
-    assert call.meant() == ('{"a":1}', True)
+    assert call.intended_arguments() == ('{"a":1}', True)
     call.start_input = "2"
-    assert call.meant() == ("2", False)
+    assert call.intended_arguments() == ("2", False)
 
 
 @pytest.mark.parametrize("kind", [Kind.CUSTOM, Kind.SERVER])
 def test_other_kinds(kind: Kind) -> None:
     """Free text, and what the provider runs, is whole when it is over."""
-    assert not opened("*** Begin", kind).whole()
-    assert opened("*** Begin", kind, over=True).whole()
+    assert not opened("*** Begin", kind).is_complete()
+    assert opened("*** Begin", kind, over=True).is_complete()

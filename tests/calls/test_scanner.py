@@ -55,7 +55,7 @@ def test_every_prefix(text: str) -> None:
         scanner, behind = scanned([text[:end]])
         assert not behind
         assert scanner.viable
-        assert scanner.whole is parses(text[:end])
+        assert scanner.is_complete is parses(text[:end])
 
 
 @given(TEXTS | NOISE, st.lists(st.integers(0, 200)))
@@ -63,8 +63,8 @@ def test_any_cut_says_the_same(text: str, cuts: list[int]) -> None:
     """The pieces do not matter: what is found is what is found in the whole text."""
     one, behind = scanned([text])
     other, behind_other = scanned(cut(text, cuts))
-    assert (one.viable, one.whole, one.ended, one.depth, one.in_string, behind) == (
-        other.viable, other.whole, other.ended, other.depth, other.in_string, behind_other,
+    assert (one.viable, one.is_complete, one.ended, one.depth, one.in_string, behind) == (
+        other.viable, other.is_complete, other.ended, other.depth, other.in_string, behind_other,
     )  # fmt: skip
 
 
@@ -73,7 +73,7 @@ def test_what_is_no_json(text: str, noise: str, at: int, drop: int) -> None:
     """Text with something wrong in it is JSON exactly where `json.loads` says so."""
     wrong = text[:at] + noise + text[at + drop :]
     scanner, behind = scanned([wrong])
-    assert (scanner.whole and not behind) is parses(wrong)
+    assert (scanner.is_complete and not behind) is parses(wrong)
 
 
 @given(NOISE)

@@ -41,13 +41,13 @@ def ask(messages: list[dict[str, Any]], *, stream: bool = True) -> tuple[bytes, 
     request = {"model": "m", "messages": messages, "tools": TOOLS, "stream": stream}
     headers = {"content-type": "application/json"}
     connection.request("POST", f"{url.path}/chat/completions", json.dumps(request), headers)
-    answer = connection.getresponse()
-    if answer.status >= 400:
-        raise BrokenAnswerError(answer.status)
+    response = connection.getresponse()
+    if response.status >= 400:
+        raise BrokenAnswerError(response.status)
     data, broken = b"", ""
     with contextlib.closing(connection):
         try:
-            while piece := answer.read1(65536):
+            while piece := response.read1(65536):
                 data += piece
         except (http.client.HTTPException, OSError) as error:
             broken = str(error) or "broken"
@@ -57,12 +57,12 @@ def ask(messages: list[dict[str, Any]], *, stream: bool = True) -> tuple[bytes, 
 def read_right(data: bytes, request: dict[str, Any], broken: str) -> list[dict[str, Any]]:
     """The calls of an answer that is whole."""
     calls = read_simply(data, request, broken)
-    if broken or b'"finish_reason":"' not in data or not all(is_whole(call) for call in calls):
+    if broken or b'"finish_reason":"' not in data or not all(is_complete(call) for call in calls):
         raise BrokenAnswerError(broken)
     return calls
 
 
-def is_whole(call: dict[str, Any]) -> bool:
+def is_complete(call: dict[str, Any]) -> bool:
     """Whether the arguments are an object."""
     try:
         return isinstance(json.loads(call["function"]["arguments"] or "{}"), dict)

@@ -21,7 +21,7 @@ class BrokenAnswerError(Exception):
     """Nothing of the answer is to be run."""
 
 
-def answer(connection: Any, asked: dict[str, Any]) -> Any:
+def ask(connection: Any, asked: dict[str, Any]) -> Any:
     """The response, when it is whole."""
     connection.response.create(**asked)
     for event in connection:
@@ -35,7 +35,7 @@ def answer(connection: Any, asked: dict[str, Any]) -> Any:
 def go_on(connection: Any, asked: dict[str, Any]) -> None:
     """Ask, and bring the results of calls, until an answer makes none; what is asked next stands in `asked`."""
     while True:
-        response = answer(connection, asked)
+        response = ask(connection, asked)
         calls = [item for item in response.output if item.type == "function_call"]
         if not calls:
             return

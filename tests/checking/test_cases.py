@@ -17,13 +17,13 @@ from toolstream_core.checking.cases import (
     healthy,
     two_calls,
 )
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.model import Severity
 from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS
 from toolstream_core.settings import Words, settings
-from toolstream_core.transit.rows import TRANSIT
+from toolstream_core.transit.definitions import TRANSIT
 
 if TYPE_CHECKING:
     from toolstream_core.protocols.protocol import WireProtocol
@@ -103,7 +103,7 @@ def test_presets_are_cases_where_all_their_parts_can_be_planted() -> None:
 
 def test_what_is_required_follows_from_the_row() -> None:
     """What no reader can be sure to read right is optional; half a call is not to be run, and nothing lost is run."""
-    rows = {row.name: row for row in ROWS}
+    rows = {row.name: row for row in DEFECTS}
     for case in all_cases():
         if case.kind is Kind.FAULT:
             row = rows[case.name]
@@ -113,7 +113,7 @@ def test_what_is_required_follows_from_the_row() -> None:
 
 def test_a_row_that_lets_a_client_refuse_says_so() -> None:
     """`may_refuse` is what the words of the row say."""
-    for row in ROWS:
+    for row in DEFECTS:
         if row.may_refuse:
             assert " or " in row.must
         if "or reports" in row.must:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from toolstream_core.checking.cases import Transport, cases_of
-from toolstream_core.checking.fitting import AskedRequest, Fitting
+from toolstream_core.checking.fitting import CheckedRequest, Fitting
 from toolstream_core.protocols.api import Question, Tool
 from toolstream_core.protocols.registry import PROTOCOLS, named
-from toolstream_core.synthetic.answers import parse_calls
+from toolstream_core.synthetic.responses import parse_calls
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,17 +28,17 @@ CITY = {
 TOOLS = (Tool("get_weather", "", CITY), Tool("now", "", {"type": "object", "properties": {}}))
 
 
-def request_of(protocol: WireProtocol, *, streamed: bool = True, **more: Any) -> AskedRequest:
+def request_of(protocol: WireProtocol, *, streamed: bool = True, **more: Any) -> CheckedRequest:
     """A question with both tools."""
     return question(protocol, TOOLS, streamed=streamed, **more)
 
 
-def question(protocol: WireProtocol, tools: Sequence[Tool], *, streamed: bool = True, **more: Any) -> AskedRequest:
+def question(protocol: WireProtocol, tools: Sequence[Tool], *, streamed: bool = True, **more: Any) -> CheckedRequest:
     """A question with these tools."""
     path = protocol.api.public_url("m", streamed=streamed, array=False).removeprefix(protocol.api.server)
     body = protocol.api.request(Question("m", "Hello?", tools, streamed=streamed)) | more
     transport = Transport.HTTP if protocol.over_http else Transport.SOCKET
-    return AskedRequest(protocol.name, path, json.dumps(body).encode(), transport)
+    return CheckedRequest(protocol.name, path, json.dumps(body).encode(), transport)
 
 
 @cache
@@ -47,7 +47,7 @@ def every(protocol: str) -> dict[str, Case]:
     return fitted(request_of(named(protocol)))
 
 
-def fitted(request: AskedRequest, *names: str, calls: tuple[str, ...] = ()) -> dict[str, Case]:
+def fitted(request: CheckedRequest, *names: str, calls: tuple[str, ...] = ()) -> dict[str, Case]:
     """The cases of these names (of all, without any), by name."""
     cases = [case for case in cases_of(named(request.protocol)) if not names or case.name in names]
     return {case.name: case for case in Fitting(request, calls=calls).fitted(cases, wants=lambda _: not names)}
@@ -178,7 +178,7 @@ def test_answers_that_are_not_made_are_broken_where_their_calls_are() -> None:
     ]
 
 
-def replace_body(request: AskedRequest, body: Any) -> AskedRequest:
+def replace_body(request: CheckedRequest, body: Any) -> CheckedRequest:
     """The request with another body."""
     return request._replace(body=json.dumps(body).encode())
 

@@ -20,7 +20,7 @@ import pytest
 from toolstream_core.checking.cases import all_cases
 from toolstream_core.checking.client import Client, clients_of
 from toolstream_core.cli.main import main, parsed
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.table import DEFECTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -300,7 +300,7 @@ def test_a_healthy_run_whose_call_fails_is_no_baseline(
 def test_a_family_names_each_of_its_cases(tmp_path: Path) -> None:
     """Those of other protocols too; a kind means what the client's protocol has."""
     found = tmp_path / "r.json"
-    family = {row.name for row in ROWS if row.family == "identity"} & {case.name for case in all_cases()}
+    family = {row.name for row in DEFECTS if row.family == "identity"} & {case.name for case in all_cases()}
     assert check("--case", "identity", "--format", "json", "-o", found, "--", *agent("whole")) == 2
     [grades] = graded(json.loads(found.read_text())).values()
     assert grades.keys() == {"healthy", *family}

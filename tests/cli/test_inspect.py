@@ -148,14 +148,14 @@ CALL = (
 CUT = b'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n'
 
 
-def holding(*answers: Exchange | Exception) -> Callable[[str], Iterator[Exchange]]:
+def holding(*responses: Exchange | Exception) -> Callable[[str], Iterator[Exchange]]:
     """Reads a file that holds these answers."""
 
     def saved(file: str) -> Iterator[Exchange]:
-        for answer in answers:
-            if isinstance(answer, Exception):
-                raise answer
-            yield answer
+        for response in responses:
+            if isinstance(response, Exception):
+                raise response
+            yield response
 
     return saved
 
@@ -165,67 +165,67 @@ def _ignore(line: str) -> None:
 
 
 def inspected(
-    *answers: Exchange | Exception, codes: frozenset[str] = ALL, path: str = "x"
+    *responses: Exchange | Exception, codes: frozenset[str] = ALL, path: str = "x"
 ) -> tuple[Inspection, list[str]]:
     """An inspection of one file that holds these answers, and the lines it printed."""
     lines: list[str] = []
-    inspection = Inspection(TextPrinter(lines.append, chunks=True), holding(*answers), codes, PROTOCOLS)
+    inspection = Inspection(TextPrinter(lines.append, chunks=True), holding(*responses), codes, PROTOCOLS)
     inspection.read(path)
     return inspection, lines
 
 
-def answer(*chunks: bytes, source: str = "x#0", **more: object) -> Exchange:
+def response(*chunks: bytes, source: str = "x#0", **more: object) -> Exchange:
     """A saved answer."""
     return Exchange(facts=StreamFacts(source=source), chunks=chunks, **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("answers", "code"),
+    ("responses", "code"),
     [
-        ((answer(GOOD),), CLEAN),
-        ((answer(b"nothing"),), UNREADABLE),
+        ((response(GOOD),), CLEAN),
+        ((response(b"nothing"),), UNREADABLE),
         ((), UNREADABLE),
-        ((answer(CUT),), FOUND),
-        ((answer(CUT), answer(GOOD)), FOUND),
-        ((answer(GOOD), UnreadableError("is corrupt")), UNREADABLE),
-        ((answer(CUT), answer(missing="its body is away")), UNREADABLE),
+        ((response(CUT),), FOUND),
+        ((response(CUT), response(GOOD)), FOUND),
+        ((response(GOOD), UnreadableError("is corrupt")), UNREADABLE),
+        ((response(CUT), response(missing="its body is away")), UNREADABLE),
     ],
 )
-def test_the_worst_decides_the_exit_code(answers: tuple[Exchange | Exception, ...], code: int) -> None:
+def test_the_worst_decides_the_exit_code(responses: tuple[Exchange | Exception, ...], code: int) -> None:
     """What could not be read may hide anything, so it is worse than a finding."""
-    inspection, _ = inspected(*answers)
+    inspection, _ = inspected(*responses)
     assert inspection.close(exit_zero=False) == code
 
 
 def test_exit_zero_forgives_findings_only() -> None:
     """Input that cannot be read stays an error."""
-    assert inspected(answer(CUT))[0].close(exit_zero=True) == CLEAN
+    assert inspected(response(CUT))[0].close(exit_zero=True) == CLEAN
     assert inspected(UnreadableError("is corrupt"))[0].close(exit_zero=True) == UNREADABLE
 
 
 def test_findings_that_nobody_wants_are_neither_told_nor_counted() -> None:
     """The rest of the stream is told as ever."""
-    inspection, lines = inspected(answer(CUT), codes=frozenset())
+    inspection, lines = inspected(response(CUT), codes=frozenset())
     assert inspection.close(exit_zero=False) == CLEAN
     assert not any("TS" in line for line in lines)
     assert any("1 event" in line for line in lines)
 
 
 @pytest.mark.parametrize(
-    ("answers", "told"),
+    ("responses", "told"),
     [
         ((), f"x contains no LLM response. Expected {READABLE}"),
-        ((answer(b"data: {}\n\n"),), f"x contains no LLM response. Expected {READABLE}"),
+        ((response(b"data: {}\n\n"),), f"x contains no LLM response. Expected {READABLE}"),
         ((UnreadableError("is corrupt"),), "x is corrupt"),
-        ((answer(missing="its body is away"),), "x#0 cannot be read: its body is away"),
-        ((answer(GOOD),), None),
+        ((response(missing="its body is away"),), "x#0 cannot be read: its body is away"),
+        ((response(GOOD),), None),
     ],
 )
 def test_standard_error_tells_what_is_not_there(
-    answers: tuple[Exchange | Exception, ...], told: str | None, capsys: pytest.CaptureFixture[str]
+    responses: tuple[Exchange | Exception, ...], told: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Once, by the name that the user gave."""
-    inspected(*answers)
+    inspected(*responses)
     assert capsys.readouterr().err.splitlines() == ([f"toolstream: {told}"] if told else [])
 
 
@@ -239,7 +239,7 @@ def test_files_of_a_folder_without_a_response_are_listed(tmp_path: Path, capsys:
     """In one line, and they are no error."""
     for number in range(12):
         (tmp_path / f"{number:02}").touch()
-    inspection, _ = inspected(answer(b"nothing"), path=str(tmp_path))
+    inspection, _ = inspected(response(b"nothing"), path=str(tmp_path))
     assert inspection.close(exit_zero=False) == CLEAN
     names = ", ".join(f"{number:02}" for number in range(10))
     told = f"toolstream: {tmp_path}: skipped 12 files without an LLM response: {names} and 2 more\n"
@@ -254,8 +254,8 @@ def test_a_bug_of_ours_is_told_and_the_next_answer_is_read(capsys: pytest.Captur
             raise KeyError(f"{record.source} planted-words")
 
     lines: list[str] = []
-    answers = holding(answer(GOOD), answer(GOOD, source="x#1"))
-    inspection = Inspection(Failing(lines.append), answers, ALL, PROTOCOLS)
+    responses = holding(response(GOOD), response(GOOD, source="x#1"))
+    inspection = Inspection(Failing(lines.append), responses, ALL, PROTOCOLS)
     inspection.read("x")
     told = capsys.readouterr().err.splitlines()
     assert [line.split()[1] for line in told] == ["x#0", "x#1"]
@@ -270,7 +270,7 @@ def test_output_that_nobody_reads_ends_it() -> None:
     def closed(line: str) -> None:
         raise BrokenPipeError
 
-    inspection = Inspection(TextPrinter(closed, chunks=False), holding(answer(GOOD)), ALL, PROTOCOLS)
+    inspection = Inspection(TextPrinter(closed, chunks=False), holding(response(GOOD)), ALL, PROTOCOLS)
     with pytest.raises(BrokenPipeError):
         inspection.read("x")
 
@@ -278,8 +278,8 @@ def test_output_that_nobody_reads_ends_it() -> None:
 def test_chunks_have_the_times_at_which_they_came() -> None:
     """Where somebody noted them."""
     halves = (CUT, GOOD)
-    _, timed = inspected(answer(*halves, times=(3, 250)))
-    _, untimed = inspected(answer(*halves))
+    _, timed = inspected(response(*halves, times=(3, 250)))
+    _, untimed = inspected(response(*halves))
     assert timed[2] == "#1  +250ms event 1    finish stop"
     assert untimed[2] == "#1         event 1    finish stop"
 
@@ -287,7 +287,7 @@ def test_chunks_have_the_times_at_which_they_came() -> None:
 def test_what_the_request_carried_is_hidden() -> None:
     """Wherever the answer repeats it."""
     body = GOOD.replace(b'"stop"', b'"the-key-of-the-request"')
-    _, lines = inspected(answer(body, secrets=("the-key-of-the-request",)))
+    _, lines = inspected(response(body, secrets=("the-key-of-the-request",)))
     assert any("[redacted]" in line for line in lines)
     assert not any("the-key" in line for line in lines)
 
@@ -307,7 +307,7 @@ def test_a_folder_of_our_own_files_named_one_by_one_is_no_error(tmp_path: Path) 
     """As a shell does with `captures/*`: expectations and the files beside a bare response belong to these."""
     (tmp_path / "a.flow").touch()
     (tmp_path / "a.expect.json").touch()
-    inspection, _ = inspected(answer(GOOD), path=str(tmp_path / "a.flow"))
+    inspection, _ = inspected(response(GOOD), path=str(tmp_path / "a.flow"))
     for name in ("a.expect.json", "b.expect.json"):
         other = Inspection(TextPrinter(_ignore), holding(), ALL, PROTOCOLS)
         other.read(str(tmp_path / name))

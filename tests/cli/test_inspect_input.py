@@ -54,9 +54,9 @@ def test_the_same_stream_from_anywhere(inspect: Inspect, tmp_path: Path, name: s
     """Whatever it was saved as."""
     data = body()
     if ".har" in name:
-        answer = {"status": 200, "content": {"mimeType": "text/event-stream", "text": data.decode()}}
+        response = {"status": 200, "content": {"mimeType": "text/event-stream", "text": data.decode()}}
         asked = {"method": "POST", "url": "https://openrouter.ai/api/v1/chat/completions"}
-        data = json.dumps({"log": {"entries": [{"request": asked, "response": answer}]}}).encode()
+        data = json.dumps({"log": {"entries": [{"request": asked, "response": response}]}}).encode()
     (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     if name.endswith(".flow"):
         save(tmp_path / name, flows(GLM)[0])

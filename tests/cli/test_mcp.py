@@ -43,7 +43,7 @@ def _server(*words: str) -> StdioServerParameters:
     return StdioServerParameters(command=sys.executable, args=["-m", "toolstream_core.cli.main", "mcp", *words])
 
 
-def _asked(server: StdioServerParameters, tool: str, **arguments: Any) -> CallToolResult:
+def _requested(server: StdioServerParameters, tool: str, **arguments: Any) -> CallToolResult:
     async def ask() -> CallToolResult:
         async with Client(server) as client:
             return await client.call_tool(tool, arguments)
@@ -76,10 +76,10 @@ def test_inspect(capsys: pytest.CaptureFixture[str]) -> None:
     """The document is that of the command; `source` selects a response."""
     main(["inspect", "--format", "json", "--exit-zero", GLM, SPLIT])
     printed = json.loads(capsys.readouterr().out)
-    assert json.loads(_text(_asked(_server(GLM, SPLIT), "inspect"))) == printed
-    one = json.loads(_text(_asked(_server(GLM, SPLIT), "inspect", source=f"{SPLIT}#0")))
+    assert json.loads(_text(_requested(_server(GLM, SPLIT), "inspect"))) == printed
+    one = json.loads(_text(_requested(_server(GLM, SPLIT), "inspect", source=f"{SPLIT}#0")))
     assert [stream["source"] for stream in one["streams"]] == [f"{SPLIT}#0"]
-    unknown = _asked(_server(GLM), "inspect", source="other")
+    unknown = _requested(_server(GLM), "inspect", source="other")
     assert unknown.is_error
     assert f"unknown source 'other'. Expected one of: {GLM}#0" in _text(unknown)
 
@@ -88,7 +88,7 @@ def test_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
     """Each response with what its client did; null where no request followed."""
     main(["inspect", "--format", "json", "--exit-zero", GLM])
     streams = json.loads(capsys.readouterr().out)["streams"]
-    told = json.loads(_text(_asked(_server(GLM), "verdicts")))
+    told = json.loads(_text(_requested(_server(GLM), "verdicts")))
     assert [{key: one[key] for key in ("source", "verdict")} for one in told] == [
         {"source": one["source"], "verdict": one["verdict"]} for one in streams
     ]
@@ -98,7 +98,7 @@ def test_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_verdicts_in_words(tmp_path: Path) -> None:
     """What happened, why, and the fix, as in the view; without a verdict, only what happened."""
-    told = json.loads(_text(_asked(_server(str(save(tmp_path / "loop.flow", *loop()))), "verdicts")))
+    told = json.loads(_text(_requested(_server(str(save(tmp_path / "loop.flow", *loop()))), "verdicts")))
     assert told[0]["headline"].startswith("The client returned call 0 read_file and call 1 list_issues without")
     assert told[0]["reason"].startswith("At event ")
     assert told[0]["cause"].startswith("The client starts a new call")
@@ -111,7 +111,7 @@ def test_view(capsys: pytest.CaptureFixture[str]) -> None:
     """One response of the view's document; its events with their whole text."""
     main(["view", "--format", "json", GLM])
     document = json.loads(capsys.readouterr().out)
-    one = json.loads(_text(_asked(_server(GLM), "view", source=f"{GLM}#1", first=1, last=2)))
+    one = json.loads(_text(_requested(_server(GLM), "view", source=f"{GLM}#1", first=1, last=2)))
     (response,) = one["responses"]
     assert response["source"] == f"{GLM}#1"
     assert [event["number"] for event in response["events"]] == [1, 2]
@@ -119,7 +119,7 @@ def test_view(capsys: pytest.CaptureFixture[str]) -> None:
     assert {key: response[key] for key in response if key != "events"} == {
         key: value for key, value in document["responses"][1].items() if key != "events"
     }
-    unknown = _asked(_server(GLM), "view", source="other")
+    unknown = _requested(_server(GLM), "view", source="other")
     assert unknown.is_error
     assert f"Expected one of: {GLM}#0, {GLM}#1" in _text(unknown)
 
@@ -127,10 +127,10 @@ def test_view(capsys: pytest.CaptureFixture[str]) -> None:
 def test_live_view(tmp_path: Path) -> None:
     """The response that the client misread, at the event where it did."""
     with viewed(tmp_path) as address:
-        (response,) = json.loads(_text(_asked(_server("--view", address), "view")))["responses"]
+        (response,) = json.loads(_text(_requested(_server("--view", address), "view")))["responses"]
     assert response["verdict"]["verdict"] == "split-call"
     assert response["verdict"]["event"] in [event["number"] for event in response["events"]]
-    gone = _asked(_server("--view", address), "view")
+    gone = _requested(_server("--view", address), "view")
     assert gone.is_error
     assert "cannot be read" in _text(gone)
     assert "Is the proxy still running?" in _text(gone)
@@ -138,8 +138,8 @@ def test_live_view(tmp_path: Path) -> None:
 
 def test_explain() -> None:
     """A name's page; an unknown name is an error that says so."""
-    assert _text(_asked(_server(GLM), "explain", name="TS102")).startswith("# TS102 empty-id")
-    unknown = _asked(_server(GLM), "explain", name="emptyid")
+    assert _text(_requested(_server(GLM), "explain", name="TS102")).startswith("# TS102 empty-id")
+    unknown = _requested(_server(GLM), "explain", name="emptyid")
     assert unknown.is_error
     assert "unknown name 'emptyid'" in _text(unknown)
 
@@ -148,10 +148,10 @@ def test_check(tmp_path: Path) -> None:
     """Runs the command of the start, for the cases that are asked for."""
     agent = tmp_path / "agent.py"
     agent.write_text(AGENT)
-    result = _asked(_server(GLM, "--", sys.executable, str(agent)), "check", cases="empty-id")
+    result = _requested(_server(GLM, "--", sys.executable, str(agent)), "check", cases="empty-id")
     (client,) = json.loads(_text(result))["clients"]
     assert [case["id"] for case in client["cases"]] == ["openai-chat/healthy", "openai-chat/fault/empty-id"]
-    wrong = _asked(_server(GLM, "--", sys.executable, str(agent)), "check", cases="emtpy-id")
+    wrong = _requested(_server(GLM, "--", sys.executable, str(agent)), "check", cases="emtpy-id")
     assert wrong.is_error
     assert "'emtpy-id'" in _text(wrong)
 
@@ -160,7 +160,7 @@ def test_unreadable(tmp_path: Path) -> None:
     """A file that goes bad while the server runs is an error of the tool, not of the server."""
     file = tmp_path / "notes.txt"
     file.write_text("nothing of interest")
-    result = _asked(_server(str(file)), "verdicts")
+    result = _requested(_server(str(file)), "verdicts")
     assert result.is_error
     assert "contains no LLM response" in _text(result)
 

@@ -71,8 +71,11 @@ def call(arguments: str, name: str = "get_weather") -> dict[str, Any]:
 def whole(*calls: dict[str, Any]) -> Reply:
     """An answer that is not streamed."""
     message = {"role": "assistant", "content": None, "tool_calls": list(calls)}
-    answer = {"object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
-    return 200, {"content-type": "application/json"}, [json.dumps(answer).encode()]
+    response = {
+        "object": "chat.completion",
+        "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}],
+    }
+    return 200, {"content-type": "application/json"}, [json.dumps(response).encode()]
 
 
 def streamed(*deltas: dict[str, Any]) -> Reply:
@@ -98,16 +101,16 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_provider_whose_stream_says_the_same_is_clean(capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 0, and each prompt is asked both ways."""
-    asked: list[tuple[str, bool]] = []
+    compared: list[tuple[str, bool]] = []
 
     def reply(request: dict[str, Any], _: int) -> Reply:
-        asked.append((request["messages"][0]["content"], request["stream"]))
+        compared.append((request["messages"][0]["content"], request["stream"]))
         assert request["_key"] == f"Bearer {KEY}"
         return streamed(call('{"city":"Oslo"}')) if request["stream"] else whole(call('{"city": "Oslo"}'))
 
     with provider(reply) as url:
         assert run(url) == 0
-    assert sorted(asked) == sorted((case.prompt, stream) for case in CASES for stream in (True, False))
+    assert sorted(compared) == sorted((case.prompt, stream) for case in CASES for stream in (True, False))
     told = capsys.readouterr().out
     assert told.count("1 of 1 streamed responses have the calls of the unstreamed ones\n") == len(CASES)
     assert told.endswith("0 differences; 0 errors, 0 warnings, 0 notes in the streams\n")
@@ -156,10 +159,10 @@ def test_a_defect_of_the_stream_is_found(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_errors_are_told_without_the_key(capsys: pytest.CaptureFixture[str]) -> None:
     """A refusal ends the probe at once; what cannot be reached, and a redirect, are told."""
-    asked: list[int] = []
+    compared: list[int] = []
 
     def refuse(request: dict[str, Any], number: int) -> Reply:
-        asked.append(number)
+        compared.append(number)
         return 401, {}, [f"wrong key {KEY}, sent as {request['_key']}".encode()]
 
     with provider(refuse) as url:
@@ -167,7 +170,7 @@ def test_errors_are_told_without_the_key(capsys: pytest.CaptureFixture[str]) -> 
     told = "".join(capsys.readouterr())
     assert "HTTP 401: wrong key" in told
     assert KEY not in told
-    assert len(asked) == 1
+    assert len(compared) == 1
     with provider(lambda request, number: (307, {"location": "http://127.0.0.1:1/"}, [])) as url:  # noqa: ARG005
         assert run(url) == 2
     assert "HTTP 307" in capsys.readouterr().out
@@ -204,9 +207,9 @@ def test_a_stream_that_breaks_off_is_a_defect_of_it() -> None:
         return status, headers | {"content-length": "100000"}, pieces[:1]
 
     with provider(reply) as url:
-        answer = Asker({}, 5).ask(f"{url}/chat/completions", asking(CASES[0], streamed=True))
-    one = resolved(answer)
-    assert answer.broken
+        response = Asker({}, 5).ask(f"{url}/chat/completions", asking(CASES[0], streamed=True))
+    one = resolved(response)
+    assert response.broken
     assert one.record is not None
     assert "truncated-stream" in [finding.name for finding in one.record.findings]
     assert verdict("single call", [one], []).found
@@ -237,12 +240,13 @@ def test_every_protocol_is_asked_in_its_own_words(monkeypatch: pytest.MonkeyPatc
             session.reset(Setup(flows=tuple(flows.values()), network="loopback", fault=fault))
             for name, flow in flows.items():
                 model = load(flow)[0].record.model
-                asked = target(session.base_url(name), name, model)
-                result = probe(asked, CASES[:1], 1, Asker(named(name).api.key_headers("", None), 10), lambda line: None)  # noqa: ARG005
-                assert result.asked, name
+                compared = target(session.base_url(name), name, model)
+                asker = Asker(named(name).api.key_headers("", None), 10)
+                result = probe(compared, CASES[:1], 1, asker, lambda _: None)
+                assert result.compared, name
                 assert result.verdicts[0].streamed[0].record is not None
                 assert result.verdicts[0].streamed[0].record.streamed, name
-                assert not result.verdicts[0].whole[0].record.streamed  # type: ignore[union-attr]
+                assert not result.verdicts[0].unstreamed[0].record.streamed  # type: ignore[union-attr]
                 assert result.found == expected, (name, result.verdicts[0].differences)
 
 
@@ -296,9 +300,9 @@ def test_a_model_is_needed_and_our_own_variable_comes_first() -> None:
     """The usual variable is for who has no other."""
     with pytest.raises(ToolstreamError, match="--model"):
         target("https://api.openai.com/v1", None, None)
-    asked = target("https://api.openai.com/v1", None, "m")
-    assert key_of(asked, {"OPENAI_API_KEY": "usual", "TOOLSTREAM_PROBE_KEY": "own"}) == "own"
-    assert key_of(asked, {"OPENAI_API_KEY": "usual"}) == "usual"
-    assert key_of(asked, {}) is None
+    compared = target("https://api.openai.com/v1", None, "m")
+    assert key_of(compared, {"OPENAI_API_KEY": "usual", "TOOLSTREAM_PROBE_KEY": "own"}) == "own"
+    assert key_of(compared, {"OPENAI_API_KEY": "usual"}) == "usual"
+    assert key_of(compared, {}) is None
     with pytest.raises(ToolstreamError, match="an HTTP header cannot contain"):
-        key_of(asked, {"OPENAI_API_KEY": "a\nb"})
+        key_of(compared, {"OPENAI_API_KEY": "a\nb"})

@@ -31,9 +31,9 @@ def saved(folder: Path, name: str) -> Path:
     path = folder / name
     data = HEALTHY.body
     if ".har" in name:
-        answer = {"status": 200, "content": {"mimeType": "text/event-stream", "text": data.decode(), "size": 1}}
+        response = {"status": 200, "content": {"mimeType": "text/event-stream", "text": data.decode(), "size": 1}}
         asked = {"method": "POST", "url": "https://x.ai/v1/chat/completions"}
-        data = json.dumps({"log": {"entries": [{"request": asked, "response": answer, "time": 3}]}}).encode()
+        data = json.dumps({"log": {"entries": [{"request": asked, "response": response, "time": 3}]}}).encode()
     path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     return path
 

@@ -33,8 +33,8 @@ def test_serve_answers_until_ctrl_c(tmp_path: Path) -> None:
         assert found is not None
         assert re.search(r"anthropic +http://127", head)
         with httpx2.Client(trust_env=False) as client:
-            answer = client.post(f"{found[1]}/chat/completions", json=load(FLOW)[0].request)
-        assert b"get_weather" in answer.content
+            response = client.post(f"{found[1]}/chat/completions", json=load(FLOW)[0].request)
+        assert b"get_weather" in response.content
         served.send_signal(signal.SIGINT)
         told, _ = served.communicate(timeout=60)
         assert served.returncode == 0

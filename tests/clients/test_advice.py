@@ -16,7 +16,7 @@ from toolstream_core.clients.advice import Advice, advise, tried_repairs
 from toolstream_core.clients.explanation import Explainer
 from toolstream_core.clients.fit import KEYS
 from toolstream_core.clients.model import STANDARD, Adding, Arguments, Id, Invalid, Kept, Key, Name
-from toolstream_core.clients.received import Answer, Received, rewritten
+from toolstream_core.clients.received import Received, ReceivedBytes, rewritten
 from toolstream_core.clients.stepping import reads
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.model import StreamFacts
@@ -39,23 +39,23 @@ def more(text: str, **said: Any) -> dict[str, Any]:
     return {"tool_calls": [entry(arguments=text, **said)]}
 
 
-def answer(*deltas: dict[str, Any], finish: str | None = "tool_calls", done: bool = True) -> Answer:
+def response(*deltas: dict[str, Any], finish: str | None = "tool_calls", done: bool = True) -> ReceivedBytes:
     """An answer of Chat Completions with these deltas."""
     choices: list[dict[str, Any]] = [{"index": 0, "delta": one, "finish_reason": None} for one in deltas]
     choices += [{"index": 0, "delta": {}, "finish_reason": finish}] if finish else []
     said = [{"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [one]} for one in choices]
     body = b"".join(b"data: " + json.dumps(one).encode() + b"\n\n" for one in said)
-    return Answer(EXCHANGE, body + (b"data: [DONE]\n\n" if done else b""))
+    return ReceivedBytes(EXCHANGE, body + (b"data: [DONE]\n\n" if done else b""))
 
 
-LAWFUL = answer(HEADER, more('{"x":'), more("1}"))
-EMPTY_IDS = answer(HEADER, more('{"x":', id=""), more("1}", id=""))
-REUSED = answer(
+LAWFUL = response(HEADER, more('{"x":'), more("1}"))
+EMPTY_IDS = response(HEADER, more('{"x":', id=""), more("1}", id=""))
+REUSED = response(
     HEADER, more('{"x":1}'), {"tool_calls": [entry(id="call_b", type="function", name="g", arguments="")]}, more("{}")
 )
 
 
-def two_choices(*order: int, **continuation: Any) -> Answer:
+def two_choices(*order: int, **continuation: Any) -> ReceivedBytes:
     """A call in each of two choices; the fragments that continue it come in this order of choices."""
     names = {0: "f", 1: "g"}
     deltas = [(at, entry(id=f"call_{names[at]}", type="function", name=names[at], arguments="")) for at in order]
@@ -67,7 +67,7 @@ def two_choices(*order: int, **continuation: Any) -> Answer:
     said = [{"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [one]} for one in choices]
     body = b"".join(b"data: " + json.dumps(one).encode() + b"\n\n" for one in said)
     exchange = replace(EXCHANGE, request={"tools": TOOLS, "n": 2})
-    return Answer(exchange, body + b"data: [DONE]\n\n")
+    return ReceivedBytes(exchange, body + b"data: [DONE]\n\n")
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
@@ -79,19 +79,19 @@ def test_the_choice_that_the_client_used(order: tuple[int, int], used: int, name
     explained = Explaining()(sent, lost)
     assert explained.explanation is not None
     assert explained.explanation.choice == used
-    assert [one.name for one in Received(sent, used).meant] == [name]
+    assert [one.name for one in Received(sent, used).intended] == [name]
     assert explained.advice == ("--set toolstream_shape=whole-calls",)
     read = reads(explained.explanation.model, CallForm.DELTAS, Received(sent).entries, used)
     assert [one.name for one in read] == [name, "", ""]
-    assert Received(sent, used).is_understood(STANDARD, Received(sent, used).meant)
-    assert Received(sent).is_understood(STANDARD, Received(sent).meant)
+    assert Received(sent, used).is_understood(STANDARD, Received(sent, used).intended)
+    assert Received(sent).is_understood(STANDARD, Received(sent).intended)
 
 
 NEVER = STANDARD.having([Key.ENTRY, Name.OVERWRITTEN, Arguments.AFTER_OPENING])
 """No option helps this client."""
 
 
-def options(model: Any, given: Answer) -> list[str]:
+def options(model: Any, given: ReceivedBytes) -> list[str]:
     """What is advised, as options."""
     return [one.options for one in advise(model, given) or ()]
 
@@ -124,7 +124,7 @@ def test_a_long_answer_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_no_answer_of_an_llm_gets_no_advice() -> None:
     """Nothing is known of its protocol."""
-    assert options(STANDARD, Answer(StreamFacts(content_type="text/event-stream"), b"data: {}\n\n")) == []
+    assert options(STANDARD, ReceivedBytes(StreamFacts(content_type="text/event-stream"), b"data: {}\n\n")) == []
 
 
 @pytest.mark.parametrize(
@@ -138,15 +138,15 @@ def test_what_is_no_answer_of_an_llm_gets_no_advice() -> None:
     ],
     ids=["aichat", "Spring AI", "OpenClaw", "one index", "last name"],
 )
-def test_the_smallest_option_that_helps_comes_first(model: Any, given: Answer, advised: str) -> None:
+def test_the_smallest_option_that_helps_comes_first(model: Any, given: ReceivedBytes, advised: str) -> None:
     """A repair of what was found, before a shape."""
     assert options(model, given)[0] == advised
 
 
 def test_arguments_under_another_key_that_are_passed_over_are_mended_by_their_own_repair() -> None:
     """A client that knows one key is explained as such, and other clients' sets are not tried."""
-    misnamed = answer(HEADER, {"tool_calls": [{"index": 0, "function": {"parameters": {"x": 1}}}]})
-    found = Explainer().explain_answer(misnamed, [EchoedCall("call_a", "f", "")])
+    misnamed = response(HEADER, {"tool_calls": [{"index": 0, "function": {"parameters": {"x": 1}}}]})
+    found = Explainer().explain_response(misnamed, [EchoedCall("call_a", "f", "")])
     assert found is not None
     assert (found.names, found.others) == (["odd-arguments-passed-over"], ())
     assert options(found.model, misnamed) == ["--set toolstream_repair=misnamed-arguments"]
@@ -163,7 +163,7 @@ def test_advice_helps_every_client_that_it_may_be() -> None:
 def test_a_repair_that_helps_one_of_them_alone_is_not_advised() -> None:
     """The other one loses the call behind it too."""
     header = {"tool_calls": [entry(type="function", name="f", arguments="")]}
-    late = answer(header, more('{"x":', id="call_a"), more("1}"))
+    late = response(header, more('{"x":', id="call_a"), more("1}"))
     changed, every = STANDARD.having([Key.CHANGED_ID]), STANDARD.having([Key.INDEX_AND_ID, Id.OWN])
     assert advise(changed, late) == [Advice(repair="late-id")]
     assert advise(changed, late, [every]) == [Advice(shape="whole-calls")]
@@ -174,7 +174,7 @@ def test_calls_of_the_final_message_are_streamed_for_a_client_that_reads_deltas_
     call = {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": '{"x":1}'}}
     said = [{"index": 0, "delta": {}, "message": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]
     body = b"data: " + json.dumps({"object": "chat.completion.chunk", "choices": said}).encode() + b"\n\n"
-    assert options(STANDARD, Answer(EXCHANGE, body + b"data: [DONE]\n\n")) == [
+    assert options(STANDARD, ReceivedBytes(EXCHANGE, body + b"data: [DONE]\n\n")) == [
         "--set toolstream_repair=unstreamed-calls"
     ]
 
@@ -194,12 +194,12 @@ def test_a_responses_client_that_parses_each_delta_alone_needs_one_that_says_all
     ]
     body = b"".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n".encode() for one in events)
     model = STANDARD.having([Key.ID, Adding.REPLACE])
-    assert options(model, Answer(RESPONSES, body))[:1] == ["--set toolstream_shape=self-contained-deltas"]
+    assert options(model, ReceivedBytes(RESPONSES, body))[:1] == ["--set toolstream_shape=self-contained-deltas"]
 
 
 def test_a_call_that_was_cut_off_is_to_be_left_alone() -> None:
     """The answer then ends as a break, and no client runs half of it."""
-    cut = answer(HEADER, more('{"x": 1, "y'), finish=None, done=False)
+    cut = response(HEADER, more('{"x": 1, "y'), finish=None, done=False)
     model = STANDARD.having([Invalid.COMPLETED])
     assert options(model, cut) == ["--set toolstream_repair=cut-off-call"]
     assert rewritten(cut, settings(Words(repair=["cut-off-call"]))) is None
@@ -207,17 +207,17 @@ def test_a_call_that_was_cut_off_is_to_be_left_alone() -> None:
 
 def test_ids_count_unless_the_client_makes_up_its_own() -> None:
     """Calls that cannot be told apart are not understood."""
-    without = answer(*({"tool_calls": [entry(at, name="f", arguments='{"x":1}')]} for at in range(2)))
+    without = response(*({"tool_calls": [entry(at, name="f", arguments='{"x":1}')]} for at in range(2)))
     assert options(STANDARD, without) == ["--set toolstream_repair=missing-id"]
     assert options(STANDARD.having([Id.OWN]), without) == []
 
 
 def test_a_repair_that_guesses_comes_behind_the_safe_ones() -> None:
     """What follows the finish reason is read by few."""
-    late = answer(HEADER, more('{"x":'), finish=None, done=False)
-    rest = answer(more("1}")).body
-    early = answer(finish="tool_calls", done=False).body
-    found = advise(STANDARD.having([Adding.FINISH]), Answer(EXCHANGE, late.body + early + rest))
+    late = response(HEADER, more('{"x":'), finish=None, done=False)
+    rest = response(more("1}")).body
+    early = response(finish="tool_calls", done=False).body
+    found = advise(STANDARD.having([Adding.FINISH]), ReceivedBytes(EXCHANGE, late.body + early + rest))
     assert found == [Advice(repair="early-finish")]
 
 
@@ -236,21 +236,21 @@ def test_advice_helps_the_client_that_it_is_given_to(preset: str) -> None:
     The advice knows only what came back, as in a log; the calls are those of the healthy stream.
     """
     healthy = next(one for one in streams() if one.dialect == "openai-chat" and one.name == "fragments of two")
-    meant = Received(Answer(healthy.exchange, healthy.body)).meant
+    intended = Received(ReceivedBytes(healthy.exchange, healthy.body)).intended
     parts = next(one.parts for one in PRESETS if one.name == preset)
-    given = Answer(healthy.exchange, injected(healthy.body, healthy.exchange, *parts).out)
+    given = ReceivedBytes(healthy.exchange, injected(healthy.body, healthy.exchange, *parts).out)
     got = Received(given)
-    misreading = [one for one in KEYED if not got.is_understood(one, meant)]
+    misreading = [one for one in KEYED if not got.is_understood(one, intended)]
     assert misreading
     for model in misreading:
         echo = [EchoedCall(*one[:3]) for one in reads(model, CallForm.DELTAS, got.entries)]
-        found = Explainer().explain_answer(given, echo)
+        found = Explainer().explain_response(given, echo)
         assert found is not None, model.deviations
         for one in advise(found.model, given, [*found.others, *found.common]) or ():
             sent = rewritten(given, settings(Words([one.repair], [one.shape])))
             assert sent is not None
             assert sent.body != given.body
-            assert Received(sent).is_understood(model, meant), (model.deviations, one)
+            assert Received(sent).is_understood(model, intended), (model.deviations, one)
 
 
 @pytest.mark.parametrize("preset", ["glm-5", "deepseek"])
@@ -259,10 +259,10 @@ def test_a_client_keyed_by_id_needs_whole_calls(preset: str, kept: Kept) -> None
     """The repair of `""` leaves its continuations without an id, which is another key for it too."""
     healthy = next(one for one in streams() if one.dialect == "openai-chat" and one.name == "fragments")
     parts = next(one.parts for one in PRESETS if one.name == preset)
-    given = Answer(healthy.exchange, injected(healthy.body, healthy.exchange, *parts).out)
+    given = ReceivedBytes(healthy.exchange, injected(healthy.body, healthy.exchange, *parts).out)
     model = STANDARD.having([Key.INDEX_AND_ID, kept])
     echo = [EchoedCall(*one[:3]) for one in reads(model, CallForm.DELTAS, Received(given).entries)]
-    found = Explainer().explain_answer(given, echo)
+    found = Explainer().explain_response(given, echo)
     assert found is not None
     assert advise(found.model, given, found.others) == [Advice(shape="whole-calls")]
 
@@ -272,7 +272,7 @@ def test_repairs_are_tried_where_no_client_is_known() -> None:
     assert tried_repairs(REUSED) == "--set toolstream_repair=reused-index"
     assert tried_repairs(EMPTY_IDS) == ""
     assert tried_repairs(LAWFUL) == ""
-    cut = answer(HEADER, more('{"x": 1, "y'), finish=None, done=False)
+    cut = response(HEADER, more('{"x": 1, "y'), finish=None, done=False)
     assert tried_repairs(cut) == "--set toolstream_repair=cut-off-call"
 
 
@@ -286,4 +286,4 @@ def test_the_events_of_an_answer_are_those_that_say_something() -> None:
     got = Received(EMPTY_IDS)
     assert got.protocol is not None
     assert [one.number for one in got.events if one.content.fragments] == [0, 1, 2]
-    assert [(one.id, one.name, one.arguments) for one in got.meant] == [("call_a", "f", '{"x":1}')]
+    assert [(one.id, one.name, one.arguments) for one in got.intended] == [("call_a", "f", '{"x":1}')]

@@ -13,9 +13,9 @@ from toolstream_core.clients.advice import advise
 from toolstream_core.clients.explanation import Explainer
 from toolstream_core.clients.fit import concerning
 from toolstream_core.clients.model import STANDARD
-from toolstream_core.clients.received import Answer, Received, rewritten
+from toolstream_core.clients.received import Received, ReceivedBytes, rewritten
 from toolstream_core.clients.stepping import reads
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.requests.conversation import EchoedCall
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from toolstream_core.saved.flow import Fixture
 
 FLOWS = sorted((Path(__file__).resolve().parents[2] / "flows").glob("*.flow"))
-FAULTS = [*((row.name,) for row in ROWS), *(preset.parts for preset in PRESETS)]
+FAULTS = [*((row.name,) for row in DEFECTS), *(preset.parts for preset in PRESETS)]
 FEW = 3
 """Clients that are tried on one stream."""
 PROTOCOLS = 2
@@ -38,10 +38,10 @@ PARTS = 8
 """Tests that the faults are spread over."""
 
 
-def saved(path: Path) -> list[Answer]:
+def saved(path: Path) -> list[ReceivedBytes]:
     """The responses of a saved conversation."""
     return [
-        Answer(StreamFacts(path=one.path, content_type=content_type(one), request=one.request), one.body)
+        ReceivedBytes(StreamFacts(path=one.path, content_type=content_type(one), request=one.request), one.body)
         for one in load(path)
     ]
 
@@ -51,7 +51,7 @@ def content_type(fixture: Fixture) -> str:
     return dict(fixture.headers)[b"content-type"].decode()
 
 
-def broken(number: int, parts: Sequence[str]) -> Iterator[Answer]:
+def broken(number: int, parts: Sequence[str]) -> Iterator[ReceivedBytes]:
     """Streams of some protocols that the faults change."""
     left = PROTOCOLS
     healthy = streams()
@@ -60,7 +60,7 @@ def broken(number: int, parts: Sequence[str]) -> Iterator[Answer]:
         sent = injected(one.body, one.exchange, *parts).out
         if left and sent != one.body:
             left -= 1
-            yield Answer(one.exchange, sent)
+            yield ReceivedBytes(one.exchange, sent)
 
 
 def clients(number: int, got: Received) -> list[ClientModel]:
@@ -72,27 +72,27 @@ def clients(number: int, got: Received) -> list[ClientModel]:
     return [STANDARD.having([one]) for one in known[number % step :: step]]
 
 
-def check(number: int, given: Answer) -> int:
+def check(number: int, given: ReceivedBytes) -> int:
     """Run all that is advised to some clients; how many options that were."""
     got = Received(given)
     tried = 0
     for model in clients(number, got):
         assert got.protocol is not None
         echo = [EchoedCall(*one[:3]) for one in reads(model, got.protocol.call_form, got.entries)]
-        found = Explainer().explain_answer(given, echo)
-        if found is None or got.is_understood(model, got.meant):
+        found = Explainer().explain_response(given, echo)
+        if found is None or got.is_understood(model, got.intended):
             continue
         others = [*found.others, *found.common]
         for option in advise(found.model, given, others) or ():
             tried += 1
             sent = rewritten(given, settings(Words([option.repair], [option.shape])))
             if sent is None:
-                assert got.meant == []
+                assert got.intended == []
                 continue
             assert sent.body != given.body, option
             helped = Received(sent)
             for one in (found.model, *others):
-                assert helped.is_understood(one, got.meant), (one.deviations, option)
+                assert helped.is_understood(one, got.intended), (one.deviations, option)
     return tried
 
 

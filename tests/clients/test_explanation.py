@@ -16,7 +16,7 @@ from toolstream_core.clients import explanation
 from toolstream_core.clients.advice import advise
 from toolstream_core.clients.explanation import Explainer, Explanation, explain
 from toolstream_core.clients.model import STANDARD, Adding, Arguments, Invalid, Key, entries_of, shortened
-from toolstream_core.clients.received import Answer, Received, rewritten
+from toolstream_core.clients.received import Received, ReceivedBytes, rewritten
 from toolstream_core.clients.stepping import reads
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import named
@@ -209,7 +209,7 @@ def test_responses_deltas_that_each_replace_their_call() -> None:
 
 def test_bytes_that_are_no_answer_of_an_llm_are_not_explained() -> None:
     """Nothing is known of their protocol."""
-    assert Explainer().explain_answer(Answer(StreamFacts(content_type="text/html"), b"<p>"), []) is None
+    assert Explainer().explain_response(ReceivedBytes(StreamFacts(content_type="text/html"), b"<p>"), []) is None
 
 
 PATHS = {"openai-chat": "/v1/chat/completions", "openai-responses": "/v1/responses", "anthropic": "/v1/messages"}
@@ -219,22 +219,22 @@ TOOLS = [
 ]
 
 
-def conversations(folder: Path) -> Iterator[tuple[dict[str, Any], Answer, list[EchoedCall]]]:
+def conversations(folder: Path) -> Iterator[tuple[dict[str, Any], ReceivedBytes, list[EchoedCall]]]:
     """The recorded conversations: each response, and the calls that came back."""
     for line in (folder / "cells.jsonl").read_text().splitlines():
         cell = json.loads(line)
         exchange = StreamFacts(path=PATHS[cell["dialect"]], content_type="text/event-stream", request={"tools": TOOLS})
         key = "input" if cell["dialect"] == "openai-responses" else "messages"
         asked, said = (conversation({key: cell[part] or []}).calls for part in ("asked", "next"))
-        answer = Answer(exchange, (folder / "streams" / cell["stream"]).read_bytes())
-        yield cell, answer, [*said[len(asked) :]]
+        response = ReceivedBytes(exchange, (folder / "streams" / cell["stream"]).read_bytes())
+        yield cell, response, [*said[len(asked) :]]
 
 
-def misunderstood(folder: Path) -> Iterator[tuple[dict[str, Any], Answer, Received, list[EchoedCall]]]:
+def misunderstood(folder: Path) -> Iterator[tuple[dict[str, Any], ReceivedBytes, Received, list[EchoedCall]]]:
     """The recorded conversations in which calls came back, and not as they were meant."""
-    for cell, answer, sent in conversations(folder):
+    for cell, response, sent in conversations(folder):
         if cell["next"] is not None and cell["verdict"] != "ok" and cell["sent"]:
-            yield cell, answer, Received(answer), sent
+            yield cell, response, Received(response), sent
 
 
 def test_a_client_that_reads_the_closing_event_gets_its_name() -> None:
@@ -251,8 +251,8 @@ def test_what_real_clients_sent_is_explained(shared: Path) -> None:
     """At least 95 of 100 conversations exactly, and few of them in several ways."""
     explainer = Explainer()
     count: Counter[str] = Counter()
-    for cell, answer, _, sent in misunderstood(recorded(shared)):
-        found = explainer.explain_answer(answer, sent, cell["client"])
+    for cell, response, _, sent in misunderstood(recorded(shared)):
+        found = explainer.explain_response(response, sent, cell["client"])
         count["all"] += 1
         if found is not None:
             count["explained"] += 1
@@ -266,17 +266,17 @@ def test_what_real_clients_sent_is_explained(shared: Path) -> None:
 def test_explanations_of_recorded_conversations_stay_the_same(shared: Path) -> None:
     """Models, event, value and other models of each; `explained.txt` lists all but clients that follow the protocol."""
     found = [
-        f"{cell['client']} {cell['stream']}: {written(explain_alone(answer, sent))}"
-        for cell, answer, sent in conversations(recorded(shared))
+        f"{cell['client']} {cell['stream']}: {written(explain_alone(response, sent))}"
+        for cell, response, sent in conversations(recorded(shared))
     ]
     assert len(found) > 600
     expected = (Path(__file__).parent / "explained.txt").read_text().splitlines()
     assert [one for one in found if not one.endswith(": ")] == expected
 
 
-def explain_alone(answer: Answer, sent: list[EchoedCall]) -> Explanation | None:
+def explain_alone(response: ReceivedBytes, sent: list[EchoedCall]) -> Explanation | None:
     """The explanation of one response, without what other responses taught about its client."""
-    return Explainer().explain_answer(answer, sent)
+    return Explainer().explain_response(response, sent)
 
 
 def written(found: Explanation | None) -> str:
@@ -302,12 +302,12 @@ def test_what_nobody_sent_is_not_explained(shared: Path) -> None:
 @needs_shared
 def test_advice_for_real_clients_gives_them_the_calls_that_were_meant(shared: Path) -> None:
     """The first option for each conversation; a call that never came whole is not run, as its answer breaks."""
-    for cell, answer, got, sent in misunderstood(recorded(shared)):
+    for cell, response, got, sent in misunderstood(recorded(shared)):
         found = explain(named(cell["dialect"]).call_form, got.events, sent)
         assert found is not None
-        for one in (advise(found.model, answer, found.others) or ())[:1]:
-            tried = rewritten(answer, settings(Words([one.repair], [one.shape])))
-            assert (tried is None) == (not got.meant), (cell["client"], cell["stream"], one)
+        for one in (advise(found.model, response, found.others) or ())[:1]:
+            tried = rewritten(response, settings(Words([one.repair], [one.shape])))
+            assert (tried is None) == (not got.intended), (cell["client"], cell["stream"], one)
             if tried is not None:
                 entries = Received(tried).entries
                 read = [

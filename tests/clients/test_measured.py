@@ -37,10 +37,10 @@ CELLS: Final = {
 def test_a_model_gives_what_its_client_returned(client: MeasuredClient, shared: Path) -> None:
     """In as many of the recorded conversations as the table says."""
     given = []
-    for cell, answer, returned in conversations(recorded(shared)):
+    for cell, response, returned in conversations(recorded(shared)):
         if cell["client"] != CELLS[client.name] or cell["next"] is None:
             continue
-        got = Received(answer)
+        got = Received(response)
         assert got.protocol is not None
         assert got.protocol.name == client.protocol
         choices = {one.fragment.choice for one in got.entries} or {0}

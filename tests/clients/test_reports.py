@@ -13,7 +13,7 @@ from tests.e2e.clients.reports import REPORTS, Reported
 from tests.e2e.clients.streams import saved
 from toolstream_core.clients.explanation import Explainer
 from toolstream_core.clients.model import STANDARD
-from toolstream_core.clients.received import Answer, Received, rewritten
+from toolstream_core.clients.received import Received, ReceivedBytes, rewritten
 from toolstream_core.clients.stepping import reads
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import claiming
@@ -27,10 +27,12 @@ if TYPE_CHECKING:
 READ = [report for report in REPORTS if report.model is not None]
 
 
-def answer(report: Reported) -> Answer:
+def response(report: Reported) -> ReceivedBytes:
     """The stream, as it was saved."""
     first = saved(report.flow)[0]
-    return Answer(StreamFacts(path=first.path, content_type="text/event-stream", request=first.request), first.body)
+    return ReceivedBytes(
+        StreamFacts(path=first.path, content_type="text/event-stream", request=first.request), first.body
+    )
 
 
 def runs(report: Reported, body: bytes) -> bool:
@@ -51,16 +53,16 @@ def saved_calls(report: Reported) -> list[Call]:
     return [call for one in saved(report.flow) for call in one.record.calls]
 
 
-def helped(report: Reported) -> Answer:
+def helped(report: Reported) -> ReceivedBytes:
     """The stream with what is advised; asking without a stream gives the saved whole answer."""
     name, value = report.words
     if report.model is None:
         first, whole = saved(report.flow)[:2]
         protocol = claiming(first.path)
         assert protocol is not None
-        return Answer(StreamFacts(), b"".join(protocol.streamed(json.loads(whole.body), first.request)))
+        return ReceivedBytes(StreamFacts(), b"".join(protocol.streamed(json.loads(whole.body), first.request)))
     words = Words(repair=[value]) if name == "repair" else Words(shape=[value])
-    made = rewritten(answer(report), settings(words))
+    made = rewritten(response(report), settings(words))
     assert made is not None
     return made
 
@@ -68,7 +70,7 @@ def helped(report: Reported) -> Answer:
 @pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.key)
 def test_the_client_fails_and_works_with_what_is_advised(report: Reported) -> None:
     """It does not run what was meant; with the option it does."""
-    assert not runs(report, answer(report).body)
+    assert not runs(report, response(report).body)
     assert runs(report, helped(report).body)
 
 
@@ -76,21 +78,21 @@ def test_the_client_fails_and_works_with_what_is_advised(report: Reported) -> No
 def test_the_model_says_why_and_what_helps(report: Reported) -> None:
     """What a client of the model sends back is explained by it, or by one that reads the stream just so."""
     assert report.model is not None
-    got = Received(answer(report))
+    got = Received(response(report))
     assert got.protocol is not None
     read = reads(report.model, got.protocol.call_form, got.entries)
     echo = echoed(*(one[:3] for one in read))
-    found = Explainer().explain_answer(answer(report), echo)
+    found = Explainer().explain_response(response(report), echo)
     assert found is not None
     assert report.model in (found.model, *found.others)
     assert STANDARD not in (found.model, *found.others)
-    assert Explaining()(answer(report), echo).advice[0] == report.advice
+    assert Explaining()(response(report), echo).advice[0] == report.advice
 
 
 def test_calls_that_never_came_are_a_finding_with_its_own_advice() -> None:
     """No model says why: the stream has no call."""
     [report] = [one for one in REPORTS if one.model is None]
-    [finding] = Received(answer(report)).record.findings  # type: ignore[union-attr]  # it was read
+    [finding] = Received(response(report)).record.findings  # type: ignore[union-attr]  # it was read
     assert (finding.name, help_with(finding)) == ("missing-calls", f"{report.advice} (unsafe)")
 
 
@@ -100,7 +102,7 @@ def test_the_pattern_can_be_caused_in_any_stream(report: Reported) -> None:
     path = saved(report.flow)[0].path
     flow = "openai-responses-single" if path.endswith("/responses") else "openai-chat-single"
     healthy = report._replace(flow=flow)
-    broken = rewritten(answer(healthy), settings(Words(fault=[report.fault])))
+    broken = rewritten(response(healthy), settings(Words(fault=[report.fault])))
     assert broken is not None
-    assert broken.body != answer(healthy).body
+    assert broken.body != response(healthy).body
     assert not runs(healthy, broken.body)

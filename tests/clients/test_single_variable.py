@@ -13,7 +13,7 @@ from toolstream_core.clients.deviations import fix
 from toolstream_core.clients.explanation import explain
 from toolstream_core.clients.fit import MAX_CONTINUED, groupings
 from toolstream_core.clients.model import STANDARD, Adding, Invalid, Key, entries_of
-from toolstream_core.clients.received import Answer, Received
+from toolstream_core.clients.received import Received, ReceivedBytes
 from toolstream_core.model import Phase
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.report.judging import reason
@@ -65,8 +65,8 @@ def received() -> dict[str, Received]:
     """Valid streams of several calls, one after the other, by protocol and name."""
     found = {}
     for one in streams():
-        got = Received(Answer(one.exchange, one.body))
-        if one.dialect in NO_WHOLE and len(got.meant) > 1 and "interleaved" not in one.name:
+        got = Received(ReceivedBytes(one.exchange, one.body))
+        if one.dialect in NO_WHOLE and len(got.intended) > 1 and "interleaved" not in one.name:
             found[f"{one.dialect}/{one.name}"] = got
     return found
 

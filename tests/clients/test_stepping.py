@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.clients import whole_reading
+from tests.clients import complete_reading
 from tests.clients.streams import CHAT, chat, entry, received
 from tests.laws.driven import injected
 from tests.laws.healthy import streams
@@ -31,7 +31,7 @@ from toolstream_core.clients.model import (
     shortened,
 )
 from toolstream_core.clients.stepping import Change, ResolvedEvent, Stepper, What, intended, traces
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, EventContent, Finish, Fragment, Phase
@@ -248,7 +248,7 @@ def values(model: ClientModel, form: CallForm, groups: Sequence[Group]) -> list[
     return [[id_of(one, model.id), name_of(one, model.name), arguments_of(one, *rules)] for one in groups]
 
 
-@pytest.mark.parametrize("name", ["", *(row.name for row in ROWS if row.code)])
+@pytest.mark.parametrize("name", ["", *(row.name for row in DEFECTS if row.code)])
 def test_the_changes_add_up_for_streams_with_a_defect(name: str) -> None:
     """One stream of every protocol into which the defect can be injected."""
     found = 0
@@ -273,7 +273,8 @@ def check(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> None:
         {None if one is None else one.place} for one in groups
     ], model.deviations
     whole = [
-        [*whole_reading.id_and_name(model, one), whole_reading.arguments(model, form, one)] for one in grouping.groups
+        [*complete_reading.id_and_name(model, one), complete_reading.arguments(model, form, one)]
+        for one in grouping.groups
     ]
     assert added_up(one for made in changes for one in made) == whole, model.deviations
     calls = stepper.calls()
@@ -309,7 +310,7 @@ class Read(Sink):
         self.events.append(ResolvedEvent(event.frame.number, said, told))
 
 
-@pytest.mark.parametrize("name", ["", *(row.name for row in ROWS)])
+@pytest.mark.parametrize("name", ["", *(row.name for row in DEFECTS)])
 def test_the_intended_reading_ends_with_what_is_reported(name: str) -> None:
     """Every call has exactly the reported id, name and arguments; each fragment is accounted for."""
     found = 0

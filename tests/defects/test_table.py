@@ -8,15 +8,15 @@ import pytest
 
 from tests.conftest import ROOT
 from toolstream_core.defects import arguments, finish, framing, identity, leak, table
+from toolstream_core.defects.defect import ALL_DIALECTS, Defect, Safety
 from toolstream_core.defects.finish import CUT_OFF_CALL
-from toolstream_core.defects.row import ALL_DIALECTS, Row, Safety
-from toolstream_core.defects.table import ROWS, named, repairs
+from toolstream_core.defects.table import DEFECTS, named, repairs
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import Finding, Severity
 from toolstream_core.protocols.registry import PROTOCOLS
 
 PAGES = ROOT / "docs" / "defects"
-ALL = frozenset(row.code for row in ROWS)
+ALL = frozenset(defect.code for defect in DEFECTS)
 HEADINGS = ["What it is", "Why it hurts", "Example", "Repair", "Seen with"]
 PROTOCOL_LIST = re.compile(rf"\bIn (?:every protocol|(?:(?:{'|'.join(ALL_DIALECTS)})(?:, | and )?)+)\.")
 """A sentence that repeats the column of the table, and grows old."""
@@ -25,41 +25,45 @@ PROTOCOL_LIST = re.compile(rf"\bIn (?:every protocol|(?:(?:{'|'.join(ALL_DIALECT
 def test_every_row_is_in_the_table() -> None:
     """So that it can be chosen by name."""
     tables = (finish, framing, identity, leak, arguments)
-    assert sorted(ROWS) == sorted(row for table in tables for row in vars(table).values() if isinstance(row, Row))
+    assert sorted(DEFECTS) == sorted(
+        defect for table in tables for defect in vars(table).values() if isinstance(defect, Defect)
+    )
 
 
 def test_no_word_means_two_things() -> None:
     """Codes, names and families are taken from one purse."""
-    words = [word for row in ROWS for word in (row.code, row.name)] + sorted({row.family for row in ROWS})
+    words = [word for defect in DEFECTS for word in (defect.code, defect.name)] + sorted(
+        {defect.family for defect in DEFECTS}
+    )
     assert len(set(words)) == len(words)
     assert not {table.ALL, Safety.SAFE.value} & set(words)
     assert not {dialect.name for dialect in PROTOCOLS} & set(words)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
-def test_a_row_is_in_form_and_has_its_page(row: Row) -> None:
+@pytest.mark.parametrize("defect", DEFECTS, ids=[defect.name for defect in DEFECTS])
+def test_a_row_is_in_form_and_has_its_page(defect: Defect) -> None:
     """The page has the headings that all have, an example, and links or the word that there is no report."""
-    assert re.fullmatch(r"TS[0-9]{3}", row.code)
-    assert re.fullmatch(r"[a-z]+(-[a-z]+)*", row.name)
-    assert set(row.dialects) <= set(ALL_DIALECTS)
-    assert row.meaning
-    assert row.must
-    assert not row.must.endswith(".")
-    page = (PAGES / f"{row.name}.md").read_text(encoding="utf-8")
+    assert re.fullmatch(r"TS[0-9]{3}", defect.code)
+    assert re.fullmatch(r"[a-z]+(-[a-z]+)*", defect.name)
+    assert set(defect.dialects) <= set(ALL_DIALECTS)
+    assert defect.meaning
+    assert defect.must
+    assert not defect.must.endswith(".")
+    page = (PAGES / f"{defect.name}.md").read_text(encoding="utf-8")
     assert re.findall(r"^## (.*)$", page, re.MULTILINE) == HEADINGS
     parts = [part.strip() for part in re.split(r"^## .*$", page, flags=re.MULTILINE)[1:]]
     assert all(parts)
     assert not PROTOCOL_LIST.search(" ".join(parts[0].split())), "the table above has the protocols"
     assert parts[2].startswith("```text\n")
     assert parts[2].endswith("```")
-    assert parts[3].startswith("None") == (row.repair is None)
+    assert parts[3].startswith("None") == (defect.repair is None)
     assert all(link.startswith("https://") for link in re.findall(r"\]\((.*?)\)", parts[4]))
     assert "](" in parts[4] or parts[4].startswith("No public report")
 
 
 def test_no_page_is_without_a_row() -> None:
     """Not even of one that was taken back."""
-    assert {path.stem for path in PAGES.glob("*.md")} - {"README"} == {row.name for row in ROWS}
+    assert {path.stem for path in PAGES.glob("*.md")} - {"README"} == {defect.name for defect in DEFECTS}
 
 
 @pytest.mark.parametrize(
@@ -67,10 +71,10 @@ def test_no_page_is_without_a_row() -> None:
     [
         (["TS301"], {"TS301"}),
         (["truncated-stream"], {"TS301"}),
-        (["framing"], {row.code for row in ROWS if row.family == "framing"}),
+        (["framing"], {defect.code for defect in DEFECTS if defect.family == "framing"}),
         (["all"], ALL),
         (["all", "-TS301"], ALL - {"TS301"}),
-        (["framing", "-oversize-frame"], {row.code for row in ROWS if row.family == "framing"} - {"TS001"}),
+        (["framing", "-oversize-frame"], {defect.code for defect in DEFECTS if defect.family == "framing"} - {"TS001"}),
         ([], set()),
     ],
 )
@@ -98,7 +102,7 @@ def test_an_unknown_word_is_reported_with_the_nearest(word: str, near: str | Non
     assert str(error.value) == f"unknown defect {word.removeprefix('-')!r}{hint} See `toolstream list`"
 
 
-SAFE = {row for row in ROWS if row.repair is Safety.SAFE}
+SAFE = {defect for defect in DEFECTS if defect.repair is Safety.SAFE}
 
 
 @pytest.mark.parametrize(
@@ -106,13 +110,13 @@ SAFE = {row for row in ROWS if row.repair is Safety.SAFE}
     [
         (["safe"], SAFE),
         (["all"], SAFE),
-        (["identity"], {row for row in SAFE if row.family == "identity"}),
-        (["invalid-arguments"], {row for row in ROWS if row.name == "invalid-arguments"}),
-        (["safe", "-empty-id"], {row for row in SAFE if row.name != "empty-id"}),
+        (["identity"], {defect for defect in SAFE if defect.family == "identity"}),
+        (["invalid-arguments"], {defect for defect in DEFECTS if defect.name == "invalid-arguments"}),
+        (["safe", "-empty-id"], {defect for defect in SAFE if defect.name != "empty-id"}),
         ([], set()),
     ],
 )
-def test_words_switch_repairs_on(words: list[str], wanted: set[Row]) -> None:
+def test_words_switch_repairs_on(words: list[str], wanted: set[Defect]) -> None:
     """An unsafe one only by its name."""
     assert repairs(words) == wanted
 

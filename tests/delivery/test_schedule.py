@@ -20,7 +20,7 @@ from toolstream_core.transit.faults import point
 
 if TYPE_CHECKING:
     from tests.laws.healthy import Healthy
-    from toolstream_core.transit.rows import TransitRow
+    from toolstream_core.transit.definitions import TransitDefinition
 
 HEALTHY = everywhere()
 STREAM = next(one for one in HEALTHY if str(one) == "openai-chat, fragments of two")
@@ -40,7 +40,7 @@ def paced(spec: str, body: bytes = STREAM.body, *, seed: int = 0, chunk: int = 0
 
 @pytest.mark.parametrize("stream", HEALTHY, ids=str)
 @pytest.mark.parametrize("row", [row for row in TRANSIT if row.make is not None], ids=lambda row: row.name)
-def test_every_fault_on_every_stream(row: TransitRow, stream: Healthy) -> None:
+def test_every_fault_on_every_stream(row: TransitDefinition, stream: Healthy) -> None:
     """What is not meant to change the bytes does not; none is made up; the same whatever the cuts."""
     name, body, exchange = row.name, stream.body, stream.exchange
     spec = f"{name}:bytes=5" if name == "recut" else name

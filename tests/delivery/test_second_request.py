@@ -17,7 +17,7 @@ from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests.requests import Requests
 from toolstream_core.settings import Settings
-from toolstream_core.stages.answer_ids import AnswerIds
+from toolstream_core.stages.response_ids import ResponseIds
 from toolstream_core.transit import Ask, Send
 from toolstream_core.wire.frame import joined
 
@@ -43,7 +43,7 @@ def test_the_request_is_the_same_but_for_its_stream() -> None:
 
 def test_the_calls_come_before_the_finish() -> None:
     """Which stays as it came; the usage is told."""
-    got = recovered(asked(), StreamFacts(path=EXCHANGE.path), named(CHAT), json.dumps(WHOLE).encode(), AnswerIds())
+    got = recovered(asked(), StreamFacts(path=EXCHANGE.path), named(CHAT), json.dumps(WHOLE).encode(), ResponseIds())
     assert joined(got.frames).endswith(FINISH)
     assert got.usage == {"n": 3}
     assert [(call.name, list(call.events)) for call in got.calls] == [("f", [0])]
@@ -65,7 +65,7 @@ def test_calls_come_in_every_framing_behind_what_was_said(dialect: str) -> None:
     assert ask.comments == (dialect == "cohere-v2")
     path = healthy.exchange.path.replace("-stream", "")
     sample = MAKERS[dialect]("call_1", "Bern")
-    got = recovered(ask, StreamFacts(path=path), named(dialect), sample.whole_body, AnswerIds())
+    got = recovered(ask, StreamFacts(path=path), named(dialect), sample.whole_body, ResponseIds())
     whole = b"".join(joined(got.frames) if action is ask else action.raw for action in actions)  # type: ignore[union-attr]
     assert strict.calls(dialect, whole, healthy.exchange) == [("get_weather", {"city": "Bern"})]
     record = read_body([whole], healthy.exchange)
@@ -81,22 +81,22 @@ def test_calls_are_told_apart() -> None:
         for at, identity in enumerate(("", "c1", "c1", "null"))
     ]
     whole = {**WHOLE, "choices": [{"index": 0, "message": {"tool_calls": said}}]}
-    answers = []
+    responses = []
     for seed in "ab":
         got = recovered(
-            asked(), StreamFacts(path=EXCHANGE.path), named(CHAT), json.dumps(whole).encode(), AnswerIds(seed)
+            asked(), StreamFacts(path=EXCHANGE.path), named(CHAT), json.dumps(whole).encode(), ResponseIds(seed)
         )
         record = read_body([joined(got.frames)], EXCHANGE)
         assert record is not None
-        answers.append([call.id for call in record.calls])
-    for ids in answers:
+        responses.append([call.id for call in record.calls])
+    for ids in responses:
         assert ids[1] == "c1"
         assert len(set(ids)) == len(said)
-    assert len({*answers[0], *answers[1]}) == 2 * len(said) - 1
+    assert len({*responses[0], *responses[1]}) == 2 * len(said) - 1
 
 
 @pytest.mark.parametrize(
-    ("answer", "status", "why"),
+    ("response", "status", "why"),
     [
         (b'{"choices":[]}', 200, "the response has no calls"),
         (b"<html>", 200, "the response is not JSON"),
@@ -105,11 +105,11 @@ def test_calls_are_told_apart() -> None:
         (json.dumps(WHOLE).encode(), 529, "the response has status 529"),
     ],
 )
-def test_nothing_is_made_up(answer: bytes, status: int, why: str) -> None:
+def test_nothing_is_made_up(response: bytes, status: int, why: str) -> None:
     """An answer without calls is none, and it is said why."""
-    path = "/" if answer == b"[1]" else EXCHANGE.path
+    path = "/" if response == b"[1]" else EXCHANGE.path
     with pytest.raises(NothingRecoveredError, match=why):
-        recovered(asked(), StreamFacts(path=path, status=status), named(CHAT), answer, AnswerIds())
+        recovered(asked(), StreamFacts(path=path, status=status), named(CHAT), response, ResponseIds())
 
 
 def test_healthy_streams_are_never_asked_for_again() -> None:

@@ -19,8 +19,8 @@ EVENTS = StreamFacts(path="/v1/responses", content_type="text/event-stream")
 @pytest.mark.parametrize("healthy", everywhere(), ids=str)
 def test_every_protocol_is_read_as_it_went(healthy: Healthy) -> None:
     """Whether the bytes are kept, or too many to keep."""
-    meant = read_body([healthy.body], healthy.exchange)
-    assert meant is not None
+    intended = read_body([healthy.body], healthy.exchange)
+    assert intended is not None
     for room in (1024 * 1024, 100):
         sent = SentBytes(healthy.exchange, max_bytes=room)
         for at in range(0, len(healthy.body), 37):
@@ -28,7 +28,7 @@ def test_every_protocol_is_read_as_it_went(healthy: Healthy) -> None:
         record = sent.record(broken=None)
         assert record is not None
         calls = [(call.id, call.name, call.arguments, call.complete) for call in record.calls]
-        assert calls == [(call.id, call.name, call.arguments, call.complete) for call in meant.calls]
+        assert calls == [(call.id, call.name, call.arguments, call.complete) for call in intended.calls]
         assert sent.body == (healthy.body if len(healthy.body) <= room else None)
 
 

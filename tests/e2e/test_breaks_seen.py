@@ -12,7 +12,7 @@ import pytest
 
 from tests.e2e.harness.proxies import Proxies, way
 from tests.e2e.harness.samples import openai_chat
-from tests.e2e.harness.script import PATIENCE, Answer, Framing, answer
+from tests.e2e.harness.script import PATIENCE, Answer, Framing, response
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,10 +26,10 @@ CHAT = openai_chat("call_1", "Bern")
 HALF = CHAT.pieces[:3]
 CLOSE = (("connection", "close"),)
 CASES = {
-    "repair, until the end": ({"toolstream_repair": "safe"}, answer(HALF, framing=Framing.CLOSE)),
-    "repair, in chunks": ({"toolstream_repair": "safe"}, replace(answer(HALF), headers=CLOSE)),
-    "fault, until the end": ({"toolstream_fault": "cut:at=event:3"}, answer(CHAT.pieces, framing=Framing.CLOSE)),
-    "fault, in chunks": ({"toolstream_fault": "cut:at=event:3"}, replace(answer(CHAT.pieces), headers=CLOSE)),
+    "repair, until the end": ({"toolstream_repair": "safe"}, response(HALF, framing=Framing.CLOSE)),
+    "repair, in chunks": ({"toolstream_repair": "safe"}, replace(response(HALF), headers=CLOSE)),
+    "fault, until the end": ({"toolstream_fault": "cut:at=event:3"}, response(CHAT.pieces, framing=Framing.CLOSE)),
+    "fault, in chunks": ({"toolstream_fault": "cut:at=event:3"}, replace(response(CHAT.pieces), headers=CLOSE)),
 }
 BROKEN = pytest.mark.parametrize("case", CASES)
 FETCH = """
@@ -109,6 +109,6 @@ def test_nodes_fetch_sees_it(proxies: Proxies, plain: Upstream, case: str) -> No
     told = fetched(proxies.get(mode, **options), plain, planned)
     assert str(told["text"]).encode() in b"".join(HALF)
     assert told["whole"] is False
-    whole = replace(planned, steps=answer(CHAT.pieces).steps)
+    whole = replace(planned, steps=response(CHAT.pieces).steps)
     told = fetched(proxies.get(mode, toolstream_repair="safe"), plain, whole)
     assert told == {"text": b"".join(CHAT.pieces).decode(), "whole": True}

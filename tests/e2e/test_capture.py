@@ -17,7 +17,7 @@ from tests.e2e.harness.captures import captured, noted, pieces, read
 from tests.e2e.harness.client import BrokenOffError
 from tests.e2e.harness.proxies import Proxies, client, way
 from tests.e2e.harness.samples import openai_chat
-from tests.e2e.harness.script import PATIENCE, Answer, Break, Gate, Send, Wait, answer
+from tests.e2e.harness.script import PATIENCE, Answer, Break, Gate, Send, Wait, response
 from toolstream_core.proxy.capture.folder import YOUNG
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def fetch(
 @pytest.mark.parametrize("coding", ["identity", "gzip"])
 def test_a_stream(captures: Captures, secure: Upstream, version: str, coding: str) -> None:
     """Chunk by chunk as upstream said it, its coding undone, with the calls that it made."""
-    fetch(captures, secure, answer(CHAT.pieces, coding=coding), version)
+    fetch(captures, secure, response(CHAT.pieces, coding=coding), version)
     flow = captures.last()
     assert pieces(flow) == list(CHAT.pieces)
     assert flow.response is not None
@@ -124,7 +124,7 @@ def test_a_stream(captures: Captures, secure: Upstream, version: str, coding: st
 def test_secrets_stay_out(captures: Captures, plain: Upstream) -> None:
     """The request's own, where the answer says it again in pieces; the cuts stay."""
     said = [piece.replace(b"Bern", KEY.encode()) for piece in openai_chat("call_1", KEY).pieces]
-    fetch(captures, plain, answer(said))
+    fetch(captures, plain, response(said))
     flow = captures.last()
     assert [len(piece) for piece in pieces(flow)] == [len(piece) for piece in said]
     [call] = noted(flow)["record"]["calls"]
@@ -196,7 +196,7 @@ def test_other_traffic_is_not_captured(captures: Captures, plain: Upstream) -> N
         plan = plain.plan(Answer((Send(b"data: 1\n\n"),), content_type=kind))
         with client("h1", way(captures.proxy, plain)) as peer:
             peer.request("/events", b"", plan.headers, "GET").rest()
-    fetch(captures, plain, answer(CHAT.pieces))
+    fetch(captures, plain, response(CHAT.pieces))
     assert pieces(captures.last()) == list(CHAT.pieces)
 
 
@@ -204,7 +204,7 @@ def test_what_the_client_got(changing: Captures, plain: Upstream) -> None:
     """Beside what upstream said, where it is something else; findings, changes and faults are in the record."""
     body = json.dumps({**CHAT.request, "model": "cut-it"}).encode()
     for asked, broken in ((CHAT.body, False), (body, True)):
-        got = fetch(changing, plain, answer(CHAT.pieces), body=asked)
+        got = fetch(changing, plain, response(CHAT.pieces), body=asked)
         flow = changing.last()
         record: dict[str, Any] = noted(flow)["record"]
         assert (record["changes"], record["faults"][0]["spec"]) == (["empty-id"], "empty-id")
@@ -251,7 +251,7 @@ def test_the_proxy_is_stopped(proxies: Proxies, plain: Upstream, tmp_path: Path)
 
 def test_a_killed_proxy_leaves_no_half_file(proxies: Proxies, plain: Upstream, tmp_path: Path) -> None:
     """Whatever there is reads as a whole flow; the next start clears the rest away."""
-    said = answer(CHAT.pieces)
+    said = response(CHAT.pieces)
     for turn in range(2):
         with proxies.make({"toolstream_capture": str(tmp_path), "toolstream_log": "off"}) as proxy:
             assert not list(tmp_path.glob(".toolstream-*")), "cleared at the start"
@@ -293,13 +293,13 @@ def test_a_folder_that_goes_away(captures: Captures, plain: Upstream) -> None:
     before = len(captures.proxy.output)
     second, third = (openai_chat(call_id, "Bern").pieces for call_id in ("call_2", "call_3"))
     try:
-        assert fetch(captures, plain, answer(CHAT.pieces)) == b"".join(CHAT.pieces)
+        assert fetch(captures, plain, response(CHAT.pieces)) == b"".join(CHAT.pieces)
         line = captures.proxy.wait_for("toolstream_capture: flow .* is not captured: No such file", after=before)
         assert line.endswith("Traffic goes on.")
-        assert fetch(captures, plain, answer(second)) == b"".join(second)
+        assert fetch(captures, plain, response(second)) == b"".join(second)
     finally:
         shutil.copytree(away, captures.folder)
-    fetch(captures, plain, answer(third))
+    fetch(captures, plain, response(third))
     # Nothing tells when the second is written: it may be there, too.
     kept = captures.all_until(list(third))
     assert all(one in (list(second), list(third)) for one in kept)

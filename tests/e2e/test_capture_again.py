@@ -41,9 +41,9 @@ class Chain(NamedTuple):
 def chained(proxies: Proxies, folder: Path, flows: Path, speed: str) -> Chain:
     """Two proxies one behind the other."""
     far, near = folder / "far", folder / "near"
-    answers = {"toolstream_provider": str(flows), "toolstream_speed": speed, **OPTIONS}
+    responses = {"toolstream_provider": str(flows), "toolstream_speed": speed, **OPTIONS}
     kept = {"toolstream_log": "off"}
-    provider = proxies.get("reverse:https://llm.invalid", toolstream_capture=str(far), **answers, **kept)
+    provider = proxies.get("reverse:https://llm.invalid", toolstream_capture=str(far), **responses, **kept)
     upstream = f"reverse:https://127.0.0.1:{provider.port}"
     return Chain(proxies.get(upstream, toolstream_capture=str(near), ssl_insecure="true", **kept), far, near)
 

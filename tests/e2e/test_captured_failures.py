@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.e2e import failing as agents
 from tests.pytest_plugin.running import project, run
-from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
+from toolstream_core.protocols.healthy_response import HealthyCall, HealthyResponse
 from toolstream_core.protocols.registry import named
 from toolstream_core.saved.read import load
 
@@ -97,7 +97,7 @@ class Model:
         self.report = report
         self.asked = 0
 
-    def answer(self, path: str, request: Any) -> bytes:
+    def response(self, path: str, request: Any) -> bytes:
         """The response's body."""
         self.asked += 1
         identity = f"call_{self.asked}"
@@ -106,11 +106,11 @@ class Model:
         good = any(call.arguments == ARGUMENTS for call in said.calls)
         calls = () if good and said.results else (HealthyCall(NAME, ARGUMENTS),)
         text = "" if calls else "Use the console component."
-        answer = HealthyAnswer(model="m", request=request, calls=calls, text=text, token=identity)
+        response = HealthyResponse(model="m", request=request, calls=calls, text=text, token=identity)
         if request.get("stream") is not True:
-            return json.dumps(protocol.healthy_whole(answer)).encode()
+            return json.dumps(protocol.healthy_unstreamed(response)).encode()
         if not calls or self.report.protocol != "openai-chat":
-            return b"".join(protocol.healthy_stream(answer))
+            return b"".join(protocol.healthy_stream(response))
         fragments = json.loads(f"[{self.report.call}]")
         deltas: list[dict[str, Any]] = [{"tool_calls": [fragment(one, identity)]} for one in fragments]
         deltas = deltas or [{"content": "I will search."}]
@@ -125,7 +125,7 @@ def model(request: pytest.FixtureRequest) -> Iterator[tuple[Model, str]]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            body = provider.answer(self.path, asked)
+            body = provider.response(self.path, asked)
             kind = "text/event-stream" if asked.get("stream") is True else "application/json"
             self.send_response(200)
             self.send_header("content-type", kind)

@@ -13,7 +13,7 @@ from tests.e2e.harness.codings import CODERS, DECODERS
 from tests.e2e.harness.lockstep import follow, lockstep
 from tests.e2e.harness.proxies import client, way
 from tests.e2e.harness.samples import JSON, MAKERS, SSE, openai_chat
-from tests.e2e.harness.script import Answer, Break, Framing, Gate, Send, Wait, answer
+from tests.e2e.harness.script import Answer, Break, Framing, Gate, Send, Wait, response
 
 if TYPE_CHECKING:
     from tests.e2e.harness.mitmdump import Mitmdump
@@ -57,7 +57,7 @@ def test_a_doubled_id_is_never_put_back(mending: Mitmdump, secure: Upstream, dia
     """The client has told the calls apart; the provider is asked with them apart."""
     twice, ids, answered = DUPLICATES[dialect]
     sample = MAKERS[dialect](f"toolcall-{version}", "Bern")
-    plan = secure.plan(answer(twice(sample.call_id)))
+    plan = secure.plan(response(twice(sample.call_id)))
     following = secure.plan(streamed(MAKERS[dialect]("call_3", "Oslo")))
     with client(version, way(mending, secure)) as connection:
         seen = ids(connection.request(sample.path, sample.body, plan.headers).rest())

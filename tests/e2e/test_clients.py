@@ -297,13 +297,13 @@ def test_what_a_client_needs_is_enough(name: str, client: Client) -> None:
     dialect = "openai-responses" if client is ruby_llm.RESPONSES else "openai-chat"
     read = 0
     for healthy in HEALTHY[dialect]:
-        meant = meant_by(healthy)
+        intended = meant_by(healthy)
         for fault in ["", *INJECTORS[dialect]]:
             told = shaped(healthy, fault, name)
             if told is None or (fault == "early-finish" and client in AT_ONCE):
                 continue
             made = [(call.name, json.loads(call.arguments or "{}")) for call in client.assemble(told)]
-            assert sorted(made, key=repr) == sorted(meant, key=repr), (healthy.name, fault)
+            assert sorted(made, key=repr) == sorted(intended, key=repr), (healthy.name, fault)
             read += 1
     assert read >= 100
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cli.started import environment, toolstream
-from tests.e2e.harness import mended_options
+from tests.e2e.harness import repair_options
 from tests.e2e.harness.socket_server import Planned, SocketServer
 from tests.e2e.test_sockets import messages_of
 from tests.laws.healthy import Healthy
 from tests.laws.test_laws import injector
 from tests.tables import SHAPES
 from toolstream_core.packaged import addon_script
-from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
+from toolstream_core.protocols.healthy_response import HealthyCall, HealthyResponse
 from toolstream_core.protocols.responses import responses
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ DEFECTS = ("cumulative-arguments", "missing-index", "repeated-stop", "done-only-
 
 def said(token: str, **what: Any) -> Healthy:
     """A healthy answer to Codex."""
-    answer = HealthyAnswer(model="gpt-5", request={}, token=token, **what)
-    return Healthy("openai-responses", token, b"".join(responses.healthy_stream(answer)))
+    response = HealthyResponse(model="gpt-5", request={}, token=token, **what)
+    return Healthy("openai-responses", token, b"".join(responses.healthy_stream(response)))
 
 
 SHELL = said("call", calls=(HealthyCall("exec_command", '{"cmd": "echo said-by-the-tool"}'),))
@@ -73,7 +73,7 @@ def upstream() -> Iterator[SocketServer]:
 @pytest.fixture(scope="module")
 def proxy(proxies: Proxies, upstream: SocketServer) -> Iterator[Mitmdump]:
     """What it is to do comes with the request for a socket."""
-    scripts = (addon_script(), Path(mended_options.__file__))
+    scripts = (addon_script(), Path(repair_options.__file__))
     with proxies.make(
         {"toolstream_log": "off"}, mode=f"reverse:http://127.0.0.1:{upstream.port}", scripts=scripts
     ) as one:
@@ -99,7 +99,7 @@ def test_its_own_socket(proxy: Mitmdump, upstream: SocketServer, tmp_path: Path,
         "env_key": '"OPENAI_API_KEY"',
         "wire_api": '"responses"',
         "supports_websockets": "true",
-        "http_headers": f"{{{mended_options.HEADER}={json.dumps(json.dumps(asked))}}}",
+        "http_headers": f"{{{repair_options.HEADER}={json.dumps(json.dumps(asked))}}}",
     }
     provider = ",".join(f"{name}={value}" for name, value in settings.items())
     words = ("-c", 'model_provider="own"', "-c", f"model_providers.own={{{provider}}}")

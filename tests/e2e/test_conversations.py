@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.harness.changes import payloads
 from tests.e2e.harness.conversations import Called, asked, calls, refused
 from tests.e2e.harness.proxies import client, way
-from tests.e2e.harness.script import answer
+from tests.e2e.harness.script import response
 from tests.laws.driven import sse
 from tests.laws.healthy import Healthy, streams
 from tests.laws.test_laws import CANNOT, injector
@@ -97,7 +97,7 @@ class Talk:
     def go_on(self) -> None:
         """Ask again, with all calls so far and their results."""
         healthy = self._healthy
-        plan = self._upstream.plan(answer([self._body]))
+        plan = self._upstream.plan(response([self._body]))
         body = asked(healthy.dialect, healthy.exchange.request, self.turns)
         with client(self._version, self._way) as connection:
             reply = connection.request(healthy.exchange.path, body, plan.headers)
@@ -168,17 +168,17 @@ def test_the_provider_gets_its_own_function_call_back(proxies: Proxies, secure: 
             {"type": "response.output_item.done", "output_index": 0, "item": item},
             end,
         )
-        said = _asked(proxy, secure, version, body, request)[1]
+        said = _requested(proxy, secure, version, body, request)[1]
         told = next(event["item"] for event in payloads(said) if event["type"] == "response.output_item.done")
         assert (told["type"], told["input"]) == ("custom_tool_call", f"*** Begin {text}")
         result = {"type": "custom_tool_call_output", "call_id": "call_1", "output": "done"}
-        sent = _asked(proxy, secure, version, body, {**request, "input": [told, result]})[0]
+        sent = _requested(proxy, secure, version, body, {**request, "input": [told, result]})[0]
         assert json.loads(sent)["input"] == [item, {**result, "type": "function_call_output"}]
 
 
-def _asked(proxy: Mitmdump, upstream: Upstream, version: str, body: bytes, request: object) -> tuple[bytes, bytes]:
+def _requested(proxy: Mitmdump, upstream: Upstream, version: str, body: bytes, request: object) -> tuple[bytes, bytes]:
     """The request as the server got it, and its answer as the client received it."""
-    plan = upstream.plan(answer([body]))
+    plan = upstream.plan(response([body]))
     with client(version, way(proxy, upstream)) as connection:
         said = connection.request("/v1/responses", json.dumps(request).encode(), plan.headers).rest()
     return plan.asked.body, said

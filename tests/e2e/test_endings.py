@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.harness.client import BrokenOffError
 from tests.e2e.harness.proxies import Proxies, client, way
 from tests.e2e.harness.samples import openai_chat
-from tests.e2e.harness.script import Answer, Break, Framing, Gate, Send, Wait, answer
+from tests.e2e.harness.script import Answer, Break, Framing, Gate, Send, Wait, response
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +43,7 @@ def take(reply: Reply, expected: bytes) -> None:
 def serves(proxy: Mitmdump, tap: Tap, upstream: Upstream, version: str, call_id: str) -> None:
     """The proxy answers, and tells, the next request."""
     sample = openai_chat(call_id, "next")
-    plan = upstream.plan(answer(sample.pieces))
+    plan = upstream.plan(response(sample.pieces))
     with client(version, way(proxy, upstream)) as connection:
         assert connection.request(sample.path, sample.body, plan.headers).rest() == b"".join(sample.pieces)
     assert tap.end_of(call_id)["record"]["broken"] is None

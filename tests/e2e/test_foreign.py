@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.e2e.harness import mended_options
+from tests.e2e.harness import repair_options
 from tests.e2e.harness.foreign import CLIENTS, Client, Programs, lack
 from tests.e2e.harness.script import Answer, Send
 from tests.e2e.test_repaired import AIMED, BEFORE, CALLS, HEALTHY, REPAIRED, SAFE, TWO, comparable
@@ -69,14 +69,14 @@ class Through:
         plan = self._upstream.plan(Answer(tuple(map(Send, healthy.frames)), content_type=healthy.exchange.content_type))
         options = json.dumps({"toolstream_repair": repair, "toolstream_shape": shape})
         url = f"https://127.0.0.1:{self._proxy.port}"
-        headers = {**plan.headers, mended_options.HEADER: options}
+        headers = {**plan.headers, repair_options.HEADER: options}
         return self.programs.ask(client.toolchain, client.name, url, model, headers, TOOLS)
 
 
 @pytest.fixture(scope="module")
 def through(proxies: Proxies, secure: Upstream) -> Iterator[Through]:
     """One mitmdump for all, in reverse mode: none of these clients has to be told of a proxy."""
-    scripts = (addon_script(), Path(mended_options.__file__))
+    scripts = (addon_script(), Path(repair_options.__file__))
     proxy = proxies.make({"toolstream_log": "off"}, mode=f"reverse:{secure.url}", scripts=scripts)
     proxy.options["toolstream_fault"] = AIMED
     with proxy:

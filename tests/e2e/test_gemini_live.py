@@ -13,7 +13,7 @@ from websockets.sync.client import connect
 
 from tests.e2e.harness.socket_server import Planned, SocketServer
 from tests.e2e.harness.trust import server_context, socket_trust
-from toolstream_core.synthetic.answers import DONE
+from toolstream_core.synthetic.responses import DONE
 from toolstream_core.testing import ProxySession, Setup
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ ANSWERS: Sequence[Sequence[Any]] = (
     ],
 )
 """What follows on the setup, a turn, sound, and the tools' results."""
-MESSAGES = [[json.dumps(one, indent=2, ensure_ascii=False).encode() for one in answer] for answer in ANSWERS]
+MESSAGES = [[json.dumps(one, indent=2, ensure_ascii=False).encode() for one in response] for response in ANSWERS]
 """Google sends JSON in binary messages, of several lines."""
 
 
@@ -108,9 +108,9 @@ def test_a_session_is_read_and_passes_as_it_is(proxies: Proxies, upstream: Socke
     again = upstream.plan(Planned(MESSAGES, asks=""))
     url = f"wss://127.0.0.1:{upstream.port}{again.path}/ws/x.v1beta.GenerativeService.BidiGenerateContent?key={KEY}"
     with connect(url, proxy=proxy.url, ssl=socket_trust(proxy.ca), max_size=None) as client:
-        for message, answer in zip(planned.received, MESSAGES, strict=True):
+        for message, response in zip(planned.received, MESSAGES, strict=True):
             client.send(json.dumps(message))
-            assert [client.recv(10) for _ in answer] == answer
+            assert [client.recv(10) for _ in response] == response
     tap.wait_for(lambda one: one["type"] == "end" and one["record"]["dialect"] == "gemini-live", 4)
     assert KEY not in json.dumps(tap.told)
 
@@ -130,6 +130,6 @@ def test_a_session_is_served(tmp_path: Path) -> None:
     assert [(one.name, one.args) for one in calls] == [(one["name"], one["args"]) for one in CALLS]
     assert spoken == DONE
     assert second == first
-    assert [(one.answer, one.finish) for one in exchanges] == [("exact", ("toolCall",)), ("exact", ("turnComplete",))]
+    assert [(one.response, one.finish) for one in exchanges] == [("exact", ("toolCall",)), ("exact", ("turnComplete",))]
     assert exchanges[0].verdict is not None
     assert exchanges[0].verdict.understood

@@ -14,7 +14,7 @@ import pytest
 from tests.e2e.harness.client import BrokenOffError
 from tests.e2e.harness.proxies import Proxies, client, way
 from tests.e2e.harness.samples import openai_chat
-from tests.e2e.harness.script import Answer, Break, Framing, Send, answer
+from tests.e2e.harness.script import Answer, Break, Framing, Send, response
 from tests.stages.repair.test_incomplete_calls import ENDINGS, Ending, compact
 
 if TYPE_CHECKING:
@@ -63,10 +63,10 @@ def test_half_a_call_ends_as_a_break(
     proxies: Proxies, mending: Mitmdump, secure: Upstream, version: str, framing: Framing
 ) -> None:
     """Upstream ended in order inside the arguments: so does the client's stream without the repair, and not with it."""
-    planned = answer(HALF, framing=framing)
+    planned = response(HALF, framing=framing)
     assert read(proxies.get(), secure, version, planned) == (b"".join(HALF), True)
     assert read(mending, secure, version, planned) == (b"".join(HALF), False)
-    assert read(mending, secure, version, answer(CHAT.pieces)) == (b"".join(CHAT.pieces), True)
+    assert read(mending, secure, version, response(CHAT.pieces)) == (b"".join(CHAT.pieces), True)
 
 
 @pytest.mark.parametrize("ending", ENDINGS, ids=lambda ending: ending.protocol)
@@ -139,12 +139,12 @@ def test_an_sdk_that_does_the_wrong_thing(proxies: Proxies, mending: Mitmdump, s
             ]
             return "".join(calls)
 
-    half = ask(proxies.get(), answer(HALF))
+    half = ask(proxies.get(), response(HALF))
     assert isinstance(half, str)
     with pytest.raises(ValueError, match="line 1"):
         json.loads(half)
     with pytest.raises((httpx2.HTTPError, openai.APIError)):
-        ask(mending, answer(HALF))
+        ask(mending, response(HALF))
     broken = Answer((*map(Send, CHAT.pieces), Break.CLOSE))
     assert ask(mending, broken) == '{"city": "Bern"}'
 

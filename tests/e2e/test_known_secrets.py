@@ -13,8 +13,8 @@ import pytest
 
 from tests.e2e.harness.captures import captured, pieces
 from tests.e2e.harness.proxies import client, way
-from tests.e2e.harness.script import answer
-from tests.redaction.test_known import HEADERS, PARAMETERS, ROWS, Row
+from tests.e2e.harness.script import response
+from tests.redaction.test_known import DEFECTS, HEADERS, PARAMETERS, Defect
 from toolstream_core.cli.main import main
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
-SECRET_ROWS = [row for row in ROWS if row.secrets]
+SECRET_ROWS = [row for row in DEFECTS if row.secrets]
 EACH = list({row.kind: row for row in reversed(SECRET_ROWS)}.values())
 """The first row of each kind."""
 LINKS = [row for row in SECRET_ROWS if re.fullmatch(r"https://\S+", row.text)]
@@ -103,7 +103,7 @@ def joined(body: bytes) -> str:
     return "\n".join(found.values())
 
 
-def shown(rows: Iterable[Row], text: str) -> list[tuple[str, str]]:
+def shown(rows: Iterable[Defect], text: str) -> list[tuple[str, str]]:
     """The secrets that a text holds, also in JSON, in JSON within JSON, and in a URL."""
     secrets = ((row.kind, secret) for row in rows for secret in row.secrets)
     return [(kind, secret) for kind, secret in secrets if any(form in text for form in forms(secret))]
@@ -122,7 +122,7 @@ def test_no_known_secret_is_written_or_printed(
     folder, lines = tmp_path / "captures", tmp_path / "told.jsonl"
     options = {"toolstream_capture": str(folder), "toolstream_jsonl": str(lines), "toolstream_log": "chunks"}
     with proxies.make(options) as proxy:
-        plan = plain.plan(answer(stream()))
+        plan = plain.plan(response(stream()))
         with client("h1", way(proxy, plain)) as connection:
             reply = connection.request(f"/v1/chat/completions?{query()}", request(), {**headers(), **plan.headers})
             reply_bytes = reply.rest()

@@ -11,7 +11,7 @@ import pytest
 
 from tests.e2e.harness.proxies import Proxies, client, way
 from tests.e2e.harness.samples import JSON, MAKERS, NAME, SSE, Sample, openai_chat
-from tests.e2e.harness.script import Answer, Send, answer
+from tests.e2e.harness.script import Answer, Send, response
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ ESCAPE = "\x1b"
 
 def send(proxy: Mitmdump, upstream: Upstream, sample: Sample) -> None:
     """One streamed answer, read to its end."""
-    plan = upstream.plan(answer(sample.pieces))
+    plan = upstream.plan(response(sample.pieces))
     with client("h1", way(proxy, upstream)) as connection:
         assert connection.request(sample.path, sample.body, plan.headers).rest() == b"".join(sample.pieces)
 
@@ -90,7 +90,7 @@ def test_answers_that_are_not_streamed_are_read(proxies: Proxies, secure: Upstre
     plan = secure.plan(Answer((Send(sample.whole_body),), content_type=JSON, coding="gzip"))
     with client("h2", way(proxy, secure)) as connection:
         reply = connection.request(sample.whole_path, sample.whole_request, plan.headers)
-        assert reply.rest() == plan.answer.body
+        assert reply.rest() == plan.response.body
     end = tap.end_of(sample.call_id)
     [call] = end["record"]["calls"]
     assert (end["record"]["dialect"], end["record"]["streamed"]) == (dialect, False)

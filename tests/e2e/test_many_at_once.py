@@ -68,7 +68,7 @@ def test_each_on_its_own_connection(proxies: Proxies, plain: Upstream) -> None:
         begun = [start + reply.piece() for start, reply in zip(begun, replies, strict=True)]
         gates[1].open()
         bodies = [start + reply.rest() for start, reply in zip(begun, replies, strict=True)]
-    assert bodies == [plan.answer.body for plan in plans]
+    assert bodies == [plan.response.body for plan in plans]
     for sample in wanted:
         check_told(tap, sample)
 
@@ -86,7 +86,7 @@ def test_all_on_one_connection(proxies: Proxies, secure: Upstream) -> None:
         begun = [start + reply.piece() for start, reply in zip(begun, replies, strict=True)]
         gates[1].open()
         bodies = [start + reply.rest() for start, reply in zip(begun, replies, strict=True)]
-    assert bodies == [plan.answer.body for plan in plans]
+    assert bodies == [plan.response.body for plan in plans]
     assert {plan.asked.version for plan in plans} == {"h2"}
     for sample in wanted:
         check_told(tap, sample)

@@ -61,10 +61,10 @@ def dripping(proxies: Proxies) -> Iterator[Mitmdump]:
 
 
 def got(
-    proxy: Mitmdump, upstream: Upstream, version: str, sample: Sample, answer: Answer, place: str = ""
+    proxy: Mitmdump, upstream: Upstream, version: str, sample: Sample, response: Answer, place: str = ""
 ) -> bytes | None:
     """What the client gets; `None` where its connection breaks."""
-    plan = upstream.plan(answer)
+    plan = upstream.plan(response)
     headers = plan.headers | ({"x-sabotage": place} if place else {})
     with client(version, way(proxy, upstream)) as connection:
         try:
@@ -94,8 +94,8 @@ def test_a_response_that_cannot_be_streamed_goes_on_unchanged(
     sample = MAKERS[dialect]("call_1", "Bern")
     place = "toolstream_core.protocols.protocol:WireProtocol.streamed"
     mark = len(destreaming.output)
-    answer = Answer((Send(sample.whole_body),), content_type=JSON)
-    assert got(destreaming, secure, version, sample, answer, place) == sample.whole_body
+    response = Answer((Send(sample.whole_body),), content_type=JSON)
+    assert got(destreaming, secure, version, sample, response, place) == sample.whole_body
     destreaming.wait_for("toolstream stopped reading", after=mark)
 
 
@@ -107,8 +107,8 @@ def test_a_response_that_is_made_here_breaks_off(
     """No part of it is taken for all of it."""
     sample = openai_chat("call_1", "Bern")
     mark = len(destreaming.output)
-    answer = Answer((Send(sample.whole_body),), content_type=JSON)
-    assert got(destreaming, secure, version, sample, answer, place) is None
+    response = Answer((Send(sample.whole_body),), content_type=JSON)
+    assert got(destreaming, secure, version, sample, response, place) is None
     destreaming.wait_for("toolstream stopped reading", after=mark)
     assert not [line for line in destreaming.output[mark:] if "crashed" in line or "Traceback" in line]
 
@@ -131,9 +131,9 @@ ON_A_SOCKET = [
     "toolstream_core.proxy.sockets.relay:SocketRelay.take#1",
     "toolstream_core.proxy.sockets.relay:SocketRelay.take#4",
     "toolstream_core.proxy.sockets.relay:SocketRelay.advance#4",
-    "toolstream_core.proxy.sockets.answer:SocketAnswer.take#3",
-    "toolstream_core.proxy.sockets.answer:SocketAnswer.advance#4",
-    "toolstream_core.proxy.sockets.answer:SocketAnswer.end#1",
+    "toolstream_core.proxy.sockets.response:SocketResponse.take#3",
+    "toolstream_core.proxy.sockets.response:SocketResponse.advance#4",
+    "toolstream_core.proxy.sockets.response:SocketResponse.end#1",
     "toolstream_core.proxy.live_response:LiveResponse.stream#3",
     "toolstream_core.proxy.live_response:LiveResponse.finish#1",
     "toolstream_core.proxy.delivery:Delivery._next#5",

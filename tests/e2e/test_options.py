@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.harness.mitmdump import MitmdumpError
 from tests.e2e.harness.proxies import Proxies, client, way
 from tests.e2e.harness.samples import anthropic, openai_chat
-from tests.e2e.harness.script import answer
+from tests.e2e.harness.script import response
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,7 +63,7 @@ def test_filter_restricts(proxies: Proxies, plain: Upstream, expression: str) ->
     told = len(tap.told)
     unwanted, wanted = openai_chat("not wanted", "Bern"), anthropic(f"wanted {expression}", "Bern")
     for sample, kind in ((unwanted, "other"), (wanted, "wanted")):
-        plan = plain.plan(answer(sample.pieces))
+        plan = plain.plan(response(sample.pieces))
         with client("h1", way(proxy, plain)) as connection:
             reply = connection.request(sample.path, sample.body, plan.headers | {"x-kind": kind})
             assert reply.rest() == b"".join(sample.pieces)

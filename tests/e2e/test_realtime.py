@@ -13,8 +13,8 @@ from tests.e2e.harness.trust import server_context, socket_trust
 from tests.laws.healthy import request, streams
 from tests.laws.test_laws import CANNOT, injector
 from tests.tables import INJECTORS
-from toolstream_core.defects.row import LIVE, Safety
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.defect import LIVE, Safety
+from toolstream_core.defects.table import DEFECTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.e2e
 
 HEALTHY = [one for one in streams() if one.dialect == "openai-realtime"]
 TWO = next(one for one in HEALTHY if one.name == "fragments of two")
-SAFELY = {row.name for row in ROWS if row.repair is Safety.SAFE and row.code not in LIVE}
+SAFELY = {row.name for row in DEFECTS if row.repair is Safety.SAFE and row.code not in LIVE}
 ENDS = {"response.done", "response.completed"}
 AUDIO = {
     "type": "response.output_audio.delta",

@@ -11,7 +11,7 @@ import pytest
 
 from tests.e2e.harness.proxies import client, way
 from tests.e2e.harness.samples import JSON, SSE, anthropic, bedrock, cohere, openai_chat
-from tests.e2e.harness.script import Answer, Break, Gate, Send, Wait, answer
+from tests.e2e.harness.script import Answer, Break, Gate, Send, Wait, response
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import StreamFacts
 
@@ -61,7 +61,7 @@ def whole(sample: Sample) -> Answer:
 
 def planned(upstream: Upstream, pieces: Sequence[bytes], second: Answer, content_type: str = SSE) -> StageSet:
     """A stream, and what comes to those who ask again."""
-    plan = upstream.plan(replace(answer(pieces), content_type=content_type))
+    plan = upstream.plan(replace(response(pieces), content_type=content_type))
     plan.second = second
     return plan
 

@@ -13,15 +13,15 @@ from zlib import crc32
 import pytest
 from google import genai
 
-from tests.e2e.harness import mended_options
+from tests.e2e.harness import repair_options
 from tests.e2e.harness.repaired import READERS, Ends, Reading, RecordBuilder, Sdks
 from tests.e2e.harness.script import Answer, Send
 from tests.laws import strict
 from tests.laws.healthy import PING, TIME, WEATHER, Healthy, streams
 from tests.laws.test_laws import ALL_PAIRS, CANNOT, injector
 from tests.tables import INJECTORS, SHAPES
-from toolstream_core.defects.row import LIVE, Safety
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.defect import LIVE, Safety
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.packaged import addon_script
@@ -29,7 +29,7 @@ from toolstream_core.packaged import addon_script
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tests.e2e.harness.plan import Asked
+    from tests.e2e.harness.plan import RequestKey
     from tests.e2e.harness.proxies import Proxies
     from tests.e2e.harness.upstream import Upstream
 
@@ -40,7 +40,7 @@ CALLS = {str(one): strict.calls(one.dialect, one.body, one.exchange) for one in 
 """What each stream says, by its name."""
 TWO = {dialect: next(one for one in known if len(CALLS[str(one)]) == 2) for dialect, known in HEALTHY.items()}
 """A stream of two calls in each protocol, in fragments where it has them."""
-SAFELY = {row.name for row in ROWS if row.repair is Safety.SAFE and row.code not in LIVE}
+SAFELY = {row.name for row in DEFECTS if row.repair is Safety.SAFE and row.code not in LIVE}
 REPAIRED = {dialect: [name for name in injectors if name in SAFELY] for dialect, injectors in INJECTORS.items()}
 """The defects that can be caused, and safely mended without another request."""
 ONE_CALL = {"legacy-function-call": "function_call can say one call only: the others are not there to be mended"}
@@ -91,7 +91,7 @@ class Through:
         self._upstream = upstream
         self._ends = ends
         self._untold = 0
-        self.asked: Asked
+        self.asked: RequestKey
         """The last request as the upstream saw it."""
 
     def read(
@@ -109,7 +109,7 @@ class Through:
         options = json.dumps({"toolstream_repair": repair, "toolstream_shape": shape})
         self._untold += 1
         try:
-            return reader.read(self._sdks[version], model, {**plan.headers, mended_options.HEADER: options})
+            return reader.read(self._sdks[version], model, {**plan.headers, repair_options.HEADER: options})
         finally:
             self.asked = plan.asked
 
@@ -123,7 +123,7 @@ class Through:
 def shared(proxies: Proxies, secure: Upstream, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Through]:
     """One mitmdump for all: defects and presets wait for their models, repairs and shapes come with the requests."""
     path = tmp_path_factory.mktemp("told") / "ends"
-    scripts = (addon_script(), Path(mended_options.__file__))
+    scripts = (addon_script(), Path(repair_options.__file__))
     with contextlib.closing(Ends(path)) as ends:
         proxy = proxies.make({"toolstream_jsonl": str(path), "toolstream_log": "off"}, scripts=scripts)
         proxy.options["toolstream_fault"] = AIMED

@@ -18,7 +18,7 @@ from tests.e2e.clients.conversation import DONE, converse, text
 from tests.e2e.clients.conversation import events as data_of
 from tests.e2e.clients.sets import SETS
 from tests.e2e.clients.streams import FLOWS, chat, delta, saved, self_contained
-from tests.e2e.harness.script import answer
+from tests.e2e.harness.script import response
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -94,7 +94,7 @@ class Talk(NamedTuple):
 
 def talk(proxies: Proxies, upstream: Upstream, client: Client, wire: Wire, options: Options) -> Talk:
     """A conversation through the proxy with these options."""
-    plans = [upstream.plan(answer(pieces)) for pieces in (wire.first, wire.last)]
+    plans = [upstream.plan(response(pieces)) for pieces in (wire.first, wire.last)]
     waiting = iter(plans)
     proxy = proxies.get("regular", **options)
     with httpx2.Client(proxy=proxy.url, verify=ssl.create_default_context(cafile=proxy.ca)) as http:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.harness.proxies import Proxies, client, way
 from tests.e2e.harness.samples import JSON, MAKERS, Sample, openai_chat
-from tests.e2e.harness.script import Answer, Send, answer
+from tests.e2e.harness.script import Answer, Send, response
 
 if TYPE_CHECKING:
     from tests.e2e.harness.mitmdump import Mitmdump
@@ -43,7 +43,7 @@ def nothing_shows(proxy: Mitmdump, tap: Tap, upstream: Upstream, label: str) -> 
     """Look when a later answer has been told, so that nothing is still on its way."""
     mark = len(proxy.output)
     after = openai_chat(f"after {label}", "Bern")
-    ask(proxy, upstream, after, answer(after.pieces))
+    ask(proxy, upstream, after, response(after.pieces))
     number = tap.end_of(after.call_id)["stream"]
     proxy.wait_for(rf"#{number} +\d+ events, ", after=mark)
     assert SECRET not in "\n".join(proxy.output)
@@ -67,7 +67,7 @@ def test_answer_that_repeats_the_secret(proxies: Proxies, plain: Upstream) -> No
     sample = openai_chat("told the key", f"Bern {SECRET}")
     error = {"error": {"message": f"Incorrect API key provided: {SECRET}-a", "type": "invalid_request_error"}}
     spoken = (*sample.pieces[:-1], b"data: " + json.dumps(error).encode() + b"\n\n")
-    ask(proxy, plain, sample, answer(spoken))
+    ask(proxy, plain, sample, response(spoken))
     tap.end_of(sample.call_id)
     nothing_shows(proxy, tap, plain, "repeats")
 

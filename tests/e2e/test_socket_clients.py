@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.e2e.harness import mended_options
+from tests.e2e.harness import repair_options
 from tests.e2e.harness.foreign import SOCKET_CLIENTS, Programs, SocketClient, lack
 from tests.e2e.harness.socket_server import Planned, SocketServer
 from tests.e2e.test_foreign import CALLS_SORTED, TOOLS
@@ -44,7 +44,7 @@ class Through:
     def read(
         self,
         client: SocketClient,
-        answers: Sequence[Sequence[str]],
+        responses: Sequence[Sequence[str]],
         *,
         compressed: bool,
         lanes: int = 1,
@@ -52,10 +52,10 @@ class Through:
         shape: Sequence[str] = (),
     ) -> list[Any]:
         """The calls of each answer, all on one socket; answers of several lanes come in turns."""
-        plan = self._upstream.plan(Planned(answers, together=lanes))
+        plan = self._upstream.plan(Planned(responses, together=lanes))
         url = f"https://127.0.0.1:{self._proxy.port}{plan.path}"
-        headers = {mended_options.HEADER: json.dumps({"toolstream_repair": repair, "toolstream_shape": shape})}
-        how = {"answers": len(answers), "lanes": lanes, "compressed": compressed}
+        headers = {repair_options.HEADER: json.dumps({"toolstream_repair": repair, "toolstream_shape": shape})}
+        how = {"answers": len(responses), "lanes": lanes, "compressed": compressed}
         told = self.programs.ask(client.toolchain, client.name, url, "gpt-5", headers, TOOLS, **how)
         assert "error" not in told, told
         return [sorted(map(tuple, calls), key=repr) for calls in told["answers"]]
@@ -64,7 +64,7 @@ class Through:
 @pytest.fixture(scope="module")
 def through(proxies: Proxies) -> Iterator[Through]:
     """One mitmdump for all; what it is to do comes with the request for a socket."""
-    scripts = (addon_script(), Path(mended_options.__file__))
+    scripts = (addon_script(), Path(repair_options.__file__))
     with SocketServer() as upstream:
         mode = f"reverse:http://127.0.0.1:{upstream.port}"
         with proxies.make({"toolstream_log": "off"}, mode=mode, scripts=scripts) as proxy:
@@ -112,16 +112,16 @@ def test_answers_on_a_socket(
 ) -> None:
     """As they came, in every shape at once, broken and repaired, and in several lanes."""
     healthy, two = HEALTHY[client.dialect], TWO[client.dialect]
-    meant = [CALLS_SORTED[str(one)] for one in healthy]
+    intended = [CALLS_SORTED[str(one)] for one in healthy]
     calls = CALLS_SORTED[str(two)]
-    answers = [messages_of(one, one.body) for one in healthy]
+    responses = [messages_of(one, one.body) for one in healthy]
     planted = broken(client.dialect)[CASES.index((client, compressed)) % SHARES :: SHARES]
     assert len(planted) > 5
     with subtests.test("healthy"):
-        assert through.read(client, answers, compressed=compressed) == meant
+        assert through.read(client, responses, compressed=compressed) == intended
     with subtests.test("shaped"):
         shapes = list(SHAPES[client.dialect])
-        assert through.read(client, answers, compressed=compressed, shape=shapes) == meant
+        assert through.read(client, responses, compressed=compressed, shape=shapes) == intended
     with subtests.test("repaired"):
         read = through.read(client, planted, compressed=compressed, repair=["safe"])
         assert read == [calls for _ in planted]

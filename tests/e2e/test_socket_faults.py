@@ -55,9 +55,9 @@ class Way:
         self._proxy = proxies.get(toolstream_fault=[*faults, upgrade], toolstream_jsonl=str(self.tap.path))
         self._server = server
 
-    def open(self, *, answers: int = 1, folder: str = "") -> tuple[Any, Planned]:
+    def open(self, *, responses: int = 1, folder: str = "") -> tuple[Any, Planned]:
         """A socket whose requests all get the same answer."""
-        planned = self._server.plan(Planned([messages_of(TWO.body)] * answers))
+        planned = self._server.plan(Planned([messages_of(TWO.body)] * responses))
         address = f"wss://127.0.0.1:{self._server.port}{planned.path}{folder}/v1/responses"
         trust = socket_trust(self._proxy.ca)
         return connect(address, proxy=self._proxy.url, ssl=trust), planned
@@ -77,7 +77,7 @@ def ask(socket: ClientConnection, model: str, **more: str) -> None:
     socket.send(json.dumps({"type": "response.create", **REQUEST, **more, "model": model}))
 
 
-def answer(socket: ClientConnection) -> list[dict[str, Any]]:
+def response(socket: ClientConnection) -> list[dict[str, Any]]:
     """The messages until an answer's last one, or an error."""
     got: list[dict[str, Any]] = []
     while not got or got[-1]["type"] not in {*ENDS, "error"}:
@@ -102,16 +102,16 @@ def test_how_a_socket_is_closed(way: Way, name: str) -> None:
 
 def test_messages_that_say_what_is_wrong(way: Way) -> None:
     """One socket outlives them all: another lane's id, an error in mid-answer, an error instead of one."""
-    opened, planned = way.open(answers=4)
+    opened, planned = way.open(responses=4)
     with opened as socket:
         ask(socket, "lane", stream_id="a")
-        lanes = [one["stream_id"] for one in answer(socket)]
+        lanes = [one["stream_id"] for one in response(socket)]
         ask(socket, "error", stream_id="b")
-        *before, error = answer(socket)
+        *before, error = response(socket)
         ask(socket, "refused", stream_id="c")
-        [refused] = answer(socket)
+        [refused] = response(socket)
         ask(socket, HEALTHY)
-        healthy = answer(socket)
+        healthy = response(socket)
     assert lanes == ["a"] * CUT_AT + ["other"] + ["a"] * (len(ANSWER) - CUT_AT - 1)
     assert before == [{**one, "stream_id": "b"} for one in ANSWER[:CUT_AT]]
     kind = "rate_limit_exceeded"
@@ -131,13 +131,13 @@ def test_a_request_to_open_a_socket_is_refused(way: Way) -> None:
 
 def test_nothing_comes_on_a_socket_that_is_held(way: Way) -> None:
     """The next answer waits; there are no comments on a socket."""
-    opened, _ = way.open(answers=2)
+    opened, _ = way.open(responses=2)
     with opened as socket:
         ask(socket, "hold")
-        assert answer(socket) == ANSWER
+        assert response(socket) == ANSWER
         since = time.monotonic()
         ask(socket, HEALTHY)
-        assert answer(socket) == ANSWER
+        assert response(socket) == ANSWER
     assert time.monotonic() - since > 0.25
 
 
@@ -146,7 +146,7 @@ def test_messages_cannot_be_cut_anew(way: Way) -> None:
     opened, _ = way.open()
     with opened as socket:
         ask(socket, "recut")
-        assert answer(socket) == ANSWER
+        assert response(socket) == ANSWER
     [end] = way.tap.wait_for(
         lambda one: one["type"] == "end" and any(fault["changes"] == 0 for fault in one["record"]["faults"])
     )

@@ -67,7 +67,7 @@ def responses(plants: Plants) -> tuple[Event, list[Event]]:
     item = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "run"}
     arguments = json.dumps({"command": plants.text(), "key": plants.secret()})
     head, delta = {"output_index": 1, "item_id": "fc_1"}, "response.function_call_arguments"
-    answer: list[Event] = [
+    response: list[Event] = [
         {
             "type": "response.created",
             "response": {"id": "resp_1", **request, "type": "response", "status": "in_progress"},
@@ -81,7 +81,7 @@ def responses(plants: Plants) -> tuple[Event, list[Event]]:
         {"type": f"{delta}.done", **head, "arguments": arguments},
         {"type": "response.failed", "response": {"id": "resp_1", "error": {"message": plants.text()}}},
     ]
-    return request, answer
+    return request, response
 
 
 def realtime(plants: Plants) -> tuple[Event, list[Event]]:
@@ -90,7 +90,7 @@ def realtime(plants: Plants) -> tuple[Event, list[Event]]:
     said = {"response_id": "resp_1", "item_id": "item_1", "output_index": 0, "content_index": 0}
     heard = {"type": "conversation.item.input_audio_transcription.delta", "item_id": "item_0", "content_index": 0}
     session = {"model": "m", "instructions": plants.text(), "client_secret": {"value": "ek_" + plants.secret()}}
-    answer: list[Event] = [
+    response: list[Event] = [
         {"type": "session.updated", "session": session},
         {"type": "response.created", "response": {"id": "resp_1"}},
         *plants.turns(
@@ -102,14 +102,14 @@ def realtime(plants: Plants) -> tuple[Event, list[Event]]:
             "response": {"id": "resp_1", "status_details": {"error": {"message": plants.text()}}},
         },
     ]
-    return request, [{"event_id": f"event_{at}", **event} for at, event in enumerate(answer)]
+    return request, [{"event_id": f"event_{at}", **event} for at, event in enumerate(response)]
 
 
 def gemini_live(plants: Plants) -> tuple[Event, list[Event]]:
     """A turn in three voices, and a call."""
     request = {"clientContent": {"turns": [{"role": "user", "parts": [{"text": plants.text()}]}], "turnComplete": True}}
     call = {"id": "f1", "name": "run", "args": {"command": plants.text(), "env": {"API_TOKEN": plants.secret()}}}
-    answer = [
+    response = [
         *plants.turns(
             lambda piece: {"serverContent": {"modelTurn": {"parts": [{"text": piece}]}}},
             lambda piece: {"serverContent": {"outputTranscription": {"text": piece}}},
@@ -117,7 +117,7 @@ def gemini_live(plants: Plants) -> tuple[Event, list[Event]]:
         ),
         {"toolCall": {"functionCalls": [call]}},
     ]
-    return request, answer
+    return request, response
 
 
 def said_in(event: Any, path: str = "") -> Iterator[tuple[str, str]]:
@@ -160,17 +160,17 @@ def test_no_secret_of_a_socket_is_kept(
     plants.secrets.append(reason.split(": ")[1])
     context = server_context(pem)
     context.set_alpn_protocols(["http/1.1"])
-    answers = [[json.dumps(event) for event in answer] for _, answer in talk]
+    responses = [[json.dumps(event) for event in response] for _, response in talk]
     with (
         proxies.make({"toolstream_capture": str(folder), "toolstream_log": "calls"}) as proxy,
         SocketServer(context) as server,
     ):
-        planned = server.plan(Planned(answers, asks="", close=1011, reason=reason))
+        planned = server.plan(Planned(responses, asks="", close=1011, reason=reason))
         way: Any = {"proxy": proxy.url, "ssl": socket_trust(proxy.ca), "max_size": None}
         with connect(f"wss://127.0.0.1:{server.port}{planned.path}{url}", additional_headers=headers, **way) as client:
-            for (request, _), answer in zip(talk, answers, strict=True):
+            for (request, _), response in zip(talk, responses, strict=True):
                 client.send(json.dumps(request))
-                assert [client.recv(20) for _ in answer] == answer
+                assert [client.recv(20) for _ in response] == response
             with pytest.raises(ConnectionClosed):
                 client.recv(20)
         flows = captured(folder, rounds)

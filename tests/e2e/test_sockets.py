@@ -16,8 +16,8 @@ from tests.e2e.harness.trust import server_context, socket_trust
 from tests.laws.healthy import request, streams
 from tests.laws.test_laws import CANNOT, injector
 from tests.tables import INJECTORS, SHAPES
-from toolstream_core.defects.row import LIVE, Safety
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.defect import LIVE, Safety
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.wire.sse import SseFramer
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.e2e
 RESPONSES = [one for one in streams() if one.dialect == "openai-responses"]
 TWO = next(one for one in RESPONSES if one.name == "fragments of two")
 REQUEST = {key: value for key, value in request("openai-responses").items() if key != "stream"}
-SAFELY = [row.name for row in ROWS if row.repair is Safety.SAFE and row.code not in LIVE]
+SAFELY = [row.name for row in DEFECTS if row.repair is Safety.SAFE and row.code not in LIVE]
 NO_MESSAGES = {"comment-as-data", "empty-data", "unterminated-event", "missing-event-name"}
 """Defects of the event stream around the events, which a socket does not have."""
 
@@ -84,10 +84,10 @@ class Way:
         sdk = openai.OpenAI(api_key="none", base_url=f"https://127.0.0.1:{self._server.port}{planned.path}/v1")
         return sdk.responses.connect(websocket_connection_options=self._options)
 
-    def answers(self, *answers: Sequence[str], **more: Any) -> list[list[Call]]:
+    def responses(self, *responses: Sequence[str], **more: Any) -> list[list[Call]]:
         """The calls of each answer as the official client reads them."""
-        with self.openai(self._server.plan(Planned(answers, **more))) as connection:
-            return [calls_of(answer_of(connection)) for _ in answers]
+        with self.openai(self._server.plan(Planned(responses, **more))) as connection:
+            return [calls_of(answer_of(connection)) for _ in responses]
 
 
 def answer_of(connection: ResponsesConnection) -> Response | None:
@@ -115,22 +115,22 @@ def test_healthy_messages_pass_as_they_came(
     """In order, and text as text, whatever stands around their tokens; so does what is no answer's."""
     way = Way(proxies.get(**options), sockets, compressed=compressed)
     greeting: list[str | bytes] = ['{"type":"codex.rate_limits","of":1}', "no JSON at all", b"\x00binary"]
-    answers = [messages_of(one.body) for one in RESPONSES]
-    answers[0] = [json.dumps(json.loads(one), indent=2, ensure_ascii=False) for one in answers[0]]
-    planned = sockets.plan(Planned(answers, greeting=greeting))
+    responses = [messages_of(one.body) for one in RESPONSES]
+    responses[0] = [json.dumps(json.loads(one), indent=2, ensure_ascii=False) for one in responses[0]]
+    planned = sockets.plan(Planned(responses, greeting=greeting))
     with way.connect(planned) as socket:
         got = [socket.recv() for _ in greeting]
-        for messages in answers:
+        for messages in responses:
             socket.send(json.dumps({"type": "response.create", **REQUEST}))
             got += [socket.recv() for _ in messages]
-    assert got == [*greeting, *(message for messages in answers for message in messages)]
-    assert [one["type"] for one in planned.received] == ["response.create"] * len(answers)
+    assert got == [*greeting, *(message for messages in responses for message in messages)]
+    assert [one["type"] for one in planned.received] == ["response.create"] * len(responses)
 
 
 @pytest.fixture(scope="session")
 def healthy(proxies: Proxies, sockets: SocketServer) -> dict[str, list[Call]]:
     """What the official client reads of each healthy stream, by its name."""
-    read = Way(proxies.get(), sockets).answers(*(messages_of(one.body) for one in RESPONSES))
+    read = Way(proxies.get(), sockets).responses(*(messages_of(one.body) for one in RESPONSES))
     return {one.name: calls for one, calls in zip(RESPONSES, read, strict=True)}
 
 
@@ -138,7 +138,7 @@ def test_shapes_are_read_alike(proxies: Proxies, sockets: SocketServer, healthy:
     """By the official client, all answers on one socket."""
     shapes = list(SHAPES["openai-responses"])
     way = Way(proxies.get(toolstream_shape=",".join(shapes)), sockets)
-    assert way.answers(*(messages_of(one.body) for one in RESPONSES)) == [healthy[one.name] for one in RESPONSES]
+    assert way.responses(*(messages_of(one.body) for one in RESPONSES)) == [healthy[one.name] for one in RESPONSES]
 
 
 ENDS = {"response.completed", "response.incomplete", "response.failed", "response.done"}
@@ -172,7 +172,7 @@ def test_planted_and_repaired_answers_are_read_alike(
 ) -> None:
     """By the official client: every defect that is safely repaired, in every stream, one after the other."""
     cases = [(name, one, messages) for name, one, messages in planted() if ends(messages)]
-    read = Way(proxies.get(toolstream_repair="safe"), sockets).answers(*(messages for _, _, messages in cases))
+    read = Way(proxies.get(toolstream_repair="safe"), sockets).responses(*(messages for _, _, messages in cases))
     wrong = [f"{name}: {one.name}" for (name, one, _), got in zip(cases, read, strict=True) if got != healthy[one.name]]
     assert len(cases) > 100
     assert wrong == []
@@ -185,7 +185,7 @@ def test_an_end_that_never_comes_is_put_in_when_the_socket_is_closed(
     endless = [(one, messages) for _, one, messages in planted() if not ends(messages)]
     way = Way(proxies.get(toolstream_repair="safe"), sockets)
     for one, messages in endless:
-        assert way.answers(messages, close=1000) == [healthy[one.name]]
+        assert way.responses(messages, close=1000) == [healthy[one.name]]
     assert endless
 
 
@@ -197,8 +197,8 @@ def test_answers_of_several_lanes_are_mended_apart(
 ) -> None:
     """Their messages come in turns; each keeps its own order and its lane, in messages that are put in too."""
     names = ["cumulative-arguments", "missing-head", "repeated-stop"]
-    answers = [messages_of(injector(TWO, name).body) for name in names]
-    planned = sockets.plan(Planned(answers, together=len(names)))
+    responses = [messages_of(injector(TWO, name).body) for name in names]
+    planned = sockets.plan(Planned(responses, together=len(names)))
     lanes: dict[str, list[dict[str, Any]]] = {}
     with Way(proxies.get(toolstream_repair="safe"), sockets).connect(planned) as socket:
         for name in names:
@@ -218,16 +218,16 @@ def test_answers_of_several_lanes_are_mended_apart(
 
 def test_an_answer_that_never_ends_is_over_when_the_next_one_begins(proxies: Proxies, sockets: SocketServer) -> None:
     """Each is mended by itself."""
-    answers = [messages_of(injector(TWO, "missing-finish").body), messages_of(TWO.body)]
-    planned = sockets.plan(Planned(answers))
+    responses = [messages_of(injector(TWO, "missing-finish").body), messages_of(TWO.body)]
+    planned = sockets.plan(Planned(responses))
     with Way(proxies.get(toolstream_repair="safe"), sockets).connect(planned) as socket:
         socket.send(json.dumps(CREATE))
-        for _ in answers[0]:
+        for _ in responses[0]:
             socket.recv(timeout=PATIENCE)
         socket.send(json.dumps(CREATE))
-        after = [socket.recv(timeout=PATIENCE) for _ in range(len(answers[1]) + 1)]
+        after = [socket.recv(timeout=PATIENCE) for _ in range(len(responses[1]) + 1)]
     assert json.loads(after[0])["type"] == "response.completed"
-    assert after[1:] == answers[1]
+    assert after[1:] == responses[1]
 
 
 def test_the_provider_gets_its_own_items_again(proxies: Proxies, sockets: SocketServer) -> None:
@@ -241,9 +241,9 @@ def test_the_provider_gets_its_own_items_again(proxies: Proxies, sockets: Socket
         {"type": "response.output_item.done", "output_index": 0, "item": done},
         {"type": "response.completed", "response": {"id": "resp_1", "status": "completed", "output": [done]}},
     ]
-    answers = [[json.dumps(event) for event in events], messages_of(TWO.body)]
+    responses = [[json.dumps(event) for event in events], messages_of(TWO.body)]
     create = {**CREATE, "tools": [{"type": "custom", "name": "apply_patch"}], "input": []}
-    planned = sockets.plan(Planned(answers))
+    planned = sockets.plan(Planned(responses))
     way = Way(proxies.get(toolstream_repair=["safe", "custom-as-function"]), sockets)
     with way.connect(planned) as socket:
         socket.send(json.dumps(create))
@@ -265,9 +265,9 @@ def test_what_is_told(proxies: Proxies, sockets: SocketServer) -> None:
     ids = [item["call_id"] for item in json.loads(messages_of(TWO.body)[-1])["response"]["output"]]
     with Way(proxy, sockets).connect(planned) as socket:
         socket.send(json.dumps(CREATE))
-        answer = [json.loads(socket.recv(timeout=PATIENCE)) for _ in messages_of(TWO.body)]
+        response = [json.loads(socket.recv(timeout=PATIENCE)) for _ in messages_of(TWO.body)]
         results = [{"type": "function_call_output", "call_id": one, "output": "rain"} for one in ids]
-        response = answer[-1]["response"]["id"]
+        response = response[-1]["response"]["id"]
         socket.send(json.dumps({**CREATE, "previous_response_id": response, "input": results}))
         for _ in range(4):
             socket.recv(timeout=PATIENCE)

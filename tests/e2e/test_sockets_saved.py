@@ -50,7 +50,7 @@ def requests(messages: Sequence[SavedMessage]) -> list[dict[str, Any]]:
 
 def answers_of(messages: Sequence[SavedMessage]) -> list[list[str]]:
     """What its provider says to each request."""
-    return [[one.data.decode() for one in answer.messages] for answer in apart(messages)]
+    return [[one.data.decode() for one in response.messages] for response in apart(messages)]
 
 
 def url(session: ProxySession) -> str:
@@ -94,7 +94,7 @@ def test_what_was_captured_is_served_and_captured_again_as_it_was(
         for one, other in zip(served, answered, strict=True):
             assert sorted(one) == sorted(other)
         assert served[0] == answered[0]
-    assert {one.answer for one in session.exchanges() if one.request.protocol} == {"exact"}
+    assert {one.response for one in session.exchanges() if one.request.protocol} == {"exact"}
     session.reset(Setup())
     before, after = captured(first), captured(second)
     assert told(after)[::2] == told(after)[1::2] == told(before)

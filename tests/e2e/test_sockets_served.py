@@ -116,22 +116,22 @@ def test_what_was_captured_is_served_as_it_was(session: ProxySession, tmp_path: 
     """Each response message for message to an equal request, in a session as the provider had it."""
     provided = {"type": "realtime", "model": "gpt-realtime", "instructions": "Be kind.", "tool_choice": "auto"}
     greeting = [json.dumps({"type": "session.created", "event_id": "event_1", "session": provided})]
-    answers = [messages_of(one.body) for one in HEALTHY]
+    responses = [messages_of(one.body) for one in HEALTHY]
     session.reset(Setup(network="loopback", options={"toolstream_capture": str(tmp_path)}))
     updates: list[dict[str, Any]] = [{"type": "session.update", "session": {"type": "realtime", "tools": TOOLS}}]
-    texts = [{"type": "input_text", "text": str(number)} for number in range(len(answers))]
+    texts = [{"type": "input_text", "text": str(number)} for number in range(len(responses))]
     items = [{"type": "message", "role": "user", "content": [text]} for text in texts]
     with SocketServer() as server:
-        plan = server.plan(Planned(answers, greeting=greeting))
+        plan = server.plan(Planned(responses, greeting=greeting))
         there = f"ws://127.0.0.1:{server.port}{plan.path}/v1/realtime?model=gpt-realtime"
         with connect(there, proxy=session.proxy_url) as client:
             captured = talked(client, updates, items)
-    assert captured == answers
+    assert captured == responses
     session.reset(Setup(flows=(tmp_path,), strict=True))
     with connect(f"ws://127.0.0.1:{session.port}/v1/realtime?model=gpt-realtime") as client:
         served = talked(client, updates, items)
-    assert served == answers
-    assert {one.answer for one in session.exchanges() if one.request.protocol} == {"exact"}
+    assert served == responses
+    assert {one.response for one in session.exchanges() if one.request.protocol} == {"exact"}
 
 
 def talked(client: ClientConnection, updates: list[dict[str, Any]], items: list[dict[str, Any]]) -> list[list[str]]:
@@ -139,12 +139,12 @@ def talked(client: ClientConnection, updates: list[dict[str, Any]], items: list[
     assert json.loads(client.recv(PATIENCE))["session"]["instructions"] == "Be kind."
     for update in updates:
         client.send(json.dumps(update))
-    answers = []
+    responses = []
     for item in items:
         client.send(json.dumps({"type": "conversation.item.create", "item": item}))
         client.send(json.dumps({"type": "response.create"}))
-        answers.append(response(client))
-    return answers
+        responses.append(response(client))
+    return responses
 
 
 def response(client: ClientConnection) -> list[str]:

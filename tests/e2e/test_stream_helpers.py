@@ -12,7 +12,7 @@ import openai
 import pytest
 
 from tests.e2e.harness.foreign import TOOLCHAINS, Program
-from tests.e2e.harness.script import PATIENCE, answer
+from tests.e2e.harness.script import PATIENCE, response
 from tests.laws.healthy import Healthy, request, streams
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def strict() -> list[Any]:
 
 def python(proxy: Mitmdump, upstream: Upstream, stream: Healthy) -> Told:
     """The calls that `chat.completions.stream` tells as done."""
-    plan = upstream.plan(answer(stream.frames))
+    plan = upstream.plan(response(stream.frames))
     context = ssl.create_default_context(cafile=proxy.ca)
     done: Told = []
     with httpx2.Client(proxy=proxy.url, verify=context, timeout=PATIENCE) as http:
@@ -90,7 +90,7 @@ def test_python_without_it(proxies: Proxies, secure: Upstream, name: str) -> Non
 
 def javascript(proxy: Mitmdump, upstream: Upstream, stream: Healthy) -> Told | str:
     """The calls that `chat.completions.stream` tells as done, or how it fails."""
-    plan = upstream.plan(answer(stream.frames))
+    plan = upstream.plan(response(stream.frames))
     tools = [one["function"] for one in request("openai-chat")["tools"]]
     with Program(JAVASCRIPT, proxy.ca) as program:
         told = program.ask(

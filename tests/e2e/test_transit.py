@@ -13,7 +13,7 @@ import pytest
 from tests.e2e.harness.client import BrokenOffError
 from tests.e2e.harness.proxies import client, way
 from tests.e2e.harness.samples import openai_chat
-from tests.e2e.harness.script import answer
+from tests.e2e.harness.script import response
 from tests.e2e.harness.soon import soon
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Arrived:
     def __init__(self, proxy: Mitmdump, upstream: Upstream, version: str, name: str, sample: Sample = CHAT) -> None:
         """Ask for it under the fault `name`."""
         asked = json.dumps(json.loads(sample.body) | {"model": name}).encode()
-        plan = upstream.plan(answer(sample.pieces))
+        plan = upstream.plan(response(sample.pieces))
         self.pieces: list[tuple[float, bytes]] = []
         self.broken: str | None = None
         self.start = time.monotonic()
@@ -215,7 +215,7 @@ def test_others_flow_while_one_waits(proxy: Mitmdump, secure: Upstream) -> None:
     """Also on the same proxy, many at once: it waits longer than all of them may take."""
     asked = json.dumps(json.loads(CHAT.body) | {"model": "long"}).encode()
     with client("h1", way(proxy, secure)) as connection:
-        reply = connection.request(CHAT.path, asked, secure.plan(answer(CHAT.pieces)).headers)
+        reply = connection.request(CHAT.path, asked, secure.plan(response(CHAT.pieces)).headers)
         came = b""
         while came.count(b"data:") < 2:
             came += reply.piece()

@@ -15,7 +15,7 @@ import pytest
 from tests.e2e.harness.client import BrokenOffError
 from tests.e2e.harness.proxies import Proxies, client, way
 from tests.e2e.harness.samples import openai_chat
-from tests.e2e.harness.script import answer
+from tests.e2e.harness.script import response
 from toolstream_core.proxy.provider import OPTIONS
 from toolstream_core.saved.read import load
 
@@ -60,7 +60,7 @@ def test_modes(proxies: Proxies, secure: Upstream, mode: str, version: str) -> N
     before = len(proxy.output)
     for name in ("stall", "close", "none", "bytes"):
         body = json.dumps(CHAT.request | {"model": name}).encode()
-        plan = secure.plan(answer(CHAT.pieces))
+        plan = secure.plan(response(CHAT.pieces))
         start = time.monotonic()
         with client(version, way(proxy, secure)) as connection:
             reply = connection.request(CHAT.path, body, plan.headers)

@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.harness.codings import CODERS
 from tests.e2e.harness.proxies import Proxies, client, way
 from tests.e2e.harness.samples import MAKERS, openai_chat
-from tests.e2e.harness.script import Answer, Framing, Send, answer
+from tests.e2e.harness.script import Answer, Framing, Send, response
 from tests.laws.healthy import streams
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def upstream(carrier: str, plain: Upstream, secure: Upstream) -> Upstream:
 @pytest.mark.parametrize("log", ["off", "calls", "chunks"])
 def test_regular(proxies: Proxies, upstream: Upstream, log: str, carrier: str, coding: str) -> None:
     """The client knows of the proxy."""
-    planned = answer(SAMPLE.pieces, coding=coding)
+    planned = response(SAMPLE.pieces, coding=coding)
     proxy = proxies.get(toolstream_log=log)
     assert fetch(proxy, upstream, carrier[-2:], planned) == planned.body
 
@@ -55,7 +55,7 @@ def test_regular(proxies: Proxies, upstream: Upstream, log: str, carrier: str, c
 @pytest.mark.parametrize("carrier", CARRIERS)
 def test_reverse(proxies: Proxies, upstream: Upstream, carrier: str, coding: str) -> None:
     """The client takes the proxy for the provider."""
-    planned = answer(SAMPLE.pieces, coding=coding)
+    planned = response(SAMPLE.pieces, coding=coding)
     proxy = proxies.get(f"reverse:{upstream.url}")
     assert fetch(proxy, upstream, carrier[-2:], planned) == planned.body
 
@@ -64,7 +64,7 @@ def test_reverse(proxies: Proxies, upstream: Upstream, carrier: str, coding: str
 @pytest.mark.parametrize("carrier", CARRIERS)
 def test_upstream(proxies: Proxies, upstream: Upstream, carrier: str, coding: str) -> None:
     """There is another proxy behind ours."""
-    planned = answer(SAMPLE.pieces, coding=coding)
+    planned = response(SAMPLE.pieces, coding=coding)
     proxy = proxies.behind_another()
     assert fetch(proxy, upstream, carrier[-2:], planned) == planned.body
 
@@ -73,7 +73,7 @@ def test_upstream(proxies: Proxies, upstream: Upstream, carrier: str, coding: st
 @pytest.mark.parametrize("coding", ["identity", "gzip"])
 def test_every_framing(proxies: Proxies, plain: Upstream, framing: Framing, coding: str) -> None:
     """Chunked, with a length, and until the connection closes."""
-    planned = answer(SAMPLE.pieces, coding=coding, framing=framing)
+    planned = response(SAMPLE.pieces, coding=coding, framing=framing)
     assert fetch(proxies.get(), plain, "h1", planned) == planned.body
 
 
@@ -108,7 +108,7 @@ def test_healthy_streams_with_repairs_on(
 def test_every_cut(proxies: Proxies, secure: Upstream, size: int, version: str) -> None:
     """Pieces that respect no event, character or line."""
     body = b"".join(SAMPLE.pieces)
-    planned = answer(body[at : at + size] for at in range(0, len(body), size))
+    planned = response(body[at : at + size] for at in range(0, len(body), size))
     assert fetch(proxies.get(), secure, version, planned) == body
 
 
@@ -117,7 +117,7 @@ def test_many_megabytes(proxies: Proxies, upstream: Upstream, carrier: str) -> N
     """More than any buffer or window holds, in events of 64 kB."""
     text = "x" * 65536
     pieces = [b'data: {"choices":[{"delta":{"content":"%b"}}]}\n\n' % text.encode()] * 64
-    planned = answer(pieces)
+    planned = response(pieces)
     assert fetch(proxies.get(), upstream, carrier[-2:], planned) == b"".join(pieces)
 
 
@@ -125,7 +125,7 @@ def test_many_megabytes(proxies: Proxies, upstream: Upstream, carrier: str) -> N
 def test_bytes_that_are_no_stream(proxies: Proxies, secure: Upstream, version: str) -> None:
     """What the content type promises does not have to come; nor what the content coding promises."""
     noise = bytes(range(256)) * 8
-    assert fetch(proxies.get(), secure, version, answer([noise, noise])) == noise * 2
+    assert fetch(proxies.get(), secure, version, response([noise, noise])) == noise * 2
     broken = Answer((Send(noise),), headers=(("content-encoding", "gzip"),))
     plan = secure.plan(broken)
     with client(version, way(proxies.get(), secure)) as connection:

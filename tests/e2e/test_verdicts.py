@@ -120,12 +120,12 @@ def test_a_response_that_the_server_keeps(behind: Behind, http: httpx2.Client) -
     with sdk.responses.stream(
         model="gpt-test", input="kept", tools=tools, extra_headers=behind.headers(sample)
     ) as stream:
-        answer = stream.get_final_response()
+        response = stream.get_final_response()
     output: Any = [{"type": "function_call_output", "call_id": sample.call_id, "output": RESULT}]
     with sdk.responses.stream(
         model="gpt-test",
         input=output,
-        previous_response_id=answer.id,
+        previous_response_id=response.id,
         tools=tools,
         extra_headers=behind.headers(after),
     ) as stream:

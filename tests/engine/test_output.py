@@ -92,14 +92,14 @@ def test_a_bug_of_ours_loses_no_frame(
     arrivals = [body[at : at + size] for at in range(0, len(body), size)] if size else events_of(body)
     settings = Settings(WANTED.repairs - {COMMENT_AS_DATA.code, EMPTY_DATA.code}, shapes)
     owner, method = BUGS[bug]
-    meant = said(body, healthy)
+    intended = said(body, healthy)
     for good_calls in range(30):
         with monkeypatch.context() as patch:
             patch.setattr(owner, method, failing(getattr(owner, method), iter([False] * good_calls)))
             line = Session(healthy.exchange, settings)
             passed = b"".join(one for arrival in arrivals for one in line.feed(arrival))
             passed += b"".join(line.end())
-        assert passed == body if not shapes else said(passed, healthy) == meant
+        assert passed == body if not shapes else said(passed, healthy) == intended
         if line.error is None:
             return
 
@@ -137,12 +137,12 @@ def test_a_shape_says_what_came_of_a_stream_that_was_cut(healthy: Healthy) -> No
     frames = healthy.frames
     for length in range(1, len(frames) + 1):
         body = b"".join(frames[:length])
-        meant = calls(body, healthy)
+        intended = calls(body, healthy)
         for shape in SHAPES[healthy.dialect].keys() - {"whole-calls", "self-contained-deltas"}:
             line = Session(healthy.exchange, Settings(shapes=(shape,)))
             passed = b"".join([*line.feed(body), *line.end()])
             assert line.error is None
-            assert (meant if passed == body else calls(passed, healthy)) == meant, (shape, length)
+            assert (intended if passed == body else calls(passed, healthy)) == intended, (shape, length)
 
 
 def calls(body: bytes, healthy: Healthy) -> list[tuple[str, str, str]] | None:

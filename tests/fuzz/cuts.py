@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.engine.session import Session
 from toolstream_core.model import StreamFacts
-from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
+from toolstream_core.protocols.healthy_response import HealthyCall, HealthyResponse
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.report.columns import Label
 from toolstream_core.report.jsonform import JsonLines, record_object
@@ -83,13 +83,13 @@ class Stream(NamedTuple):
         return StreamFacts(path=path, content_type=CONTENT_TYPES[self.form])
 
     @property
-    def answer(self) -> HealthyAnswer:
+    def response(self) -> HealthyResponse:
         """Two calls, and a text where that is to be long."""
         long = repeated(_TEXTS[self.text], 3 * self.size if self.place in {"arguments", "text"} else 60)
         said = long if self.place == "arguments" else "Oslo"
         arguments = json.dumps({"city": said, "days": [1, {"a": None}]}, ensure_ascii=False)
         calls = (HealthyCall("get_weather", arguments), HealthyCall("get_time", '{"zone":"UTC"}'))
-        return HealthyAnswer(model="m", request={}, calls=calls, text=long if self.place == "text" else "")
+        return HealthyResponse(model="m", request={}, calls=calls, text=long if self.place == "text" else "")
 
     def events(self) -> list[bytes]:
         """The events, framed."""
@@ -100,7 +100,7 @@ class Stream(NamedTuple):
                 if isinstance(payload, str)
                 else json.dumps(self._padded(payload, at), **_WRITTEN[self.written]),
             )
-            for at, (name, payload) in enumerate(_frames(self.protocol, self.answer, self.size))
+            for at, (name, payload) in enumerate(_frames(self.protocol, self.response, self.size))
         ]
         return list(_FRAMED[self.form](events, _ENDS[self.end]))
 
@@ -123,14 +123,14 @@ def _pieces(size: int) -> Callable[[str], list[str]]:
     return lambda text: [text[at:to] for at, to in pairwise([*range(0, 28, 7), *range(28, len(text), size), len(text)])]
 
 
-def _frames(protocol: WireProtocol, answer: HealthyAnswer, size: int) -> Iterator[tuple[str, Json]]:
+def _frames(protocol: WireProtocol, response: HealthyResponse, size: int) -> Iterator[tuple[str, Json]]:
     """Name and payload of each event. Calls that come complete follow a few events of text."""
     streamed = protocol._responses("streamed")
-    whole = protocol.healthy_whole(answer)
+    whole = protocol.healthy_unstreamed(response)
     if "cut" in signature(streamed).parameters:
         yield from _read(protocol, streamed(whole, {}, _pieces(size)))
     else:
-        yield from _read(protocol, protocol.healthy_stream(HealthyAnswer(model="m", request={}, text=_LEAD))[:-1])
+        yield from _read(protocol, protocol.healthy_stream(HealthyResponse(model="m", request={}, text=_LEAD))[:-1])
         yield from _read(protocol, streamed(whole, {}))
 
 
@@ -247,7 +247,7 @@ def broken(stream: Stream, cuts: Sequence[str] = CUTS) -> Iterator[str]:
     body = b"".join(events)
     whole = {one: run(stream.exchange, [body], one) for one in _ways("none")}
     record = whole[Way("none")].record
-    if record is None or record["findings"] or _calls(record) != _meant(stream):
+    if record is None or record["findings"] or _calls(record) != _intended(stream):
         yield f"{stream}: it is read wrongly: {record and (record['findings'], _calls(record))}"
         return
     for name in cuts:
@@ -281,5 +281,5 @@ def _calls(record: dict[str, Any]) -> list[tuple[str, Json]]:
     return [(call["name"], json.loads(call["arguments"])) for call in record["calls"]]
 
 
-def _meant(stream: Stream) -> list[tuple[str, Json]]:
-    return [(call.name, json.loads(call.arguments)) for call in stream.answer.calls]
+def _intended(stream: Stream) -> list[tuple[str, Json]]:
+    return [(call.name, json.loads(call.arguments)) for call in stream.response.calls]

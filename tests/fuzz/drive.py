@@ -25,7 +25,7 @@ class Run(NamedTuple):
 
     out: bytes
     record: Record | None
-    repairs_row: list[Change]
+    repairs_at_end: list[Change]
     error: BaseException | None
     empty: bool
     """Whether an empty piece went on."""
@@ -54,11 +54,11 @@ class Log(Sink):
 
     def __init__(self, *, each: bool = False) -> None:
         self.each = each
-        self.repairs_row: list[Change] = []
+        self.repairs_at_end: list[Change] = []
 
     def changed(self, changed: Change) -> None:
         """Keep a change."""
-        self.repairs_row.append(changed)
+        self.repairs_at_end.append(changed)
 
 
 def drive(case: Case, wanted: Settings, pieces: list[bytes], log: Log | None = None, *, fast: bool = True) -> Run:
@@ -72,7 +72,7 @@ def drive(case: Case, wanted: Settings, pieces: list[bytes], log: Log | None = N
         record = line.record(broken=case.broken)
     except Exception as error:  # noqa: BLE001 - whatever escapes is what is looked for
         return Run(b"".join(out), None, [], error, empty=False)
-    return Run(b"".join(out), record, log.repairs_row if log else [], line.error, not all(out))
+    return Run(b"".join(out), record, log.repairs_at_end if log else [], line.error, not all(out))
 
 
 class Outcome:

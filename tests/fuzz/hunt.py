@@ -63,7 +63,9 @@ def broken(case: Case, laws: Iterable[str] = tuple(LAWS)) -> Iterator[Broken]:
     for name in laws:
         try:
             for why in LAWS[name](seen):
-                yield Broken(name, why, tuple(sorted({row for repair in seen.on.repairs_row for row in repair.names})))
+                yield Broken(
+                    name, why, tuple(sorted({row for repair in seen.on.repairs_at_end for row in repair.names}))
+                )
         except Exception:  # noqa: BLE001 - a mistake of a law is to be seen as what it is
             yield Broken(name, f"the law itself raised: {traceback.format_exc(limit=-3)}")
 

@@ -14,8 +14,8 @@ from tests.fuzz.blocks import Block, Cut, cut, parsed
 from tests.fuzz.drive import Outcome
 from tests.fuzz.evidence import NOTHING, Evidence, canonical
 from tests.fuzz.messages import MESSAGES, messages
-from toolstream_core.defects.row import LIVE
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.defect import LIVE
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.model import Kind
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.registry import PROTOCOLS
@@ -35,7 +35,7 @@ type Meant = list[tuple[str, str]]
 
 WHOLE_CALLS = frozenset(one.name for one in PROTOCOLS if one.call_form is CallForm.WHOLE)
 """Protocols whose calls come whole."""
-REPAIRED = frozenset(row.name for row in ROWS if row.repair == "safe" and row.code not in LIVE)
+REPAIRED = frozenset(row.name for row in DEFECTS if row.repair == "safe" and row.code not in LIVE)
 """Rows that a safe repair answers offline."""
 _FIELD = re.compile(rb"[\r\n]*(?:(?:data|event|id|retry)[:\r\n]|:)")
 """How an event stream begins, whatever it is said to be."""
@@ -158,12 +158,12 @@ def _same(one: Run, other: Run) -> Iterator[str]:
 
 def changes_are_told(seen: Seen) -> Iterator[str]:
     """Bytes that differ are in the audit, under names of findings or shapes; each new block is in it."""
-    repairs_row = seen.on.repairs_row
-    if seen.on.out != seen.case.body and not repairs_row:
+    repairs_at_end = seen.on.repairs_at_end
+    if seen.on.out != seen.case.body and not repairs_at_end:
         yield f"bytes changed and no change was told, at {_differ(seen.on.out, seen.case.body)}"
-    if seen.on.out == seen.case.body and repairs_row:
+    if seen.on.out == seen.case.body and repairs_at_end:
         yield "changes were told and no byte differs"
-    for repair in repairs_row:
+    for repair in repairs_at_end:
         if not repair.names:
             yield f"a change without a name, of event {repair.event}"
         if repair.kind == "repair":
@@ -171,8 +171,8 @@ def changes_are_told(seen: Seen) -> Iterator[str]:
                 yield f"{name} was mended and not told"
     came = {block.lines for block in seen.raw_cut.blocks}
     yield from _not_counted(seen)
-    if repairs_row:
-        after = b"\n".join(repair.after for repair in repairs_row)
+    if repairs_at_end:
+        after = b"\n".join(repair.after for repair in repairs_at_end)
         for block in seen.mended_cut.blocks:
             if block.lines not in came and not all(line in after for line in block.lines if b":" in line[1:]):
                 yield f"a new block that is in no change: {_short(block)}"
@@ -183,7 +183,7 @@ def _not_counted(seen: Seen) -> Iterator[str]:
     before, after = seen.off.record, seen.reread.record
     if before is None or after is None:
         return
-    more = sum(len(one.sent) - len(one.replaced) for one in seen.on.repairs_row)
+    more = sum(len(one.sent) - len(one.replaced) for one in seen.on.repairs_at_end)
     if before.events + more != after.events:
         yield f"{before.events} events became {after.events}, and the changes account for {more}"
 
@@ -193,7 +193,7 @@ def _follows(seen: Seen) -> set[str]:
     made = {name for name in seen.case.repair if name.startswith("leaked-")}
     half = {"invalid-arguments"} if "cut-off-call" in seen.on.names else set()
     moved = {"missing-done", "missing-type"} if "early-finish" in seen.case.repair else set()
-    moved |= {"unclosed-call"} if any("early-finish" in one.names for one in seen.on.repairs_row) else set()
+    moved |= {"unclosed-call"} if any("early-finish" in one.names for one in seen.on.repairs_at_end) else set()
     moved |= (
         {"empty-arguments", "missing-done"} if "split-choices" in seen.case.repair else set()
     )  # the finish is theirs
@@ -222,7 +222,7 @@ def complete_is_honest(seen: Seen) -> Iterator[str]:
 
 def nothing_made_whole(seen: Seen) -> Iterator[str]:
     """A call that is whole behind safe repairs was whole before, or its arguments were said."""
-    if not seen.safe or not seen.on.repairs_row:
+    if not seen.safe or not seen.on.repairs_at_end:
         return
     before = {canonical(call.value) for call in seen.raw.calls.values() if call.value is not None}
     for call in seen.changed.calls.values():
@@ -245,7 +245,7 @@ def _nothing_said(seen: Seen, name: str) -> bool:
 
 def nothing_made_over(seen: Seen) -> Iterator[str]:
     """A turn that nothing ended is not ended: neither by a finish that was made up, nor by a terminal event."""
-    if seen.safe and seen.on.repairs_row and seen.changed.over and not seen.evidence.closed:
+    if seen.safe and seen.on.repairs_at_end and seen.changed.over and not seen.evidence.closed:
         calls = [call for call in seen.off.calls if not call[2]]
         if calls or not seen.off.calls:
             yield f"ended, and nothing said that it is over: {calls}"
@@ -253,7 +253,7 @@ def nothing_made_over(seen: Seen) -> Iterator[str]:
 
 def no_call_lost(seen: Seen) -> Iterator[str]:
     """A call that a plain client has whole from the raw bytes it has from the mended ones."""
-    if not seen.safe or not seen.on.repairs_row:
+    if not seen.safe or not seen.on.repairs_at_end:
         return
     calls = seen.changed.calls.values()
     after = {canonical(call.value) for call in calls if call.value is not None}
@@ -262,7 +262,7 @@ def no_call_lost(seen: Seen) -> Iterator[str]:
     read = [(name, _value(arguments)) for name, arguments, complete in seen.off.calls if complete and name]
     # The last event, once it is ended, may say another call in the place of one.
     closed = {canonical(call.value) for call in seen.raw_closed.calls.values() if call.value is not None}
-    ends = not any("cut-off-call" in one.names for one in seen.on.repairs_row)
+    ends = not any("cut-off-call" in one.names for one in seen.on.repairs_at_end)
     for call in seen.raw.calls.values():
         if call.value is None or not call.name or canonical(call.value) in after:
             continue
@@ -299,12 +299,12 @@ def _complete(plain: Plain) -> set[str]:
 
 def calls_mean_the_same(seen: Seen) -> Iterator[str]:
     """What is read of the mended bytes is what is read of the raw ones."""
-    if not seen.safe or not seen.on.repairs_row or seen.on.names & MEANT_BY_REPAIR:
+    if not seen.safe or not seen.on.repairs_at_end or seen.on.names & MEANT_BY_REPAIR:
         return
-    if "data-after-end" in {name for repair in seen.on.repairs_row for name in repair.names}:
+    if "data-after-end" in {name for repair in seen.on.repairs_at_end for name in repair.names}:
         return  # what no client reads is dropped
-    before, after = _meant(seen.off), _meant(seen.reread)
-    if any("cut-off-call" in one.names for one in seen.on.repairs_row):
+    before, after = _intended(seen.off), _intended(seen.reread)
+    if any("cut-off-call" in one.names for one in seen.on.repairs_at_end):
         before, after = _beside_the_end(before, after)
     if seen.on.names & CALLED_LATE:
         before, after = sorted(before), sorted(after)
@@ -319,16 +319,18 @@ def _beside_the_end(before: Meant, after: Meant) -> tuple[Meant, Meant]:
 
 def half_calls_mean_the_same(seen: Seen) -> Iterator[str]:
     """What is read of a call that is not whole is the same, too."""
-    if not seen.safe or not seen.on.repairs_row or _meant(seen.off) != _meant(seen.reread):
+    if not seen.safe or not seen.on.repairs_at_end or _intended(seen.off) != _intended(seen.reread):
         return
     before, after = (sorted(_halves(run)) for run in (seen.off, seen.reread))
-    if any("cut-off-call" in one.names for one in seen.on.repairs_row):  # what only the end says is kept back with it
+    if any(
+        "cut-off-call" in one.names for one in seen.on.repairs_at_end
+    ):  # what only the end says is kept back with it
         before = sorted(one if one in after else "" for one in before)
     if _said_last(seen):
         return
-    dropped = "data-after-end" in {name for repair in seen.on.repairs_row for name in repair.names}
-    meant = MEANT_BY_REPAIR - {"trailing-garbage"}
-    if before != after and not dropped and not seen.on.names & meant:
+    dropped = "data-after-end" in {name for repair in seen.on.repairs_at_end for name in repair.names}
+    intended = MEANT_BY_REPAIR - {"trailing-garbage"}
+    if before != after and not dropped and not seen.on.names & intended:
         yield f"half calls {before} became {after}"
 
 
@@ -357,7 +359,7 @@ def _by_parts(seen: Seen) -> bool:
     if one == other:
         return True
     whole = {canonical(call.value) for call in seen.changed.calls.values() if call.value is not None}
-    pairs = list(zip(_meant(seen.off), _meant(seen.reread), strict=False))
+    pairs = list(zip(_intended(seen.off), _intended(seen.reread), strict=False))
     same = len(seen.off.calls) == len(seen.reread.calls)
     return same and all(
         left == right or (left[0] == right[0] and left[1] == "not whole" and right[1] not in whole)
@@ -371,7 +373,7 @@ def _halves(run: Run) -> list[str]:
     return ["" if not one.replace("null", "").strip() else one.replace('"{}"', "{}") for one in halves]
 
 
-def _meant(run: Run) -> Meant:
+def _intended(run: Run) -> Meant:
     """Names, and the arguments of those calls that are whole.
 
     Calls that cannot be run, half ones and those without a name, have no order: where nobody knows yet whose an event
@@ -384,7 +386,7 @@ def _meant(run: Run) -> Meant:
 
 def text_goes_out(seen: Seen) -> Iterator[str]:
     """Every text delta goes on, in order, once."""
-    if not seen.safe or not seen.on.repairs_row:
+    if not seen.safe or not seen.on.repairs_at_end:
         return
     for channel in seen.raw_closed.text.keys() | seen.changed.text.keys():
         text, after = seen.raw.text.get(channel, ""), seen.changed.text.get(channel, "")
@@ -403,7 +405,7 @@ def text_stays_before_calls(seen: Seen) -> Iterator[str]:
 
     Arguments before what opens a call say nothing of its place: no client has it before.
     """
-    if not seen.safe or not seen.on.repairs_row or len(seen.raw.calls) != len(seen.changed.calls):
+    if not seen.safe or not seen.on.repairs_at_end or len(seen.raw.calls) != len(seen.changed.calls):
         return
     if any(call.mixed for call in seen.raw.calls.values()):  # which of them came before a text, nobody can say
         return
@@ -460,10 +462,10 @@ def _whole_event(tail: bytes, framing: str) -> bool:
 
 def mended_stays(seen: Seen) -> Iterator[str]:
     """Repairing what was repaired changes nothing, where everything told can be mended."""
-    if not seen.safe or not seen.on.repairs_row or seen.on.names - REPAIRED:
+    if not seen.safe or not seen.on.repairs_at_end or seen.on.names - REPAIRED:
         return
     if seen.again.out != seen.on.out:
-        yield f"changed again for {sorted({name for repair in seen.again.repairs_row for name in repair.names})}"
+        yield f"changed again for {sorted({name for repair in seen.again.repairs_at_end for name in repair.names})}"
 
 
 def _where(error: BaseException) -> str:

@@ -13,7 +13,7 @@ from tests.fuzz.messages import MESSAGES, as_lines, messages, of_lines
 from tests.fuzz.odd import odd_request, oddly_written
 from tests.fuzz.small import drawn
 from tests.tables import INJECTORS, SHAPES
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.engine.session import Session
 from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.spec import Budget, Fault
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from tests.fuzz.corpus import Seed
 
-UNSAFE: Final = [row.name for row in ROWS if row.repair == "unsafe"]
-SAFE: Final = [row.name for row in ROWS if row.repair == "safe"]
+UNSAFE: Final = [row.name for row in DEFECTS if row.repair == "unsafe"]
+SAFE: Final = [row.name for row in DEFECTS if row.repair == "safe"]
 TEXTS: Final = {
     "arguments",
     "partial_json",

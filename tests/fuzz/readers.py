@@ -32,7 +32,7 @@ class PlainCall:
     key: object
     name: str = ""
     parts: list[str] = field(default_factory=list)
-    whole: str | None = None
+    is_complete: str | None = None
     """Arguments that were said at once; they count before the parts."""
     over: bool = False
     """Whether an event of the protocol closed this call."""
@@ -54,7 +54,7 @@ class PlainCall:
     @property
     def text(self) -> str:
         """The argument text."""
-        return "".join(self.parts) if self.whole is None else self.whole
+        return "".join(self.parts) if self.is_complete is None else self.is_complete
 
     @property
     def value(self) -> dict[str, Any] | None:
@@ -189,8 +189,8 @@ def _responses(plain: Plain, block: Block) -> None:
         if kind.endswith("delta"):
             call.parts.append(_text(payload.get("delta")))
         elif kind.endswith("done"):
-            call.whole, call.over = _text(payload.get("arguments")), True
-            plain.silent = plain.silent or call.whole.strip() in {"", "null"}
+            call.is_complete, call.over = _text(payload.get("arguments")), True
+            plain.silent = plain.silent or call.is_complete.strip() in {"", "null"}
     elif kind in ENDS:
         plain.ended = plain.over = True
         if kind in {"response.completed", "response.done"}:
@@ -216,7 +216,7 @@ def _item(plain: Plain, item: dict[str, Any], place: object, *, done: bool, last
     call.mixed, call.name = call.mixed or bool(name and call.name and name != call.name), name or call.name
     plain.silent = plain.silent or (done and not last and _text(item.get("arguments")).strip() in {"", "null"})
     if done:
-        call.whole, call.over = _text(item.get("arguments")), True
+        call.is_complete, call.over = _text(item.get("arguments")), True
 
 
 def _anthropic(plain: Plain, block: Block) -> None:
@@ -334,7 +334,7 @@ def _whole(plain: Plain, name: object, arguments: object) -> None:
     """A call that is said at once."""
     call = plain.call(len(plain.calls))
     call.name, call.over = _text(name), True
-    call.whole = json.dumps(arguments) if isinstance(arguments, dict) else ""
+    call.is_complete = json.dumps(arguments) if isinstance(arguments, dict) else ""
 
 
 READERS: dict[str, Callable[[Plain, Block], None]] = {

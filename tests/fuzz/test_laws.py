@@ -62,8 +62,8 @@ def pretended(
     record = read_body([body], seen.case.exchange)
     assert record is not None
     record.findings = [Finding("TS000", name, Severity.NOTE, 0, None, "") for name in told]
-    repairs_row = [Change(rows, 0, [Frame(body, 0, b"")], [Frame(out, 0, b"")])] if rows else []
-    seen.__dict__["on"] = Run(out, record, repairs_row, None, empty=False)
+    repairs_at_end = [Change(rows, 0, [Frame(body, 0, b"")], [Frame(out, 0, b"")])] if rows else []
+    seen.__dict__["on"] = Run(out, record, repairs_at_end, None, empty=False)
     return seen
 
 

@@ -17,8 +17,8 @@ from tests.laws import strict
 from tests.laws.grouped import Case, grouped
 from tests.laws.healthy import Healthy, everywhere
 from tests.tables import INJECTORS, SHAPES
-from toolstream_core.defects.row import LIVE, Safety
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.defect import LIVE, Safety
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.engine.session import Session, read_body
 from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.protocols.registry import PROTOCOLS
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from toolstream_core.stages.stage import Stage
 
 HEALTHY = everywhere()
-BY_NAME = {row.name: row for row in ROWS}
+BY_NAME = {row.name: row for row in DEFECTS}
 REPAIRED = Settings(SAFE)
 
 # Healthy streams on which an injected defect has other effects than its definition names: why, by defect and stream.
@@ -101,7 +101,7 @@ def changed(healthy: Healthy, name: str) -> tuple[bytes, Record]:
 
 
 @functools.cache
-def meant(healthy: Healthy) -> list[tuple[str, object]]:
+def intended(healthy: Healthy) -> list[tuple[str, object]]:
     """The calls that the strictest client reads from a healthy stream."""
     return strict.calls(healthy.dialect, healthy.body, healthy.exchange)
 
@@ -191,11 +191,11 @@ def test_law_5_an_injected_defect_is_repaired(healthy: Healthy, name: str) -> No
     assert reported(run(fixed, healthy, NOTHING)[1]) == set()
     found = strict.calls(healthy.dialect, fixed, healthy.exchange)
     if name in CHANGES_CALLS:
-        assert [one for one, _ in found] == [one for one, _ in meant(healthy)[: len(found)]] != []
+        assert [one for one, _ in found] == [one for one, _ in intended(healthy)[: len(found)]] != []
     else:
-        assert found == meant(healthy)
+        assert found == intended(healthy)
         if name not in REPAIRED_ONLY:
-            assert calls(record) == meant(healthy)
+            assert calls(record) == intended(healthy)
 
 
 @grouped(cases(repaired=True))
@@ -238,7 +238,7 @@ def test_law_6_shapes_are_valid(healthy: Healthy, shape: str) -> None:
     assert run(healthy.body, healthy, Settings(shapes=(shape,)), fast=False)[0] == shaped
     _, record = run(shaped, healthy, NOTHING)
     assert reported(record) == set()
-    assert strict.calls(healthy.dialect, shaped, healthy.exchange) == meant(healthy) == calls(record)
+    assert strict.calls(healthy.dialect, shaped, healthy.exchange) == intended(healthy) == calls(record)
 
 
 @pytest.mark.parametrize("at", range(2))
@@ -313,7 +313,7 @@ def test_law_8_mutated_streams(dialect: str, data: st.DataObject) -> None:
         at = data.draw(st.integers(0, len(body) - 1))
         body[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
     shapes = tuple(data.draw(st.lists(st.sampled_from([*SHAPES.get(dialect, {}), "whole-calls"]), max_size=2)))
-    run(bytes(body), healthy, Settings(frozenset(row.code for row in ROWS if row.repair), shapes))
+    run(bytes(body), healthy, Settings(frozenset(row.code for row in DEFECTS if row.repair), shapes))
 
 
 @settings(max_examples=150)
@@ -471,4 +471,4 @@ def test_law_9_pairs_of_faults_are_repaired(healthy: Healthy, pair: Sequence[str
     """Repairs compose."""
     broken = injector(healthy, *pair)
     fixed, _ = run(broken.body, healthy, REPAIRED)
-    assert strict.calls(healthy.dialect, fixed, healthy.exchange) == meant(healthy)
+    assert strict.calls(healthy.dialect, fixed, healthy.exchange) == intended(healthy)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.laws.healthy import Healthy, everywhere
 from tests.tables import INJECTORS, SHAPES
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.engine.session import Session
 from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.report.columns import Label
@@ -43,7 +43,7 @@ ODD: list[Any] = [
         {"message": {}},
     ),
 ]
-EVERY_REPAIR = frozenset(row.code for row in ROWS if row.repair)
+EVERY_REPAIR = frozenset(row.code for row in DEFECTS if row.repair)
 type Path = tuple[str | int, ...]
 
 

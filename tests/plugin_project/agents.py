@@ -90,10 +90,10 @@ def gemini() -> None:
         talk = client.chats.create(model="gemini-2.5-flash")
         parts = [part for chunk in talk.send_message_stream(PROMPT) for part in _parts(chunk)]
         calls = [part.function_call for part in parts if part.function_call]
-        answers = [
+        responses = [
             types.Part.from_function_response(name=str(call.name), response={"output": "sunny"}) for call in calls
         ]
-        list(talk.send_message_stream(list(answers)))
+        list(talk.send_message_stream(list(responses)))
 
 
 def _parts(chunk: Any) -> list[Any]:

@@ -17,8 +17,8 @@ import pytest
 
 from tests.conftest import ROOT
 from toolstream_core.defects import arguments, finish, framing, identity, leak
-from toolstream_core.defects.row import Row
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.defect import Defect
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.protocols.api import Api
 from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.protocols.provider_error import ErrorKind
@@ -33,10 +33,10 @@ STAGES: Final = ("REPAIRS", "AT_END", "INJECTORS", "SHAPES")
 """What `WireProtocol` takes from a package's `stages`."""
 FUNCTIONS: Final = {
     "promoted": ["promotion"],
-    "streamed": ["answer", "request"],
+    "streamed": ["response", "request"],
     "assembled": ["payloads", "calls"],
-    "healthy_stream": ["answer"],
-    "healthy_whole": ["answer"],
+    "healthy_stream": ["response"],
+    "healthy_unstreamed": ["response"],
     "error_body": ["kind", "status"],
     "error_event": ["kind", "number"],
     "not_saved": ["message"],
@@ -49,10 +49,10 @@ BORROWED: Final = {"realtime": ("responses", {"custom-as-function", "missing-hea
 LAZY: Final = ("repair", "inject", "stages", "responses", "api")
 """The modules of a package that reading a stream does not need."""
 CONSTANTS: Final = {
-    name: row
+    name: defect
     for family in (arguments, finish, framing, identity, leak)
-    for name, row in vars(family).items()
-    if isinstance(row, Row)
+    for name, defect in vars(family).items()
+    if isinstance(defect, Defect)
 }
 
 KERNELS: Final = ("toolstream_core.repair.complete_stage", "toolstream_core.repair.blocks.stage")
@@ -111,13 +111,13 @@ def test_another_body_is_not_streamed(protocol: WireProtocol) -> None:
 @each_protocol
 def test_the_table_names_the_protocol_where_the_package_judges(protocol: WireProtocol) -> None:
     """No row names a protocol that never reports it, and no protocol reports a row that does not name it."""
-    named = {row.name for row in ROWS if protocol.name in row.dialects}
+    named = {defect.name for defect in DEFECTS if protocol.name in defect.dialects}
     own = rows_of_package(protocol.package) | borrowed_rows(protocol.package)
     files = [path for pattern in EVERYWHERE for path in (ADDON / "toolstream_core").glob(pattern)]
-    everywhere = {row for path in files for row in rows_of_module(_dotted(path))}
+    everywhere = {defect for path in files for defect in rows_of_module(_dotted(path))}
     assert named - own - everywhere == set(), "the table names the protocol, and nothing reports these"
     kernels = {kernel for kernel in KERNELS if kernel in modules_of_package(protocol.package)}
-    shared = {row for kernel in kernels for row in rows_of_module(kernel)}
+    shared = {defect for kernel in kernels for defect in rows_of_module(kernel)}
     assert own - shared - named == set(), "the protocol reports these, and the table does not name it"
 
 
@@ -125,13 +125,13 @@ def test_the_table_names_the_protocol_where_the_package_judges(protocol: WirePro
 def test_the_table_names_each_defect_of_a_kernel(kernel: str) -> None:
     """For at least one of the protocols that it repairs."""
     names = {one.name for one in PROTOCOLS if kernel in modules_of_package(one.package)}
-    assert rows_of_module(kernel) <= {row.name for row in ROWS if names.intersection(row.dialects)}
+    assert rows_of_module(kernel) <= {defect.name for defect in DEFECTS if names.intersection(defect.dialects)}
 
 
 @each_protocol
 def test_injectors_are_named_as_rows_of_the_protocol(protocol: WireProtocol) -> None:
     """So that `toolstream_fault=NAME` and the table say the same."""
-    assert protocol.injectors.keys() <= {row.name for row in ROWS if protocol.name in row.dialects}
+    assert protocol.injectors.keys() <= {defect.name for defect in DEFECTS if protocol.name in defect.dialects}
 
 
 def test_rows_of_a_package_are_found_also_in_the_stages_that_it_uses() -> None:
@@ -165,7 +165,7 @@ def borrowed_rows(package: str) -> frozenset[str]:
 def rows_of_package(package: str) -> frozenset[str]:
     """The names of the rows that a package's repairs use, and the shared stages that these import."""
     repairs = [path for path in sorted(_path(package).parent.rglob("*.py")) if _lies_in_repair(path, package)]
-    return frozenset(row for path in repairs for row in rows_of_module(_dotted(path), f"{package}."))
+    return frozenset(defect for path in repairs for defect in rows_of_module(_dotted(path), f"{package}."))
 
 
 def _lies_in_repair(path: Path, package: str) -> bool:

@@ -12,7 +12,7 @@ from tests.laws.driven import changed, seen
 from tests.laws.healthy import CONTENT_TYPES, SSE
 from tests.laws.planted import frames_of
 from toolstream_core.model import StreamFacts
-from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
+from toolstream_core.protocols.healthy_response import HealthyCall, HealthyResponse
 from toolstream_core.protocols.registry import named
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _PARSED = re.compile(rb'("(?:arguments|partial_json|delta|input)": ?)"(0|[1-9]\d
 def stream(protocol: WireProtocol, arguments: dict[str, Any]) -> tuple[bytes, bytes]:
     """A healthy stream, and the same with the fragments parsed that can be."""
     call = HealthyCall("read", json.dumps(arguments, separators=(",", ":")))
-    body = b"".join(protocol.healthy_stream(HealthyAnswer(model="m", request={"stream": True}, calls=(call,))))
+    body = b"".join(protocol.healthy_stream(HealthyResponse(model="m", request={"stream": True}, calls=(call,))))
     frames, writer = frames_of(body, CONTENT_TYPES.get(protocol.name, SSE))
     assert writer is not None
     parsed = [writer.rewrite(frame, _PARSED.sub(rb"\1\2", frame.data)) if frame.data else frame for frame in frames]

@@ -46,7 +46,7 @@ class FakeResponse:
         """Whether a break is none."""
         return self._forgiven
 
-    def tell_end(self) -> None:
+    def report_end(self) -> None:
         """The end was reached."""
         self.ends += 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.proxy.flows import CHUNK, DONE, llm_flow
-from toolstream_core.proxy.live_response import LiveResponse, pieces, through
+from toolstream_core.proxy.live_response import LiveResponse, chunks, through
 from toolstream_core.saved.flow import request_json
 from toolstream_core.settings import NOTHING, Settings
 
@@ -28,8 +28,8 @@ def test_alone_it_is_ours() -> None:
     """Whatever mitmproxy was told before."""
     one = watch(NOTHING)
     assert through(one, before=True) == one.stream
-    assert pieces(b"a") == [b"a"]
-    assert pieces([b"a", b"b"]) == [b"a", b"b"]
+    assert chunks(b"a") == [b"a"]
+    assert chunks([b"a", b"b"]) == [b"a", b"b"]
 
 
 def test_another_addons_has_its_say_after_us() -> None:

@@ -10,21 +10,23 @@ import pytest
 from mitmproxy import http
 from mitmproxy.test import tflow
 
-from tests.synthetic.test_answers import request_of
+from tests.synthetic.test_responses import request_of
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.protocols.registry import PROTOCOLS, named
-from toolstream_core.protocols.requests.asked import Asked
+from toolstream_core.protocols.requests.match_key import RequestKey
 from toolstream_core.proxy.provider import CallProvider, Provider
 from toolstream_core.proxy.replay import REPLAY
 from toolstream_core.saved.flow import Fixture, chunks_of, read_flow
 from toolstream_core.saved.matching import form_of
 from toolstream_core.saved.read import load
-from toolstream_core.synthetic.answers import DONE
+from toolstream_core.synthetic.responses import DONE
 from toolstream_core.wire.form import Form
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"
 GLM = str(FLOWS / "glm-5.flow")
-ASKED = Asked(dialect="openai-chat", model="gpt-4.1-mini", form=Form.EVENTS, tools=frozenset(), results=0, words="")
+ASKED = RequestKey(
+    dialect="openai-chat", model="gpt-4.1-mini", form=Form.EVENTS, tools=frozenset(), results=0, words=""
+)
 
 
 def flow_for(body: Any, path: str = "/v1/chat/completions", method: str = "POST") -> http.HTTPFlow:
@@ -38,7 +40,7 @@ def flow_for(body: Any, path: str = "/v1/chat/completions", method: str = "POST"
 
 def answered(provider: Provider, flow: http.HTTPFlow) -> http.Response:
     """The response that the provider has set."""
-    assert provider.answer(flow)
+    assert provider.response(flow)
     assert flow.response
     return flow.response
 
@@ -91,7 +93,7 @@ def extracted(protocol: str) -> tuple[Fixture, Any]:
         return first, second.request
     path_asked, body = request_of(named(protocol))
     flow = flow_for(body, path_asked)
-    assert CallProvider.load(["calls:get_weather {}"], 0).answer(flow)
+    assert CallProvider.load(["calls:get_weather {}"], 0).response(flow)
     made = read_flow(flow, "made#0")
     assert made is not None
     [call] = made.record.calls
@@ -182,7 +184,7 @@ def test_gemini_gets_the_stream_it_asks_for(file: str, query: str, kind: str) ->
 )
 def test_other_requests_are_left_alone(flow: http.HTTPFlow) -> None:
     """They go where they were going."""
-    assert not Provider.load([GLM]).answer(flow)
+    assert not Provider.load([GLM]).response(flow)
     assert flow.response is None
     assert flow.comment == ""
 

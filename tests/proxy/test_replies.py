@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from toolstream_core.protocols.requests.asked import Asked
+from toolstream_core.protocols.requests.match_key import RequestKey
 from toolstream_core.proxy.provider import models, nothing_saved
-from toolstream_core.saved.matching import Answer, Match
+from toolstream_core.saved.matching import Match, RequestMatch
 from toolstream_core.saved.read import load
 from toolstream_core.wire.form import Form
 
@@ -59,11 +59,11 @@ def test_other_paths_list_nothing(path: str) -> None:
 )
 def test_the_message_stands_where_the_sdk_looks(dialect: str, where: tuple[str, ...]) -> None:
     """And names what there is, each model once."""
-    wanted = Asked(dialect=dialect, model="m", form=Form.WHOLE, tools=frozenset(), results=0, words="")
+    wanted = RequestKey(dialect=dialect, model="m", form=Form.WHOLE, tools=frozenset(), results=0, words="")
     file, there = ("glm-5", "openai-chat (z-ai/glm-5)")
     if dialect == "openai-chat":
         file, there = ("gemini-single", "gemini (gemini-2.5-flash)")
-    said: Any = nothing_saved(Match(Answer.REFUSED, wanted), load(FLOWS / f"{file}.flow"))
+    said: Any = nothing_saved(Match(RequestMatch.REFUSED, wanted), load(FLOWS / f"{file}.flow"))
     for key in where:
         said = said[key]
     assert said == f"toolstream_provider has no saved {dialect} response. It has: {there}"

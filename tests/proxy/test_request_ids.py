@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from mitmproxy.test import tflow, tutils
 
 from toolstream_core.protocols.requests.mentions import mentions
-from toolstream_core.proxy.own_ids import answer_ids, restore, restored, upstream
-from toolstream_core.stages.answer_ids import Ids, Own
+from toolstream_core.proxy.own_ids import response_ids, restore, restored, upstream
+from toolstream_core.stages.response_ids import Ids, Own
 
 MADE, OTHER = "call_0123456789abcdef01234567", "call_fedcba9876543210fedcba98______"
 
@@ -97,9 +97,9 @@ def test_what_is_no_conversation_stays(body: bytes) -> None:
 def remembered(flow: Any) -> tuple[Ids, str]:
     """A made-up id of the flow's upstream, with `x` behind it."""
     ids = Ids()
-    answer = ids.answer(upstream(flow))
-    made = answer.make("call_")
-    answer.stands_for(made, "x", "f")
+    response = ids.response(upstream(flow))
+    made = response.make("call_")
+    response.stands_for(made, "x", "f")
     return ids, made
 
 
@@ -153,7 +153,7 @@ def test_a_flow_from_a_file_has_the_same_ids_each_time() -> None:
     ids = Ids()
     for live, replay, equal in ((True, None, False), (False, "request", False), (False, None, True)):
         flow.live, flow.is_replay = live, replay
-        made = [answer_ids(flow, ids).make("call_") for _ in range(2)]
+        made = [response_ids(flow, ids).make("call_") for _ in range(2)]
         assert (made[0] == made[1]) is equal
 
 

@@ -9,7 +9,7 @@ import pytest
 from mitmproxy.test import tflow
 
 from toolstream_core.proxy.own_ids import restore, upstream, with_functions
-from toolstream_core.stages.answer_ids import Custom, Ids
+from toolstream_core.stages.response_ids import Custom, Ids
 
 HERE = "https://a.example:443/v1/responses"
 PATCH = '*** Begin\n+"é\ud83d\ude00"'.encode("utf-16", "surrogatepass").decode("utf-16")
@@ -37,7 +37,7 @@ RESULT = {"type": "function_call_output", "call_id": "call_1", "output": "done"}
 def known() -> Ids:
     """A call of the custom tool that was said as a function's."""
     ids = Ids()
-    ids.answer(HERE).sent_as_custom(Custom("call_1", "apply_patch", PATCH, "resp_1"), ARGUMENTS)
+    ids.response(HERE).sent_as_custom(Custom("call_1", "apply_patch", PATCH, "resp_1"), ARGUMENTS)
     return ids
 
 
@@ -98,10 +98,10 @@ def test_items_and_ids_are_put_back_together() -> None:
     """A call whose id was made up, too."""
     flow = tflow.tflow()
     ids = Ids()
-    answer = ids.answer(upstream(flow))
-    made = answer.make("call_")
-    answer.stands_for(made, "x", "apply_patch")
-    answer.sent_as_custom(Custom(made, "apply_patch", PATCH), ARGUMENTS)
+    response = ids.response(upstream(flow))
+    made = response.make("call_")
+    response.stands_for(made, "x", "apply_patch")
+    response.sent_as_custom(Custom(made, "apply_patch", PATCH), ARGUMENTS)
     request = {"input": [{**CALL, "call_id": made}, {**OUTPUT, "call_id": made}]}
     flow.request.content = json.dumps(request).encode()
     restore(flow, ids)

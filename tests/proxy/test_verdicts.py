@@ -48,7 +48,7 @@ class Proxy:
         self.addon.request(flow)
         return flow
 
-    def answer(self, flow: http.HTTPFlow, *chunks: bytes, leave: bool = False) -> bytes:
+    def response(self, flow: http.HTTPFlow, *chunks: bytes, leave: bool = False) -> bytes:
         """Its answer; what the client got."""
         self.addon.responseheaders(flow)
         assert flow.response is not None
@@ -111,7 +111,7 @@ def test_lost_arguments(proxy: Proxy, capsys: pytest.CaptureFixture[str]) -> Non
     """One line in the log, and one object, when the next request comes."""
     proxy.addon.running()
     first = proxy.ask()
-    proxy.answer(first, *stream(arguments=json.dumps({"key": SECRET})))
+    proxy.response(first, *stream(arguments=json.dumps({"key": SECRET})))
     assert proxy.told() == []
     second = proxy.ask(*back("c1", "{}"))
     [line] = proxy.told()
@@ -141,7 +141,7 @@ def test_lost_arguments(proxy: Proxy, capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_secrets_are_hidden(proxy: Proxy) -> None:
     """Also those that only the next request holds."""
-    proxy.answer(proxy.ask(), *stream())
+    proxy.response(proxy.ask(), *stream())
     proxy.ask(*back("c1", json.dumps({"key": SECRET})))
     [line] = proxy.told()
     assert line["verdict"]["verdict"] == "wrong-arguments"
@@ -151,10 +151,10 @@ def test_secrets_are_hidden(proxy: Proxy) -> None:
 def test_ids_as_the_client_got_them(proxy: Proxy) -> None:
     """A repair made one up: the client has to say that one again, whatever the provider gets."""
     proxy.context.configure(proxy.addon, toolstream_repair=["safe"])
-    got = proxy.answer(proxy.ask(), *stream(None))
+    got = proxy.response(proxy.ask(), *stream(None))
     made = json.loads(got.split(b"\n")[0].removeprefix(b"data: "))["choices"][0]["delta"]["tool_calls"][0]["id"]
     proxy.ask(*back(made))
-    proxy.answer(proxy.ask(user="other"), *stream(None))
+    proxy.response(proxy.ask(user="other"), *stream(None))
     proxy.ask(*back("call_none", '{"path":"/"}'), user="other")
     assert [line["verdict"]["verdict"] for line in proxy.told()] == ["ok", "wrong-arguments"]
     assert proxy.told()[0]["verdict"]["sent"][0]["id"] == made
@@ -164,25 +164,25 @@ def test_the_calls_as_the_client_got_them(proxy: Proxy, capsys: pytest.CaptureFi
     """Told where they are not those that the provider meant, behind the answer's end."""
     proxy.addon.running()
     proxy.context.configure(proxy.addon, toolstream_repair=["safe"])
-    proxy.answer(proxy.ask(), *stream())
+    proxy.response(proxy.ask(), *stream())
     flow = proxy.ask(user="other")
-    proxy.answer(flow, *stream(None))
+    proxy.response(flow, *stream(None))
     [line] = proxy.told("delivered")
     [call] = line["calls"]
     assert (line["flow"], line["stream"], call["name"], call["arguments"]) == (flow.id, 2, "ls", ARGUMENTS)
     assert call["id"]
     proxy.addon.done()
     lines = capsys.readouterr().out.splitlines()
-    meant = lines.index(f'#2         call 0 ls id="" {ARGUMENTS}')
+    intended = lines.index(f'#2         call 0 ls id="" {ARGUMENTS}')
     got = lines.index(f"#2         client received call 0 ls id={shortened(call['id'], ID)} {ARGUMENTS}")
-    assert got > meant
+    assert got > intended
 
 
 def test_a_fault_that_takes_the_call_away(proxy: Proxy) -> None:
     """The client does the right thing where it does not run half a call; it is told where it does."""
     proxy.context.configure(proxy.addon, toolstream_fault=["cut-off-call"])
     for messages in ([], back("c1", '{"path"')):
-        proxy.answer(proxy.ask(user=str(messages)), *stream())
+        proxy.response(proxy.ask(user=str(messages)), *stream())
         proxy.ask(*messages, user=str(messages))
     assert [(line["verdict"]["verdict"], line["verdict"]["understood"]) for line in proxy.told()] == [
         ("retried", True),
@@ -193,8 +193,8 @@ def test_a_fault_that_takes_the_call_away(proxy: Proxy) -> None:
 def test_a_client_that_leaves(proxy: Proxy) -> None:
     """In mid-stream; but not one that has seen the end and closes its connection."""
     gone, late = proxy.ask(), proxy.ask(user="other")
-    proxy.answer(gone, *stream()[:2], leave=True)
-    proxy.answer(late, *stream(), leave=True)
+    proxy.response(gone, *stream()[:2], leave=True)
+    proxy.response(late, *stream(), leave=True)
     [line] = proxy.told()
     assert (line["flow"], line["verdict"]["verdict"], line["verdict"]["request"]) == (gone.id, "aborted", None)
 
@@ -202,8 +202,8 @@ def test_a_client_that_leaves(proxy: Proxy) -> None:
 def test_nothing_comes(proxy: Proxy) -> None:
     """Told when the proxy ends, of answers with calls."""
     flow = proxy.ask()
-    proxy.answer(flow, *stream())
-    proxy.answer(proxy.ask(user="other"), event(None, "stop"), DONE)
+    proxy.response(flow, *stream())
+    proxy.response(proxy.ask(user="other"), event(None, "stop"), DONE)
     proxy.addon.done()
     [line] = proxy.told()
     assert (line["flow"], line["verdict"]["verdict"]) == (flow.id, "silent")
@@ -214,7 +214,7 @@ def test_nothing_comes_for_a_long_time(proxy: Proxy, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(verdicts, "SILENT_AFTER", 0.0)
 
     async def wait() -> None:
-        proxy.answer(proxy.ask(), *stream())
+        proxy.response(proxy.ask(), *stream())
         await asyncio.sleep(0.01)
 
     asyncio.run(wait())
@@ -224,7 +224,7 @@ def test_nothing_comes_for_a_long_time(proxy: Proxy, monkeypatch: pytest.MonkeyP
 def test_a_loop(proxy: Proxy) -> None:
     """Counted."""
     for _ in range(3):
-        proxy.answer(proxy.ask(), *stream())
+        proxy.response(proxy.ask(), *stream())
     proxy.addon.done()
     told = [(line["verdict"]["verdict"], line["verdict"]["count"]) for line in proxy.told()]
     assert told == [("retried", 1), ("retried", 2), ("silent", 2)]
@@ -253,7 +253,7 @@ def test_a_bug_of_ours(proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: py
     monkeypatch.setattr(Conversations, "request", broken)
     with caplog.at_level(logging.ERROR):
         flow = proxy.ask()
-        assert proxy.answer(flow, *stream()) == b"".join(stream())
+        assert proxy.response(flow, *stream()) == b"".join(stream())
     [error] = [record.getMessage() for record in caplog.records]
     assert error.startswith(f"toolstream has no verdict on flow {flow.id}: ValueError at test_verdicts.py:")
     assert SECRET not in error
@@ -266,7 +266,7 @@ def test_a_listener(tmp_path: Path, ids_kept: bool, outcome: str) -> None:
     made = ToolstreamAddon(lambda _: (), told.append, ids_kept=ids_kept)
     with taddons.context(Proxyserver(), NextLayer(), made) as context:
         proxy = Proxy(made, context, tmp_path / "lines")
-        proxy.answer(proxy.ask(), *stream())
+        proxy.response(proxy.ask(), *stream())
         proxy.ask(*back("other"))
         made.done()
     assert [one.reported.verdict.outcome for one in told] == [outcome]
@@ -281,7 +281,7 @@ def test_the_schema_knows_no_other_line() -> None:
 def misread(proxy: Proxy, number: int, arguments: str = ARGUMENTS) -> None:
     """A conversation of its own whose client loses a call's arguments."""
     flow = proxy.ask(user=f"go {number}")
-    proxy.answer(flow, *stream(f"c{number}", arguments))
+    proxy.response(flow, *stream(f"c{number}", arguments))
     proxy.ask(*back(f"c{number}", "{}"), user=f"go {number}")
 
 

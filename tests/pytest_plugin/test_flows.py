@@ -12,7 +12,7 @@ from tests.pytest_plugin.running import project, run
 from tests.saved.test_sockets import file_of, socket
 from tests.sockets import conversation
 from toolstream_core.cli.main import main
-from toolstream_core.pytest_plugin.flows import SHOWN, _whole_run, shortened
+from toolstream_core.pytest_plugin.flows import SHOWN, _is_full_run, shortened
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,7 +105,7 @@ def test_unused_flows_are_told_only_where_all_tests_ran(words: list[str], whole:
         args=[word for word in words if not word.startswith("-")],
         getoption=lambda name, default=None: "x" if name == "keyword" and "-k" in words else default,
     )
-    assert _whole_run(cast("pytest.Config", options)) is whole
+    assert _is_full_run(cast("pytest.Config", options)) is whole
 
 
 def test_without_the_plugin(tmp_path: Path) -> None:
@@ -136,8 +136,8 @@ def test_each_answer_of_a_saved_socket_is_expected(tmp_path: Path) -> None:
     flow = made / "flows" / "session.flow"
     flow.write_bytes(file_of(socket(conversation.two_answers())))
     assert "1 passed" in run(made, "--toolstream-update=create")
-    answers = json.loads((made / "flows" / "session.expect.json").read_text())["answers"]
-    assert [[call["name"] for call in answer["calls"]] for answer in answers] == [["get_weather"], []]
+    responses = json.loads((made / "flows" / "session.expect.json").read_text())["answers"]
+    assert [[call["name"] for call in response["calls"]] for response in responses] == [["get_weather"], []]
     assert main(["fault", "cumulative-arguments", str(flow), "-o", str(flow.with_suffix(".broken"))]) == 0
     flow.with_suffix(".broken").replace(flow)
     told = run(made)

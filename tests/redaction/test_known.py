@@ -28,7 +28,7 @@ ALPHABETS = {
 }
 
 
-class Row(NamedTuple):
+class Defect(NamedTuple):
     """A text, its secrets, and what stands around them."""
 
     kind: str
@@ -52,7 +52,7 @@ def expanded(text: str, seed: int) -> str:
     return re.sub(r"\{([whdbBUu])(\d*)\}", drawn, text)
 
 
-def rows() -> list[Row]:
+def rows() -> list[Defect]:
     """All rows; `⟦…⟧` encloses a secret."""
     lines = (Path(__file__).parent / "known.jsonl").read_text(encoding="utf-8").splitlines()
     found = []
@@ -61,12 +61,12 @@ def rows() -> list[Row]:
         text = expanded(entry["text"], number)
         secrets = re.findall("⟦(.*?)⟧", text, re.DOTALL)
         rest = re.split("⟦.*?⟧", text, flags=re.DOTALL)
-        found.append(Row(entry["kind"], entry.get("surface", "text"), re.sub("[⟦⟧]", "", text), secrets, rest))
+        found.append(Defect(entry["kind"], entry.get("surface", "text"), re.sub("[⟦⟧]", "", text), secrets, rest))
     return found
 
 
 ALL = rows()
-ROWS, HEADERS, PARAMETERS = ([row for row in ALL if row.surface == one] for one in ("text", "header", "parameter"))
+DEFECTS, HEADERS, PARAMETERS = ([row for row in ALL if row.surface == one] for one in ("text", "header", "parameter"))
 
 
 def body_of(document: Any) -> str:
@@ -120,14 +120,14 @@ SURFACES: dict[str, Callable[[str], str]] = {
 }
 
 
-def show(row: Row) -> str:
+def show(row: Defect) -> str:
     """The kind and the beginning, as a test's name."""
     return f"{row.kind}-{row.text[:24]!a}"
 
 
 @pytest.mark.parametrize("surface", SURFACES)
-@pytest.mark.parametrize("row", ROWS, ids=show)
-def test_every_surface_hides_the_secrets_alone(row: Row, surface: str) -> None:
+@pytest.mark.parametrize("row", DEFECTS, ids=show)
+def test_every_surface_hides_the_secrets_alone(row: Defect, surface: str) -> None:
     """What is secret is gone; what stands around it stays."""
     out = SURFACES[surface](row.text)
     written = (lambda text: text) if surface in {"log", "text"} else quoted
@@ -136,8 +136,8 @@ def test_every_surface_hides_the_secrets_alone(row: Row, surface: str) -> None:
 
 
 @pytest.mark.parametrize("delta", DELTAS, ids=lambda delta: delta.__name__)
-@pytest.mark.parametrize("row", [row for row in ROWS if row.kind != "none"], ids=show)
-def test_a_secret_cut_into_deltas_is_hidden(row: Row, delta: Callable[[str], dict[str, Any]]) -> None:
+@pytest.mark.parametrize("row", [row for row in DEFECTS if row.kind != "none"], ids=show)
+def test_a_secret_cut_into_deltas_is_hidden(row: Defect, delta: Callable[[str], dict[str, Any]]) -> None:
     """Joined, the deltas hold no secret, and what stands around it stays."""
     size = 5
     parts = [row.text[at : at + size] for at in range(0, len(row.text), size)]
@@ -157,7 +157,7 @@ def _text(event: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("row", HEADERS, ids=show)
-def test_headers_have_one_list_of_names(row: Row) -> None:
+def test_headers_have_one_list_of_names(row: Defect) -> None:
     """Whatever the case is."""
     name, _, value = row.text.partition(": ")
     assert {is_secret_header(one) for one in (name, name.upper(), name.lower())} == {bool(row.secrets)}
@@ -167,7 +167,7 @@ def test_headers_have_one_list_of_names(row: Row) -> None:
 
 
 @pytest.mark.parametrize("row", PARAMETERS, ids=show)
-def test_parameters_have_one_list_of_names(row: Row) -> None:
+def test_parameters_have_one_list_of_names(row: Defect) -> None:
     """In the path of a capture, and where the log says a URL."""
     path = f"/v1/a?x=1&{row.text}&y=2"
     for out in (redacted_path(path, Redaction()), redacted(f"https://a.example{path}")):

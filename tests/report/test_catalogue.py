@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import ROOT
 from toolstream_core.cli.main import main
 from toolstream_core.clients import deviations
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.report import catalogue
 from toolstream_core.report.catalogue import explained
 from toolstream_core.verdict import Outcome
@@ -56,7 +56,7 @@ def test_explain(capsys: pytest.CaptureFixture[str], name: str) -> None:
 
 def test_every_defect_is_explained() -> None:
     """By its name and by its code."""
-    for row in ROWS:
+    for row in DEFECTS:
         told = explained(row.name)
         assert told is not None
         assert told.startswith(explained(row.code) or "?")
@@ -65,7 +65,7 @@ def test_every_defect_is_explained() -> None:
 
 def test_every_client_bug_is_explained() -> None:
     """With its fix and the projects in which it was seen; its name means nothing else."""
-    for bug, row in deviations.ROWS.items():
+    for bug, row in deviations.DEFECTS.items():
         told = explained(bug.value) or ""
         assert told.startswith(f"# Client bug {bug.value}\n\nThe client {row.words}.\n")
         assert deviations.fix((bug,)).removeprefix("fix the client: ") in told
@@ -75,19 +75,21 @@ def test_every_client_bug_is_explained() -> None:
 def test_a_family_is_explained_by_its_defects() -> None:
     """Each of them, and no other."""
     told = explained("leak") or ""
-    assert [row.name for row in ROWS if f"`{row.name}`" in told] == [row.name for row in ROWS if row.family == "leak"]
+    assert [row.name for row in DEFECTS if f"`{row.name}`" in told] == [
+        row.name for row in DEFECTS if row.family == "leak"
+    ]
 
 
 def test_no_verdict_has_the_name_of_a_defect() -> None:
     """A name means one thing."""
-    assert {row.name for row in ROWS} & set(Outcome) == set()
+    assert {row.name for row in DEFECTS} & set(Outcome) == set()
 
 
 @pytest.mark.parametrize(("old", "new"), RENAMED.items())
 def test_old_names_of_verdicts_are_explained(old: str, new: str) -> None:
     """With their new name, after the defect of the old name where there is one."""
     told = explained(old) or ""
-    assert told.startswith("# TS") == (old in {row.name for row in ROWS})
+    assert told.startswith("# TS") == (old in {row.name for row in DEFECTS})
     assert f"# Verdict {old}\n\nThis verdict is now called `{new}`.\n\n# Verdict {new}\n" in told
     assert Outcome(old) is Outcome(new)
 

@@ -9,11 +9,11 @@ import pytest
 from tests.browser.sessions import CALLS, exchange, returned, two_calls, user, without_arguments
 from tests.cli.inspected import save
 from toolstream_core.clients.advice import advise
-from toolstream_core.clients.received import Answer
+from toolstream_core.clients.received import ReceivedBytes
 from toolstream_core.protocols.requests.conversation import conversation
 from toolstream_core.report import judging
 from toolstream_core.report.judging import Explaining
-from toolstream_core.saved.files import answers
+from toolstream_core.saved.files import responses
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from toolstream_core.clients.model import ClientModel
     from toolstream_core.protocols.requests.conversation import EchoedCall
 
-type Turn = tuple[Answer, Sequence[EchoedCall]]
+type Turn = tuple[ReceivedBytes, Sequence[EchoedCall]]
 
 
 def turns(folder: Path, *requests: object) -> list[Turn]:
@@ -34,24 +34,26 @@ def turns(folder: Path, *requests: object) -> list[Turn]:
         flows.append(exchange(messages, two_calls(id=""), at, **more))
         messages = [*messages, *returned(*without_arguments())]
     echoed = conversation({"messages": returned(*without_arguments())}).calls
-    saved = answers(str(save(folder / "loop.flow", *flows)))
-    return [(Answer(one.facts, b"".join(one.chunks)), echoed) for one in saved]
+    saved = responses(str(save(folder / "loop.flow", *flows)))
+    return [(ReceivedBytes(one.facts, b"".join(one.chunks)), echoed) for one in saved]
 
 
 @pytest.fixture
-def tried(monkeypatch: pytest.MonkeyPatch) -> list[Answer]:
+def tried(monkeypatch: pytest.MonkeyPatch) -> list[ReceivedBytes]:
     """The responses for which advice was tried."""
-    seen: list[Answer] = []
+    seen: list[ReceivedBytes] = []
 
-    def noted(model: ClientModel, answer: Answer, others: Sequence[ClientModel], choice: int) -> list[Advice] | None:
-        seen.append(answer)
-        return advise(model, answer, others, choice)
+    def noted(
+        model: ClientModel, response: ReceivedBytes, others: Sequence[ClientModel], choice: int
+    ) -> list[Advice] | None:
+        seen.append(response)
+        return advise(model, response, others, choice)
 
     monkeypatch.setattr(judging, "advise", noted)
     return seen
 
 
-def test_equal_responses(tmp_path: Path, tried: list[Answer]) -> None:
+def test_equal_responses(tmp_path: Path, tried: list[ReceivedBytes]) -> None:
     """The first response uses its ids for the first time, all others again: two are tried."""
     loop = turns(tmp_path, *[{}] * 6)
     together = Explaining()
@@ -61,7 +63,7 @@ def test_equal_responses(tmp_path: Path, tried: list[Answer]) -> None:
     assert got == [Explaining()(*one).advice for one in loop]
 
 
-def test_other_options_are_tried_again(tmp_path: Path, tried: list[Answer]) -> None:
+def test_other_options_are_tried_again(tmp_path: Path, tried: list[ReceivedBytes]) -> None:
     """The tools of a request decide what repairs do."""
     loop = turns(tmp_path, {}, {}, {"tools": [{"type": "function", "function": {"name": CALLS[0][1]}}]})
     together = Explaining()

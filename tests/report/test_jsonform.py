@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.report.told import report
+from tests.report.reported import report
 from toolstream_core.report.jsonform import document, record_object
 
 CALL = {

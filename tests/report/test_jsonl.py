@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.report.told import BODY, report
+from tests.report.reported import BODY, report
 from toolstream_core.report.jsonform import JsonLines
 
 

@@ -11,29 +11,29 @@ import pytest
 from tests.laws.driven import injected
 from tests.laws.healthy import streams
 from tests.tables import INJECTORS
-from toolstream_core.clients.received import Answer, Received
-from toolstream_core.defects.table import ROWS
+from toolstream_core.clients.received import Received, ReceivedBytes
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.engine.session import read_body
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.registry import named
 from toolstream_core.report import markdown
-from toolstream_core.report.markdown import LONGEST, ReportedAnswer, bug_report, wrong_readings
+from toolstream_core.report.markdown import LONGEST, ReportedResponse, bug_report, wrong_readings
 from toolstream_core.shrinking.candidate import Chunk, split
 
 if TYPE_CHECKING:
     from tests.laws.healthy import Healthy
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
 
 
-def reported(body: bytes, healthy: Healthy) -> ReportedAnswer:
+def reported(body: bytes, healthy: Healthy) -> ReportedResponse:
     """A body as a report shows it."""
     record = read_body([body], healthy.exchange)
     assert record is not None
     frames = [piece.frame for piece in split([Chunk(0, body)], healthy.exchange.content_type)[1]]
-    return ReportedAnswer(
+    return ReportedResponse(
         record=record,
         frames=frames,
-        entries=Received(Answer(healthy.exchange, body)).entries,
+        entries=Received(ReceivedBytes(healthy.exchange, body)).entries,
         path=healthy.exchange.path,
         request=healthy.exchange.request,
         status=200,
@@ -79,16 +79,16 @@ def test_a_healthy_stream_is_reported_too() -> None:
 @pytest.mark.parametrize("healthy", streams(), ids=str)
 def test_healthy_streams_are_read_rightly_by_all_clients(healthy: Healthy) -> None:
     """But for calls whose fragments alternate: those confuse whoever goes by the last id."""
-    answer = reported(healthy.body, healthy)
-    wrong = [does for does, _ in wrong_readings(healthy.dialect, answer.entries, answer.record.calls)]
+    response = reported(healthy.body, healthy)
+    wrong = [does for does, _ in wrong_readings(healthy.dialect, response.entries, response.record.calls)]
     confused = healthy.name == "interleaved"
     announced = named(healthy.dialect).call_form is CallForm.ANNOUNCED
     bug = "adds each fragment to the call that started last" if announced else "starts a new call for each `id`"
     assert wrong == ([bug] if confused else [])
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_every_defect_has_what_a_report_needs(row: Row) -> None:
+@pytest.mark.parametrize("row", DEFECTS, ids=lambda row: row.name)
+def test_every_defect_has_what_a_report_needs(row: Defect) -> None:
     """Its page says why it hurts and where it was seen; its protocols have an address."""
     page = markdown.sections(row)
     assert page["Why it hurts"]

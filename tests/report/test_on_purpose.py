@@ -17,7 +17,7 @@ UNKNOWN: dict[str, Any] = {}
 
 
 @pytest.mark.parametrize(
-    ("answers", "title", "words"),
+    ("responses", "title", "words"),
     [
         ([UNDERSTOOD], "A stream that the client read correctly", "the client read it correctly."),
         ([UNDERSTOOD, "text"], "A stream that the client read correctly", "the client read it correctly."),
@@ -28,14 +28,14 @@ UNKNOWN: dict[str, Any] = {}
         (["text"], "A stream without findings", "whether the client read it correctly is unknown"),
     ],
 )
-def test_a_client_is_blamed_on_a_verdict_alone(answers: list[Any], title: str, words: str) -> None:
+def test_a_client_is_blamed_on_a_verdict_alone(responses: list[Any], title: str, words: str) -> None:
     """The last answer of a conversation has text, and never a verdict: that says nothing against the client."""
     healthy = streams()[0]
     text = reported(b'data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\n', healthy)
     call = reported(healthy.body, healthy)
-    shown = [replace(text if one == "text" else call, **({} if one == "text" else one)) for one in answers]
-    for answer in shown:
-        answer.record.findings = []
+    shown = [replace(text if one == "text" else call, **({} if one == "text" else one)) for one in responses]
+    for response in shown:
+        response.record.findings = []
     told = bug_report(shown, "a.flow", "1")
     assert told.startswith(f"# {title}: ")
     assert f"toolstream found nothing wrong in the stream; {words}" in told
@@ -57,9 +57,9 @@ def test_a_fault_is_reproduced_without_its_targets_and_chance(spec: str) -> None
 def test_a_stream_that_was_broken_and_understood() -> None:
     """What the provider had wrong by itself is said, and how the connection broke."""
     healthy = streams()[0]
-    answer = reported(healthy.body, healthy)
-    answer.record.broken = "cut by toolstream_fault"
-    text = bug_report([replace(answer, caused=["cut"], provider=["late-id"], left=[])], "a.flow", "1")
+    response = reported(healthy.body, healthy)
+    response.record.broken = "cut by toolstream_fault"
+    text = bug_report([replace(response, caused=["cut"], provider=["late-id"], left=[])], "a.flow", "1")
     assert text.startswith("# Injected by fault cut: ")
     assert "The provider's own response had late-id." in text
     assert "It was truncated: cut by toolstream\\_fault." in text
@@ -69,9 +69,9 @@ def test_a_stream_that_was_broken_and_understood() -> None:
 def test_answers_that_a_fault_broke_alike() -> None:
     """Each thing is said once, with the numbers of the answers; whoever asked the same again is told so."""
     healthy = streams()[0]
-    answer = replace(reported(healthy.body, healthy), caused=["http-error"], left=[])
-    other = replace(answer, caused=["cut"], request={"model": "other"})
-    text = bug_report([answer, answer, other], "a.flow", "1")
+    response = replace(reported(healthy.body, healthy), caused=["http-error"], left=[])
+    other = replace(response, caused=["cut"], request={"model": "other"})
+    text = bug_report([response, response, other], "a.flow", "1")
     assert text.count("toolstream injected fault `http-error` into responses 0 and 1 to test a client.") == 1
     assert "toolstream injected fault `cut` into response 2" in text
     assert "- Response 0: it repeated the request\n- Responses 1 and 2: unknown" in text

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.report.told import BODY, HEAD, TAIL, report
+from tests.report.reported import BODY, HEAD, TAIL, report
 from toolstream_core.model import Call, Finding, Injected, Kind, Severity
 from toolstream_core.report.columns import WIDTH, Label, colour
 from toolstream_core.report.lines import EndLines, Lines, call_line, fault_line, finding_line

@@ -8,7 +8,7 @@ import pytest
 from toolstream_core.cli.main import main
 from toolstream_core.saved import bare
 from toolstream_core.saved.exchange import Exchange
-from toolstream_core.saved.files import answers
+from toolstream_core.saved.files import responses
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,8 +97,8 @@ def test_other_folders_are_not_of_this_layout(tmp_path: Path, files: dict[str, A
     assert bare.response_in(folder) is None
     for path in folder.iterdir():
         assert not bare.belongs(path)
-        assert not bare.is_answer(path)
-        assert len(list(answers(str(path)))) == 1
+        assert not bare.is_response(path)
+        assert len(list(responses(str(path)))) == 1
 
 
 def test_an_address_that_is_none_is_no_error() -> None:

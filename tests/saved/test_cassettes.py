@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 
 from toolstream_core.saved.cassette import cassette, exchanges
 from toolstream_core.saved.exchange import Exchange, UnreadableError
-from toolstream_core.saved.files import answers
+from toolstream_core.saved.files import responses
 
 ASKED = '{"model": "m", "messages": [], "stream": true}'
 BODY = 'data: {"choices":[{"index":0,"delta":{"content":"Tromsø"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
@@ -274,6 +274,6 @@ def test_a_cassette_is_known_by_its_content(tmp_path: Any, text: str) -> None:
     """Whatever its name; inspect reads it."""
     path = tmp_path / "some.file"
     path.write_text(text)
-    read = list(answers(str(path)))
+    read = list(responses(str(path)))
     assert [b"".join(one.chunks).decode() for one in read] == ([] if text.startswith("{") else [BODY])
     assert [one.facts.host for one in read] == ([] if text.startswith("{") else ["api.example.com"])

@@ -28,7 +28,7 @@ def found_in(path: object) -> list[Fixture]:
     return [one for one in found if isinstance(one, Fixture)]
 
 
-def chat(*messages: str, answer: str = "x", host: str = "a.example", **more: Any) -> Fixture:
+def chat(*messages: str, response: str = "x", host: str = "a.example", **more: Any) -> Fixture:
     """A flow that asks with these messages."""
     flow = tflow.tflow(resp=True)
     said = [{"role": "user", "content": text} for text in messages]
@@ -37,8 +37,8 @@ def chat(*messages: str, answer: str = "x", host: str = "a.example", **more: Any
     )
     assert flow.response
     flow.response.headers = http.Headers(content_type="application/json")
-    flow.response.content = json.dumps({"choices": [{"message": {"content": answer}}]}).encode()
-    fixture = read_flow(flow, answer)
+    flow.response.content = json.dumps({"choices": [{"message": {"content": response}}]}).encode()
+    fixture = read_flow(flow, response)
     assert fixture
     return fixture
 
@@ -157,36 +157,36 @@ def test_what_is_left_out_says_why(tmp_path: Path) -> None:
 def test_turns_are_one_conversation() -> None:
     """Each request begins as the one before; others beside it do not mix in."""
     turns = [
-        chat("a", answer="1"),
-        chat("b", answer="other"),
-        chat("a", "b", answer="2"),
-        chat("a", "b", "c", answer="3"),
+        chat("a", response="1"),
+        chat("b", response="other"),
+        chat("a", "b", response="2"),
+        chat("a", "b", "c", response="3"),
     ]
     assert grouped(*turns) == [["1", "2", "3"], ["other"]]
-    assert grouped(chat("a", answer="1"), chat("a", "b", answer="2", host="b.example")) == [["1"], ["2"]]
+    assert grouped(chat("a", response="1"), chat("a", "b", response="2", host="b.example")) == [["1"], ["2"]]
 
 
 def test_a_retry_belongs_to_what_it_repeats() -> None:
     """The same request twice in a row; from the beginning it is another run."""
-    assert grouped(chat("a", answer="1"), chat("a", answer="2"), chat("a", "b", answer="3")) == [["1", "2", "3"]]
-    run = [chat("a", answer="1"), chat("a", "b", answer="2")]
-    again = [chat("a", answer="3"), chat("a", "b", answer="4")]
+    assert grouped(chat("a", response="1"), chat("a", response="2"), chat("a", "b", response="3")) == [["1", "2", "3"]]
+    run = [chat("a", response="1"), chat("a", "b", response="2")]
+    again = [chat("a", response="3"), chat("a", "b", response="4")]
     assert grouped(*run, *again) == [["1", "2"], ["3", "4"]]
 
 
 def test_what_clients_move_does_not_part_a_conversation() -> None:
     """Marks of a cache, a text as a list of one."""
-    first = chat("a", answer="1")
+    first = chat("a", response="1")
     marked = [{"role": "user", "content": [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}]}]
-    second = chat(answer="2", messages=[*marked, {"role": "user", "content": "b"}])
+    second = chat(response="2", messages=[*marked, {"role": "user", "content": "b"}])
     assert grouped(first, second) == [["1", "2"]]
 
 
 def test_a_response_is_continued_by_its_id() -> None:
     """The server keeps the messages."""
     first, second = (found_in(FLOWS / "openai-responses-single.flow")[0] for _ in range(2))
-    answer = first.payloads[0]["response"]["id"]
-    second.flow.request.content = json.dumps({"model": "m", "previous_response_id": answer, "input": []}).encode()
+    response = first.payloads[0]["response"]["id"]
+    second.flow.request.content = json.dumps({"model": "m", "previous_response_id": response, "input": []}).encode()
     fixture = read_flow(second.flow, "2")
     assert fixture
     assert len(conversations([first, fixture])) == 1

@@ -11,7 +11,7 @@ import pytest
 
 from toolstream_core.saved import demo
 from toolstream_core.saved.exchange import UnreadableError
-from toolstream_core.saved.files import answers, files
+from toolstream_core.saved.files import files, responses
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ SSE = b"data: {}\n\n" * 30
 
 def body(path: Path | str) -> bytes:
     """The bare body that a file is."""
-    [data] = [b"".join(saved.chunks) for saved in answers(str(path))]
+    [data] = [b"".join(saved.chunks) for saved in responses(str(path))]
     return data
 
 
@@ -84,8 +84,8 @@ def test_closed_standard_input_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_request_goes_with_a_bare_body(tmp_path: Path) -> None:
     """A HAR or flow file has its own."""
-    [bare] = answers(str(put(tmp_path / "a.sse", SSE)), {"model": "m"})
-    [entry] = answers(str(put(tmp_path / "a.har", HAR)), {"model": "m"})
+    [bare] = responses(str(put(tmp_path / "a.sse", SSE)), {"model": "m"})
+    [entry] = responses(str(put(tmp_path / "a.har", HAR)), {"model": "m"})
     assert bare.facts.request == {"model": "m"}
     assert not entry.facts.request
 
@@ -94,7 +94,7 @@ def test_the_request_goes_with_a_bare_body(tmp_path: Path) -> None:
 def test_a_har_file_is_known_by_its_content(tmp_path: Path, name: str) -> None:
     """Whatever its name."""
     data = gzip.compress(HAR) if name.endswith(".gz") else HAR
-    [saved] = answers(str(put(tmp_path / name, data)))
+    [saved] = responses(str(put(tmp_path / name, data)))
     assert saved.facts.source == f"{tmp_path / name}#0"
     assert saved.facts.host == "a.example"
 
@@ -104,13 +104,13 @@ def test_a_flow_file_is_read_from_its_beginning(tmp_path: Path, name: str) -> No
     """Whatever its name, compressed or not."""
     flow = demo.located(f"{demo.PREFIX}{demo.names()[0]}").read_bytes()
     path = put(tmp_path / name, gzip.compress(flow) if name.endswith(".gz") else flow)
-    assert next(answers(str(path))).facts.source == f"{path}#0"
+    assert next(responses(str(path))).facts.source == f"{path}#0"
 
 
 def test_compressed_bodies_are_decoded_on_the_way(tmp_path: Path) -> None:
     """They are handed on as they are, with what to undo."""
     path = put(tmp_path / "a.sse.gz", gzip.compress(SSE))
-    assert [saved.facts.content_encoding for saved in answers(str(path))] == ["gzip"]
+    assert [saved.facts.content_encoding for saved in responses(str(path))] == ["gzip"]
     assert body(path) == path.read_bytes()
 
 
@@ -128,7 +128,7 @@ def test_compressed_bodies_are_decoded_on_the_way(tmp_path: Path) -> None:
 def test_a_file_that_is_not_what_it_is_called_is_told(tmp_path: Path, name: str, data: bytes, right: str) -> None:
     """With what would be right."""
     with pytest.raises(UnreadableError, match=right):
-        list(answers(str(put(tmp_path / name, data))))
+        list(responses(str(put(tmp_path / name, data))))
 
 
 @pytest.mark.parametrize(("path", "why"), [("missing", "No such file"), (".", "directory"), ("a\0b", "null")])

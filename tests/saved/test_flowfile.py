@@ -148,10 +148,10 @@ def test_notes_that_do_not_fit_are_not_believed(noted: Any) -> None:
 def test_what_came_before_the_damage_is_read() -> None:
     """A file that is still being written ends anywhere."""
     data = saved(made(), made())
-    answers = responses_in(io.BytesIO(data[:-10]), "a.flow")
-    assert next(answers).facts.source == "a.flow#0"
+    responses = responses_in(io.BytesIO(data[:-10]), "a.flow")
+    assert next(responses).facts.source == "a.flow#0"
     with pytest.raises(UnreadableError, match="after flow 0"):
-        next(answers)
+        next(responses)
 
 
 def test_a_file_from_a_newer_mitmproxy_is_told() -> None:

@@ -21,12 +21,12 @@ from toolstream_core.saved import raw
 )
 def test_a_name_says_the_type_only_where_it_is_sure(name: str, kind: str) -> None:
     """Everything else is for the first bytes to tell."""
-    assert raw.answer([], name).facts.content_type == kind
+    assert raw.response([], name).facts.content_type == kind
 
 
 def test_an_answer_has_its_source_its_request_and_its_coding() -> None:
     """They are all that a bare body comes with."""
-    saved = raw.answer([b"x"], "a.sse", coding="gzip", request={"model": "m"})
+    saved = raw.response([b"x"], "a.sse", coding="gzip", request={"model": "m"})
     assert (saved.facts.source, saved.facts.content_encoding) == ("a.sse", "gzip")
     assert saved.facts.request == {"model": "m"}
     assert list(saved.chunks) == [b"x"]

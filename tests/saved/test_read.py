@@ -142,7 +142,7 @@ def _saved_as(form: str, folder: Path) -> Path:
 
 def test_har_files_are_read_too(tmp_path: Path) -> None:
     """As mitmproxy reads them: one chunk."""
-    answer = EVENTS[0].decode() + EVENTS[1].decode()
+    response = EVENTS[0].decode() + EVENTS[1].decode()
     asked = json.dumps({"model": "m", "messages": [], "stream": True})
     entry = {
         "startedDateTime": "2026-01-01T00:00:00Z",
@@ -159,13 +159,13 @@ def test_har_files_are_read_too(tmp_path: Path) -> None:
             "statusText": "OK",
             "httpVersion": "HTTP/1.1",
             "headers": [{"name": "content-type", "value": "text/event-stream"}],
-            "content": {"text": answer},
+            "content": {"text": response},
         },
     }
     path = tmp_path / "x.har"
     path.write_text(json.dumps({"log": {"entries": [entry]}}))
     [fixture] = load(path)
-    assert fixture.body.decode() == answer
+    assert fixture.body.decode() == response
     assert len(fixture.chunks) == 1
 
 

@@ -12,7 +12,7 @@ import pytest
 from mitmproxy import connection, flow, http
 
 from tests.calls.patterns import patterns
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.engine.session import Session
 from toolstream_core.model import Exchange
 from toolstream_core.saved.expectation import differences, dumps, expectation_of, loads
@@ -55,7 +55,7 @@ def samples() -> dict[str, Sample]:
         for name, _ in told:
             sample = Sample(known.path, pattern.content_type, pattern.body, known.request, findings=told)
             found.setdefault(name, sample)
-    for row in ROWS:
+    for row in DEFECTS:
         if row.name not in found and row.name in injectable_names():
             found[row.name] = injected(row.name, row.dialects)
     return found
@@ -106,7 +106,7 @@ def flow_of(sample: Sample) -> http.HTTPFlow:
     return made
 
 
-@pytest.mark.parametrize("name", [row.name for row in ROWS if row.name not in WITHOUT])
+@pytest.mark.parametrize("name", [row.name for row in DEFECTS if row.name not in WITHOUT])
 def test_a_saved_flow_shows_each_defect(name: str, tmp_path: Path) -> None:
     """As the sample says; what is written as its expectation holds when it is read."""
     sample, path = samples()[name], tmp_path / f"{name}.flow"

@@ -72,7 +72,7 @@ def test_an_answer_tells_its_lane_its_time_and_how_it_broke() -> None:
     messages = conversation.two_lanes()
     found = socket_flows(socket(messages[:-1]))
     assert found is not None
-    one, other = (answer.flow for answer in found)
+    one, other = (response.flow for response in found)
     assert one.metadata["toolstream"]["socket"] == {"stream_id": "a"}
     [[when, text]] = other.metadata["toolstream"]["socket"]["sent"]
     assert (when, json.loads(text)["type"]) == (50, "response.steer")
@@ -96,7 +96,7 @@ def test_what_the_proxy_sent_in_a_message_s_place_is_what_the_client_got() -> No
     flow.websocket.messages.insert(at + 1, ours)
     found = socket_flows(flow)
     assert found is not None
-    one, other = (answer.flow for answer in found)
+    one, other = (response.flow for response in found)
     assert one.response is not None
     assert b"output_item.added" in (one.response.raw_content or b"")
     sent = one.metadata["toolstream"]["sent"]

@@ -9,7 +9,7 @@ from tests.laws.driven import injected, sse
 from tests.laws.healthy import Healthy, request, streams
 from tests.protocols.responses.events import CREATED, completed
 from tests.tables import INJECTORS
-from toolstream_core.defects.table import ROWS, named
+from toolstream_core.defects.table import DEFECTS, named
 from toolstream_core.shrinking.candidate import Candidate, Chunk, turn
 from toolstream_core.shrinking.law import Law, Oracle, RecordCache, shows
 
@@ -28,7 +28,7 @@ class Sample(NamedTuple):
     oracle: Oracle
 
 
-NAMES = [row.name for row in ROWS if any(row.name in injectors for injectors in INJECTORS.values())]
+NAMES = [row.name for row in DEFECTS if any(row.name in injectors for injectors in INJECTORS.values())]
 """Of every row that can be planted."""
 
 

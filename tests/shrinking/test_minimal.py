@@ -30,7 +30,7 @@ def without_one(candidate: Candidate) -> list[Candidate]:
     """The candidates that have one event less, of those that have any."""
     [one] = candidate
     kept = [(one.pieces[:at] + one.pieces[at + 1 :]) for at in range(len(one.pieces))]
-    return [(one.with_pieces(pieces),) for pieces in kept if any(piece.counts for piece in pieces)]
+    return [(one.with_frames(pieces),) for pieces in kept if any(piece.counts for piece in pieces)]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -79,5 +79,5 @@ def test_elements_of_an_array_stay_an_array() -> None:
     elements = [piece for piece in first.pieces if not first.framing.is_required(piece)]
     assert len(elements) > 1
     for piece in elements:
-        less = first.with_pieces([one for one in first.pieces if one is piece or first.framing.is_required(one)])
+        less = first.with_frames([one for one in first.pieces if one is piece or first.framing.is_required(one)])
         assert len(json.loads(b"".join(chunk.data for chunk in less.chunks))) == 1

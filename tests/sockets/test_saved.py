@@ -8,8 +8,8 @@ from toolstream_core.protocols.registry import SOCKETS
 from toolstream_core.sockets.lines import line_of
 from toolstream_core.sockets.saved import (
     STILL_OPEN,
-    SavedAnswer,
     SavedMessage,
+    SavedResponse,
     close_code,
     how_closed,
     taken_apart,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 CLOSED = how_closed(1006, by_client=False)
 
 
-def apart(messages: Sequence[SavedMessage]) -> list[SavedAnswer]:
+def apart(messages: Sequence[SavedMessage]) -> list[SavedResponse]:
     """The answers in a conversation over a Responses socket."""
     wire = wire_of(conversation.PATH, messages)
     assert wire is not None
@@ -44,9 +44,9 @@ def test_each_response_is_an_answer_of_its_own() -> None:
 def test_lanes_do_not_mix_and_what_steers_one_is_its_own() -> None:
     """By the lane that a message names."""
     one, other = apart(conversation.two_lanes())
-    assert [answer.request.lane for answer in (one, other)] == ["a", "b"]
-    for answer in (one, other):
-        assert {json.loads(message.data)["stream_id"] for message in answer.messages} == {answer.request.lane}
+    assert [response.request.lane for response in (one, other)] == ["a", "b"]
+    for response in (one, other):
+        assert {json.loads(message.data)["stream_id"] for message in response.messages} == {response.request.lane}
     assert (one.others, [json.loads(message.data)["type"] for message in other.others]) == ([], ["response.steer"])
 
 
@@ -54,11 +54,11 @@ def test_a_client_s_message_without_lane_is_the_only_answer_s() -> None:
     """Where two are under way, it could be any's."""
     asked = conversation.request()
     begun = conversation.answered(asked)[0]
-    [answer] = apart(conversation.messages(asked, begun, {"type": "response.cancel"}))
-    assert [json.loads(message.data)["type"] for message in answer.others] == ["response.cancel"]
+    [response] = apart(conversation.messages(asked, begun, {"type": "response.cancel"}))
+    assert [json.loads(message.data)["type"] for message in response.others] == ["response.cancel"]
     lanes = [conversation.request(stream_id=lane) for lane in ("a", "b")]
     both = apart(conversation.messages(*lanes, {"type": "response.cancel"}))
-    assert [answer.others for answer in both] == [[], []]
+    assert [response.others for response in both] == [[], []]
 
 
 def test_what_a_client_sends_meanwhile_is_kept_where_it_is_short_and_little() -> None:
@@ -66,9 +66,9 @@ def test_what_a_client_sends_meanwhile_is_kept_where_it_is_short_and_little() ->
     asked = conversation.request()
     begun = conversation.answered(asked)[0]
     long = {"type": "response.steer", "input": "x" * 5000}
-    [answer] = apart(conversation.messages(asked, begun, long, *[{"type": "response.cancel"}] * 100))
-    assert {json.loads(one.data)["type"] for one in answer.others} == {"response.cancel"}
-    assert len(answer.others) == 64
+    [response] = apart(conversation.messages(asked, begun, long, *[{"type": "response.cancel"}] * 100))
+    assert {json.loads(one.data)["type"] for one in response.others} == {"response.cancel"}
+    assert len(response.others) == 64
 
 
 def test_an_answer_that_the_socket_s_end_cut_says_how() -> None:
@@ -100,12 +100,12 @@ def test_what_lines_became_goes_in_the_place_of_their_messages() -> None:
     events = conversation.answered(asked)
     messages = conversation.messages(asked, *events)
     spaced = messages[1]._replace(data=json.dumps(events[0], indent=1).encode())
-    [answer] = apart([messages[0], spaced, *messages[2:]])
-    lines = [line for _, line in answer.lines]
-    assert answer.become([*lines, b""]) == [[message.data] for message in answer.messages]
+    [response] = apart([messages[0], spaced, *messages[2:]])
+    lines = [line for _, line in response.lines]
+    assert response.become([*lines, b""]) == [[message.data] for message in response.messages]
     two = b'{"type":"x"}\n{"type":"y","stream_id":"a"}\n'
     behind = b'event: error\ndata: {"type":"error"}\n\n'
-    made = answer.become([b"", two, *lines[2:], behind])
+    made = response.become([b"", two, *lines[2:], behind])
     assert made[0] == []
     assert made[1] == [b'{"type":"x","stream_id":"a"}', b'{"type":"y","stream_id":"a"}']
-    assert made[-1] == [answer.messages[-1].data, b'{"type":"error","stream_id":"a"}']
+    assert made[-1] == [response.messages[-1].data, b'{"type":"error","stream_id":"a"}']

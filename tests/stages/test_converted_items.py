@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolstream_core.stages.answer_ids import MAX_TEXT, Custom, Functions
+from toolstream_core.stages.response_ids import MAX_TEXT, Custom, Functions
 
 HERE, THERE = "https://a.example:443/v1/responses", "https://b.example:443/v1/responses"
 TOLD = Custom("call_1", "apply_patch", "a", "resp_1")

@@ -6,7 +6,7 @@ import pytest
 
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import ABSENT
-from toolstream_core.synthetic.answers import CallSpec, parse_calls, spec_text
+from toolstream_core.synthetic.responses import CallSpec, parse_calls, spec_text
 
 WEATHER = CallSpec("get_weather", {"city": "Oslo; {or} not", "at": [1, None]})
 

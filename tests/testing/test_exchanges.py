@@ -53,7 +53,7 @@ def test_an_exchange() -> None:
     assert exchange.request.results[0].text == "r"
     assert exchange.request["messages"][0]["content"] == "r"
     assert exchange.request["path"] == "/v1/chat/completions?k=1"
-    assert (exchange.source, exchange.answer) == ("flows/a.flow#2", "exact")
+    assert (exchange.source, exchange.response) == ("flows/a.flow#2", "exact")
     [call], [finding] = exchange.calls, exchange.findings
     assert (call.input, call.events, call["name"], dict(call)["id"]) == ({"p": 1}, (1, 2), "ls", "c1")
     assert (finding.name, finding["event"]) == ("empty-id", 3)

@@ -99,13 +99,13 @@ def test_a_reset_ends_what_is_on_its_way(session: ProxySession) -> None:
     stored = load(CHAT.flows[0])[0].request
     with (
         httpx2.Client(trust_env=False) as client,
-        client.stream("POST", f"{session.base_url('openai-chat')}/chat/completions", json=stored) as answer,
+        client.stream("POST", f"{session.base_url('openai-chat')}/chat/completions", json=stored) as response,
     ):
         begun = time.monotonic()
         session.reset(CHAT)
         assert time.monotonic() - begun < 1
         with pytest.raises(httpx2.TransportError):
-            answer.read()
+            response.read()
     assert ask(session).status_code == httpx2.codes.OK
 
 
@@ -116,10 +116,10 @@ def test_nothing_goes_to_the_network(session: ProxySession) -> None:
         for network, url_ in (("none", url), ("loopback", "http://example.com/y?token=1")):
             session.reset(Setup(network=network))
             with httpx2.Client(proxy=session.proxy_url, trust_env=False) as client:
-                answer = client.get(url_)
-            assert answer.status_code == httpx2.codes.FORBIDDEN
-            assert url_.split("/")[2].split(":")[0] in answer.json()["error"]["message"]
-            assert "token" not in answer.text
+                response = client.get(url_)
+            assert response.status_code == httpx2.codes.FORBIDDEN
+            assert url_.split("/")[2].split(":")[0] in response.json()["error"]["message"]
+            assert "token" not in response.text
         server.settimeout(0)
         with pytest.raises(BlockingIOError):
             server.accept()

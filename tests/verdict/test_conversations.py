@@ -45,7 +45,7 @@ class Run:
         """A request for Chat Completions."""
         self.seen.request(token, place, conversation({"messages": list(messages)}))
 
-    def answer(self, token: str, *calls: Call, left: bool = False, **more: Any) -> None:
+    def response(self, token: str, *calls: Call, left: bool = False, **more: Any) -> None:
         """An answer with these calls is over."""
         self.seen.response(token, SentResponse(calls=calls, **more), left=left)
 
@@ -66,10 +66,10 @@ def test_many_turns(run: Run) -> None:
     history: list[Any] = [SYSTEM, user("go")]
     for number in range(4):
         run.ask(f"r{number}", *history)
-        run.answer(f"r{number}", call(f"c{number}"))
+        run.response(f"r{number}", call(f"c{number}"))
         history += turn(f"c{number}", "{}" if number == 2 else '{"p":1}')
     run.ask("r4", *history)
-    run.answer("r4")
+    run.response("r4")
     assert run.lines == [
         ("r0", "ok", "r1", 0),
         ("r1", "ok", "r2", 0),
@@ -85,7 +85,7 @@ def test_the_same_id_in_every_turn(run: Run) -> None:
     history: list[Any] = [user("go")]
     for number in range(3):
         run.ask(f"r{number}", *history)
-        run.answer(f"r{number}", call("call_0"))
+        run.response(f"r{number}", call("call_0"))
         history += turn("call_0", "{}" if number == 1 else '{"p":1}')
     run.ask("r3", *history)
     assert [line[:2] for line in run.lines] == [("r0", "ok"), ("r1", "returned-without-arguments"), ("r2", "ok")]
@@ -96,7 +96,7 @@ def test_parallel_conversations_of_the_same_prompt(run: Run) -> None:
     for token in "abc":
         run.ask(token, user("go"))
     for token in "cab":
-        run.answer(token, call(f"id-{token}"))
+        run.response(token, call(f"id-{token}"))
     for token, arguments in (("b", "{}"), ("a", '{"p":1}'), ("c", '{"p":2}')):
         run.ask(f"{token}2", user("go"), *turn(f"id-{token}", arguments))
     assert sorted(run.lines) == [
@@ -110,7 +110,7 @@ def test_parallel_conversations_without_ids(run: Run) -> None:
     """What the person said tells them apart."""
     for token in "ab":
         run.ask(token, SYSTEM, user(token))
-        run.answer(token, call(""))
+        run.response(token, call(""))
     run.ask("b2", SYSTEM, user("b"), *turn("mine", "{}"))
     run.ask("a2", SYSTEM, user("a"), *turn("mine"))
     assert run.lines == [("b", "returned-without-arguments", "b2", 0), ("a", "ok", "a2", 0)]
@@ -120,7 +120,7 @@ def test_a_loop_is_counted(run: Run) -> None:
     """The same again and again; then it goes on, and the next answer starts anew."""
     for number in range(3):
         run.ask(f"r{number}", user("go"))
-        run.answer(f"r{number}", call(f"c{number}"))
+        run.response(f"r{number}", call(f"c{number}"))
     run.ask("r3", user("go"), *turn("c2"))
     assert run.lines == [("r0", "retried", "r1", 1), ("r1", "retried", "r2", 2), ("r2", "ok", "r3", 0)]
 
@@ -128,7 +128,7 @@ def test_a_loop_is_counted(run: Run) -> None:
 def test_the_same_asked_of_two_models_is_no_retry(run: Run) -> None:
     """A client that compares models."""
     run.ask("a", user("go"))
-    run.answer("a", call("c1"))
+    run.response("a", call("c1"))
     run.ask("b", user("go"), place="openai-chat api other")
     assert run.lines == []
 
@@ -136,9 +136,9 @@ def test_the_same_asked_of_two_models_is_no_retry(run: Run) -> None:
 def test_a_request_beside_the_conversation(run: Run) -> None:
     """The same messages go to another model, for a title; the conversation goes on."""
     run.ask("r0", user("go"))
-    run.answer("r0", call("c0"))
+    run.response("r0", call("c0"))
     run.ask("title", user("go"), user("a title, please"), place="openai-chat api small")
-    run.answer("title")
+    run.response("title")
     run.ask("r1", user("go"), *turn("c0"), place="openai-chat api m without tools")
     assert run.lines == [("r0", "ok", "r1", 0)]
 
@@ -147,7 +147,7 @@ def test_the_same_twice_and_then_the_first_goes_on(run: Run) -> None:
     """The second verdict on the first answer counts; without its ids there is none."""
     for token in "ab":
         run.ask(token, user("go"))
-        run.answer(token, call(f"id-{token}"))
+        run.response(token, call(f"id-{token}"))
     run.ask("a2", user("go"), *turn("id-a"))
     run.seen.no_response("a2")
     run.ask("b2", user("go"), *turn("id-b"))
@@ -159,7 +159,7 @@ def test_the_same_twice_and_then_the_first_goes_on(run: Run) -> None:
 def test_a_failed_request_is_no_answer(run: Run) -> None:
     """Its repetition goes on from the answer before it, which is judged once."""
     run.ask("r0", user("go"))
-    run.answer("r0", call("c0"))
+    run.response("r0", call("c0"))
     run.ask("r1", user("go"), *turn("c0"))
     run.seen.no_response("r1")
     run.ask("r2", user("go"), *turn("c0"))
@@ -173,7 +173,7 @@ def test_a_client_that_does_not_wait_for_the_end(run: Run) -> None:
     run.ask("r0", user("go"))
     run.ask("r1", user("go"), *turn("c0", "{}"))
     assert run.lines == []
-    run.answer("r0", call("c0"), left=True)
+    run.response("r0", call("c0"), left=True)
     assert run.lines == [("r0", "returned-without-arguments", "r1", 0)]
 
 
@@ -181,7 +181,7 @@ def test_nothing_comes(run: Run) -> None:
     """Told after a while, at the end, or when the client left; and once more where it was not so after all."""
     for token in "abcd":
         run.ask(token, user(token))
-        run.answer(token, *([] if token == "d" else [call(f"id-{token}")]), left=token == "b")
+        run.response(token, *([] if token == "d" else [call(f"id-{token}")]), left=token == "b")
     run.seen.silent("a")
     assert [(one.token, one.verdict.outcome) for one in run.seen.missing()] == [("c", Outcome.SILENT)]
     run.seen.close()
@@ -191,13 +191,13 @@ def test_nothing_comes(run: Run) -> None:
 def test_a_request_after_all(run: Run) -> None:
     """It is judged by that; but a retry after the client left is told once."""
     run.ask("a", user("a"))
-    run.answer("a", call("c1"))
+    run.response("a", call("c1"))
     run.seen.silent("a")
     run.ask("a2", user("a"), *turn("c1"))
     run.ask("b", user("b"))
-    run.answer("b", call("c2", '{"p', complete=False), left=True)
+    run.response("b", call("c2", '{"p', complete=False), left=True)
     run.ask("b2", user("b"))
-    run.answer("b2", left=True)
+    run.response("b2", left=True)
     assert run.lines == [
         ("a", "silent", None, 0),
         ("a", "ok", "a2", 0),
@@ -211,7 +211,7 @@ def test_the_name_of_the_answer(run: Run) -> None:
     output = {"type": "function_call_output", "call_id": "c0", "output": "r"}
     for name in ("one", "two"):
         run.seen.request(name, PLACE, conversation({"input": f"go {name}"}))
-        run.answer(name, call("c0"), response_id=f"resp_{name}")
+        run.response(name, call("c0"), response_id=f"resp_{name}")
     for name in ("one", "two"):
         after = {"previous_response_id": f"resp_{name}", "input": [output]}
         run.seen.request(f"{name}2", PLACE, conversation(after))
@@ -222,7 +222,7 @@ def test_rewritten_history(run: Run) -> None:
     """The time in the system prompt, and old results that were shortened, are no new calls and no other one."""
     first, long = {**SYSTEM, "content": "10:01"}, "x" * 1000
     run.ask("r0", first, user("go"), *turn("c0", result=long))
-    run.answer("r0", call("c1"))
+    run.response("r0", call("c1"))
     again = {**SYSTEM, "content": "10:02"}
     run.ask("r1", again, user("go"), *turn("c0", result="[cleared]"), *turn("c1"))
     [judged] = run.told
@@ -233,7 +233,7 @@ def test_rewritten_history(run: Run) -> None:
 def test_a_summary_in_the_place_of_the_history(run: Run) -> None:
     """The ids are enough."""
     run.ask("r0", SYSTEM, user("go"), user("more"))
-    run.answer("r0", call("c1"))
+    run.response("r0", call("c1"))
     run.ask("r1", user("summary"), *turn("c1"))
     assert run.lines == [("r0", "ok", "r1", 0)]
 
@@ -241,7 +241,7 @@ def test_a_summary_in_the_place_of_the_history(run: Run) -> None:
 def test_one_of_several_choices(run: Run) -> None:
     """The client goes on with one; the other's calls are not lost."""
     run.ask("r0", user("go"))
-    run.answer("r0", call("c0"), call("c1", '{"p":2}', choice=1))
+    run.response("r0", call("c0"), call("c1", '{"p":2}', choice=1))
     run.ask("r1", user("go"), *turn("c1", '{"p":2}'))
     assert run.lines == [("r0", "ok", "r1", 0)]
 
@@ -249,9 +249,9 @@ def test_one_of_several_choices(run: Run) -> None:
 def test_a_call_out_of_nothing(run: Run) -> None:
     """An answer without calls is told of only where one comes back."""
     run.ask("r0", user("go"))
-    run.answer("r0")
+    run.response("r0")
     run.ask("r1", user("go"), *turn("c0"))
-    run.answer("r1")
+    run.response("r1")
     run.ask("r2", user("go"), *turn("c0"), user("thanks"))
     assert run.lines == [("r0", "phantom-call", "r1", 0)]
 
@@ -259,7 +259,7 @@ def test_a_call_out_of_nothing(run: Run) -> None:
 def test_what_may_be_dropped(run: Run) -> None:
     """The row of a defect says that a correct client does not run the call."""
     run.ask("r0", user("go"))
-    run.answer("r0", call("c0"), dropped=frozenset({0}))
+    run.response("r0", call("c0"), dropped=frozenset({0}))
     run.ask("r1", user("go"), user("again, please"))
     [judged] = run.told
     assert judged.verdict.understood
@@ -267,16 +267,16 @@ def test_what_may_be_dropped(run: Run) -> None:
 
 def test_memory_is_bounded() -> None:
     """By how many answers are kept, and by their size; the oldest are told of and forgotten."""
-    few = Run(max_answers=3)
+    few = Run(max_responses=3)
     for number in range(5):
         few.ask(f"r{number}", user(str(number)))
-        few.answer(f"r{number}", call(f"c{number}"))
+        few.response(f"r{number}", call(f"c{number}"))
     assert len(few.seen) == 3
     assert few.lines == [("r0", "silent", None, 0), ("r1", "silent", None, 0)]
     small = Run(max_bytes=5000)
     for number in range(5):
         small.ask(f"r{number}", user(str(number)))
-        small.answer(f"r{number}", call(f"c{number}", '{"p":"%s"}' % ("x" * 2000)))
+        small.response(f"r{number}", call(f"c{number}", '{"p":"%s"}' % ("x" * 2000)))
     assert len(small.seen) == 2
     small.seen.close()
     assert len(small.seen) == 0
@@ -305,7 +305,7 @@ def test_a_conversation_that_was_rewritten(asked: list[Any], follows: list[Any])
     """Summaries, merged messages, turns left out, ids made up anew: the request ends with the answer's call."""
     run = Run()
     run.ask("r0", *asked)
-    run.answer("r0", call("c1"))
+    run.response("r0", call("c1"))
     run.ask("r1", *follows)
     assert run.lines == [("r0", "ok", "r1", 0)]
 
@@ -322,7 +322,7 @@ def test_another_conversation(follows: list[Any], place: str) -> None:
     """What does not end with the very call, to the same model, follows nothing."""
     run = Run()
     run.ask("r0", *GO, place="the same")
-    run.answer("r0", call("c1"))
+    run.response("r0", call("c1"))
     run.ask("r1", *follows, place=place)
     assert run.lines == []
 
@@ -333,7 +333,7 @@ def test_ids_that_are_made_up_for_each_request() -> None:
     for number in range(4):
         said = [turn(f"{number}-{at}", json.dumps({"p": at}), f"r{at}") for at in range(number)]
         run.ask(f"r{number}", user("go"), *(message for one in said for message in one))
-        run.answer(f"r{number}", call("", json.dumps({"p": number})))
+        run.response(f"r{number}", call("", json.dumps({"p": number})))
     assert run.lines == [(f"r{at}", "ok", f"r{at + 1}", 0) for at in range(3)]
 
 
@@ -344,7 +344,7 @@ def test_parallel_conversations_of_the_same_prompt_without_ids() -> None:
     for token in "abc":
         run.seen.request(token, "gemini", conversation({"contents": contents}))
     for token in "abc":
-        run.answer(token, call("", json.dumps({"p": token})))
+        run.response(token, call("", json.dumps({"p": token})))
     for token in "bac":
         made = {"functionCall": {"name": "ls", "args": {"p": token}}}
         gave = {"functionResponse": {"name": "ls", "response": {"r": 1}}}
@@ -364,6 +364,6 @@ def test_calls_in_the_text_of_the_users_own_message(text: str, lines: list[Any])
     """A prompt that grows; one that only begins alike is another conversation."""
     run = Run()
     run.ask("r0", user("go"))
-    run.answer("r0", call("c1"))
+    run.response("r0", call("c1"))
     run.ask("r1", user(text))
     assert run.lines == lines

@@ -10,7 +10,7 @@ import pytest
 from tests.laws.healthy import Healthy, streams
 from toolstream_core.engine.session import read_body
 from toolstream_core.model.record import runs_on_client
-from toolstream_core.protocols.requests import asked
+from toolstream_core.protocols.requests import match_key
 from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def echoed(dialect: str, calls: Sequence[Call], arguments: Sequence[str], result
         return items + [{"type": "function_call_output", "call_id": one, "output": "r"} for one in results]
     if dialect == "anthropic":
         blocks = [{"type": "tool_use", "id": call.id, "name": call.name, "input": value} for call, value in objects]
-        answers = [{"type": "tool_result", "tool_use_id": one, "content": "r"} for one in results]
-        return [{"role": "assistant", "content": blocks}, {"role": "user", "content": answers}]
+        responses = [{"type": "tool_result", "tool_use_id": one, "content": "r"} for one in results]
+        return [{"role": "assistant", "content": blocks}, {"role": "user", "content": responses}]
     if dialect == "bedrock":
         uses = [{"toolUse": {"toolUseId": call.id, "name": call.name, "input": value}} for call, value in objects]
         back = [{"toolResult": {"toolUseId": one, "content": [{"text": "r"}]}} for one in results]
@@ -71,7 +71,7 @@ def judged(healthy: Healthy, arguments: str | None, results: str | None = None) 
     said = echoed(healthy.dialect, calls, texts, [call.id if results is None else results for call in calls])
     told: list[Judged[SentResponse]] = []
     seen = Conversations[SentResponse](told.append)
-    reader = asked.reader_of(path, request)
+    reader = match_key.reader_of(path, request)
     seen.request("first", "", reader.conversation({**request, key: first}))
     seen.response("first", SentResponse(calls=record.calls))
     seen.request("next", "", reader.conversation({**request, key: [*first, *said]}))

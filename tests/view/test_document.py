@@ -12,7 +12,7 @@ import pytest
 from tests.browser.sessions import CALLS, exchange, returned, text_only, two_calls, user
 from tests.cli.inspected import save
 from toolstream_core.cli.main import main
-from toolstream_core.saved.files import answers
+from toolstream_core.saved.files import responses
 from toolstream_core.view.document import ViewBuilder
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -24,7 +24,7 @@ def document(*paths: Path, raw: bool = False) -> dict[str, Any]:
     """Of all responses in files."""
     builder = ViewBuilder(raw=raw)
     for path in paths:
-        for saved in answers(str(path)):
+        for saved in responses(str(path)):
             builder.take(saved)
     made: dict[str, Any] = json.loads(json.dumps(builder.document([str(path) for path in paths])))
     return made

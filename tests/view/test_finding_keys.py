@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.table import DEFECTS
 
 EVENT: Final = frozenset(
     {
@@ -31,4 +31,4 @@ EVENT: Final = frozenset(
 
 def test_every_defect_of_a_value_has_keys() -> None:
     """And only those."""
-    assert {row.name for row in ROWS if not row.keys} == EVENT
+    assert {row.name for row in DEFECTS if not row.keys} == EVENT

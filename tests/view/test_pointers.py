@@ -13,7 +13,7 @@ from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Phase
 from toolstream_core.protocols.registry import PROTOCOLS
-from toolstream_core.saved.files import answers
+from toolstream_core.saved.files import responses
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,7 +118,7 @@ def test_every_pointer_leads_somewhere() -> None:
     """In an event of a recorded stream, of a healthy one or of a sample."""
     seen = Seen()
     for flow in sorted((ROOT / "flows").glob("*.flow")):
-        for saved in answers(str(flow)):
+        for saved in responses(str(flow)):
             read_body(saved.chunks, saved.facts, sinks=[seen])
     for one in healthy.everywhere():
         read_body([one.body], one.exchange, sinks=[seen])

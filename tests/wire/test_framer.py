@@ -9,9 +9,9 @@ import pytest
 from tests.wire.cuts import cut_at, read
 from toolstream_core.wire.frame import Cutter
 from toolstream_core.wire.json_array import ArrayFramer
+from toolstream_core.wire.json_document import DocumentFramer
 from toolstream_core.wire.ndjson import LineFramer
 from toolstream_core.wire.sse import SseFramer
-from toolstream_core.wire.whole import WholeFramer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ BODIES: list[tuple[Callable[[], Framer], bytes]] = [
     (LineFramer, b" \n" * 24_000),
     (ArrayFramer, b"[" + b'{"a":[1,"\\""]},\r\n' * 3000 + b"]"),
     (ArrayFramer, b'["' + b"\\\\" * 24_000 + b'"]'),
-    (WholeFramer, b'{"a":1}' + b" " * 48_000),
+    (DocumentFramer, b'{"a":1}' + b" " * 48_000),
 ]
 
 

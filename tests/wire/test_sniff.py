@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tests.wire.cuts import bodies
 from toolstream_core.wire.aws_event_stream import EventStreamFramer, Message
 from toolstream_core.wire.json_array import ArrayFramer
+from toolstream_core.wire.json_document import DocumentFramer
 from toolstream_core.wire.ndjson import LineFramer
 from toolstream_core.wire.sniff import MAX_HEAD, NOT_OURS, choose
 from toolstream_core.wire.sse import SseFramer
-from toolstream_core.wire.whole import WholeFramer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,8 +31,8 @@ TOKENS = (
 
 def kind(content_type: str, head: bytes, *, ended: bool = False) -> Any:
     """The answer, comparable: a type, the refusal, or none yet."""
-    answer = choose(content_type, head, ended=ended)
-    return answer if answer is None or answer is NOT_OURS else type(answer)
+    response = choose(content_type, head, ended=ended)
+    return response if response is None or response is NOT_OURS else type(response)
 
 
 @pytest.mark.parametrize("content_type", [SSE, LINES, JSON, "", "text/plain", "application/octet-stream"])
@@ -55,12 +55,12 @@ def test_fields_of_an_event_stream_under_any_label(content_type: str, head: byte
 
 
 @pytest.mark.parametrize(
-    ("content_type", "head", "answer"),
+    ("content_type", "head", "response"),
     [
         (SSE, b"hello", SseFramer),
         (SSE, b"dat", SseFramer),
         (SSE, b' {"error":', None),
-        (SSE, b'{\n  "error": {', WholeFramer),
+        (SSE, b'{\n  "error": {', DocumentFramer),
         (SSE, b'{"a":1}\n{"a":2}', LineFramer),
         (SSE, b'{"a":1}\ndata: {}', SseFramer),
         (SSE, b'[{"error":1}]', ArrayFramer),
@@ -68,7 +68,7 @@ def test_fields_of_an_event_stream_under_any_label(content_type: str, head: byte
         (LINES, b'{"a":1}', None),
         (LINES, b'{"a":1}\n', LineFramer),
         (LINES, b"{broken\n", LineFramer),
-        (LINES, b"{\n", WholeFramer),
+        (LINES, b"{\n", DocumentFramer),
         (LINES, b"[1]\n", LineFramer),
         (LINES, b"hello", LineFramer),
         (JSON, b'[{"a":1}', ArrayFramer),
@@ -76,8 +76,8 @@ def test_fields_of_an_event_stream_under_any_label(content_type: str, head: byte
         (JSON, b'{"a":1', None),
         (JSON, b'{"a":1}\n', None),
         (JSON, b'{"a":1}\n\n{"a":', LineFramer),
-        (JSON, b'{\n  "a": 1\n}', WholeFramer),
-        (JSON, b'"text"', WholeFramer),
+        (JSON, b'{\n  "a": 1\n}', DocumentFramer),
+        (JSON, b'"text"', DocumentFramer),
         (JSON, b"dat", None),
         (MESSAGES, b"\0", None),
         (MESSAGES, MESSAGE[:11], None),
@@ -106,20 +106,20 @@ def test_fields_of_an_event_stream_under_any_label(content_type: str, head: byte
         (SSE, b"\xef\xbb", None),
     ],
 )
-def test_label_and_first_bytes(content_type: str, head: bytes, answer: Any) -> None:
+def test_label_and_first_bytes(content_type: str, head: bytes, response: Any) -> None:
     """What one says where the other is silent or wrong."""
-    assert kind(content_type, head) is answer
+    assert kind(content_type, head) is response
 
 
 @pytest.mark.parametrize(
-    ("content_type", "head", "answer"),
+    ("content_type", "head", "response"),
     [
         (SSE, b"", SseFramer),
-        (SSE, b'{"error":1}', WholeFramer),
+        (SSE, b'{"error":1}', DocumentFramer),
         (LINES, b'{"a":1}', LineFramer),
-        (JSON, b'{"a":1}\n', WholeFramer),
-        (JSON, b"\n", WholeFramer),
-        ("", b'{"a":1}', WholeFramer),
+        (JSON, b'{"a":1}\n', DocumentFramer),
+        (JSON, b"\n", DocumentFramer),
+        ("", b'{"a":1}', DocumentFramer),
         ("", b"data", NOT_OURS),
         ("", b"[", NOT_OURS),
         (MESSAGES, b"\0", EventStreamFramer),
@@ -127,22 +127,22 @@ def test_label_and_first_bytes(content_type: str, head: bytes, answer: Any) -> N
         ("", b"", NOT_OURS),
     ],
 )
-def test_the_end_of_the_body_decides(content_type: str, head: bytes, answer: Any) -> None:
+def test_the_end_of_the_body_decides(content_type: str, head: bytes, response: Any) -> None:
     """A caller is never left without an answer."""
     assert kind(content_type, head) is None
-    assert kind(content_type, head, ended=True) is answer
+    assert kind(content_type, head, ended=True) is response
 
 
 @pytest.mark.parametrize(
-    ("content_type", "answer"),
-    [(SSE, WholeFramer), (LINES, LineFramer), (JSON, WholeFramer), ("", WholeFramer)],
+    ("content_type", "response"),
+    [(SSE, DocumentFramer), (LINES, LineFramer), (JSON, DocumentFramer), ("", DocumentFramer)],
 )
-def test_enough_bytes_decide(content_type: str, answer: Any) -> None:
+def test_enough_bytes_decide(content_type: str, response: Any) -> None:
     """However the rest of the body goes on."""
     head = b'{"a":"' + b"x" * MAX_HEAD
     assert kind(content_type, head[: MAX_HEAD - 1]) is None
-    assert kind(content_type, head[:MAX_HEAD]) is answer
-    assert kind(content_type, head + b'"}\n{"a":1}\n') is answer
+    assert kind(content_type, head[:MAX_HEAD]) is response
+    assert kind(content_type, head + b'"}\n{"a":1}\n') is response
 
 
 @settings(max_examples=400)
@@ -151,10 +151,10 @@ def test_enough_bytes_decide(content_type: str, answer: Any) -> None:
 @example(JSON, b'{"a":1}\n \ndata: x')
 def test_an_answer_once_given_does_not_change(content_type: str, body: bytes) -> None:
     """So the framing does not depend on how the bytes were cut."""
-    answers = [kind(content_type, body[:end]) for end in range(len(body) + 1)]
-    given_ = [answer for answer in answers if answer is not None]
+    responses = [kind(content_type, body[:end]) for end in range(len(body) + 1)]
+    given_ = [response for response in responses if response is not None]
     assert len(set(given_)) <= 1
-    assert answers[-1] is not None or not given_
+    assert responses[-1] is not None or not given_
     assert kind(content_type, body, ended=True) is (given_[0] if given_ else kind(content_type, body, ended=True))
     assert kind(content_type, body, ended=True) is not None
 
@@ -180,4 +180,4 @@ def test_recorded_documents_are_whole(shared: Path) -> None:
     for file in (shared / "streams").rglob("*.json"):
         body = file.read_bytes()
         if isinstance(json.loads(body), dict):
-            assert kind(JSON, body, ended=True) is WholeFramer, file.name
+            assert kind(JSON, body, ended=True) is DocumentFramer, file.name

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from toolstream_core.wire.json_array import ArrayFramer
+from toolstream_core.wire.json_document import DocumentFramer
 from toolstream_core.wire.ndjson import LineFramer
 from toolstream_core.wire.sse import SseFramer
-from toolstream_core.wire.whole import WholeFramer
 from toolstream_core.wire.write import LineWriter, SseWriter, encoded, writer_for
 
 
@@ -65,7 +65,7 @@ def test_bytes_are_data_already() -> None:
 
 def test_a_whole_body_has_no_writer() -> None:
     """There is one frame, and it is not streamed."""
-    assert writer_for(WholeFramer()) is None
+    assert writer_for(DocumentFramer()) is None
 
 
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r", b"\r\n"])

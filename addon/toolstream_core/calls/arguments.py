@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.json_equality import meaning
 from toolstream_core.calls.json_text import (
-    closes_whole,
+    closes_object,
     end_at_once,
+    has_nothing,
     is_object,
     paired,
-    says_nothing,
     unwrapped,
     without,
 )
@@ -52,16 +52,16 @@ class JoinedText(list[str]):
         return len(tail) > len(text) and tail.endswith(text)
 
 
-def repeated(whole: str, behind: str) -> tuple[str, bool]:
+def repeated(complete: str, behind: str) -> tuple[str, bool]:
     """The intended arguments of a complete object and the text after it, and whether they are one JSON value.
 
     The text may repeat the object, in any fragments, be markup, or stand for no arguments.
     """
-    first, again = whole.strip(WHITE), behind.strip(WHITE)
-    rest, meant = without(first, again), unwrapped(first)
-    if (rest[:1] not in {"}", "]"} and is_markup(rest)) or (again and says_nothing(again)):
-        return meant, True
-    return (whole + behind if rest == again and meant == first else meant + rest), False
+    first, again = complete.strip(WHITE), behind.strip(WHITE)
+    rest, intended = without(first, again), unwrapped(first)
+    if (rest[:1] not in {"}", "]"} and is_markup(rest)) or (again and has_nothing(again)):
+        return intended, True
+    return (complete + behind if rest == again and intended == first else intended + rest), False
 
 
 MAX_MARKUP: Final = 1024
@@ -119,11 +119,25 @@ ENDLESS = Room(math.inf)
 
 
 class ArgumentText:
-    """Grows by `add`, is read by `reading`; `whole` is cheap at any time."""
+    """Grows by `add`, is read by `reading`; `is_complete` is cheap at any time."""
 
     __slots__ = (
-        "_end", "_first", "_grown", "_joined", "_last", "_limit", "_meant", "_object", "_tail", "empty", "room",
-        "scanner", "size", "spilled", "truncated", "whole_again",
+        "_end",
+        "_first",
+        "_grown",
+        "_intended",
+        "_joined",
+        "_last",
+        "_limit",
+        "_object",
+        "_tail",
+        "empty",
+        "room",
+        "scanner",
+        "size",
+        "spilled",
+        "truncated",
+        "whole_again",
     )  # fmt: skip
 
     def __init__(self, limit: int | None = None, room: Room = ENDLESS) -> None:
@@ -145,7 +159,7 @@ class ArgumentText:
         """Whether only white space arrived."""
         self._tail = ""
         self._last = ""
-        self._meant = (0, "")
+        self._intended = (0, "")
         """The size of the text at the last reading, and its result."""
         self._grown: tuple[str, int] | None = None
         """A complete fragment that repeats all before it, and the size of the text where other text began after it."""
@@ -167,14 +181,14 @@ class ArgumentText:
     @property
     def is_json(self) -> bool:
         """Whether the joined text is one JSON value."""
-        return self.scanner.whole and not self.spilled
+        return self.scanner.is_complete and not self.spilled
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the text starts with a complete object."""
         if self.whole_again is None and (self.spilled or not self.scanner.ended):
             return False
-        return self.whole_again is not None or self._object or (self.scanner.whole and self._holds_object())
+        return self.whole_again is not None or self._object or (self.scanner.is_complete and self._holds_object())
 
     @property
     def inside_value(self) -> bool:
@@ -206,13 +220,13 @@ class ArgumentText:
     @property
     def meaning(self) -> str:
         """The normal form of the arguments as they are read."""
-        if self._meant[0] != self.size:
-            self._meant = (self.size, meaning(self.reading()[0]))
-        return self._meant[1] if self.size else meaning(self.reading()[0])
+        if self._intended[0] != self.size:
+            self._intended = (self.size, meaning(self.reading()[0]))
+        return self._intended[1] if self.size else meaning(self.reading()[0])
 
     def ended_object(self) -> str | None:
         """The object that ended, without the text after it; `None` if it is not an object, or too long to keep."""
-        if not (self.scanner.whole and self._first == "{") or self.truncated:
+        if not (self.scanner.is_complete and self._first == "{") or self.truncated:
             return None
         return self.text()[: self._end]
 
@@ -232,11 +246,11 @@ class ArgumentText:
             self._begin(piece)
         else:
             if piece[0] in _BEFORE_OBJECT and piece.lstrip(WHITE).startswith("{"):
-                self._note_whole(piece)
+                self._note_complete(piece)
             if not self.scanner.in_string or self.scanner.escape or STRING.fullmatch(piece) is None:
                 self._scan(piece)
         self._last = piece
-        if count > self.size > 0 and piece[0] == "{" and not self.viable and closes_whole(piece):
+        if count > self.size > 0 and piece[0] == "{" and not self.viable and closes_object(piece):
             self.whole_again = piece if piece.startswith(self.text()) else self.whole_again
         if tail := piece.rstrip(WHITE)[-1:]:
             self._tail, self.empty = tail, False
@@ -296,7 +310,7 @@ class ArgumentText:
             return rest, False
         if self._grown is not None:
             return repeated(self._grown[0], joined[self._grown[1] :])
-        if not (self.spilled and self.scanner.whole and self._holds_object()):
+        if not (self.spilled and self.scanner.is_complete and self._holds_object()):
             return joined, False
         return repeated(joined[: self._end], joined[self._end :])
 
@@ -328,11 +342,11 @@ class ArgumentText:
         if is_json and piece.lstrip(WHITE).startswith("{"):
             self.whole_again = piece
 
-    def _note_whole(self, piece: str) -> None:
+    def _note_complete(self, piece: str) -> None:
         restarts = self._may_restart(piece)
-        if len(piece) <= _SHORT and piece.strip(WHITE) == "{}" and self.whole:
+        if len(piece) <= _SHORT and piece.strip(WHITE) == "{}" and self.is_complete:
             return
-        if restarts and (piece == self.whole_again or closes_whole(piece)):
+        if restarts and (piece == self.whole_again or closes_object(piece)):
             self.whole_again = piece
         elif restarts or self.ended:
             self._grown = self._grown if self.whole_again is None or self.ended else (self.whole_again, self.size)
@@ -357,5 +371,5 @@ def _read(text: str) -> str:
     """The intended object of a text, `""` if there is none."""
     arguments = ArgumentText()
     arguments.add(text)
-    said, whole = arguments.reading(may_be_empty=False) if text[:1] in {"{", '"'} else ("", False)
-    return said if whole and is_object(said) else ""
+    said, complete = arguments.reading(may_be_empty=False) if text[:1] in {"{", '"'} else ("", False)
+    return said if complete and is_object(said) else ""

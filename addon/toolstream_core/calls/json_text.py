@@ -45,10 +45,10 @@ def is_json(text: str) -> bool:
     if end_at_once(text) == len(text) > 0:
         return True
     scanner = JsonScanner()
-    return not text[scanner.feed(text) :].strip(WHITE) and scanner.whole
+    return not text[scanner.feed(text) :].strip(WHITE) and scanner.is_complete
 
 
-def closes_whole(text: str) -> bool:
+def closes_object(text: str) -> bool:
     """Whether `text` is one JSON value that ends with a brace: an object."""
     return text.rstrip(WHITE).endswith("}") and is_json(text)
 
@@ -95,6 +95,6 @@ def unwrapped(text: str) -> str:
     return value if isinstance(value, str) and is_object(value) else text
 
 
-def says_nothing(arguments: Seen[str]) -> bool:
+def has_nothing(arguments: Seen[str]) -> bool:
     """Whether a call has no arguments: absent, or a placeholder for none."""
     return not isinstance(arguments, str) or arguments.strip(WHITE) in {"", "{}", "null"}

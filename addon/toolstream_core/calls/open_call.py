@@ -81,15 +81,15 @@ class OpenCall:
         """Whether no later event can show that its arguments are another call's."""
         return self.unsure_since is None
 
-    def whole(self, *, may_be_empty: bool = True) -> bool:
+    def is_complete(self, *, may_be_empty: bool = True) -> bool:
         """Whether it may be run: the protocol declared it over, or its arguments are a complete JSON object.
 
         `may_be_empty` as for `ArgumentText.reading`.
         """
-        whole = self.arguments.whole
-        if self.kind is Kind.FUNCTION and (whole or self.arguments.unclosed):
-            return whole
-        return self.meant(may_be_empty=may_be_empty)[1]
+        complete = self.arguments.is_complete
+        if self.kind is Kind.FUNCTION and (complete or self.arguments.unclosed):
+            return complete
+        return self.intended_arguments(may_be_empty=may_be_empty)[1]
 
     @property
     def at_most_begun(self) -> bool:
@@ -100,10 +100,10 @@ class OpenCall:
     def incomplete(self) -> bool:
         """Whether the arguments have begun and are incomplete."""
         arguments = self.arguments
-        return not (arguments.empty or arguments.scanner.ended or arguments.is_json or self.whole())
+        return not (arguments.empty or arguments.scanner.ended or arguments.is_json or self.is_complete())
 
-    def meant(self, *, may_be_empty: bool = True) -> tuple[str, bool]:
-        """Its arguments, and whether they are complete; parameters as for `whole`."""
+    def intended_arguments(self, *, may_be_empty: bool = True) -> tuple[str, bool]:
+        """Its arguments, and whether they are complete; parameters as for `is_complete`."""
         if self.kind is Kind.CUSTOM:
             return self.arguments.text(), self.over and not self.arguments.truncated
         if self.start_input is not None and self.arguments.empty:

@@ -32,7 +32,7 @@ def is_cut(reason: str) -> bool:
     return _CUT.search(reason) is not None
 
 
-def said_once(calls: list[Call]) -> list[Call]:
+def without_repeated(calls: list[Call]) -> list[Call]:
     """The calls without those that repeat another one under its id."""
     kept: list[Call] = []
     first: dict[tuple[int, str], Call] = {}
@@ -176,7 +176,7 @@ class Calls:
         """
         if self._failed:
             return []
-        left = [call for call in self._unsettled if not (call.over and call.arguments.whole)]
+        left = [call for call in self._unsettled if not (call.over and call.arguments.is_complete)]
         self._unsettled = [call for call in left if not self._is_settled(call)]
         return [call for call in self._unsettled if self._is_incomplete(call)]
 
@@ -187,7 +187,7 @@ class Calls:
             for opened in self._opened
             if opened.name or not opened.arguments.empty or self._id_counts(opened)
         ]
-        return numbered(said_once(kept))
+        return numbered(without_repeated(kept))
 
     def _id_counts(self, opened: OpenCall) -> bool:
         """Whether a call has an id, and nothing else makes it a call."""
@@ -255,19 +255,19 @@ class Calls:
         """Every phase but a delta's: its arguments count if the deltas are incomplete."""
         if fragment.phase in {Phase.ARGUMENTS, Phase.CLOSE, Phase.WHOLE}:
             arguments = fragment.arguments
-            if isinstance(arguments, str) and arguments and (not call.arguments.size or _says_more(call, arguments)):
+            if isinstance(arguments, str) and arguments and (not call.arguments.size or _has_more(call, arguments)):
                 call.arguments = call.arguments.renewed() if call.arguments.size else call.arguments
                 call.arguments.add(arguments)
             call.closed = call.closed or fragment.phase is not Phase.ARGUMENTS
-            self._said_over(call, fragment)
+            self._note_end(call, fragment)
         elif isinstance(fragment.arguments, str):
             call.arguments.add(fragment.arguments)
 
-    def _said_over(self, call: OpenCall, fragment: Fragment) -> None:
+    def _note_end(self, call: OpenCall, fragment: Fragment) -> None:
         """Note a fragment with the complete call or its end. It ends the call only in protocols that define that."""
 
     def _resolve(self, opened: OpenCall) -> Call:
-        text, whole = opened.meant(may_be_empty=not self._tools.get(opened.name, False))
+        text, complete = opened.intended_arguments(may_be_empty=not self._tools.get(opened.name, False))
         return Call(
             opened.choice,
             opened.position,
@@ -275,22 +275,22 @@ class Calls:
             opened.id,
             opened.name,
             text,
-            whole,
+            complete,
             opened.guessed,
             opened.runs,
             opened.arguments.truncated,
         )
 
 
-def _says_more(call: OpenCall, arguments: str) -> bool:
+def _has_more(call: OpenCall, arguments: str) -> bool:
     """Whether repeated arguments count: the earlier ones are incomplete, and these are more than a part of them."""
     if call.kind is Kind.CUSTOM:
         return True
-    if call.arguments.whole:
+    if call.arguments.is_complete:
         return False
-    whole = ArgumentText()
-    whole.add(arguments)
-    closed = whole.ended and arguments.lstrip(WHITE).startswith(("{", "[", '"'))
+    complete = ArgumentText()
+    complete.add(arguments)
+    closed = complete.ended and arguments.lstrip(WHITE).startswith(("{", "[", '"'))
     return call.arguments.empty or closed or arguments.startswith(call.arguments.text())
 
 

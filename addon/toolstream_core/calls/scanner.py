@@ -106,7 +106,7 @@ class JsonScanner:
         return self._at is not At.BROKEN
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the text is one JSON value. A number may continue."""
         if self._at is At.NUMBER:
             return not self._open and self._number in WHOLE_NUMBER

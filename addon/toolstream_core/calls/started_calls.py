@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, override
 
 from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.calls.json_text import says_nothing
+from toolstream_core.calls.json_text import has_nothing
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.resolver import Calls, is_cut
 from toolstream_core.model import Fragment, Phase
@@ -51,7 +51,11 @@ class StartedCalls(Calls):
             self._know() if self._unsure.closed or not content.finishes else self._take_back(self._unsure)
         super().conclude(content)
         last = self._ended_last
-        if last is not None and not last.arguments.whole and any(is_cut(finish.reason) for finish in content.finishes):
+        if (
+            last is not None
+            and not last.arguments.is_complete
+            and any(is_cut(finish.reason) for finish in content.finishes)
+        ):
             self._cut_short(last)
 
     def _cut_short(self, call: OpenCall) -> None:
@@ -96,10 +100,10 @@ class StartedCalls(Calls):
         if own is not None and says and not own.sure:
             self._check(own, fragment)
         if own is not None and not self._is_past(own):
-            return self._open_at(fragment) if says and _is_said(own) else own
+            return self._open_at(fragment) if says and _is_complete_at_start(own) else own
         call = self._given.get(index) or self._elsewhere(fragment)
         if call is None:
-            return self._open_at(fragment) if own is None or self._says_another(own, fragment) else own
+            return self._open_at(fragment) if own is None or self._is_another(own, fragment) else own
         self._given[index] = call
         if says and not call.arguments.size and isinstance(index, int):
             self._doubt(call, event)
@@ -112,7 +116,7 @@ class StartedCalls(Calls):
         del call
         return False
 
-    def _says_another(self, call: OpenCall, fragment: Fragment) -> bool:
+    def _is_another(self, call: OpenCall, fragment: Fragment) -> bool:
         """Whether a delta under the index of an ended call cannot belong to it: it is foreign."""
         del call, fragment
         return False
@@ -128,7 +132,7 @@ class StartedCalls(Calls):
             return None
         arguments = call.arguments
         if (
-            arguments.whole
+            arguments.is_complete
             or (arguments.size and call.sure)
             or (arguments.empty and not _may_begin(fragment.arguments))
         ):
@@ -197,9 +201,9 @@ class StartedCalls(Calls):
             self._reopen(call)
 
 
-def _is_said(call: OpenCall) -> bool:
+def _is_complete_at_start(call: OpenCall) -> bool:
     """Whether a call was stopped and its start had all its arguments: later fragments are foreign."""
-    return call.closed and call.arguments.empty and not says_nothing(call.start_input)
+    return call.closed and call.arguments.empty and not has_nothing(call.start_input)
 
 
 def _may_begin(piece: Seen[str]) -> bool:

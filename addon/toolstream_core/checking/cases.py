@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.model import Severity
@@ -15,13 +15,13 @@ from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS
 from toolstream_core.proxy.option_table import REPEATS
 from toolstream_core.suggest import unknown
 from toolstream_core.testing import Setup
-from toolstream_core.transit.rows import TRANSIT
+from toolstream_core.transit.definitions import TRANSIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.protocols.protocol import WireProtocol
 
 
@@ -213,26 +213,26 @@ def all_cases() -> list[Case]:
 
 
 def _faults(protocol: WireProtocol) -> Iterator[Case]:
-    for row in ROWS:
-        if row.name in protocol.injectors:
+    for defect in DEFECTS:
+        if defect.name in protocol.injectors:
             yield Case(
                 protocol=protocol.name,
                 kind=Kind.FAULT,
-                name=row.name,
-                title=row.meaning,
-                code=row.code,
-                groups=(row.family,),
-                spec=row.name,
-                required=_is_required(row),
-                lossy=row.lossy,
-                may_refuse=row.may_refuse,
+                name=defect.name,
+                title=defect.meaning,
+                code=defect.code,
+                groups=(defect.family,),
+                spec=defect.name,
+                required=_is_required(defect),
+                lossy=defect.lossy,
+                may_refuse=defect.may_refuse,
                 needs=healthy(protocol.name).id,
             )
 
 
-def _is_required(row: Row) -> bool:
+def _is_required(defect: Defect) -> bool:
     """No reader can be sure to read the calls of a stream with an error that loses nothing."""
-    return row.lossy or row.severity is not Severity.ERROR
+    return defect.lossy or defect.severity is not Severity.ERROR
 
 
 def _shapes(protocol: WireProtocol) -> Iterator[Case]:
@@ -248,43 +248,43 @@ def _shapes(protocol: WireProtocol) -> Iterator[Case]:
 
 
 def _transit(protocol: WireProtocol) -> Iterator[Case]:
-    rows = {row.name: row for row in TRANSIT}
+    defects = {defect.name: defect for defect in TRANSIT}
     wire = next((one for one in SOCKETS if one.dialect == protocol.name), None)
     spoken = (_HTTP if protocol.over_http else frozenset()) | (frozenset() if wire is None else _SOCKET)
     for name, fault, keys, what, over, needs_lanes in TRANSIT_VARIANTS:
         if over.isdisjoint(spoken) or (needs_lanes and not (wire and wire.lane_key)):
             continue
-        row = rows[fault]
+        defect = defects[fault]
         yield Case(
             protocol=protocol.name,
             kind=Kind.TRANSIT,
             name=name,
-            title=f"{row.meaning}{': ' if what else ''}{what}",
+            title=f"{defect.meaning}{': ' if what else ''}{what}",
             groups=(fault,),
             spec=f"{fault}:{keys}",
             required=fault not in NO_CONNECTION,
             informational=fault in NO_CONNECTION,
             over=over,
-            lossy=row.lossy,
+            lossy=defect.lossy,
             needs=healthy(protocol.name).id,
         )
 
 
 def _presets(protocol: WireProtocol) -> Iterator[Case]:
     there = protocol.injectors.keys() | protocol.shapes.keys()
-    rows = {row.name: row for row in ROWS}
+    defects = {defect.name: defect for defect in DEFECTS}
     for preset in PRESETS:
         if there.issuperset(preset.parts):
-            parts = [rows[part] for part in preset.parts if part in rows]
+            parts = [defects[part] for part in preset.parts if part in defects]
             yield Case(
                 protocol=protocol.name,
                 kind=Kind.PRESET,
                 name=preset.name,
                 title=preset.meaning,
                 spec=preset.name,
-                required=all(_is_required(row) for row in parts),
-                lossy=any(row.lossy for row in parts),
-                may_refuse=any(row.may_refuse for row in parts),
+                required=all(_is_required(defect) for defect in parts),
+                lossy=any(defect.lossy for defect in parts),
+                may_refuse=any(defect.may_refuse for defect in parts),
                 needs=healthy(protocol.name).id,
             )
 

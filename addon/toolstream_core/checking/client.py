@@ -27,7 +27,7 @@ from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.redact import redacted
 from toolstream_core.saved.exchange import UnreadableError
 from toolstream_core.saved.flowfile import responses_in
-from toolstream_core.synthetic.answers import MODEL
+from toolstream_core.synthetic.responses import MODEL
 from toolstream_core.testing import ProxySession, ProxySessionError
 from toolstream_core.testing.exchanges import to_llms
 from toolstream_core.view.assemble import document_text

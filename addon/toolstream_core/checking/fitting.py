@@ -12,13 +12,13 @@ from toolstream_core.engine.session import Session, read_body
 from toolstream_core.model import StreamFacts
 from toolstream_core.model.record import runs_on_client
 from toolstream_core.protocols.registry import SOCKETS, named
-from toolstream_core.protocols.requests import asked
+from toolstream_core.protocols.requests import match_key
 from toolstream_core.protocols.socket_wire import SocketLane
 from toolstream_core.saved.flowfile import socket_lines
 from toolstream_core.settings import Words, settings
 from toolstream_core.shrinking.candidate import Chunk
-from toolstream_core.synthetic.answers import CallSpec, SyntheticProvider, parse_calls, spec_text
 from toolstream_core.synthetic.harmless import may_be_called, required
+from toolstream_core.synthetic.responses import CallSpec, SyntheticProvider, parse_calls, spec_text
 from toolstream_core.synthetic.schema import distinct_arguments
 from toolstream_core.wire.form import CONTENT_TYPES, Form
 from toolstream_core.wire.frame import parse
@@ -34,7 +34,7 @@ _BY_CONNECTION: Final = "http-error"
 _TRANSPORTS: Final = {Transport.HTTP: "HTTP", Transport.SOCKET: "a WebSocket"}
 
 
-class AskedRequest(NamedTuple):
+class CheckedRequest(NamedTuple):
     """The request of a client that gets calls as a response."""
 
     protocol: str
@@ -57,7 +57,7 @@ class Fitting:
     """Fits the cases of one protocol to the request of one client."""
 
     def __init__(
-        self, request: AskedRequest, *, calls: Sequence[str] = (), tools: Sequence[str] = (), seed: int = 0
+        self, request: CheckedRequest, *, calls: Sequence[str] = (), tools: Sequence[str] = (), seed: int = 0
     ) -> None:
         """`calls` are those that the user wants; without any, they are generated for `tools`, or for harmless ones."""
         self._request = request
@@ -69,7 +69,7 @@ class Fitting:
         self._reader = self._protocol.requests
         self._form = self._reader.form(request.path, self._json)
         self._healthy: dict[tuple[str, ...], tuple[bytes, ...]] = {}
-        self._turn = asked.results(request.path, self._json)
+        self._turn = match_key.results(request.path, self._json)
 
     def fitted(self, cases: Iterable[Case], *, wants: Callable[[Case], bool]) -> list[Case]:
         """The cases that can be injected, each with the calls and the specification that it is run with.
@@ -144,7 +144,7 @@ class Fitting:
         """The result of the fault in a healthy response with these calls."""
         events = self._healthy.get(calls)
         if events is None:
-            events = self._healthy[calls] = self._answer(calls)
+            events = self._healthy[calls] = self._response(calls)
         if not events:
             return _Injected(acted=False, calls=0, found=())
         over_socket = self._request.transport is Transport.SOCKET
@@ -160,9 +160,9 @@ class Fitting:
         found = tuple(dict.fromkeys(one.name for one in after.findings)) if after is not None else ()
         return _Injected(acted, len(whole), found)
 
-    def _answer(self, calls: tuple[str, ...]) -> tuple[bytes, ...]:
+    def _response(self, calls: tuple[str, ...]) -> tuple[bytes, ...]:
         """The events of the healthy response; none if it makes no call."""
-        written = SyntheticProvider(parse_calls(calls), self._seed).answer(self._request.path, self._request.body)
+        written = SyntheticProvider(parse_calls(calls), self._seed).response(self._request.path, self._request.body)
         if written is None or not written.calls:
             return ()
         wire = next((one for one in SOCKETS if one.dialect == self._protocol.name), None)

@@ -415,7 +415,7 @@ def _judged(case: Case, run: Run, asked: Sequence[ProxiedExchange]) -> Result:
     if wrong is not None:
         return wrong
     again = sum(one.verdict is not None and one.verdict.verdict == Outcome.RETRIED for one in asked)
-    through = [one for one in asked if _came_back(one)]
+    through = [one for one in asked if _returned(one)]
     crashed = run.exit_code is not None and run.exit_code < 0
     if again >= _LOOP and not crashed:
         before = " before it ran the call" if through and not case.lossy else ""
@@ -461,7 +461,7 @@ def _text(exchange: ProxiedExchange, problem: FoundProblem) -> str:
     return f"{which}{problem.message}{why}{f'; {fix}' if fix else ''}"
 
 
-def _came_back(exchange: ProxiedExchange) -> bool:
+def _returned(exchange: ProxiedExchange) -> bool:
     """Whether the client returned the intended calls of a response."""
     verdict = exchange.verdict
     if verdict is None or verdict.request is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, override
 
 from toolstream_core.checking.cases import Kind, Transport, all_cases, cases_of, healthy
 from toolstream_core.checking.client import Sessions
-from toolstream_core.checking.fitting import AskedRequest, Fitting
+from toolstream_core.checking.fitting import CheckedRequest, Fitting
 from toolstream_core.checking.grading import (
     NOTHING_INJECTED,
     Grade,
@@ -23,14 +23,14 @@ from toolstream_core.checking.grading import (
 )
 from toolstream_core.checking.report import VERSION, case_object, client_object, rename_reason, result_of
 from toolstream_core.clients.advice import Advice
-from toolstream_core.defects.row import Safety
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.defect import Safety
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.protocols.registry import named
 from toolstream_core.redact import redacted
 from toolstream_core.report.verdict import as_flags, option_values
 from toolstream_core.state_file import Results, StateFile
-from toolstream_core.synthetic.answers import parse_calls, spec_text, withheld
+from toolstream_core.synthetic.responses import parse_calls, spec_text, withheld
 from toolstream_core.synthetic.schema import clear_places
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class CheckState(Results[tuple[str, str], dict[str, Any]]):
         return cls(StateFile(path, {**about, "version": VERSION}, command="toolstream check", parts="command, calls"))
 
 
-SAFE: Final = frozenset(row.name for row in ROWS if row.repair is Safety.SAFE)
+SAFE: Final = frozenset(defect.name for defect in DEFECTS if defect.repair is Safety.SAFE)
 """The defects that have a safe repair."""
 _PARTS: Final[Mapping[str, Sequence[str]]] = {preset.name: preset.parts for preset in PRESETS}
 
@@ -130,7 +130,7 @@ class ClientCheck:
         self._seats = seats
         self._state = state
         self._rerun = rerun
-        self._tell = tell
+        self._report = tell
         self._announce = announce
         self.protocol: str | None = client.protocol
         """The client's protocol, once it is known."""
@@ -302,7 +302,7 @@ class ClientCheck:
         self._results[case.id] = found
         if keep and found["grade"] != Grade.SKIPPED:
             self._state.add((self._client.name, case.id), found)
-        self._tell(found, len(self._results), len(self._cases))
+        self._report(found, len(self._results), len(self._cases))
 
 
 def _is_needed(case: Case, others: Iterable[Case]) -> bool:
@@ -323,7 +323,7 @@ def _withheld(asked: Sequence[ProxiedExchange]) -> tuple[str, ...]:
     return next(filter(None, offered), ())
 
 
-def _request(asked: Sequence[ProxiedExchange], case: Case) -> AskedRequest | None:
+def _request(asked: Sequence[ProxiedExchange], case: Case) -> CheckedRequest | None:
     """The request whose response has calls, else the first one for a response."""
     chosen = next((one for one in asked if one.calls), asked[0] if asked else None)
     if chosen is None or chosen.request.protocol is None:
@@ -331,4 +331,4 @@ def _request(asked: Sequence[ProxiedExchange], case: Case) -> AskedRequest | Non
     if case.protocol and chosen.request.protocol != case.protocol:
         return None
     transport = Transport.SOCKET if chosen.request.over_socket else Transport.HTTP
-    return AskedRequest(chosen.request.protocol, chosen.request.path, chosen.request.text.encode(), transport)
+    return CheckedRequest(chosen.request.protocol, chosen.request.path, chosen.request.text.encode(), transport)

@@ -53,16 +53,16 @@ def _probed() -> list[str]:
 
 
 def _defects() -> list[str]:
-    from toolstream_core.defects.table import ALL, ROWS
+    from toolstream_core.defects.table import ALL, DEFECTS
 
-    return [*(row.name for row in ROWS), *dict.fromkeys(row.family for row in ROWS), ALL]
+    return [*(defect.name for defect in DEFECTS), *dict.fromkeys(defect.family for defect in DEFECTS), ALL]
 
 
 def _repairs() -> list[str]:
-    from toolstream_core.defects.row import Safety
-    from toolstream_core.defects.table import ROWS
+    from toolstream_core.defects.defect import Safety
+    from toolstream_core.defects.table import DEFECTS
 
-    return [Safety.SAFE.value, *(row.name for row in ROWS if row.repair)]
+    return [Safety.SAFE.value, *(defect.name for defect in DEFECTS if defect.repair)]
 
 
 def _shapes() -> list[str]:

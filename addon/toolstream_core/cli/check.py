@@ -28,7 +28,7 @@ from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import printable
 from toolstream_core.proxy.option_table import REPEATS
 from toolstream_core.settings import Words, settings
-from toolstream_core.synthetic.answers import parse_calls, spec_text
+from toolstream_core.synthetic.responses import parse_calls, spec_text
 
 if TYPE_CHECKING:
     import argparse
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _INTERPRETERS: Final = ("python", "node", "npx", "deno", "bun", "uv", "ruby", "java", "bash", "sh", "env")
 
 
-def plan_asked(args: argparse.Namespace) -> Plan:
+def requested_plan(args: argparse.Namespace) -> Plan:
     """The plan in the arguments. Raises `ToolstreamError`."""
     selection = Selection(tuple(word for text in args.case for part in text.split(",") if (word := part.strip())))
     known = all_cases()
@@ -79,7 +79,7 @@ def _check_flows(flows: Sequence[Path]) -> None:
         load(flow)
 
 
-def clients_asked(args: argparse.Namespace) -> list[Client]:
+def requested_clients(args: argparse.Namespace) -> list[Client]:
     """The clients to check. Raises `ToolstreamError`."""
     if (args.matrix is None) == (not args.command_line):
         raise ToolstreamError("no client. Expected --matrix FILE, or a command: toolstream check -- python agent.py")
@@ -205,13 +205,13 @@ class Reports:
 
     def announce(self, line: str) -> None:
         """Print a line before the report."""
-        print(printable(line), file=self._told(), flush=True)
+        print(printable(line), file=self._described(), flush=True)
 
     def write(self, report: dict[str, Any], sessions: Sequence[dict[str, Any]] = ()) -> None:
         """Write all of them. `sessions` as for `check_page`. Raises `OSError`."""
         from toolstream_core.saved.files import write_atomic
 
-        told = self._told()
+        told = self._described()
         if self.junit is not None:
             write_atomic(self.junit, junit(report).encode(), replace=True)
         if self.html is not None:
@@ -232,7 +232,7 @@ class Reports:
         if self.json and self.output is None:
             print(document)
 
-    def _told(self) -> TextIO:
+    def _described(self) -> TextIO:
         """Where people read: standard output, unless it gets the JSON."""
         return sys.stderr if self.json and self.output is None else sys.stdout
 
@@ -278,7 +278,7 @@ DONE, FAILED, CANNOT, INTERRUPTED = 0, 1, 2, 130
 
 def run(args: argparse.Namespace) -> int:
     """Check all clients, write the reports, and return the exit code."""
-    plan, clients = plan_asked(args), clients_asked(args)
+    plan, clients = requested_plan(args), requested_clients(args)
     return _check(args, plan, clients, Reports.of(args))
 
 

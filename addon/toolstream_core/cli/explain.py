@@ -34,7 +34,7 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     for one in document["defects"]:
         does = [f"repair {one['repair']}" if one["repair"] else "", "fault" if one["plant"] else ""]
         begin = f"  {one['code']} {one['name']:<26} {one['severity']:<8} "
-        yield from _told(begin, one["meaning"], [word for word in does if word])
+        yield from _described(begin, one["meaning"], [word for word in does if word])
     yield "shapes (toolstream_shape):"
     for one in document["shapes"]:
         yield from _named(one, one["meaning"], one["dialects"])
@@ -54,10 +54,10 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _named(one: dict[str, Any], meaning: str, more: Sequence[str] = ()) -> list[str]:
-    return _told(f"  {one['name']:<34} ", meaning, more)
+    return _described(f"  {one['name']:<34} ", meaning, more)
 
 
-def _told(begin: str, meaning: str, more: Sequence[str]) -> list[str]:
+def _described(begin: str, meaning: str, more: Sequence[str]) -> list[str]:
     return wrapped(begin, "", f"{meaning}  [{', '.join(more)}]" if more else meaning)
 
 

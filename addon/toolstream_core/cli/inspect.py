@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from toolstream_core.cli.arguments import selected_codes
 from toolstream_core.cli.output import Reading, printed_to
 from toolstream_core.clients.advice import MAX_BODY, tried_repairs
-from toolstream_core.clients.received import Answer
+from toolstream_core.clients.received import ReceivedBytes
 from toolstream_core.engine.session import read_body
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import Note
@@ -27,7 +27,7 @@ from toolstream_core.report.columns import Blocks, Label, colour, plain, wants_c
 from toolstream_core.report.judging import Judging, as_sent
 from toolstream_core.report.lines import EndLines, Lines
 from toolstream_core.report.verdict import advice_text, as_command
-from toolstream_core.saved.files import STDIN, answers
+from toolstream_core.saved.files import STDIN, responses
 
 if TYPE_CHECKING:
     import argparse
@@ -201,7 +201,7 @@ class JsonPrinter:
 
 CLEAN, FOUND, UNREADABLE = 0, 1, 2
 """Exit codes."""
-_BEHIND = "read here is what the provider sent; what the client got"
+_AFTER = "read here is what the provider sent; what the client got"
 
 
 class Inspection:
@@ -259,7 +259,7 @@ class Inspection:
         if record is not None:
             self._printer.add(record, hide)
             if record.calls and clock.body and any(one.severity.counts for one in record.findings):
-                options = tried_repairs(Answer(saved.facts, bytes(clock.body), saved.broken))
+                options = tried_repairs(ReceivedBytes(saved.facts, bytes(clock.body), saved.broken))
                 if options:
                     self._printer.advised(saved.facts.source, options)
         return record
@@ -314,10 +314,10 @@ class _AsSaved(Sink):
         record.faults = [*saved.faults]
         specs = ", ".join(one.spec for one in saved.faults if one.changes)
         if specs and saved.sent is not None:
-            record.notes.append(Note(specs, f"{_BEHIND} had {_told(as_sent(saved))}"))
+            record.notes.append(Note(specs, f"{_AFTER} had {_described(as_sent(saved))}"))
 
 
-def _told(got: Record | None) -> str:
+def _described(got: Record | None) -> str:
     """What the client got, in a few words."""
     if got is None:
         return "nothing of an answer"
@@ -331,7 +331,7 @@ def run(args: argparse.Namespace) -> int:
     with printed_to(args.output, inputs, force=args.force):
         inspection = Inspection(
             _printer(args),
-            partial(answers, request=args.request),
+            partial(responses, request=args.request),
             selected_codes(args),
             _dialects(args.protocol),
         )

@@ -36,13 +36,15 @@ def keep(probe: Probe, folder: Path, say: Callable[[str], None]) -> None:
     from toolstream_core.saved.read import flow_bytes
 
     for number, one in enumerate(probe.verdicts, 1):
-        answers = [resolved.answer for resolved in (*one.streamed, *one.whole) if resolved.answer.facts.status]
-        if not answers:
+        responses = [
+            resolved.response for resolved in (*one.streamed, *one.unstreamed) if resolved.response.facts.status
+        ]
+        if not responses:
             continue
-        stems = (stem_of(probe.target.protocol, probe.target.model, answers[0].began, at) for at in count(number))
+        stems = (stem_of(probe.target.protocol, probe.target.model, responses[0].began, at) for at in count(number))
         paths = (folder / f"probe-{stem}.flow" for stem in stems)
         path = next(path for path in paths if not (path.exists() or expect_path(path).exists()))
-        write_fixture(path, flow_bytes(map(flow_of, answers)))
+        write_fixture(path, flow_bytes(map(flow_of, responses)))
         say(f"kept {path}")
 
 
@@ -72,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         keep(result, args.keep, say)
     if result.found:
         return FOUND
-    return CLEAN if result.asked and not result.failed else CANNOT
+    return CLEAN if result.compared and not result.failed else CANNOT
 
 
 def _cases(prompt: Path | None, tool: Path | None) -> Sequence[Case]:

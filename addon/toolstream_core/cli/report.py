@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.cli.output import printed_to
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.engine.session import read_body
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.saved.exchange import UnreadableError
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from toolstream_core.report.markdown import ReportedAnswer
+    from toolstream_core.report.markdown import ReportedResponse
     from toolstream_core.report.verdict import ReportedVerdict
 
 
@@ -28,10 +28,10 @@ def run(args: argparse.Namespace) -> int:
 
     try:
         with printed_to(args.output, [args.flow], force=args.force):
-            answers = reported([args.flow])[args.flow]
+            responses = reported([args.flow])[args.flow]
             if args.select:
-                answers = _narrowed(answers, args)
-            print(bug_report(answers, args.flow.name, __version__), end="")
+                responses = _narrowed(responses, args)
+            print(bug_report(responses, args.flow.name, __version__), end="")
     except UnreadableError as error:
         raise ToolstreamError(f"{args.flow} {error}") from error
     return 0
@@ -50,14 +50,14 @@ def _not_found(args: argparse.Namespace) -> str:
     return f"no {_names(args.select)} in {args.flow}. See `toolstream inspect {args.flow}`"
 
 
-def reported(flows: Sequence[Path]) -> dict[Path, list[ReportedAnswer]]:
+def reported(flows: Sequence[Path]) -> dict[Path, list[ReportedResponse]]:
     """The responses of flow files of one run as reports show them. Raises `UnreadableError` and `ToolstreamError`."""
-    from toolstream_core.proxy.reported import reported_answer
-    from toolstream_core.saved.read import read_answers
+    from toolstream_core.proxy.reported import reported_response
+    from toolstream_core.saved.read import read_responses
 
-    answers = {flow: read_answers(flow) for flow in flows}
+    responses = {flow: read_responses(flow) for flow in flows}
     verdicts = _verdicts_in(flows)
-    return {flow: [reported_answer(one, verdicts.get(one.source)) for one in of] for flow, of in answers.items()}
+    return {flow: [reported_response(one, verdicts.get(one.source)) for one in of] for flow, of in responses.items()}
 
 
 def _verdicts_in(flows: Iterable[Path]) -> dict[str, ReportedVerdict]:
@@ -66,27 +66,27 @@ def _verdicts_in(flows: Iterable[Path]) -> dict[str, ReportedVerdict]:
     Raises `UnreadableError`.
     """
     from toolstream_core.report.judging import Judging
-    from toolstream_core.saved.files import answers
+    from toolstream_core.saved.files import responses
 
     verdicts: list[ReportedVerdict] = []
     judging = Judging(verdicts.append)
     for flow in flows:
-        for saved in answers(str(flow)):
+        for saved in responses(str(flow)):
             judging.take(saved, read_body(saved.chunks, saved.facts, broken=saved.broken))
     return {one.source: one for one in verdicts}
 
 
-def _narrowed(answers: Sequence[ReportedAnswer], args: argparse.Namespace) -> list[ReportedAnswer]:
+def _narrowed(responses: Sequence[ReportedResponse], args: argparse.Namespace) -> list[ReportedResponse]:
     """The responses with the selected findings. Raises `ToolstreamError` if there are none."""
     codes = frozenset().union(*args.select)
-    for answer in answers:
-        record = answer.record
+    for response in responses:
+        record = response.record
         record.findings = [finding for finding in record.findings if finding.code in codes]
-    found = [answer for answer in answers if answer.record.findings]
+    found = [response for response in responses if response.record.findings]
     if not found:
         raise ToolstreamError(_not_found(args))
     return found
 
 
 def _names(asked: Sequence[frozenset[str]]) -> str:
-    return " or ".join(row.name for row in ROWS if any(row.code in codes for codes in asked))
+    return " or ".join(defect.name for defect in DEFECTS if any(defect.code in codes for codes in asked))

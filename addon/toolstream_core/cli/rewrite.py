@@ -23,7 +23,7 @@ from toolstream_core.saved.demo import located
 from toolstream_core.saved.exchange import NewBody, UnreadableError
 from toolstream_core.saved.files import STDIN, pairs, rewritten
 from toolstream_core.settings import Words, settings
-from toolstream_core.stages.answer_ids import AnswerIds
+from toolstream_core.stages.response_ids import ResponseIds
 from toolstream_core.transit import repair_cut
 from toolstream_core.wire.body import BodyFraming
 from toolstream_core.wire.write import encoded
@@ -57,7 +57,7 @@ def rewrite(args: argparse.Namespace, settings: Settings) -> int:
         if work.met == before:
             left_out += 1
             continue
-        work.say_unwrapped(source)
+        work.report_unwrapped(source)
         if target == STDIN:
             sys.stdout.buffer.write(data)
         else:
@@ -89,7 +89,7 @@ class Rewriting(Sink):
     request: Json = ABSENT
     met: int = 0
     """The LLM responses so far, also those that could not be read."""
-    _answers: int = 0
+    _responses: int = 0
     _changed: set[tuple[int, int]] = field(default_factory=set)
     _faults: list[str] = field(default_factory=list)
     _broken: list[str] = field(default_factory=list)
@@ -106,11 +106,11 @@ class Rewriting(Sink):
     def body(self, saved: Exchange) -> NewBody:
         """The response's new body."""
         self._hide, self._unwrapped = (lambda text: redacted(text, saved.secrets)), saved.unwrapped
-        faults = drawn(self.settings, saved.facts, self._answers + 1)
+        faults = drawn(self.settings, saved.facts, self._responses + 1)
         picks = [pick for _, pick in faults]
         chunks = list(saved.chunks)
-        ids = AnswerIds(_seed(saved.facts.source, chunks))
-        body = Session(saved.facts, self.settings, lambda _: [self], ids=ids, number=self._answers + 1, transit=picks)
+        ids = ResponseIds(_seed(saved.facts.source, chunks))
+        body = Session(saved.facts, self.settings, lambda _: [self], ids=ids, number=self._responses + 1, transit=picks)
         out = [b"".join(body.feed(chunk)) if chunk else b"" for chunk in chunks]
         out.append(b"".join(body.end(broken=saved.broken)))
         if saved.facts.content_encoding and body.failure is not None:
@@ -127,7 +127,7 @@ class Rewriting(Sink):
             self._put += (after - before).total()
         record = body.record(broken=saved.broken)
         if record is not None:
-            self._answers += 1
+            self._responses += 1
             self.met += 1
             self._faults += [
                 f"{word(saved.facts.source)}: {fault_line(fault, record.dialect)}" for fault in record.faults
@@ -143,7 +143,7 @@ class Rewriting(Sink):
 
     def changed(self, changed: Change) -> None:
         """Count a change, and print it with `--diff`."""
-        self._changed.add((self._answers, changed.event))
+        self._changed.add((self._responses, changed.event))
         if not self.diff:
             return
         print(f"event {changed.event}  {changed.kind}: {', '.join(changed.names)}", file=sys.stderr)
@@ -155,7 +155,7 @@ class Rewriting(Sink):
     def ended(self, record: Record) -> None:
         """The end is not printed."""
 
-    def say_unwrapped(self, source: str) -> None:
+    def report_unwrapped(self, source: str) -> None:
         """Report that only the bare stream is written."""
         if self._unwrapped:
             removed = "; ".join(printable(self._hide(one.message)) for one in self._unwrapped)
@@ -168,7 +168,7 @@ class Rewriting(Sink):
         counts = ((self._taken, "removed"), (self._put, "inserted"))
         moved = "".join(f", {number} {what}" for number, what in counts if number)
         changed = f"{counted(len(self._changed), 'event')} changed{moved}"
-        print(f"{counted(self._answers, 'stream')}, {changed}", file=sys.stderr)
+        print(f"{counted(self._responses, 'stream')}, {changed}", file=sys.stderr)
 
 
 def differing(before: str, after: str) -> tuple[str, str]:

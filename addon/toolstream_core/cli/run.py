@@ -99,7 +99,7 @@ _SHOWN: Final = ("HTTPS_PROXY", "SSL_CERT_FILE", "OPENAI_BASE_URL", "OPENAI_API_
 _LOGIN: Final = re.compile(r"//[^/@\s]+@")
 
 
-def told_of(started: Launch, variables: Mapping[str, str], proxy: str) -> Iterator[str]:
+def described(started: Launch, variables: Mapping[str, str], proxy: str) -> Iterator[str]:
     """One line on all clients, and one on the agent where the command is one; `variables` are those for all."""
     shown = [name for name in _SHOWN if name in variables]
     yield f"proxy {proxy}: set {', '.join(shown)} and {len(variables) - len(shown)} more variables"
@@ -135,16 +135,16 @@ def write_report(report: Path, captured: Sequence[Path], *, replace: bool) -> li
     from toolstream_core.version import __version__
 
     try:
-        answers = reported(captured)
+        responses = reported(captured)
     except (ToolstreamError, UnreadableError) as error:
         return [f"no report: {error}"]
-    shown = [path for path, of in answers.items() if any(answer.is_telling for answer in of)]
-    shown = shown or [path for path, of in answers.items() if of]
+    shown = [path for path, of in responses.items() if any(response.is_telling for response in of)]
+    shown = shown or [path for path, of in responses.items() if of]
     if not shown:
         return ["no report: there was no LLM response"]
     flows = report.with_suffix(".flow")
     write_atomic(flows, b"".join(path.read_bytes() for path in shown), replace=replace)
-    text = bug_report([answer for path in shown for answer in answers[path]], flows.name, __version__)
+    text = bug_report([response for path in shown for response in responses[path]], flows.name, __version__)
     write_atomic(report, text.encode(), replace=replace)
     return [f"report: {report}, with {flows}"]
 
@@ -166,7 +166,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace, folder: Path) -> int:
-    upstream, setup = _asked(args, folder)
+    upstream, setup = _requested(args, folder)
     given = args.base_url if isinstance(args.base_url, str) else None
     forwarded = routes(os.environ, given) if upstream is Upstream.FORWARDED else None
     with _log(args, folder) as log:
@@ -186,7 +186,7 @@ def _run(args: argparse.Namespace, folder: Path) -> int:
 def _run_in(session: ProxySession, started: Launch, args: argparse.Namespace, log: _Log) -> int:
     """Run the command, and print the summary after the log; the command's exit code."""
     if not args.quiet:
-        for line in told_of(started, session.environment(), session.proxy_url):
+        for line in described(started, session.environment(), session.proxy_url):
             say(line)
     if session.view_address is not None:
         say(f"view: {session.view_address}")
@@ -224,12 +224,12 @@ def _finish(session: ProxySession, args: argparse.Namespace) -> list[str]:
     lines = [] if args.report is None else write_report(args.report, passed.captured, replace=args.force)
     if not (args.capture or any(name == _CAPTURE for name, _ in args.options)):
         passed = replace(passed, captured=())
-    elif passed.answers and not passed.captured:
+    elif passed.responses and not passed.captured:
         lines.insert(0, "captured: nothing; see --when, and the log for flows that could not be captured")
     return [*passed.lines(), *lines]
 
 
-def _asked(args: argparse.Namespace, folder: Path) -> tuple[Upstream, Setup]:
+def _requested(args: argparse.Namespace, folder: Path) -> tuple[Upstream, Setup]:
     """Who responds, and the setup of the proxy. Raises `ToolstreamError`."""
     setup = setup_of(args, network="all", log=args.level)
     upstream = Upstream.PROXIED if args.base_url is None else Upstream.FORWARDED

@@ -19,7 +19,7 @@ from toolstream_core.proxy.option_table import PROVIDER
 from toolstream_core.report.jsonform import may_append
 from toolstream_core.saved import demo
 from toolstream_core.saved.files import READABLE, STDIN
-from toolstream_core.synthetic.answers import PREFIX, parse_calls
+from toolstream_core.synthetic.responses import PREFIX, parse_calls
 from toolstream_core.testing import ProxySession, Setup
 from toolstream_core.testing.environment import PATHS
 
@@ -105,7 +105,7 @@ def _may_append(log: Path) -> bool:
     try:
         with begun(str(log)) as file:
             return (
-                file.kind is Kind.BODY and read_body([file.whole().read(_HEAD)], StreamFacts(source=str(log))) is None
+                file.kind is Kind.BODY and read_body([file.opened().read(_HEAD)], StreamFacts(source=str(log))) is None
             )
     except UnreadableError:
         return False

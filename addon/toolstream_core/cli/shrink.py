@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.checking.client import Client, Seats
 from toolstream_core.cli.output import Output, ProgressLine, check_outputs, how_to_continue, say, write_fixture
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.printable import counted, word
 from toolstream_core.saved.demo import beside
 from toolstream_core.saved.expectation import expect_path
 from toolstream_core.saved.files import STDIN
-from toolstream_core.saved.read import as_client_got, flow_bytes, read_answers, turn_of, with_answer
+from toolstream_core.saved.read import as_client_got, flow_bytes, read_responses, turn_of, with_response
 from toolstream_core.shrinking.candidate import digest, events, size
 from toolstream_core.shrinking.law import Law, RecordCache, has_verdict, shows, verdicts, worst
 from toolstream_core.shrinking.search import Search, TriedCandidates, passes
@@ -42,15 +42,15 @@ if TYPE_CHECKING:
 class Reproduction:
     """The responses in a flow file, without secrets."""
 
-    def __init__(self, answers: Sequence[Fixture], note: str = "") -> None:
+    def __init__(self, responses: Sequence[Fixture], note: str = "") -> None:
         """`note`: whether these are the provider's or the client's, where faults changed them; else empty."""
-        self._flows = [one.flow for one in answers]
-        self.original: Candidate = tuple(turn_of(number, one) for number, one in enumerate(answers))
+        self._flows = [one.flow for one in responses]
+        self.original: Candidate = tuple(turn_of(number, one) for number, one in enumerate(responses))
         self.note = note
 
     def flow_bytes(self, candidate: Candidate) -> bytes:
         """A candidate as a flow file."""
-        return flow_bytes(with_answer(self._flows[one.number], one.exchange.request, one.chunks) for one in candidate)
+        return flow_bytes(with_response(self._flows[one.number], one.exchange.request, one.chunks) for one in candidate)
 
 
 def reproduction(path: Path, shows: Callable[[Candidate], bool] | None) -> Reproduction:
@@ -59,7 +59,7 @@ def reproduction(path: Path, shows: Callable[[Candidate], bool] | None) -> Repro
     `shows` says whether the bug shows, if that is cheap: if only the provider's response shows it, that is taken.
     Raises `ToolstreamError`.
     """
-    sent = read_answers(path)
+    sent = read_responses(path)
     got = [as_client_got(one) for one in sent]
     changed = [one for one, other in zip(sent, got, strict=True) if one is not other]
     if not changed:
@@ -167,7 +167,9 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.buffer.write(saved.flow_bytes(best))
     else:
         write_fixture(output, saved.flow_bytes(best), replace=args.force)
-    gained = f"{_told(saved.original)} → {_told(best)}; {search.tries} tries, {time.monotonic() - began:.0f} s"
+    gained = (
+        f"{_described(saved.original)} → {_described(best)}; {search.tries} tries, {time.monotonic() - began:.0f} s"
+    )
     where, stream = ("standard output", sys.stderr) if output is None else (word(str(output)), sys.stdout)
     print(f"{gained}: {where}", file=stream)
     return 0
@@ -230,14 +232,14 @@ def _does_not_show(args: argparse.Namespace, finding: Codes, found: frozenset[Ou
     if args.command_line:
         verdict = f" with the verdict {args.verdict}" if args.verdict else ""
         return f"the command did not fail{verdict} with {args.flow} (without secrets). Nothing to shrink"
-    names = " or ".join(row.name for row in ROWS if row.code in (finding or ()))
+    names = " or ".join(defect.name for defect in DEFECTS if defect.code in (finding or ()))
     if args.verdict and args.verdict not in found:
         shown = ", ".join(sorted(found)) or "none"
         return f"no verdict {args.verdict} in {args.flow}. Its verdicts on misread responses: {shown}"
     return f"no {names} in {args.flow}. See `toolstream inspect {args.flow}`"
 
 
-def _told(candidate: Candidate) -> str:
+def _described(candidate: Candidate) -> str:
     count, bytes_ = events(candidate), size(candidate)
     shown = f"{bytes_} bytes" if bytes_ < _KIB else f"{bytes_ / _KIB:.1f} KB"
     return f"{counted(count, 'event')}, {shown}"

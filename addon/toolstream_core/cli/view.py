@@ -12,7 +12,7 @@ from toolstream_core.cli.inspect import CLEAN, UNREADABLE
 from toolstream_core.cli.output import Output, Reading, check_outputs, shown_name
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import ABSENT
-from toolstream_core.saved.files import READABLE, STDIN, answers, write_atomic
+from toolstream_core.saved.files import READABLE, STDIN, responses, write_atomic
 from toolstream_core.view.assemble import document_text, page
 from toolstream_core.view.document import ViewBuilder
 
@@ -49,7 +49,7 @@ def write_view(
     if args.output is not None:
         inputs = [Path(path) for path in paths if path != STDIN]
         check_outputs([Output(args.output, "-o", args.force)], inputs)
-    reading = Reading(partial(answers, request=request), builder.take)
+    reading = Reading(partial(responses, request=request), builder.take)
     for path in paths:
         reading.read(path)
     if builder.empty:

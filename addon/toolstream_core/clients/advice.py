@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.clients.deviations import projects
 from toolstream_core.clients.model import STANDARD, ClientModel
-from toolstream_core.clients.received import Answer, Received, repair, rewritten
+from toolstream_core.clients.received import Received, ReceivedBytes, repair, rewritten
 from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.model import Severity
 from toolstream_core.model.record import runs_on_client
@@ -38,23 +38,23 @@ class Advice(NamedTuple):
 
 
 def advise(
-    model: ClientModel, answer: Answer, others: Sequence[ClientModel] = (), choice: int | None = None
+    model: ClientModel, response: ReceivedBytes, others: Sequence[ClientModel] = (), choice: int | None = None
 ) -> list[Advice] | None:
-    """Options under which the client of `model` reads the intended calls of `answer`, the smallest first.
+    """Options under which the client of `model` reads the intended calls of `response`, the smallest first.
 
     `others` are models that the client may be as well: an option has to help all of them, since nothing shows which it
     is. Clients' sets are tried where no repair or shape helps. An empty list: all were tried, and none helps. `None`:
     nothing was tried, since the response is too long or the client reads its calls anyway. An incomplete
     call must not be run. `choice`: the one that the client uses; by default the first that has calls.
     """
-    if len(answer.body) > MAX_BODY:
+    if len(response.body) > MAX_BODY:
         return None
-    usual = Received(answer, choice)
-    if usual.protocol is None or usual.record is None or usual.is_understood(model, usual.meant):
+    usual = Received(response, choice)
+    if usual.protocol is None or usual.record is None or usual.is_understood(model, usual.intended):
         return None
     direct = _direct(usual.record, usual.protocol)
     half = any(runs_on_client(call) and not call.complete for call in usual.record.calls)
-    trial = _Trial(answer, usual.choice, usual.meant, only_break=half and not usual.meant)
+    trial = _Trial(response, usual.choice, usual.intended, only_break=half and not usual.intended)
     models = [model, *others]
     return _first_that_help(direct, models, trial) or _first_that_help(_sets(usual.protocol, model), models, trial)
 
@@ -62,30 +62,30 @@ def advise(
 class _Trial(NamedTuple):
     """The response on which options are tried, and what counts as help."""
 
-    answer: Answer
+    response: ReceivedBytes
     choice: int
-    meant: Sequence[Call]
+    intended: Sequence[Call]
     only_break: bool
     """Whether all calls are incomplete: a disconnect helps, and hiding the calls does not."""
 
 
-def tried_repairs(answer: Answer) -> str:
-    """Safe repairs of errors and warnings, as options: those that change `answer` so that it is read as intended.
+def tried_repairs(response: ReceivedBytes) -> str:
+    """Safe repairs of errors and warnings, as options: those that change `response` so that it is read as intended.
 
     For responses without a verdict: no client is known, so the protocol's reading is tried.
     """
-    usual = Received(answer)
-    if len(answer.body) > MAX_BODY or usual.record is None:
+    usual = Received(response)
+    if len(response.body) > MAX_BODY or usual.record is None:
         return ""
     loud = [one for one in usual.record.findings if one.severity is not Severity.NOTE and one.repair == "safe"]
     names = list(dict.fromkeys(one.name for one in loud))
     if not names:
         return ""
-    repaired = repair(answer, settings(Words(names)))
-    if repaired.answer is None:
+    repaired = repair(response, settings(Words(names)))
+    if repaired.response is None:
         return Advice(repair=repaired.cut_off).options
     changed = [name for name in names if name in repaired.changes]
-    helps = changed and Received(repaired.answer).is_understood(STANDARD, usual.meant)
+    helps = changed and Received(repaired.response).is_understood(STANDARD, usual.intended)
     return Advice(repair=",".join(changed)).options if helps else ""
 
 
@@ -99,13 +99,13 @@ def _first_that_help(steps: Iterable[Iterable[Advice]], models: Sequence[ClientM
 
 def _helps(models: Sequence[ClientModel], trial: _Trial, tried: Advice) -> bool:
     """Whether all of the models understand the response under some options."""
-    sent = rewritten(trial.answer, settings(Words([tried.repair], [tried.shape])))
+    sent = rewritten(trial.response, settings(Words([tried.repair], [tried.shape])))
     if sent is None:
-        return not trial.meant
+        return not trial.intended
     if trial.only_break:
         return False
     got = Received(sent, trial.choice)
-    return all(got.is_understood(model, trial.meant) for model in models)
+    return all(got.is_understood(model, trial.intended) for model in models)
 
 
 def _direct(record: Record, protocol: WireProtocol) -> Iterator[Iterable[Advice]]:

@@ -8,7 +8,7 @@ from functools import reduce
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.clients.deviations import BY_THE_LETTER, ROWS, fix, projects
+from toolstream_core.clients.deviations import BY_THE_LETTER, DEFECTS, fix, projects
 from toolstream_core.clients.fields import CallValues, kept, kept_arguments
 from toolstream_core.clients.fit import KEYS, fitting, gives, giving
 from toolstream_core.clients.grouping import grouped, splits
@@ -25,7 +25,7 @@ from toolstream_core.clients.model import (
     entries_of,
     shortened,
 )
-from toolstream_core.clients.received import Answer, Received
+from toolstream_core.clients.received import Received, ReceivedBytes
 from toolstream_core.clients.stepping import Stepper
 from toolstream_core.model import ABSENT
 
@@ -183,7 +183,7 @@ class Explanation:
     @property
     def text(self) -> str:
         """What the client does, to be read after its name."""
-        return ", and ".join(ROWS[one].words for one in self.model.deviations) or BY_THE_LETTER
+        return ", and ".join(DEFECTS[one].words for one in self.model.deviations) or BY_THE_LETTER
 
     @property
     def where(self) -> str:
@@ -230,9 +230,11 @@ class Explainer:
         wrong = Explanation(model, parted.event, parted.seen, others, found_too, shows=shows, change=parted.change)
         return replace(wrong, choice=choice, doubtful=doubtful)
 
-    def explain_answer(self, answer: Answer, echoed: Sequence[EchoedCall], client: str = "") -> Explanation | None:
+    def explain_response(
+        self, response: ReceivedBytes, echoed: Sequence[EchoedCall], client: str = ""
+    ) -> Explanation | None:
         """As `explain`, of a response's bytes as the client got them; `None` too if they are not an LLM's."""
-        got = Received(answer)
+        got = Received(response)
         if got.protocol is None:
             return None
         found = self.explain(got.protocol.call_form, got.events, echoed, client)
@@ -293,7 +295,7 @@ def _wrong(model: ClientModel, got: Received) -> tuple[Deviation, ...]:
     every = model.deviations
     for count in range(1, len(every)):
         for some in combinations(every, count):
-            if got.is_understood(reduce(ClientModel.without, some, model), got.meant):
+            if got.is_understood(reduce(ClientModel.without, some, model), got.intended):
                 return some
     return every
 
@@ -309,7 +311,7 @@ def _unlikely(model: ClientModel, known: ClientModel) -> tuple[int, int, int, in
     """The less, the likelier: what the client did before; what one project does; what many do; what stands first."""
     deviations = model.deviations
     new = sum(one not in known.deviations for one in deviations)
-    seen = [name for one in deviations for name in ROWS[one].projects]
+    seen = [name for one in deviations for name in DEFECTS[one].projects]
     together = max(map(seen.count, seen), default=0)
     blunt = sum(_BLUNT.get(one, 0) for one in deviations)
     return new, blunt, -together, -len(seen), [_ORDER[one] for one in deviations]

@@ -262,7 +262,9 @@ def completed(text: str) -> str:
     if len(text) > MAX_TEXT:
         return ""
     cuts = _Cuts(text)
-    return cuts.first_whole(range(len(text), max(len(text) - _TAKEN_BACK, 0), -1)) or cuts.first_whole(cuts.members)
+    return cuts.first_complete(range(len(text), max(len(text) - _TAKEN_BACK, 0), -1)) or cuts.first_complete(
+        cuts.members
+    )
 
 
 def shortened(text: str) -> str:
@@ -270,7 +272,7 @@ def shortened(text: str) -> str:
     if found := head(text):
         return found
     cuts = _Cuts(text[:MAX_TEXT])
-    return cuts.first_whole(cuts.members) if len(text) <= MAX_TEXT else ""
+    return cuts.first_complete(cuts.members) if len(text) <= MAX_TEXT else ""
 
 
 class _Cuts:
@@ -293,7 +295,7 @@ class _Cuts:
         self.members = ends[: -_MEMBERS - 1 : -1]
         """Where a bracket opens, or a member ends, the last ones first."""
 
-    def first_whole(self, cuts: Iterable[int]) -> str:
+    def first_complete(self, cuts: Iterable[int]) -> str:
         """The text up to the first of these places where closing it makes it JSON; `""` where there is none."""
         closed = (self._text[:cut] + self._closings[cut] for cut in cuts if cut in self._closings)
         return next(filter(is_json, closed), "")

@@ -32,7 +32,7 @@ class ObjectText:
         self._first = self._first or text.lstrip(WHITE)[:1]
         end = self._scanner.feed(text)
         self._spilled = self._spilled or bool(text[end:].strip(WHITE))
-        return self._first == "{" and self._scanner.whole and not self._spilled
+        return self._first == "{" and self._scanner.is_complete and not self._spilled
 
 
 @dataclass(slots=True, eq=False)
@@ -52,7 +52,7 @@ class Group:
     """The first item id that is not empty."""
     object: ObjectText = field(default_factory=ObjectText)
     """Its arguments so far, for clients that care whether they are complete."""
-    whole: bool = False
+    is_complete: bool = False
     alone: Phase | None = None
     """The phase of the only events that the client takes the call from; `None`: it reads all of them."""
 
@@ -370,7 +370,7 @@ class Grouping:
         before = len(self.groups)
         group = _group(self._model, self._calls, entry)
         self.splits = self.splits or (entry.times > 1 and len(self.groups) > before)
-        if group is None or (self._model.adding is Adding.WHOLE and group.whole):
+        if group is None or (self._model.adding is Adding.WHOLE and group.is_complete):
             return None
         self._add(group, entry)
         return group
@@ -385,8 +385,8 @@ class Grouping:
             group.entries.clear()
         group.entries.append(entry)
         self._calls.touched(group, entry)
-        if adding in _UNTIL_WHOLE and not group.whole and isinstance(fragment.arguments, str):
-            group.whole = group.object.closed_by(fragment.arguments)
+        if adding in _UNTIL_WHOLE and not group.is_complete and isinstance(fragment.arguments, str):
+            group.is_complete = group.object.closed_by(fragment.arguments)
 
 
 def grouped(
@@ -437,7 +437,7 @@ def _group(model: ClientModel, calls: Calls, entry: Entry) -> Group | None:
     if found is None:
         return None
     group = found if isinstance(found, Group) else calls.new(entry)
-    if group.whole and _begins_anew(model, entry):
+    if group.is_complete and _begins_anew(model, entry):
         return calls.new(entry)
     return group
 

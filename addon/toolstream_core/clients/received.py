@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ReceivedBytes:
     """One response's bytes."""
 
     exchange: StreamFacts
@@ -37,7 +37,7 @@ class Answer:
 class Repaired(NamedTuple):
     """What a response becomes under some settings."""
 
-    answer: Answer | None
+    response: ReceivedBytes | None
     """`None` if it ends with a disconnect, so that no call is run."""
     changes: Collection[str]
     """The names of the repairs and shapes that changed it."""
@@ -45,29 +45,29 @@ class Repaired(NamedTuple):
     """The name of the defect for which it ends with a disconnect."""
 
 
-def rewritten(answer: Answer, tried: Settings) -> Answer | None:
+def rewritten(response: ReceivedBytes, tried: Settings) -> ReceivedBytes | None:
     """What a response becomes under some settings; `None` if it ends with a disconnect, so that no call is run."""
-    return repair(answer, tried).answer
+    return repair(response, tried).response
 
 
-def repair(answer: Answer, tried: Settings) -> Repaired:
+def repair(response: ReceivedBytes, tried: Settings) -> Repaired:
     """As `rewritten`, with what changed it."""
-    session = Session(answer.exchange, tried)
-    sent = [*session.feed(answer.body), *session.end(broken=answer.broken)] if answer.body else []
-    record = session.record(broken=answer.broken)
+    session = Session(response.exchange, tried)
+    sent = [*session.feed(response.body), *session.end(broken=response.broken)] if response.body else []
+    record = session.record(broken=response.broken)
     changes = () if record is None else record.changes
     if record is not None and (cut_off := session.cut_off(record)) is not None:
         return Repaired(None, changes, cut_off.name)
     # What is rewritten goes on without its content coding.
-    exchange = replace(answer.exchange, content_encoding="") if tried.rewrites else answer.exchange
-    return Repaired(Answer(exchange, b"".join(sent), answer.broken), changes)
+    exchange = replace(response.exchange, content_encoding="") if tried.rewrites else response.exchange
+    return Repaired(ReceivedBytes(exchange, b"".join(sent), response.broken), changes)
 
 
 class Received:
     """A response as a client gets it: its events, and the intended calls."""
 
-    def __init__(self, answer: Answer, choice: int | None = None) -> None:
-        """Read `answer`. `choice`: the one that the client uses; by default the first that has calls."""
+    def __init__(self, response: ReceivedBytes, choice: int | None = None) -> None:
+        """Read `response`. `choice`: the one that the client uses; by default the first that has calls."""
         self.protocol: WireProtocol | None = None
         """Its protocol; `None` where it is none that is known."""
         collected = _Events()
@@ -76,11 +76,11 @@ class Received:
             self.protocol = protocol
             return [collected]
 
-        session = Session(answer.exchange, sinks=sinks, fast=False)
-        if answer.body:
-            session.feed(answer.body)
-        session.end(broken=answer.broken)
-        self.record = session.record(broken=answer.broken)
+        session = Session(response.exchange, sinks=sinks, fast=False)
+        if response.body:
+            session.feed(response.body)
+        session.end(broken=response.broken)
+        self.record = session.record(broken=response.broken)
         self.events = collected.events
         """Those with calls, a finish reason or an end."""
         self.entries = entries_of(self.events)
@@ -88,23 +88,23 @@ class Received:
         """The choice that the client uses."""
 
     @property
-    def meant(self) -> list[Call]:
+    def intended(self) -> list[Call]:
         """The calls that the client is to run."""
         calls = () if self.record is None else self.record.calls
         return [call for call in calls if runs_on_client(call) and call.complete and call.choice == self.choice]
 
-    def is_understood(self, model: ClientModel, meant: Sequence[Call]) -> bool:
-        """Whether the client of `model` reads the calls `meant`, and no other."""
+    def is_understood(self, model: ClientModel, intended: Sequence[Call]) -> bool:
+        """Whether the client of `model` reads the calls `intended`, and no other."""
         if self.protocol is None or self.record is None:
             return False
         read = reads(model, self.protocol.call_form, self.entries, self.choice)
         ids = [one.id for one in read if one.id]
         wanted = len(read) if self._ids_matter(model) else len(ids)
-        if len(read) != len(meant) or len(set(ids)) < wanted:
+        if len(read) != len(intended) or len(set(ids)) < wanted:
             return False
         if not {call.id for call in self.record.calls}.issuperset(ids):
             return False
-        return all(_is_read(call, one) for call, one in zip(meant, read, strict=True))
+        return all(_is_read(call, one) for call, one in zip(intended, read, strict=True))
 
     def _ids_matter(self, model: ClientModel) -> bool:
         """Whether each call needs an id from the stream: complete entries may lack one, some clients generate ids."""

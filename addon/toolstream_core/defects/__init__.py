@@ -1,1 +1,1 @@
-"""The defects of streams: one definition (`Row`) for each."""
+"""The defects of streams: one definition (`Defect`) for each."""

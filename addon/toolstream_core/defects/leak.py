@@ -2,20 +2,20 @@
 
 from typing import Final
 
-from toolstream_core.defects.row import (
+from toolstream_core.defects.defect import (
     ALL_DIALECTS,
     NOTE,
     TEXT_KEYS,
     UNSAFE,
     WARNING,
-    Row,
+    Defect,
 )
 
 _MUST = "runs no call from text, and may report a lost call"
 
 
-def _row(code: str, name: str, meaning: str) -> Row:
-    return Row(code, name, "leak", WARNING, UNSAFE, ALL_DIALECTS, meaning, _MUST, keys=TEXT_KEYS)
+def _row(code: str, name: str, meaning: str) -> Defect:
+    return Defect(code, name, "leak", WARNING, UNSAFE, ALL_DIALECTS, meaning, _MUST, keys=TEXT_KEYS)
 
 
 LEAKED_HERMES: Final = _row("TS401", "leaked-hermes", "a call is sent as text: <tool_call>{…}</tool_call>")
@@ -29,7 +29,7 @@ LEAKED_CODE: Final = _row("TS408", "leaked-code", "a call is sent as text: Pytho
 LEAKED_GLM: Final = _row("TS409", "leaked-glm", "a call is sent as text: <arg_key>…</arg_key><arg_value>…")
 LEAKED_XML: Final = _row("TS410", "leaked-xml", "a call is sent as text: an element with the tool's name")
 LEAKED_MISTRAL: Final = _row("TS411", "leaked-mistral", "a call is sent as text: [TOOL_CALLS]…")
-LEAKED_TWICE: Final = Row(
+LEAKED_TWICE: Final = Defect(
     "TS412", "leaked-twice", "leak", NOTE, None, ALL_DIALECTS,
     "a call is sent both as text and as a tool call",
     "runs the tool call once, and ignores the text",

@@ -8,10 +8,10 @@ from toolstream_core.engine.recogniser import Recogniser
 from toolstream_core.faults.spec import Picker
 from toolstream_core.model import Event
 from toolstream_core.protocols.registry import PROTOCOLS
-from toolstream_core.protocols.requests import asked
+from toolstream_core.protocols.requests import match_key
 from toolstream_core.transit import Ask, Cut, EventPlace, Finish, Hold, Send
+from toolstream_core.transit.definitions import Moment
 from toolstream_core.transit.faults import FaultContext
-from toolstream_core.transit.rows import Moment
 from toolstream_core.wire import json_access
 from toolstream_core.wire.aws_event_stream import EventStreamFramer
 from toolstream_core.wire.body import BodyDecoder, BodyFraming
@@ -62,7 +62,7 @@ class Schedule:
             FaultContext(fault.values, socket=socket, seed=f"{pick.seed}|way", hits=pick.fault.hits, acted=pick.acted)
             for fault, pick in faults
         ]
-        makes = [fault.row.make for fault, _ in faults]
+        makes = [fault.definition.make for fault, _ in faults]
         self._stages: list[Stage] = [make(way) for make, way in zip(makes, self._ways, strict=True) if make is not None]
         self._dialect: WireProtocol | None = None
         self._resolver: Calls | None = None
@@ -192,7 +192,7 @@ class Schedule:
             opened_calls=tuple(call.position for call in opened),
             tools=tuple(call.name for call in (*before, *touched.values())),
             in_arguments=bool(before),
-            has_whole_arguments=not before
+            has_complete_arguments=not before
             and any(
                 key not in told and not call.arguments.empty and not _is_within_arguments(call)
                 for key, call in touched.items()
@@ -222,7 +222,10 @@ class Schedule:
 def drawn(settings: Settings, exchange: StreamFacts, number: int, moment: Moment = Moment.ANSWER) -> Drawn:
     """The faults that act on a response from a moment on. `number`: as for `Session`."""
     out: list[tuple[TransitFault, Picker]] = []
-    model, turn = asked.model_of(exchange.path, exchange.request), asked.results(exchange.path, exchange.request)
+    model, turn = (
+        match_key.model_of(exchange.path, exchange.request),
+        match_key.results(exchange.path, exchange.request),
+    )
     for place, (one, fault, budget) in enumerate(settings.transit):
         reached = fault.reaches(host=exchange.host, path=exchange.path, model=model, turn=turn)
         if reached and one.acts_at(moment):
@@ -235,7 +238,7 @@ def drawn(settings: Settings, exchange: StreamFacts, number: int, moment: Moment
 def _is_within_arguments(call: OpenCall) -> bool:
     """Whether a call's arguments have begun and are incomplete."""
     arguments = call.arguments
-    return not (arguments.empty or arguments.whole)
+    return not (arguments.empty or arguments.is_complete)
 
 
 def bytes_of(actions: Iterable[Action]) -> bytes:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Call, Json, Record, StreamFacts
     from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.stages.answer_ids import AnswerIds
+    from toolstream_core.stages.response_ids import ResponseIds
     from toolstream_core.transit import Ask
     from toolstream_core.wire.frame import Frame
 
@@ -36,25 +36,25 @@ class NothingRecoveredError(ValueError):
     """The second response has no calls, or failed; the message has the reason."""
 
 
-def recovered(ask: Ask, exchange: StreamFacts, protocol: WireProtocol, answer: bytes, ids: AnswerIds) -> Recovered:
+def recovered(ask: Ask, exchange: StreamFacts, protocol: WireProtocol, response: bytes, ids: ResponseIds) -> Recovered:
     """The calls of a non-streaming response, then the stream's finish. Raises `NothingRecoveredError`."""
     if not 200 <= exchange.status < 300:  # noqa: PLR2004 - HTTP's range for what succeeded
         raise NothingRecoveredError(f"the response has status {exchange.status}")
-    if parse(answer) is ABSENT:
+    if parse(response) is ABSENT:
         raise NothingRecoveredError("the response is not JSON")
-    record = read_body([answer], exchange)
+    record = read_body([response], exchange)
     calls = [] if record is None else [call for call in record.calls if call.complete and call.name]
     if not calls:
         raise NothingRecoveredError(_lack(record))
-    for call, own in zip(calls, list(_told_apart(calls, protocol.id_prefix, ids)), strict=True):
+    for call, own in zip(calls, list(_distinct(calls, protocol.id_prefix, ids)), strict=True):
         call.id, call.events = own, Runs()
         call.events.add(ask.event.frame.number)
     made = [(call.id, Leaked(MISSING_CALLS, call.name, call.arguments)) for call in calls]
     frames = protocol.promoted(Promotion(ask.event, made, ask.index, 0, ask.writer))
-    return Recovered(frames, calls, json_access.get(parse(answer), "usage"))
+    return Recovered(frames, calls, json_access.get(parse(response), "usage"))
 
 
-def _told_apart(calls: Iterable[Call], prefix: str, ids: AnswerIds) -> Iterator[str]:
+def _distinct(calls: Iterable[Call], prefix: str, ids: ResponseIds) -> Iterator[str]:
     """The calls' own ids; one that is missing, or an earlier call's, is made up."""
     given: set[str] = set()
     for call in calls:

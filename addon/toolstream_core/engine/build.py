@@ -10,13 +10,13 @@ from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.defects.leak import LEAK
 from toolstream_core.engine.chain import Chain, StageSet
 from toolstream_core.faults.spec import Picker
-from toolstream_core.protocols.requests import asked
+from toolstream_core.protocols.requests import match_key
 from toolstream_core.repair.policy import Policy, combined
 from toolstream_core.settings import PARTS, SAFE
-from toolstream_core.stages.answer_ids import AnswerIds
 from toolstream_core.stages.context import Context, nobody
 from toolstream_core.stages.leaks import may_leak
 from toolstream_core.stages.repair.leaked_calls import LeakedCallRepairer
+from toolstream_core.stages.response_ids import ResponseIds
 from toolstream_core.stages.wrapper import Audited, OwnCalls
 from toolstream_core.wire.write import SseWriter, Unwritten
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from toolstream_core.wire.write import Writer
 
 
-LEAK_CODES: Final = frozenset(row.code for row in LEAK)
+LEAK_CODES: Final = frozenset(defect.code for defect in LEAK)
 
 
 @dataclass
@@ -44,7 +44,7 @@ class ChainFactory:
     writer: Writer
     reader: RecordBuilder
     """Builds the record, and receives findings and changes."""
-    ids: AnswerIds
+    ids: ResponseIds
     number: int
     """The number of the stream in its run, from which faults are selected."""
     pickers: list[Picker] = field(default_factory=list)
@@ -87,7 +87,7 @@ class ChainFactory:
         policy, _ = self._shapes
         if repairs == SAFE and not policy.holds:
             return [], self._repairing(self._context(repairs, self.reader.found, self.reader.changed))
-        context = replace(self._context(SAFE, self.reader.found), ids=AnswerIds(), judging=True)
+        context = replace(self._context(SAFE, self.reader.found), ids=ResponseIds(), judging=True)
         if isinstance(context.writer, SseWriter):
             context.writer = Unwritten()
         judges: list[Stage] = [repairer(context) for repairer in repairers]
@@ -124,7 +124,7 @@ class ChainFactory:
         stages: list[OwnCalls] = []
         if not self.settings.faults:
             return stages
-        model = asked.model_of(self.exchange.path, self.exchange.request)
+        model = match_key.model_of(self.exchange.path, self.exchange.request)
         turn = self.dialect.requests.results(self.exchange.request)
         for place, (fault, budget) in enumerate(self.settings.faults):
             if fault.reaches(host=self.exchange.host, path=self.exchange.path, model=model, turn=turn):

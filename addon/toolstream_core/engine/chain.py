@@ -123,11 +123,11 @@ class Chain:
             if self.error is not None:
                 return frames
             try:
-                frames = _behind(frames, list(stage.end(clean=clean)))
+                frames = _after(frames, list(stage.end(clean=clean)))
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
                 self.error = error
                 own = [*self._held(at, at + 1), *self._held(0, at)]
-                return _behind(self._held(at + 1, len(self._stages)), _behind(frames, own))
+                return _after(self._held(at + 1, len(self._stages)), _after(frames, own))
         return frames
 
     def release(self) -> list[Frame]:
@@ -171,7 +171,7 @@ class Chain:
         return [held for stage in reversed(self._stages[begin:end]) for held in stage.release()]
 
 
-def _behind(frames: list[Frame], more: list[Frame]) -> list[Frame]:
+def _after(frames: list[Frame], more: list[Frame]) -> list[Frame]:
     """`more` after `frames`, but before a last frame without a terminator: nothing is joined to that."""
     if frames and more and frames[-1].trailing:
         return [*frames[:-1], *more, frames[-1]]

@@ -271,7 +271,7 @@ class FastPath:
             self._learn_arguments(raw, content)
         return content
 
-    def whole(self, chunk: bytes, number: int | None = None) -> bytes | None:
+    def forward_frame(self, chunk: bytes, number: int | None = None) -> bytes | None:
         """The bytes that are forwarded for a chunk that is one frame; `None` if it has to be cut.
 
         `number`: that of the frame, if it was counted already.
@@ -373,7 +373,7 @@ class FastPath:
     ) -> tuple[int, bytes | None] | None:
         """Let the frame at `at` pass: its end and its replacement. `None` if it has to be parsed.
 
-        `stop`: where it has to end; `number`: as in `whole`.
+        `stop`: where it has to end; `number`: as in `forward_frame`.
         """
         way = self._way
         if way is not None:

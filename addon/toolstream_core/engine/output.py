@@ -68,7 +68,7 @@ class Output:
             self._started = self._begun = True
             self._out.append(chunk[begin:end] if new is None else new)
 
-    def pass_whole(self) -> None:
+    def pass_document(self) -> None:
         """The body is one JSON document."""
         self._whole = True
         self.flush()

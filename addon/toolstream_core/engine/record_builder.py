@@ -63,7 +63,7 @@ class RecordBuilder:
         return bool(self._live)
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the end of the response was seen, and all calls are complete."""
         return self._record.ended and all(call.complete for call in self._calls.resolved())
 
@@ -164,7 +164,7 @@ class RecordBuilder:
         record.findings = [*record.findings, *stream_checks.check(record, unread, incomplete)][:MAX_FINDINGS]
         return record
 
-    def tell_end(self) -> None:
+    def report_end(self) -> None:
         """Report that the response is over: nothing more is done to it."""
         record = self._record
         record.calls += self._recovered

@@ -16,20 +16,20 @@ from toolstream_core.engine.recogniser import Recogniser
 from toolstream_core.engine.record_builder import RecordBuilder
 from toolstream_core.model import BAD_STATUS, Event
 from toolstream_core.protocols.registry import PROTOCOLS
-from toolstream_core.protocols.requests import asked
+from toolstream_core.protocols.requests import match_key
 from toolstream_core.settings import NOTHING, Settings
-from toolstream_core.stages.answer_ids import AnswerIds
+from toolstream_core.stages.response_ids import ResponseIds
 from toolstream_core.wire.body import BodyDecoder, BodyFraming
 from toolstream_core.wire.form import CONTENT_TYPES, Form
 from toolstream_core.wire.frame import Cutter, DamagedFrame, Frame, TextCutter
+from toolstream_core.wire.json_document import DocumentFramer
 from toolstream_core.wire.sse import SseFramer
-from toolstream_core.wire.whole import WholeFramer
 from toolstream_core.wire.write import writer_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.engine.chain import Chain
     from toolstream_core.engine.sink import Sink
     from toolstream_core.faults.spec import Picker
@@ -84,7 +84,7 @@ class Session:
     """Makes the sinks of events; called once, when the protocol is known."""
     dialects: Sequence[WireProtocol] = PROTOCOLS
     """The possible protocols."""
-    ids: AnswerIds = field(default_factory=AnswerIds)
+    ids: ResponseIds = field(default_factory=ResponseIds)
     """Makes the ids that repairs need; one for all responses of a conversation."""
     number: int = 0
     """The number of the stream in its run, from which faults are selected."""
@@ -145,7 +145,11 @@ class Session:
         if self._fast is None or self._fast.is_idle or self._output.taken or self._coded:
             return None
         try:
-            return self._fast.whole(chunk) if self._stages.faults is None else self._through_faults(chunk, self._fast)
+            return (
+                self._fast.forward_frame(chunk)
+                if self._stages.faults is None
+                else self._through_faults(chunk, self._fast)
+            )
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
             self.fail(error)
             return None
@@ -163,7 +167,7 @@ class Session:
         if self._output.collects:
             self._output.send([*self._stages.release(), *self._recogniser.unsent(), *frames])
 
-    def cut_off(self, record: Record) -> Row | None:
+    def cut_off(self, record: Record) -> Defect | None:
         """Why the response, which is over, has to end as truncated for the client: a call of it is incomplete.
 
         `None` if it ends unchanged: complete, incomplete as its finish reason or its error says, or with the repair
@@ -179,7 +183,7 @@ class Session:
         """The record of the response, once it is over; `None` if it is not an LLM's.
 
         A body whose coding cannot be undone is an LLM's if the request asked for one. Unless it is reported
-        (`told`) now, `RecordBuilder.tell_end` does so later.
+        (`told`) now, `RecordBuilder.report_end` does so later.
         """
         if self.reader is None and self.failure is not None and self.error is None:
             self.reader = self._unreadable()
@@ -187,7 +191,7 @@ class Session:
             return None
         record = self.reader.finished(broken=broken, unread=self.failure)
         if told:
-            self.reader.tell_end()
+            self.reader.report_end()
         return record
 
     def _fed(self, chunk: bytes, *, clean: bool) -> list[bytes]:
@@ -222,8 +226,8 @@ class Session:
             self._stop()
         elif self._framing.framer is not None:
             self.state = State.RECOGNISING
-            if isinstance(self._framing.framer, WholeFramer):
-                self._output.pass_whole()
+            if isinstance(self._framing.framer, DocumentFramer):
+                self._output.pass_document()
         return data
 
     def _cut(self, data: bytes) -> None:
@@ -270,11 +274,11 @@ class Session:
                 elif self._stages.faults is not None:
                     self._break(self._stages.faults, frame)
                 elif not self._pass_alike(frame):
-                    self._tell(frame)
+                    self._report(frame)
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets its bytes
                 self.fail(error, [frame])
 
-    def _tell(self, frame: Frame) -> None:
+    def _report(self, frame: Frame) -> None:
         """Let the reader and the stages see the event of a frame, and forward the result.
 
         Reading may have ended with another event of the same frame.
@@ -310,13 +314,13 @@ class Session:
         known = past.alike(frame) if past is not None else None
         if known is not None:
             if not self._pass_alike(known, quiet=False):
-                self._tell(framer.reread(known) if isinstance(framer, Cutter) else known)
+                self._report(framer.reread(known) if isinstance(framer, Cutter) else known)
             return
         event = Event(frame, self._read_healthy)
         broken = faults.take(event)
         for one in broken:
             if not self._pass_alike(one, quiet=False):
-                self._tell(one)
+                self._report(one)
         if past is not None:
             past.learn(event, broken)
 
@@ -335,14 +339,14 @@ class Session:
     def _through_faults(self, chunk: bytes, fast: FastPath) -> bytes | None:
         """As `feed_fast`, if faults change the stream first."""
         framer = self._framing.framer
-        raw = None if self._past_faults is None else self._past_faults.whole(chunk)
+        raw = None if self._past_faults is None else self._past_faults.forward_frame(chunk)
         if raw is None or not isinstance(framer, Cutter):
             return None
         number = framer.number - 1
-        sent = fast.whole(raw, number)
+        sent = fast.forward_frame(raw, number)
         if sent is None:
             fast.hand_on()
-            self._tell(framer.reread(Frame(raw, number, None)))
+            self._report(framer.reread(Frame(raw, number, None)))
             sent = self._output.joined()
         return sent
 
@@ -355,7 +359,7 @@ class Session:
         faults, judge, stages = self._stages.faults, self._stages.judge, self._stages.stages
         if faults is not None and self.reading:
             for frame in faults.end(clean=clean):
-                self._tell(frame)
+                self._report(frame)
         if judge is not None and self.reading:
             judge.end(clean=clean)
         if stages is not None and self.reading:
@@ -384,8 +388,8 @@ class Session:
         framer = self._framing.framer
         assert framer is not None
         self._stages = self._made_stages(dialect, framer)
-        if isinstance(framer, WholeFramer):
-            self._read = lambda frame: dialect.answer(frame.json)
+        if isinstance(framer, DocumentFramer):
+            self._read = lambda frame: dialect.response(frame.json)
         else:
             self._fast = FastPath(framer, dialect.read, dialect.quiet, self._stages, fast=self.fast)
             self._past_faults = past_faults(framer, dialect.read, self._stages) if self.fast else None
@@ -413,7 +417,7 @@ class Session:
 
     def _unreadable(self) -> RecordBuilder | None:
         """The reader of a response that could not be read at all."""
-        wanted = asked.read(self.exchange.path, self.exchange.request)
+        wanted = match_key.read(self.exchange.path, self.exchange.request)
         for dialect in self.dialects:
             if wanted is not None and dialect.name == wanted.dialect:
                 streamed = wanted.form is not Form.WHOLE
@@ -429,7 +433,7 @@ class Session:
         reader = self.reader = RecordBuilder(dialect, self.exchange, sinks, streamed=streamed)
         reader.faults = self.transit
         if writer is None:
-            wanted = self.exchange.path and asked.wants_stream(self.exchange.path, self.exchange.request)
+            wanted = self.exchange.path and match_key.wants_stream(self.exchange.path, self.exchange.request)
             if wanted and self.exchange.status < BAD_STATUS:
                 reader.found(BODY_NOT_STREAM.found(0, "a stream was requested, but the response is one JSON body"))
             return StageSet(reader)

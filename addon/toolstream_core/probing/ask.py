@@ -104,7 +104,7 @@ def _is_local(url: str) -> bool:
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 """Of one response; longer ones are truncated."""
-_PIECE: Final = 64 * 1024
+_CHUNK: Final = 64 * 1024
 _BUSY: Final = frozenset({408, 429, 500, 502, 503, 504, 529})
 """Statuses after which the request is retried."""
 _RETRIES: Final = 3
@@ -144,19 +144,19 @@ class Asker:
 
         Its status is 0 if there was no response; `broken` says why.
         """
-        answer = self._once(url, request)
+        response = self._once(url, request)
         for attempt in range(_RETRIES):
-            status = answer.facts.status
+            status = response.facts.status
             if status not in _BUSY:
                 break
-            wait = _wait(_retry_after(answer), attempt)
+            wait = _wait(_retry_after(response), attempt)
             if wait > _MOST_WAIT:
                 self._say(f"HTTP {status}; its Retry-After of {wait:.0f} s is too long")
                 break
             self._say(f"HTTP {status}; retrying in {wait:.0f} s")
             self._sleep(wait)
-            answer = self._once(url, request)
-        return answer
+            response = self._once(url, request)
+        return response
 
     def _once(self, url: str, request: dict[str, Any]) -> Exchange:
         body, began = json.dumps(request).encode(), time.time()
@@ -194,7 +194,7 @@ class Asker:
         first = begun = time.monotonic()
         try:
             decoder = Decoder(response.headers.get("content-encoding", ""))
-            while raw := response.read1(_PIECE):
+            while raw := response.read1(_CHUNK):
                 came += len(raw)
                 data = decoder.decode(raw)
                 if not data:
@@ -215,8 +215,8 @@ class Asker:
         return chunks, None
 
 
-def _retry_after(answer: Exchange) -> str:
-    return next((value for name, value in answer.response_headers if name.lower() == "retry-after"), "")
+def _retry_after(response: Exchange) -> str:
+    return next((value for name, value in response.response_headers if name.lower() == "retry-after"), "")
 
 
 def _why(error: Exception, timeout: float) -> str:

@@ -83,18 +83,18 @@ _SHOWN = 200
 class ResolvedFragment:
     """A response and its record."""
 
-    answer: Exchange
+    response: Exchange
     record: Record | None
     """`None` if it is not an LLM response."""
 
     @property
     def failure(self) -> str | None:
         """Why it cannot be compared: no response, an HTTP error, or nothing of the protocol."""
-        if not self.answer.facts.status:
-            return self.answer.broken
-        if self.answer.facts.status >= BAD_STATUS or self.record is None:
-            said = self.answer.body[:300].decode("utf-8", "replace").strip()
-            return f"HTTP {self.answer.facts.status}{': ' if said else ''}{said}"
+        if not self.response.facts.status:
+            return self.response.broken
+        if self.response.facts.status >= BAD_STATUS or self.record is None:
+            said = self.response.body[:300].decode("utf-8", "replace").strip()
+            return f"HTTP {self.response.facts.status}{': ' if said else ''}{said}"
         return None
 
 
@@ -111,7 +111,7 @@ class Seen(NamedTuple):
 
     finding: Finding
     """The first of its kind."""
-    answers: int
+    responses: int
     """How many of the responses have it."""
 
 
@@ -120,7 +120,7 @@ class Verdict(NamedTuple):
 
     case: str
     streamed: list[ResolvedFragment]
-    whole: list[ResolvedFragment]
+    unstreamed: list[ResolvedFragment]
     differences: list[Difference]
     varying: bool
     """Whether the unstreamed responses differ among themselves: then a difference in values may be chance."""
@@ -134,18 +134,18 @@ class Verdict(NamedTuple):
     @property
     def failures(self) -> list[str]:
         """Requests that failed, and why."""
-        told = [("streamed", self.streamed), ("unstreamed", self.whole)]
+        told = [("streamed", self.streamed), ("unstreamed", self.unstreamed)]
         return [
             f"{kind} {number}: {one.failure}"
-            for kind, answers in told
-            for number, one in enumerate(answers, 1)
+            for kind, responses in told
+            for number, one in enumerate(responses, 1)
             if one.failure
         ]
 
 
-def resolved(answer: Exchange) -> ResolvedFragment:
+def resolved(response: Exchange) -> ResolvedFragment:
     """Read a response."""
-    return ResolvedFragment(answer, read_body(answer.chunks, answer.facts, broken=answer.broken))
+    return ResolvedFragment(response, read_body(response.chunks, response.facts, broken=response.broken))
 
 
 def verdict(case: str, streamed: Sequence[ResolvedFragment], whole: Sequence[ResolvedFragment]) -> Verdict:
@@ -232,9 +232,9 @@ class Probe(NamedTuple):
     verdicts: list[Verdict]
 
     @property
-    def asked(self) -> bool:
+    def compared(self) -> bool:
         """Whether any streamed response could be compared with an unstreamed one."""
-        return any(_any_heard(one.streamed) and _any_heard(one.whole) for one in self.verdicts)
+        return any(_any_heard(one.streamed) and _any_heard(one.unstreamed) for one in self.verdicts)
 
     @property
     def found(self) -> bool:
@@ -251,15 +251,15 @@ def probe(target: Target, cases: Sequence[Case], times: int, asker: Asker, say: 
     """Send the requests of each case. Ends at a status after which later requests would fail too."""
     verdicts: list[Verdict] = []
     for case in cases:
-        answers: dict[bool, list[ResolvedFragment]] = {True: [], False: []}
+        responses: dict[bool, list[ResolvedFragment]] = {True: [], False: []}
         for number in range(1, times + 1):
             for streamed in (True, False):
                 one = _ask(target, case, asker, streamed=streamed)
-                answers[streamed].append(one)
-                say(f"{case.name}, {'streamed' if streamed else 'not streamed'} {number} of {times}: {_told(one)}")
-                if one.answer.facts.status in _NO_USE:
-                    return Probe(target, times, [*verdicts, verdict(case.name, answers[True], answers[False])])
-        verdicts.append(verdict(case.name, answers[True], answers[False]))
+                responses[streamed].append(one)
+                say(f"{case.name}, {'streamed' if streamed else 'not streamed'} {number} of {times}: {_described(one)}")
+                if one.response.facts.status in _NO_USE:
+                    return Probe(target, times, [*verdicts, verdict(case.name, responses[True], responses[False])])
+        verdicts.append(verdict(case.name, responses[True], responses[False]))
     return Probe(target, times, verdicts)
 
 
@@ -269,16 +269,16 @@ def _ask(target: Target, case: Case, asker: Asker, *, streamed: bool) -> Resolve
     return resolved(asker.ask(target.url(streamed=streamed), request))
 
 
-def _told(one: ResolvedFragment) -> str:
+def _described(one: ResolvedFragment) -> str:
     if one.failure:
         return one.failure
     calls = len(one.record.calls) if one.record is not None else 0
-    took = one.answer.times[-1] if one.answer.times else 0
-    return f"HTTP {one.answer.facts.status}, {counted(calls, 'call')}, {took} ms"
+    took = one.response.times[-1] if one.response.times else 0
+    return f"HTTP {one.response.facts.status}, {counted(calls, 'call')}, {took} ms"
 
 
-def _any_heard(answers: Sequence[ResolvedFragment]) -> bool:
-    return any(one.failure is None for one in answers)
+def _any_heard(responses: Sequence[ResolvedFragment]) -> bool:
+    return any(one.failure is None for one in responses)
 
 
 VERSION: Final = 1
@@ -306,10 +306,10 @@ def document(probe: Probe, hide: Callable[[str], str]) -> dict[str, Any]:
             {
                 "case": one.case,
                 "streamed": len(one.streamed),
-                "whole": len(one.whole),
+                "whole": len(one.unstreamed),
                 "varying": one.varying,
                 "differences": [{"streamed": diff.streamed, "what": hide(diff.what)} for diff in one.differences],
-                "defects": [{**finding_object(seen.finding, hide), "answers": seen.answers} for seen in one.defects],
+                "defects": [{**finding_object(seen.finding, hide), "answers": seen.responses} for seen in one.defects],
                 "failures": [hide(failure) for failure in one.failures],
             }
             for one in probe.verdicts
@@ -349,7 +349,7 @@ def _markdown(probe: Probe, hide: Callable[[str], str]) -> Iterator[str]:
 def _sum(one: Verdict) -> str:
     compared = sum(resolved.failure is None for resolved in one.streamed)
     right = compared - len({diff.streamed for diff in one.differences})
-    if not compared or all(resolved.failure for resolved in one.whole):
+    if not compared or all(resolved.failure for resolved in one.unstreamed):
         return "nothing to compare"
     told = f"{right} of {compared} streamed responses have the calls of the unstreamed ones"
     return f"{told}; the unstreamed ones differ from each other" if one.varying else told
@@ -357,7 +357,7 @@ def _sum(one: Verdict) -> str:
 
 def _defect(seen: Seen, one: Verdict, hide: Callable[[str], str]) -> str:
     finding = seen.finding
-    where = f"in {seen.answers} of {len(one.streamed)} streamed responses"
+    where = f"in {seen.responses} of {len(one.streamed)} streamed responses"
     return f"{finding.severity} {finding.code} {finding.name} {where}: {hide(finding.message)}"
 
 

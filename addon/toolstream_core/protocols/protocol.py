@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls.resolver import Calls
     from toolstream_core.model import Call, EventContent, Json
     from toolstream_core.protocols.api import Api
-    from toolstream_core.protocols.healthy_answer import HealthyAnswer
+    from toolstream_core.protocols.healthy_response import HealthyResponse
     from toolstream_core.protocols.provider_error import ErrorKind
     from toolstream_core.repair.policy import Policy
     from toolstream_core.stages.inject.injector import InjectorMaker
@@ -50,7 +50,7 @@ class WireProtocol:
     """Whether a frame of this SSE event name and JSON payload can only be this protocol's."""
     read: Callable[[Frame], EventContent]
     """The content of a frame of the stream."""
-    answer: Callable[[Json], EventContent]
+    response: Callable[[Json], EventContent]
     """The content of a response without a stream; every call in it is a fragment of phase `WHOLE`."""
     quiet: Callable[[bytes], bool]
     """A cheap test on the raw bytes of a frame: whether it surely has no tool call, finish, error or end.
@@ -135,21 +135,21 @@ class WireProtocol:
         found: list[Frame] = self._responses("promoted")(promotion)
         return found
 
-    def streamed(self, answer: Json, request: Json) -> list[bytes]:
+    def streamed(self, response: Json, request: Json) -> list[bytes]:
         """The events of a complete response; none if it is not a response of this protocol."""
-        return list(self._responses("streamed")(answer, request)) if isinstance(answer, dict) else []
+        return list(self._responses("streamed")(response, request)) if isinstance(response, dict) else []
 
     def assembled(self, payloads: Sequence[dict[str, Json]], calls: Sequence[Call]) -> Json:
         """The complete response of a stream with these payloads and resolved calls."""
         return self._responses("assembled")(payloads, calls)
 
-    def healthy_stream(self, answer: HealthyAnswer) -> list[bytes]:
+    def healthy_stream(self, response: HealthyResponse) -> list[bytes]:
         """The events of a response as a healthy provider streams it."""
-        return list(self._responses("healthy_stream")(answer))
+        return list(self._responses("healthy_stream")(response))
 
-    def healthy_whole(self, answer: HealthyAnswer) -> Json:
+    def healthy_unstreamed(self, response: HealthyResponse) -> Json:
         """The same response to a request without a stream."""
-        return self._responses("healthy_whole")(answer)
+        return self._responses("healthy_unstreamed")(response)
 
     def error_body(self, kind: ErrorKind, status: int) -> Json:
         """The JSON body of an HTTP error."""

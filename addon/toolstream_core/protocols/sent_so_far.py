@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.protocols.answers import dictionary
+from toolstream_core.protocols.unstreamed_parts import dictionary
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:

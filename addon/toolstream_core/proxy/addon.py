@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from mitmproxy import ctx, exceptions, flowfilter, http
 
 from toolstream_core.protocols.registry import claiming
-from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
+from toolstream_core.protocols.requests.match_key import looks_like_llm, wants_stream
 from toolstream_core.proxy.capture import Capture
 from toolstream_core.proxy.deliveries import RESENT, Deliveries
 from toolstream_core.proxy.flow_facts import breaks, is_stream, relabel
-from toolstream_core.proxy.live_response import pieces, through
+from toolstream_core.proxy.live_response import chunks, through
 from toolstream_core.proxy.live_responses import LiveResponses
 from toolstream_core.proxy.options import (
     ANSWERS,
@@ -37,7 +37,7 @@ from toolstream_core.proxy.sockets import REFUSED, SocketProvider, Sockets
 from toolstream_core.proxy.ui import Interface
 from toolstream_core.proxy.verdicts import Verdicts
 from toolstream_core.saved.flow import content_of
-from toolstream_core.stages.answer_ids import Ids
+from toolstream_core.stages.response_ids import Ids
 from toolstream_core.wire.frame import parse, read_ahead
 from toolstream_core.wire.long_json import LONG
 
@@ -177,14 +177,14 @@ class ToolstreamAddon:
         """
         if _is_long(flow.request) and RESENT not in flow.metadata and self._watched(flow):
             return self._long_request(flow)
-        self._asked(flow)
+        self._requested(flow)
         self._prepared(flow)
         self._respond(flow)
         return None
 
     async def _long_request(self, flow: http.HTTPFlow) -> None:
         await asyncio.to_thread(self._read, flow)
-        self._asked(flow)
+        self._requested(flow)
         await asyncio.to_thread(self._prepared, flow)
         await asyncio.to_thread(self._read, flow)  # ids may have changed
         self._respond(flow)
@@ -194,9 +194,9 @@ class ToolstreamAddon:
         self._responses.request_of(flow)
 
     @_guarded
-    def _asked(self, flow: http.HTTPFlow) -> None:
+    def _requested(self, flow: http.HTTPFlow) -> None:
         if RESENT not in flow.metadata and self._filtered(flow):
-            self._responses.asked(flow)
+            self._responses.on_request(flow)
 
     @_guarded
     def _prepared(self, flow: http.HTTPFlow) -> None:
@@ -215,7 +215,7 @@ class ToolstreamAddon:
         if self._provider is not None and flow.response is None:
             if self._deliveries.has(flow) and self._sockets.serves(flow):
                 return
-            self._provider.answer(flow)
+            self._provider.response(flow)
             self._replayed(flow)
 
     @_guarded
@@ -260,10 +260,10 @@ class ToolstreamAddon:
         assert flow.response is not None
         out: list[bytes] = []
         if flow.response.raw_content:
-            out += pieces(live.stream(flow.response.raw_content))
+            out += chunks(live.stream(flow.response.raw_content))
         if flow.error is not None and not flow.live:  # a saved flow; mitmproxy calls the hook for its error last
             live.finish(broken=flow.error.msg)
-        out += pieces(live.stream(b""))
+        out += chunks(live.stream(b""))
         self._responses.close(flow, live)
         if live.rewrites:
             flow.response.raw_content = b"".join(out)

@@ -12,14 +12,14 @@ import mitmproxy.version
 from mitmproxy import ctx, http
 from mitmproxy.addons.clientplayback import ReplayHandler
 
+from toolstream_core.defects.defect import LIVE
 from toolstream_core.defects.finish import MISSING_CALLS
-from toolstream_core.defects.row import LIVE
 from toolstream_core.delivery import second_request
 from toolstream_core.delivery.schedule import Drawn, Schedule, drawn
 from toolstream_core.model import ABSENT, BAD_STATUS, Change, StreamFacts
 from toolstream_core.protocols.provider_error import ErrorKind, kind_of
 from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS, claiming
-from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
+from toolstream_core.protocols.requests.match_key import looks_like_llm, wants_stream
 from toolstream_core.proxy.delivery import ASKING, FETCHING, Delivery
 from toolstream_core.proxy.flow_facts import note_fault, opens_socket, provided
 from toolstream_core.proxy.gate import Gate, missing
@@ -29,7 +29,7 @@ from toolstream_core.redact import raised_at
 from toolstream_core.saved.flow import content_of
 from toolstream_core.settings import NOTHING
 from toolstream_core.shrinking.candidate import Chunk
-from toolstream_core.transit.rows import Moment
+from toolstream_core.transit.definitions import Moment
 from toolstream_core.wire.form import Form
 from toolstream_core.wire.frame import joined, parse
 from toolstream_core.wire.write import encoded
@@ -101,7 +101,7 @@ class Deliveries:
         self._speed: float | None = None
         self._deliveries: dict[str, Delivery] = {}
         self._gate: Gate | None = None
-        self._running = self._told = False
+        self._running = self._described = False
         self._requests = 0
         self._fetching: dict[str, WireProtocol] = {}
         """Protocols of the responses that will be requested without a stream."""
@@ -201,9 +201,11 @@ class Deliveries:
         try:
             content = encoded(protocol.requests.unstreamed(exchange.request))
             path = protocol.requests.unstreamed_path(flow.request.path)
-            answer = await resend(flow, content, ASKING, path=path)
-            whole = replace(exchange, content_type="application/json", content_encoding="", status=answer.status_code)
-            got = second_request.recovered(ask, whole, protocol, content_of(answer), live.ids)
+            source_response = await resend(flow, content, ASKING, path=path)
+            whole = replace(
+                exchange, content_type="application/json", content_encoding="", status=source_response.status_code
+            )
+            got = second_request.recovered(ask, whole, protocol, content_of(source_response), live.ids)
         except (TimeoutError, ConnectionError, second_request.NothingRecoveredError) as error:
             why = live.hide(_why(error, ASKING))
             logger.warning("toolstream repeated the request of flow %s without success: %s", flow.id, why)
@@ -228,33 +230,33 @@ class Deliveries:
         wanted = encoded(protocol.requests.unstreamed(asked))
         path = protocol.requests.unstreamed_path(flow.request.path)
         try:
-            answer = await resend(flow, wanted, FETCHING, path=path)
+            source_response = await resend(flow, wanted, FETCHING, path=path)
         except Exception as error:  # noqa: BLE001 - the client waits for a response, whatever it is
             if not isinstance(error, TimeoutError | ConnectionError):
                 live.failed(error)
             why = live.hide(_why(error, FETCHING))
             logger.warning("toolstream got no unstreamed response for flow %s: %s", flow.id, why)
-            answer = http.Response.make(
+            source_response = http.Response.make(
                 502, json.dumps(protocol.error_body(kind_of(502), 502)), {"content-type": "application/json"}
             )
         sent = flow.request.copy()
         sent.content, sent.path = wanted, path
-        live.fetched(answer, sent)
-        content = content_of(answer)
+        live.fetched(source_response, sent)
+        content = content_of(source_response)
         events = _events(live, protocol, content)
         if events:
             return [Chunk(0, event) for event in events]
-        if answer.headers.get("content-type", "").startswith("text/event-stream"):
+        if source_response.headers.get("content-type", "").startswith("text/event-stream"):
             logger.warning("toolstream asked for an unstreamed response for flow %s, but received a stream", flow.id)
             return [Chunk(0, content)]
-        if answer.status_code < BAD_STATUS:  # an error speaks for itself
+        if source_response.status_code < BAD_STATUS:  # an error speaks for itself
             what = "JSON" if parse(content) is ABSENT else f"a response of {protocol.name}"
             logger.warning("toolstream forwards the response of flow %s unchanged: it is not %s", flow.id, what)
             flow.comment = f"requested without streaming; the response is not {what}"
         if not delivery.heading:
             return [Chunk(0, protocol.error_event(ErrorKind.SERVER))]
         delivery.unread = True
-        _answer_as(answer, flow.response)
+        _respond_as(source_response, flow.response)
         return [Chunk(0, content)]
 
     def _close(self, flow_id: str) -> None:
@@ -266,15 +268,15 @@ class Deliveries:
 
     def _install(self) -> None:
         """Load the gate while something needs it."""
-        timed = any(one.row.make is not None for one, _, _ in self._settings.transit)
+        timed = any(one.definition.make is not None for one, _, _ in self._settings.transit)
         needed = self._always or timed or self._speed is not None or self._settings.rewrites
         if needed and self._gate is None:
             lack = missing()
             if lack is None:
                 self._gate = Gate(lambda flow: self._deliveries.get(flow.id))
                 ctx.master.addons.add(self._gate)
-            elif not self._told:
-                self._told = True
+            elif not self._described:
+                self._described = True
                 logger.error(
                     "toolstream: mitmproxy %s has no %s: timing faults and some repairs are off",
                     mitmproxy.version.VERSION,
@@ -285,12 +287,12 @@ class Deliveries:
             self._gate = None
 
 
-def _answer_as(answer: http.Response, response: http.Response) -> None:
+def _respond_as(source_response: http.Response, response: http.Response) -> None:
     """Give the client's response the head of upstream's."""
-    response.status_code, response.reason = answer.status_code, answer.reason
+    response.status_code, response.reason = source_response.status_code, source_response.reason
     for name in ("content-type", "retry-after"):
-        if name in answer.headers:
-            response.headers[name] = answer.headers[name]
+        if name in source_response.headers:
+            response.headers[name] = source_response.headers[name]
 
 
 def _events(live: LiveResponse, protocol: WireProtocol, content: bytes) -> Sequence[bytes]:

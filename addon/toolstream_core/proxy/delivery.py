@@ -9,7 +9,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.proxy.flow_facts import Provided
-from toolstream_core.proxy.live_response import pieces
+from toolstream_core.proxy.live_response import chunks
 from toolstream_core.sockets.saved import close_code
 from toolstream_core.transit import Ask, BreakKind, Cut, EventPlace, Finish, Hold, Send, Wait, repair_cut
 from toolstream_core.wire.form import CONTENT_TYPES, Form
@@ -94,7 +94,7 @@ class ActionQueue:
 
     def read(self, data: bytes) -> None:
         """Read bytes of a saved response, and send the result; `b""` is the end."""
-        for piece in pieces(self._live.stream(data)):
+        for piece in chunks(self._live.stream(data)):
             self.send(piece)
 
     def send(self, piece: bytes) -> None:
@@ -118,7 +118,7 @@ class ActionQueue:
     def end(self) -> None:
         """End the body normally, or by a disconnect if it stops inside a call."""
         self.send(b"")
-        self._live.tell_end()
+        self._live.report_end()
         if self._live.cut_off is not None:
             self.add(repair_cut(self._live.cut_off.name))
 
@@ -231,7 +231,7 @@ class Delivery:
         """Whether the headers are about to be sent."""
         self.unread = False
         """Whether the fetched response is an error that is forwarded unread."""
-        self._asked: asyncio.Task[bytes] | None = None
+        self._requested: asyncio.Task[bytes] | None = None
         self._due: float | None = None
         self._gone = asyncio.Event()
         self._wake = asyncio.Event()
@@ -312,7 +312,7 @@ class Delivery:
     @property
     def pause(self) -> float | None:
         """Seconds for which `wait` waits at most; `None` if that is not known, or it does not wait."""
-        if self._due is None or math.isinf(self._due) or self._asked or self._fetching:
+        if self._due is None or math.isinf(self._due) or self._requested or self._fetching:
             return None
         return max(0.0, self._due - _now())
 
@@ -341,7 +341,7 @@ class Delivery:
         """The client has gone: nothing is worth waiting for."""
         self._gone.set()
         self._wake.set()
-        for task in (self._asked, self._fetching):
+        for task in (self._requested, self._fetching):
             if task is not None:
                 task.cancel()
 
@@ -387,15 +387,15 @@ class Delivery:
 
     def _wait_for(self, ask: Ask) -> bytes | None:
         """Wait for the second response, with a comment now and then."""
-        if self._asked is None:
+        if self._requested is None:
             assert self._again is not None
-            self._asked = asyncio.create_task(self._again(ask))
-            self._asked.add_done_callback(lambda _: self._wake.set())
-        if self._asked.done():
-            error = self._asked.exception()
+            self._requested = asyncio.create_task(self._again(ask))
+            self._requested.add_done_callback(lambda _: self._wake.set())
+        if self._requested.done():
+            error = self._requested.exception()
             if isinstance(error, Exception):
                 self._live.failed(error)
-            return ask.event.frame.raw if error is not None else self._asked.result()
+            return ask.event.frame.raw if error is not None else self._requested.result()
         self._due = _now() + BEAT
         self._queue.add_first(ask)
         comment = HEARTBEAT.raw if self._waited and ask.comments else None

@@ -9,7 +9,7 @@ from toolstream_core.faults.spec import Budget, Picker, parse_fault
 from toolstream_core.model import ABSENT, StreamFacts
 from toolstream_core.saved.flow import LINE_ENDS, line_ends_of, secrets_of, table_of, unlabel
 from toolstream_core.shrinking.candidate import Chunk
-from toolstream_core.transit.rows import keys_of
+from toolstream_core.transit.definitions import keys_of
 from toolstream_core.verdict.conversations import SentResponse, dropped
 from toolstream_core.wire import json_access
 from toolstream_core.wire.aws_event_stream import MESSAGES
@@ -140,7 +140,7 @@ class Heading(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LiveAnswer(SentResponse):
+class ForwardedResponse(SentResponse):
     """A response that passed, as long as a request may follow."""
 
     heading: Heading
@@ -157,16 +157,16 @@ class LiveAnswer(SentResponse):
     @property
     @override
     def size(self) -> int:
-        return super(LiveAnswer, self).size + len(self.body or b"")  # classes with slots need the long form
+        return super(ForwardedResponse, self).size + len(self.body or b"")  # classes with slots need the long form
 
 
-def live_answer(
+def forwarded_response(
     flow: http.HTTPFlow, record: Record, sent: SentBytes, heading: Heading, broken: str | None
-) -> LiveAnswer:
+) -> ForwardedResponse:
     """`record` is what the client got, `broken` how its connection broke."""
     calls = tuple(record.calls)
     agent = flow.request.headers.get("user-agent", "")
-    return LiveAnswer(
+    return ForwardedResponse(
         calls=calls,
         dropped=dropped(record),
         response_id=sent.response if calls else "",

@@ -113,13 +113,13 @@ class GatedStream(HttpStream):
         if self._delivery is not None and isinstance(event, _events.RequestProtocolError):
             self._delivery.left()
         elif isinstance(event, _events.ResponseData):
-            self._came(event)
+            self._arrived(event)
         elif isinstance(event, events.Wakeup):
             # A layer that is paused is given the reply of what it waited for, and a timer has none.
             event.reply = None
         return super().handle_event(event)
 
-    def _came(self, event: _events.ResponseData) -> None:
+    def _arrived(self, event: _events.ResponseData) -> None:
         """Count the bytes that wait, and hold upstream if they are too many."""
         self._waiting += len(event.data) + _EVENT
         if self._waiting <= MOST_WAITING:

@@ -16,14 +16,14 @@ from toolstream_core.proxy.flow_facts import noted_faults
 from toolstream_core.redact import redacted
 from toolstream_core.saved.flow import facts_of, secrets_of
 from toolstream_core.settings import NOTHING, Settings
-from toolstream_core.stages.answer_ids import AnswerIds
+from toolstream_core.stages.response_ids import ResponseIds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mitmproxy import http
 
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.engine.record_builder import RecordBuilder
     from toolstream_core.engine.sink import Sink
     from toolstream_core.faults.spec import Picker
@@ -40,7 +40,7 @@ class LiveResponse:
     The sinks are made when it is known to be an LLM's.
     """
 
-    cut_off: Row | None = None
+    cut_off: Defect | None = None
     """Why the response, which is over, is truncated for the client; `None` if it is complete."""
     delivering = False
     """Whether it has a delivery: the client may get another end, and more may be done to the stream."""
@@ -77,7 +77,7 @@ class LiveResponse:
         sinks: Callable[[LiveResponse, WireProtocol], Sequence[Sink]],
         failed: Callable[[LiveResponse, Exception], None],
         settings: Settings = NOTHING,
-        ids: AnswerIds | None = None,
+        ids: ResponseIds | None = None,
         number: int = 0,
         transit: Sequence[Picker] = (),
     ) -> None:
@@ -95,7 +95,7 @@ class LiveResponse:
         self.rewrites = settings.rewrites
         """Whether the client may get other bytes than those that came."""
         self.repairs = settings.repairs
-        self.ids = ids or AnswerIds()
+        self.ids = ids or ResponseIds()
         """Makes the ids of this response."""
         self._session = Session(
             self.exchange,
@@ -181,7 +181,7 @@ class LiveResponse:
                 self._note_end(record, broken)
                 self._end_due = True
                 if broken is not None or not self.delivering:
-                    self.tell_end()
+                    self.report_end()
             self.record = record
         except Exception as error:  # noqa: BLE001 - reports must not break the traffic
             self.failed(error)
@@ -193,19 +193,19 @@ class LiveResponse:
         self.finish(broken=str(error))
         return self._last if self.rewrites else []
 
-    def tell_end(self) -> None:
+    def report_end(self) -> None:
         """Report that the response is over, at most once: nothing more is done to it."""
         if self._end_due and self.reader is not None:
             self._end_due = False
             try:
-                self.reader.tell_end()
+                self.reader.report_end()
             except Exception as error:  # noqa: BLE001 - reports must not break the traffic
                 self.failed(error)
 
     def close(self) -> None:
         """The flow is over for the client too."""
         self._catch_up()
-        self.tell_end()
+        self.report_end()
         if self._recorder is not None:
             broken = self._broken if self.record is None else self.record.broken
             noted = self.record is not None and bool(self.record.notes)
@@ -235,7 +235,7 @@ class LiveResponse:
     def forgives(self, message: str) -> bool:
         """Whether the client need not see that the connection broke: the response is complete, and may be repaired."""
         reader = self.reader
-        if UNTERMINATED_BODY.code not in self.repairs or self.over or reader is None or not reader.whole:
+        if UNTERMINATED_BODY.code not in self.repairs or self.over or reader is None or not reader.is_complete:
             return False
         self._forgiven = message
         return True
@@ -265,7 +265,7 @@ class LiveResponse:
         elif self.cut_off is not None and self.delivering and broken is None:
             self.reader.noted(self.cut_off.name, "the connection was closed so that the client sees an error")
 
-    def _truncated(self, record: Record) -> Row | None:
+    def _truncated(self, record: Record) -> Defect | None:
         """Why the response is truncated for the client, which cannot see a broken coding itself."""
         found = {finding.code for finding in record.findings}
         if UNREADABLE_BODY.code in found and self.rewrites and self._session.error is None:
@@ -276,19 +276,19 @@ class LiveResponse:
         """The pieces that the client gets for `chunk`."""
         self._now = time.time()
         if chunk:
-            self._came(time.monotonic(), chunk, (len(chunk),))
+            self._arrived(time.monotonic(), chunk, (len(chunk),))
         sent = self._feed_fast(chunk)
         if sent is not None:
-            pieces = [sent] if sent else []
+            chunks = [sent] if sent else []
         elif chunk:
-            pieces = self._feed(chunk)
+            chunks = self._feed(chunk)
         else:
             self.finish()
-            pieces = self._last
+            chunks = self._last
         if not self._is_delivered:
-            for piece in pieces:
+            for piece in chunks:
                 self._went(piece)
-        return pieces
+        return chunks
 
     def _feed(self, data: bytes) -> list[bytes]:
         """The pieces that are forwarded for bytes that have to be cut into frames."""
@@ -320,13 +320,13 @@ class LiveResponse:
 
     def _read(self, data: bytes, chunks: Sequence[bytes]) -> None:
         """Read the chunks of one network read; `data` is all of them, joined."""
-        self._came(self._came_at, data, list(map(len, chunks)))
+        self._arrived(self._came_at, data, list(map(len, chunks)))
         if self.sent is not None and not self._is_delivered:
             self._keep(data)
         if not self._failed and (len(chunks) > 1 or self._feed_fast(data) is None):
             self._feed(data)
 
-    def _came(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
+    def _arrived(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
         """Record what upstream sent."""
         if self._recorder is not None and not self._is_made_here:
             self._recorder.take_upstream(when, data, sizes)
@@ -349,7 +349,7 @@ class LiveResponse:
 type Through = Callable[[bytes], bytes | Iterable[bytes]]
 
 
-def pieces(passed: bytes | list[bytes]) -> list[bytes]:
+def chunks(passed: bytes | list[bytes]) -> list[bytes]:
     """The forwarded pieces, as a list."""
     return [passed] if isinstance(passed, bytes) else passed
 
@@ -363,7 +363,7 @@ def through(response: LiveResponse, before: bool | Through) -> Through:  # noqa:
         if not response.rewrites:
             response.stream(chunk)
             return before(chunk)
-        out = [after for piece in pieces(response.stream(chunk)) for after in _through_too(before, piece)]
+        out = [after for piece in chunks(response.stream(chunk)) for after in _through_too(before, piece)]
         return out if chunk else [*out, *_through_too(before, b"")]
 
     return both

@@ -10,7 +10,7 @@ from toolstream_core.delivery.schedule import drawn
 from toolstream_core.proxy.flow_facts import noted_faults
 from toolstream_core.proxy.live.recording import Both
 from toolstream_core.proxy.live_response import LiveResponse
-from toolstream_core.proxy.own_ids import answer_ids
+from toolstream_core.proxy.own_ids import response_ids
 from toolstream_core.saved.flow import facts_of, request_json
 from toolstream_core.settings import NOTHING
 from toolstream_core.wire.coding import CodingError, Decoder
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.report import Reporters
     from toolstream_core.proxy.verdicts import Verdicts
     from toolstream_core.settings import Settings
-    from toolstream_core.stages.answer_ids import Ids
+    from toolstream_core.stages.response_ids import Ids
 
 
 logger = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class Codings:
 
     def __init__(self) -> None:
         """Nothing was logged."""
-        self._told: set[str] = set()
+        self._described: set[str] = set()
 
     def reads(self, response: http.Response) -> bool:
         """Whether the body can be decoded as it arrives; if not, the reason is logged once."""
@@ -44,8 +44,8 @@ class Codings:
             Decoder(response.headers.get("content-encoding", ""))
         except CodingError as error:
             why = str(error)
-            if why not in self._told:
-                self._told.add(why)
+            if why not in self._described:
+                self._described.add(why)
                 logger.warning("toolstream forwards responses with this coding unread: %s", why)
             return False
         return True
@@ -68,10 +68,10 @@ class LiveResponses:
         """The bodies of requests without a response yet, as bytes and as JSON."""
         self._begun = 0
 
-    def asked(self, flow: http.HTTPFlow) -> None:
+    def on_request(self, flow: http.HTTPFlow) -> None:
         """Take an unchanged request: it shows how its client interpreted an earlier response."""
         if self._reporters.on:
-            self._verdicts.asked(flow, self.request_of(flow))
+            self._verdicts.on_request(flow, self.request_of(flow))
 
     def request_of(self, flow: http.HTTPFlow) -> Json:
         """A request's body as JSON, or `ABSENT`; it is parsed once until the response begins, unless it changes."""
@@ -96,7 +96,7 @@ class LiveResponses:
         settings = wanted if delivering and self._codings.reads(flow.response) else NOTHING
         faults = drawn(settings, facts_of(flow, request), self._begun) if settings.transit else ()
         picks = [*noted_faults(flow), *(pick for _, pick in faults)]
-        ids = answer_ids(flow, self._ids)
+        ids = response_ids(flow, self._ids)
         reporters = self._reporters
         live = LiveResponse(flow, request, reporters.sinks, reporters.failed, settings, ids, self._begun, picks)
         recorder = self._recorder(flow, request, delivering=delivering)

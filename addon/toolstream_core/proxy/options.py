@@ -14,7 +14,7 @@ from toolstream_core.proxy.option_table import OPTIONS
 from toolstream_core.proxy.provider import CallProvider, Provider
 from toolstream_core.settings import Settings, Words, settings
 from toolstream_core.suggest import unknown
-from toolstream_core.synthetic.answers import PREFIX
+from toolstream_core.synthetic.responses import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator

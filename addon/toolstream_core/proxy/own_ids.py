@@ -8,8 +8,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.requests.mentions import answers_only, mentions
-from toolstream_core.stages.answer_ids import DIGITS, AnswerIds, Custom
+from toolstream_core.protocols.requests.mentions import mentions, only_results
+from toolstream_core.stages.response_ids import DIGITS, Custom, ResponseIds
 from toolstream_core.wire import json_access, long_json, numbers
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Json
     from toolstream_core.protocols.requests.mentions import Mention
-    from toolstream_core.stages.answer_ids import Functions, Ids, Own
+    from toolstream_core.stages.response_ids import Functions, Ids, Own
 
 
 # Each item that changes is cut out of the request's bytes and written anew; everything around it stays as it is.
@@ -78,17 +78,17 @@ def _function(item: dict[str, Json], arguments: str) -> dict[str, Json]:
 
 def _items(text: str) -> Iterator[Item]:
     """The objects of the request's `input`, a list. Raises `ValueError` if the text is not a JSON object."""
-    at = _behind(text, 0, "{")
+    at = _after(text, 0, "{")
     while text[at] == '"':
         key, at = numbers.first(text, at)
-        at = _behind(text, at, ":")
+        at = _after(text, at, ":")
         if key == "input" and text[at] == "[":
             yield from _elements(text, at)
         at = _next(text, numbers.first(text, at)[1])
 
 
 def _elements(text: str, at: int) -> Iterator[Item]:
-    at = _behind(text, at, "[")
+    at = _after(text, at, "[")
     while text[at] != "]":
         item, end = numbers.first(text, at)
         if isinstance(item, dict):
@@ -96,7 +96,7 @@ def _elements(text: str, at: int) -> Iterator[Item]:
         at = _next(text, end)
 
 
-def _behind(text: str, at: int, mark: str) -> int:
+def _after(text: str, at: int, mark: str) -> int:
     """The place behind a mark that has to come, and behind white space."""
     at = _solid(text, at)
     if text[at : at + 1] != mark:
@@ -155,9 +155,9 @@ def is_signed(request: http.Request) -> bool:
     return said.startswith("AWS4-")
 
 
-def answer_ids(flow: http.HTTPFlow, ids: Ids) -> AnswerIds:
+def response_ids(flow: http.HTTPFlow, ids: Ids) -> ResponseIds:
     """Makes the ids of a flow's response: the same ones each time for a flow from a file."""
-    return ids.answer(upstream(flow)) if flow.live or flow.is_replay else AnswerIds(flow.id)
+    return ids.response(upstream(flow)) if flow.live or flow.is_replay else ResponseIds(flow.id)
 
 
 def upstream(flow: http.HTTPFlow) -> str:
@@ -181,10 +181,10 @@ def restored(body: bytes, own: Callable[[str], Own | None]) -> bytes:
     request = parse(_with(body, [(token.match, token.marker) for token in tokens]))
     if request is ABSENT:
         return body
-    meant = {token.marker: token.made for token in tokens}
+    intended = {token.marker: token.made for token in tokens}
     found = list(mentions(request))
     named = {one.id for one in found}
-    wanted = _wanted([one._replace(id=meant.get(one.id, one.id)) for one in found], owns, kept=answers_only(request))
+    wanted = _wanted([one._replace(id=intended.get(one.id, one.id)) for one in found], owns, kept=only_results(request))
     back = [token for token in tokens if token.marker in named and token.made in wanted]
     return _with(body, [(token.match, wanted[token.made]) for token in back])
 

@@ -13,16 +13,16 @@ from mitmproxy import http
 from toolstream_core.model import ABSENT, BAD_STATUS
 from toolstream_core.protocols.api import ModelList
 from toolstream_core.protocols.registry import claiming, named
-from toolstream_core.protocols.requests.asked import model_of
+from toolstream_core.protocols.requests.match_key import model_of
 from toolstream_core.proxy.flow_facts import note as note_chunks
 from toolstream_core.proxy.replay import note
 from toolstream_core.redaction import Redaction, TextMode, known_secrets, redacted_body
 from toolstream_core.saved.flow import Fixture, content_of
 from toolstream_core.saved.flowfile import SOCKET
-from toolstream_core.saved.matching import Answer, Matcher, form_of, names_of
+from toolstream_core.saved.matching import Matcher, RequestMatch, form_of, names_of
 from toolstream_core.saved.read import load
 from toolstream_core.shrinking.candidate import Chunk
-from toolstream_core.synthetic.answers import MODEL, SyntheticProvider, final_text, parse_calls
+from toolstream_core.synthetic.responses import MODEL, SyntheticProvider, final_text, parse_calls
 from toolstream_core.wire import aws_event_stream, json_access
 from toolstream_core.wire.form import CONTENT_TYPES, Form
 from toolstream_core.wire.frame import parse
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Json
     from toolstream_core.saved.matching import Match
-    from toolstream_core.synthetic.answers import Written
+    from toolstream_core.synthetic.responses import Written
 
 
 _LISTS = re.compile(r"/(v1/models|v1beta/models|api/tags)/?$")
@@ -132,7 +132,7 @@ class Provider:
         of_protocol = [one for one in self._fixtures if protocol is not None and one.asked.dialect == protocol.name]
         return next((one.request for one in of_protocol if model in {None, one.asked.model}), ABSENT)
 
-    def answer(self, flow: http.HTTPFlow) -> bool:
+    def response(self, flow: http.HTTPFlow) -> bool:
         """Set the response of a request that is an LLM's; others are left alone and `False`."""
         request = flow.request
         if request.method == "GET" and (listed := models(request.path, self._fixtures)) is not None:
@@ -145,10 +145,10 @@ class Provider:
             return False
         if match.fixture is None:
             flow.response = json_response(404, nothing_saved(match, self._fixtures))
-        elif match.answer is Answer.FINISHED:
+        elif match.response is RequestMatch.FINISHED:
             respond(flow, final_text(match.wanted, parse(content_of(request))))
         else:
-            _respond(flow, match.fixture, match.wanted.form, exact=match.answer is Answer.EXACT)
+            _respond(flow, match.fixture, match.wanted.form, exact=match.response is RequestMatch.EXACT)
         note(flow, match)
         return True
 
@@ -212,7 +212,7 @@ def framed(payloads: Sequence[Json], form: Form) -> list[bytes]:
 def respond(flow: http.HTTPFlow, written: Written) -> None:
     """Set a response that was made."""
     if not written.events:
-        flow.response = json_response(200, written.whole)
+        flow.response = json_response(200, written.unstreamed)
         return
     form, events = written.wanted.form, written.events
     if form is not written.protocol.form:
@@ -240,7 +240,7 @@ class CallProvider:
         """`provider` selects the content; this puts it into HTTP."""
         self._provider = provider
         self._models = {MODEL}
-        self._told: set[str] = set()
+        self._described: set[str] = set()
         """The messages on tools that are not on offer, one for each set of tools."""
 
     @classmethod
@@ -258,7 +258,7 @@ class CallProvider:
         del path
         return ABSENT
 
-    def answer(self, flow: http.HTTPFlow) -> bool:
+    def response(self, flow: http.HTTPFlow) -> bool:
         """Set the response of a request that is an LLM's; others are left alone and `False`."""
         request = flow.request
         if request.method == "GET":
@@ -266,15 +266,15 @@ class CallProvider:
             if listed is not None:
                 flow.response = json_response(200, listed)
             return listed is not None
-        written = self._provider.answer(request.path, content_of(request)) if request.method == "POST" else None
+        written = self._provider.response(request.path, content_of(request)) if request.method == "POST" else None
         if written is None:
             return False
         if written.wanted.model:
             self._models.add(written.wanted.model)
         flow.comment = f"answered with {_counted(len(written.calls))}"
         for why in filter(None, (written.not_offered, _withheld(written.withheld))):
-            if why not in self._told:
-                self._told.add(why)
+            if why not in self._described:
+                self._described.add(why)
                 logger.warning("toolstream answered with %s: %s", _counted(len(written.calls)), why)
         respond(flow, written)
         return True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from toolstream_core.printable import word
 from toolstream_core.redact import redacted
 from toolstream_core.saved.flow import secrets_of
-from toolstream_core.saved.matching import Answer
+from toolstream_core.saved.matching import RequestMatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ def note(flow: http.HTTPFlow, match: Match) -> None:
     """Keep with the flow which fixture answered it, and whether its request was the recorded one."""
     said: dict[str, Any] = {
         "version": VERSION,
-        "answer": str(match.answer),
+        "answer": str(match.response),
         "dialect": match.wanted.dialect,
         "protocol": match.wanted.dialect,
         "model": match.wanted.model and redacted(match.wanted.model, secrets_of(flow.request)),
@@ -37,7 +37,11 @@ def note(flow: http.HTTPFlow, match: Match) -> None:
     if match.near:
         said["near"] = [near._asdict() for near in match.near]
     flow.metadata[REPLAY] = said
-    source = f"answered from {match.fixture.source}: " if match.fixture and match.answer is not Answer.FINISHED else ""
+    source = (
+        f"answered from {match.fixture.source}: "
+        if match.fixture and match.response is not RequestMatch.FINISHED
+        else ""
+    )
     flow.comment = f"{source}{_outcome(said)}"
 
 
@@ -55,11 +59,11 @@ def report(flow: http.HTTPFlow, *, line: Callable[[str], None] | None, jsonl: Ca
 
 
 def _outcome(said: dict[str, Any]) -> str:
-    if said["answer"] == Answer.DIVERGED:
+    if said["answer"] == RequestMatch.DIVERGED:
         differs = f"the request differs at {said['at']}: recorded {said['recorded']}, requested {said['asked']}"
         return f"diverged (best match; {differs})"
-    if said["answer"] == Answer.FINISHED:
+    if said["answer"] == RequestMatch.FINISHED:
         return "finished: the request has the results of its calls; the response is a final text"
-    if said["answer"] == Answer.REFUSED:
+    if said["answer"] == RequestMatch.REFUSED:
         return "refused: " + ("; ".join(f"{near['source']} {near['why']}" for near in said["near"]))
     return str(said["answer"])

@@ -238,11 +238,11 @@ class Reporters:
         if self.view is not None:
             self.view.judged(told)
         if self._terminal is not None and ctx.options.toolstream_log != "off":
-            label = Label(f"#{told.answer.heading.number}")
+            label = Label(f"#{told.response.heading.number}")
             advice = advice_text(told.reported.explained, self._syntax)
             self._log.block(told.reported.short_text.lines(label.begin(), label.tag, self._paint, advice))
         if self._jsonl is not None:
-            line = {"type": "verdict", **_head(told.reported.source, told.answer.heading)}
+            line = {"type": "verdict", **_head(told.reported.source, told.response.heading)}
             self._jsonl.line(json.dumps({**line, "verdict": told.reported.object}, separators=(",", ":")))
 
     def closed(self, flow: http.HTTPFlow, live: LiveResponse) -> None:

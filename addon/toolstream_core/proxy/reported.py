@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from toolstream_core.clients.received import Answer, Received
-from toolstream_core.report.markdown import ReportedAnswer
+from toolstream_core.clients.received import Received, ReceivedBytes
+from toolstream_core.report.markdown import ReportedResponse
 from toolstream_core.saved.read import as_client_got, turn_of
 
 if TYPE_CHECKING:
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from toolstream_core.saved.flow import Fixture
 
 
-def reported_answer(one: Fixture, verdict: ReportedVerdict | None) -> ReportedAnswer:
+def reported_response(one: Fixture, verdict: ReportedVerdict | None) -> ReportedResponse:
     """Of a response, with the verdict on its client."""
     caused, got = one.caused, as_client_got(one)
     turn = turn_of(0, got)
-    return ReportedAnswer(
+    return ReportedResponse(
         record=got.record,
         frames=[piece.frame for piece in turn.pieces],
-        entries=Received(Answer(turn.exchange, got.body, turn.broken)).entries,
+        entries=Received(ReceivedBytes(turn.exchange, got.body, turn.broken)).entries,
         path=got.path,
         request=got.request,
         status=got.status,

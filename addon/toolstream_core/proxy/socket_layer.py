@@ -46,7 +46,7 @@ class RelayedSocket(WebsocketLayer):
     relay: SocketRelay
     _wakes: int = 0
     _closing: bool = False
-    _came: int = 0
+    _arrived: int = 0
     """Bytes from upstream that are not handled yet."""
     _held: bool = False
     """Whether upstream is not read."""
@@ -54,7 +54,7 @@ class RelayedSocket(WebsocketLayer):
     def handle_event(self, event: events.Event) -> Commands:
         """As in mitmproxy; upstream waits if too many bytes wait here."""
         if isinstance(event, events.DataReceived) and event.connection is self.context.server:
-            self._came += len(event.data)
+            self._arrived += len(event.data)
             self._hold_upstream()
         yield from super().handle_event(event)
 
@@ -66,7 +66,7 @@ class RelayedSocket(WebsocketLayer):
             yield from self._deliver()
             return
         if isinstance(event, events.DataReceived) and event.connection is self.context.server:
-            self._came -= len(event.data)
+            self._arrived -= len(event.data)
         inner: Commands = super().relay_messages(event)
         reply: object = None
         while True:
@@ -126,7 +126,7 @@ class RelayedSocket(WebsocketLayer):
 
     def _hold_upstream(self) -> None:
         """Read upstream only while little waits."""
-        held = self._came + self.relay.waiting > (MOST_WAITING // 2 if self._held else MOST_WAITING)
+        held = self._arrived + self.relay.waiting > (MOST_WAITING // 2 if self._held else MOST_WAITING)
         if held or self._held:
             read_upstream(self.flow, on=not held)
         self._held = held

@@ -9,10 +9,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolstream_core.clients.received import Answer
+from toolstream_core.clients.received import ReceivedBytes
 from toolstream_core.delivery.sent_bytes import SentBytes
-from toolstream_core.protocols.requests import asked
-from toolstream_core.proxy.flow_facts import LiveAnswer, live_answer
+from toolstream_core.protocols.requests import match_key
+from toolstream_core.proxy.flow_facts import ForwardedResponse, forwarded_response
 from toolstream_core.redact import redacted
 from toolstream_core.report.judging import Explaining
 from toolstream_core.report.verdict import UNEXPLAINED, Explained, ReportedVerdict
@@ -42,7 +42,7 @@ class LiveVerdict(NamedTuple):
     """A verdict on a live response, and the response."""
 
     reported: ReportedVerdict
-    answer: LiveAnswer
+    response: ForwardedResponse
 
     def explained(self, why: Explained) -> LiveVerdict:
         """The same with an explanation."""
@@ -72,20 +72,20 @@ class Verdicts:
         self._explainer = ThreadPoolExecutor(1, "toolstream-explains")
         self.unexplained: dict[Future[Explained], LiveVerdict] = {}
         """The verdicts that wait for why."""
-        self._conversations = Conversations[LiveAnswer](self._tell, ids_kept=ids_kept)
+        self._conversations = Conversations[ForwardedResponse](self._report, ids_kept=ids_kept)
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._secrets: tuple[str, ...] = ()
         """Those of the request that is looked at."""
 
-    def asked(self, flow: http.HTTPFlow, request: Json) -> None:
+    def on_request(self, flow: http.HTTPFlow, request: Json) -> None:
         """A request came, with this body; call this before anything of it is changed."""
         try:
-            wanted = asked.read(flow.request.path, request)
+            wanted = match_key.read(flow.request.path, request)
             if wanted is None:
                 return
             tools = hash(wanted.tools)
             place = f"{wanted.dialect} {flow.request.pretty_host} {wanted.model} {tools}"
-            said = asked.reader_of(flow.request.path, request).conversation(request)
+            said = match_key.reader_of(flow.request.path, request).conversation(request)
             self._secrets = secrets_of(flow.request)
             self._conversations.request(flow.id, place, said)
         except Exception as error:  # noqa: BLE001 - the request goes on, whatever it is
@@ -108,11 +108,11 @@ class Verdicts:
                 if _comparable(got) != _comparable(record):
                     self._tell_delivered(live, got.calls)
                 record = got
-            answer = live_answer(flow, record, sent, heading, broken)
+            response = forwarded_response(flow, record, sent, heading, broken)
             left = broken is not None and not record.ended and _is_gone(flow, broken)
-            if answer.calls and not left:
+            if response.calls and not left:
                 self._begin_waiting(flow.id)
-            self._conversations.response(flow.id, answer, left=left)
+            self._conversations.response(flow.id, response, left=left)
         except Exception as error:  # noqa: BLE001 - the answer has gone
             self._failed(flow.id, error)
 
@@ -123,7 +123,7 @@ class Verdicts:
     def missing(self) -> Iterator[LiveVerdict]:
         """The verdicts on responses that no request has followed so far."""
         for judged in self._conversations.missing():
-            yield _told(judged, partial(redacted, secrets=judged.response.secrets))
+            yield _described(judged, partial(redacted, secrets=judged.response.secrets))
 
     def close(self) -> None:
         """No more requests will come."""
@@ -134,7 +134,7 @@ class Verdicts:
         waiting, self.unexplained = self.unexplained, {}
         self._explainer.shutdown(wait=False, cancel_futures=True)
         for told in waiting.values():
-            self._tell_safely(told)
+            self._report_safely(told)
 
     def _begin_waiting(self, flow: str) -> None:
         def expired() -> None:
@@ -144,17 +144,17 @@ class Verdicts:
         with contextlib.suppress(RuntimeError):  # no loop runs: nobody waits
             self._timers[flow] = asyncio.get_running_loop().call_later(SILENT_AFTER, expired)
 
-    def _tell(self, judged: Judged[LiveAnswer]) -> None:
+    def _report(self, judged: Judged[ForwardedResponse]) -> None:
         timer = self._timers.pop(judged.token, None)
         if timer is not None:
             timer.cancel()
         hide = partial(redacted, secrets=(*judged.response.secrets, *self._secrets))
-        told = _told(judged, hide)
+        told = _described(judged, hide)
         loop = _running_loop() if self._in_background else None
         if loop is None:
-            self._tell_safely(told.explained(self._why(told)))
+            self._report_safely(told.explained(self._why(told)))
         elif len(self.unexplained) >= EXPLAINED_AT_ONCE or not _is_to_be_explained(told):
-            self._tell_safely(told)
+            self._report_safely(told)
         else:
             future = self._explainer.submit(self._why, told)
             self.unexplained[future] = told
@@ -170,9 +170,9 @@ class Verdicts:
         """Report a verdict with its explanation, unless it was reported without."""
         told = self.unexplained.pop(future, None)
         if told is not None:
-            self._tell_safely(told.explained(future.result()))
+            self._report_safely(told.explained(future.result()))
 
-    def _tell_safely(self, told: LiveVerdict) -> None:
+    def _report_safely(self, told: LiveVerdict) -> None:
         """Report a verdict; an error in it does not end the conversation."""
         try:
             self._tell_verdict(told)
@@ -181,25 +181,25 @@ class Verdicts:
 
     def _why(self, told: LiveVerdict) -> Explained:
         """Why the client got it wrong; this may take a while."""
-        answer = told.answer
+        response = told.response
         if not _is_to_be_explained(told):
             return UNEXPLAINED
         try:
-            given = Answer(answer.exchange, answer.body or b"", answer.broken)
-            return self._explaining(given, told.reported.verdict.sent, answer.client)
+            given = ReceivedBytes(response.exchange, response.body or b"", response.broken)
+            return self._explaining(given, told.reported.verdict.sent, response.client)
         except Exception as error:  # noqa: BLE001 - the verdict stands without it
             self._failed(told.reported.source, error)
             return UNEXPLAINED
 
 
-def _told(judged: Judged[LiveAnswer], hide: Callable[[str], str]) -> LiveVerdict:
-    token, answer, verdict, request = judged
-    reported = ReportedVerdict(source=token, verdict=verdict, calls=answer.calls, request=request, hide=hide)
-    return LiveVerdict(reported, answer)
+def _described(judged: Judged[ForwardedResponse], hide: Callable[[str], str]) -> LiveVerdict:
+    token, response, verdict, request = judged
+    reported = ReportedVerdict(source=token, verdict=verdict, calls=response.calls, request=request, hide=hide)
+    return LiveVerdict(reported, response)
 
 
 def _is_to_be_explained(told: LiveVerdict) -> bool:
-    body, verdict = told.answer.body, told.reported.verdict
+    body, verdict = told.response.body, told.reported.verdict
     kept = body is not None and len(body) <= EXPLAINED_BYTES
     return kept and not verdict.understood and bool(verdict.sent)
 

@@ -15,7 +15,7 @@ from toolstream_core.errors import ToolstreamError
 from toolstream_core.protocols.registry import PROTOCOLS, named
 from toolstream_core.pytest_plugin.flows import USED
 from toolstream_core.saved import demo
-from toolstream_core.synthetic.answers import PREFIX, parse_calls
+from toolstream_core.synthetic.responses import PREFIX, parse_calls
 from toolstream_core.testing import ProxySession, ProxySessionError, Setup
 from toolstream_core.testing.environment import REMOVED, provider_variables
 from toolstream_core.testing.understanding import incomplete_calls, misunderstood, sources, unanswered
@@ -83,8 +83,8 @@ def setup_of(item: pytest.Item) -> Setup:
     """What the markers of a test say together; where two say the same, the one nearest to the test counts."""
     said: dict[str, Any] = {}
     for mark in item.iter_markers("toolstream"):
-        answers = _answers(mark.args, item) if mark.args and not {"flows", "calls"} & {*said} else {}
-        said = {**_checked(mark.kwargs), **answers, **said}
+        responses = _responses(mark.args, item) if mark.args and not {"flows", "calls"} & {*said} else {}
+        said = {**_checked(mark.kwargs), **responses, **said}
     return Setup(**said)
 
 
@@ -106,7 +106,7 @@ def _checked(said: Mapping[str, Any]) -> dict[str, Any]:
     return {name: words(value) if name in _CHANGES else value for name, value in said.items()}
 
 
-def _answers(given: Iterable[str | Path], item: pytest.Item) -> dict[str, Any]:
+def _responses(given: Iterable[str | Path], item: pytest.Item) -> dict[str, Any]:
     """What answers: calls, written as `calls:…`, or saved flows."""
     calls = [one for one in given if isinstance(one, str) and one.startswith(PREFIX)]
     flows = tuple(_found(one, item) for one in given if one not in calls)

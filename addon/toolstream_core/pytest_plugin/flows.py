@@ -80,7 +80,7 @@ class Flows:
                 terminalreporter.write_line(line)
 
     def _said(self, path: Path) -> str:
-        return said_path(path, self._config)
+        return shown_path(path, self._config)
 
     def _alone(self) -> bool:
         """Whether only flows were asked for: the tests that replay them did not run."""
@@ -99,7 +99,7 @@ class Flows:
 
     def _unused(self) -> Iterator[Path]:
         """The flows that no test replayed; none unless all tests ran."""
-        if not _whole_run(self._config) or self._alone():
+        if not _is_full_run(self._config) or self._alone():
             return
         used = {path.resolve() for path in self._used}
         for path in sorted({path for folder in self._folders for path in folder.rglob("*.flow")}):
@@ -113,7 +113,7 @@ def shortened(lines: list[str]) -> list[str]:
     return lines if more <= 0 else [*lines[:SHOWN], f"… and {more} more; -v names them"]
 
 
-def said_path(path: Path, config: pytest.Config) -> str:
+def shown_path(path: Path, config: pytest.Config) -> str:
     """A path relative to the root, if it is inside."""
     try:
         return path.relative_to(config.rootpath).as_posix()
@@ -140,7 +140,7 @@ def _collect_also(config: pytest.Config, folders: list[Path]) -> None:
     ]
 
 
-def _whole_run(config: pytest.Config) -> bool:
+def _is_full_run(config: pytest.Config) -> bool:
     """Whether nothing was left out on purpose, by words, names or a stop."""
     narrowed = ("keyword", "markexpr", "deselect", "lf", "collectonly", "maxfail")
     if any(config.getoption(name, None) for name in narrowed):
@@ -171,7 +171,7 @@ class FlowItem(pytest.Item):
         except ToolstreamError as error:
             raise FlowMismatch(str(error)) from None
         path = expectation.expect_path(self.path)
-        here, flow = said_path(path, self.config), said_path(self.path, self.config)
+        here, flow = shown_path(path, self.config), shown_path(self.path, self.config)
         if not path.exists():
             if not self._writes("create", path, found):
                 command = f"pytest --toolstream-update=create {flow}"
@@ -197,7 +197,7 @@ class FlowItem(pytest.Item):
 
         write_atomic(path, dumps(found).encode(), replace=True)
         what = {"create": "created", "fix": "fixed"}[mode]
-        self.stash[WRITTEN] = [f"{what} {said_path(path, self.config)}"]
+        self.stash[WRITTEN] = [f"{what} {shown_path(path, self.config)}"]
         return True
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -208,7 +208,7 @@ class FlowItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """For the head of a failure."""
-        return self.path, None, f"{said_path(self.path, self.config)}"
+        return self.path, None, f"{shown_path(self.path, self.config)}"
 
 
 def _modules() -> tuple[Any, Any]:

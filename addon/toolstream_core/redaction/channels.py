@@ -38,11 +38,11 @@ def are_clean(texts: Iterable[bytes], finder: SecretFinder) -> bool:
         if any(finder.find(together)):
             return False
         escaped = APART.join([text for text in texts if b"\\" in text])
-        meant = Unescaped(escaped).text
+        intended = Unescaped(escaped).text
         unquoted = [Unquoted(text).text for text in texts if has_quoted(text)]
-        if meant == escaped and not unquoted:
+        if intended == escaped and not unquoted:
             return True
-        texts = meant.split(APART) + unquoted
+        texts = intended.split(APART) + unquoted
     return not any(finder.find(APART.join(texts)))
 
 

@@ -129,11 +129,11 @@ def known_secrets(headers: Iterable[tuple[str, str]], path: str) -> tuple[str, .
 
     `headers` may be the request's and the response's (`Set-Cookie`).
     """
-    found = {value for value in _carried(headers, path) if _tells(value)}
+    found = {value for value in _carried(headers, path) if _is_long_enough(value)}
     return tuple(sorted(found, key=lambda value: (-len(value), value)))
 
 
-def _tells(value: str) -> bool:
+def _is_long_enough(value: str) -> bool:
     """Whether a value is long enough that it shows elsewhere only as the secret."""
     if len(value) >= _LONG:
         return True

@@ -112,10 +112,10 @@ def _unescaped(raw: bytes) -> bytes:
     if b"\\u" in raw or b"\0" in raw:
         return _ESCAPE.sub(_meaning, raw)
     text = raw.replace(b"\\\\", b"\0")
-    for letter, meant in _SIMPLE.items():
+    for letter, intended in _SIMPLE.items():
         if b"\\" not in text:
             break
-        text = text.replace(b"\\" + letter, meant)
+        text = text.replace(b"\\" + letter, intended)
     return text.replace(b"\0", b"\\")
 
 

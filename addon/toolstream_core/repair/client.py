@@ -62,8 +62,8 @@ class Client:
             return False
         if one.intended.waits_for_identity:
             return True
-        whole = one.intended.settled or one.intended.call.arguments.whole
-        return not whole and self._may_be_twins and self.turn_of(one).twin(one) is not None
+        complete = one.intended.settled or one.intended.call.arguments.is_complete
+        return not complete and self._may_be_twins and self.turn_of(one).twin(one) is not None
 
     @property
     def held(self) -> list[ClientCall]:

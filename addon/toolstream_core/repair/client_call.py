@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from toolstream_core.repair.client_text import ClientText, skip
 
 if TYPE_CHECKING:
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Json, SkippedRun
     from toolstream_core.repair.intended import IntendedCall
 
@@ -16,7 +16,7 @@ class Held(NamedTuple):
     """An entry that a policy withholds."""
 
     entry: Json
-    piece: str
+    delta: str
     """The arguments that it brings."""
     upto: int
     """How many characters of the call's arguments had come with it."""
@@ -26,7 +26,7 @@ class ClientCall:
     """A call as the client has it, and the intended call."""
 
     __slots__ = (
-        "came",
+        "defect",
         "header",
         "held",
         "held_for",
@@ -37,7 +37,7 @@ class ClientCall:
         "name",
         "order",
         "place",
-        "row",
+        "received",
         "seen_as",
         "text",
     )  # fmt: skip
@@ -51,13 +51,13 @@ class ClientCall:
         self.id = self.name = ""
         self.text = ClientText(intended.call.arguments)
         """Its arguments as the client has joined them."""
-        self.came = 0
+        self.received = 0
         """Length of the received arguments up to the last event that was sent; waiting events have the rest."""
         self.is_open = False
         """Whether the client knows of it."""
         self.header: dict[str, Json] = {}
         """What came in the entry that opened it."""
-        self.row: Row | None = None
+        self.defect: Defect | None = None
         """The deviation for which a part of it was last withheld or changed."""
         self.held: list[Held] = []
         """The entries that a policy withholds, joined if their keys allow it."""
@@ -77,7 +77,7 @@ class ClientCall:
         return self.text.diverged or (arguments.is_json and self.is_in_step())
 
     def is_in_step(self, piece: str = "") -> bool:
-        """Whether the client has exactly the fragments before `piece`."""
+        """Whether the client has exactly the fragments before `delta`."""
         arguments = self.intended.arguments
         return self.text.is_in_step(arguments, arguments.size - len(piece))
 
@@ -85,10 +85,10 @@ class ClientCall:
         """Whether a part of a name is what the client has not got of it."""
         return isinstance(part, str) and bool(part) and self.intended.call.name == self.name + part
 
-    def got(self, text: str, *, as_came: bool) -> None:
-        """More of its arguments was sent; `as_came`: the client now has exactly the received text so far."""
+    def got(self, text: str, *, as_received: bool) -> None:
+        """More of its arguments was sent; `as_received`: the client now has exactly the received text so far."""
         if not self.text.diverged:
-            self.text.add(text, self.intended.arguments, as_came=as_came)
+            self.text.add(text, self.intended.arguments, as_received=as_received)
 
     def skipped(self, passed: SkippedRun) -> None:
         """Plain fragments were forwarded unseen."""
@@ -157,7 +157,7 @@ class Turn:
                         self._said[key] = two
         if intended.is_placeholder is None and intended.may_be_placeholder:
             self._undecided[one.order] = one
-        elif intended.is_placeholder is None and not intended.says_little:
+        elif intended.is_placeholder is None and not intended.has_little:
             self._undecided.pop(one.order, None)
             verdict = intended.replaces_placeholder
             for one_of_them in (one, *self._undecided.values()):
@@ -188,7 +188,7 @@ class Turn:
         return bool(self._lacking)
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether all calls are complete at the finish reason."""
         self._judge()
         return (self.next_place > 0 or self.withholds) and not self._broken
@@ -252,7 +252,7 @@ def is_clean(one: ClientCall) -> bool:
     """Whether a call's arguments are one complete object, for the client too."""
     arguments = one.intended.call.arguments
     read = arguments.is_json or one.intended.meaning.cumulative is not None
-    return read and arguments.whole and not (arguments.spilled or one.text.diverged)
+    return read and arguments.is_complete and not (arguments.spilled or one.text.diverged)
 
 
 def same(one: ClientCall, two: ClientCall) -> bool:

@@ -9,7 +9,7 @@ from toolstream_core.repair.reading import HIGH
 
 if TYPE_CHECKING:
     from toolstream_core.calls.arguments import ArgumentText
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.repair.meaning import Meaning
 
 
@@ -43,15 +43,15 @@ class ClientText:
         """The client was sent the next characters of the source, of which these are so many."""
         self.size += more
 
-    def add(self, more: str, source: ArgumentText, *, as_came: bool | None = None) -> None:
-        """The client was sent `more`; `as_came`: whether that is the next part of `source`, where the caller knows."""
+    def add(self, more: str, source: ArgumentText, *, as_received: bool | None = None) -> None:
+        """The client was sent `more`; `as_received`: whether it is the next part of `source`, if the caller knows."""
         if not more:
             return
         if self._copy is None and source is not self._source and not self.size:
             self._source = source
-        if as_came is None:
-            as_came = source.text().startswith(more, self.size)
-        if as_came and self._copy is None and source is self._source:
+        if as_received is None:
+            as_received = source.text().startswith(more, self.size)
+        if as_received and self._copy is None and source is self._source:
             self.size += len(more)
             return
         text = self.text + more
@@ -65,7 +65,7 @@ class ClientText:
 
 
 def is_in_step(meaning: Meaning, text: ClientText, piece: str = "") -> bool:
-    """Whether the client has everything before `piece`, and needs `piece` (or the next plain fragment) unchanged."""
+    """Whether the client has everything before `delta`, and needs `delta` (or the next plain fragment) unchanged."""
     if text.diverged or not meaning.is_inside or piece[-1:] >= HIGH or piece[:1] >= HIGH:
         return False
     source = meaning.source
@@ -77,24 +77,24 @@ def is_withheld(meaning: Meaning, text: ClientText) -> bool:
     source = meaning.source
     if text.size or text.diverged or not source.quoted or source.in_escape:
         return False
-    return meaning.read(over=False).row is DOUBLE_ENCODED_ARGUMENTS
+    return meaning.read(over=False).defect is DOUBLE_ENCODED_ARGUMENTS
 
 
 def skip(meaning: Meaning, text: ClientText, passed: str, last: str) -> None:
     """Plain fragments were forwarded unseen, and are in the received text already; `last` is the last of them."""
     source = meaning.source
-    in_step = text.is_in_step(source, source.size - (len(passed) if source is meaning.came else 0))
+    in_step = text.is_in_step(source, source.size - (len(passed) if source is meaning.received else 0))
     meaning.skip(passed, last)
     if in_step:
         text.grow(len(passed))
 
 
-def judge_unseen(meaning: Meaning, text: ClientText, piece: str) -> Row | None:
+def judge_unseen(meaning: Meaning, text: ClientText, piece: str) -> Defect | None:
     """A fragment was forwarded unseen, after the meaning was decided: why it is not what the client needs."""
-    meaning.add(piece, meaning.came)
+    meaning.add(piece, meaning.received)
     said = meaning.read(over=False)
     if not text.diverged:
         has = text.text
         if said.text.startswith(has):
             text.add(said.text[len(has) :], meaning.source)
-    return said.row
+    return said.defect

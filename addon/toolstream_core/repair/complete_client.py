@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_equality import same_arguments
-from toolstream_core.calls.json_text import is_object, says_nothing
+from toolstream_core.calls.json_text import has_nothing, is_object
 from toolstream_core.defects.arguments import DOUBLE_ENCODED_ARGUMENTS, PLACEHOLDER_ARGUMENTS
 from toolstream_core.defects.identity import DECORATED_NAME, DOUBLED_CALL, DUPLICATE_ID, MISSING_NAME
 from toolstream_core.repair.complete_form import PARTIAL
@@ -18,7 +18,7 @@ from toolstream_core.wire import numbers
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.repair.complete_form import CompleteCallForm, Entry
     from toolstream_core.repair.fields import Deviation, Fields
     from toolstream_core.stages.context import Context
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MAX_SAME_ID: Final = 16
 """Calls of one id with which a further one is compared."""
-_DIFFERENCES: Final[Mapping[str, tuple[Row, str]]] = {
+_DIFFERENCES: Final[Mapping[str, tuple[Defect, str]]] = {
     "name": (DECORATED_NAME, "the name is {0!r}, the tool is {1}"),
     "id": (DUPLICATE_ID, "id {0} is that of another call"),
     "arguments": (DOUBLE_ENCODED_ARGUMENTS, "the arguments are JSON text where an object belongs"),
@@ -77,7 +77,7 @@ class CompleteCallClient:
             self._report(MISSING_NAME, number, "the call has no name", call)
         identity = nonblank(one.fragment.id)
         if identity:
-            judge_id(identity, self._earlier_ids, lambda row, message: self._report(row, number, message, call))
+            judge_id(identity, self._earlier_ids, lambda defect, message: self._report(defect, number, message, call))
         if intended := self._intended(one):
             fields = laid_over(fields, intended, partial(self._repairs, one, number, latest))
         if one.is_partial or not self._compares_ids:
@@ -96,7 +96,7 @@ class CompleteCallClient:
         if value and isinstance(value, dict):
             return intended
         if one.lacks_arguments:
-            if not says_nothing(text := one.call.arguments.text()):
+            if not has_nothing(text := one.call.arguments.text()):
                 intended["arguments"] = numbers.loads(text) if is_object(text) else text
         elif isinstance(value, str) and is_object(value):
             intended["arguments"] = numbers.loads(value)
@@ -104,23 +104,23 @@ class CompleteCallClient:
 
     def _repairs(self, one: Entry, number: int, latest: int, differs: Deviation) -> bool:
         """Report a field that differs from the intended call; whether it is to be repaired."""
-        later = differs.field == "arguments" and differs.meant and one.lacks_arguments
-        row, message = _LATER if later else _DIFFERENCES[differs.field]
-        text = message.format(differs.came, differs.meant)
-        return self._report(row, latest if later else number, text, one.call)
+        later = differs.field == "arguments" and differs.intended and one.lacks_arguments
+        defect, message = _LATER if later else _DIFFERENCES[differs.field]
+        text = message.format(differs.received, differs.intended)
+        return self._report(defect, latest if later else number, text, one.call)
 
     def _has(self, one: Entry, number: int) -> bool:
         """Whether the client has the arguments of an entry without a name; if it has only the name, report this."""
         has = self._has_arguments.get(id(one.call))
-        if has is None or says_nothing(one.fragment.arguments):
+        if has is None or has_nothing(one.fragment.arguments):
             return False
-        row, message = _LATER
-        return self._report(row, number, message, one.call) and has
+        defect, message = _LATER
+        return self._report(defect, number, message, one.call) and has
 
     def _with_own_id(self, one: Entry, identity: str, fields: Fields, number: int) -> Fields | None:
         """The fields of a call under the id of an earlier one: none if it repeats that, else with another id."""
         name, text = nonblank(one.fragment.name), one.call.arguments.text()
-        if says_nothing(text):
+        if has_nothing(text):
             return fields
         earlier = self._same_id.setdefault((one.fragment.choice, identity), [])
         if earlier and any(other == name and same_arguments(arguments, text) for other, arguments in earlier):

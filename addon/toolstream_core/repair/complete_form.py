@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
 
-from toolstream_core.calls.json_text import says_nothing
+from toolstream_core.calls.json_text import has_nothing
 from toolstream_core.defects.causes.at import Part
 from toolstream_core.defects.causes.what import What
 from toolstream_core.model import ABSENT
@@ -49,7 +49,7 @@ class Entry(NamedTuple):
     @property
     def lacks_arguments(self) -> bool:
         """Whether the entry names a call without arguments."""
-        return bool(self.name) and not self.is_partial and says_nothing(self.fragment.arguments)
+        return bool(self.name) and not self.is_partial and has_nothing(self.fragment.arguments)
 
 
 class CompleteCallForm(NamedTuple):

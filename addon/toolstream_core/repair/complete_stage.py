@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, override
 
-from toolstream_core.calls.json_text import says_nothing
+from toolstream_core.calls.json_text import has_nothing
 from toolstream_core.defects.arguments import PLACEHOLDER_ARGUMENTS
 from toolstream_core.defects.finish import CALLS_IN_DONE, IN_BAND_ERROR
 from toolstream_core.defects.framing import UNTERMINATED_EVENT
@@ -111,7 +111,7 @@ class CompleteCallStage(Repairer):
         last = {one.fragment.choice: one for one in entries}
         named = [one.call for one in last.values() if one.lacks_arguments]
         known = self._context.parameterless
-        return any(call.name not in known and says_nothing(call.arguments.text()) for call in named) if named else False
+        return any(call.name not in known and has_nothing(call.arguments.text()) for call in named) if named else False
 
     def _may_go_on(self, one: Entry) -> bool:
         """Whether an entry names a streamed call of which the rest is yet to come."""

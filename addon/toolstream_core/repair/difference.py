@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.repair.client_call import ClientCall
 
 
@@ -13,18 +13,18 @@ class Lack(NamedTuple):
     """What a client lacks of a call's arguments."""
 
     text: str
-    row: Row | None = None
+    defect: Defect | None = None
     """Why that is not the fragment that came."""
     stands: bool = False
     """Whether the fragment is forwarded unchanged all the same."""
-    as_came: bool = False
+    as_received: bool = False
     """Whether the client has exactly the received text once it has this."""
     contradicts: bool = False
     """Whether the client has other than the intended arguments: the fragment is forwarded unchanged."""
 
 
 def lack(one: ClientCall, piece: str, *, upto: int | None = None, over: bool = False) -> Lack:
-    """What the client lacks of the arguments, of which `piece` came last.
+    """What the client lacks of the arguments, of which `delta` came last.
 
     `upto`: the number of characters up to the current event; waiting events send the rest.
     `over`: the provider sends no more of them.
@@ -32,22 +32,22 @@ def lack(one: ClientCall, piece: str, *, upto: int | None = None, over: bool = F
     if one.text.diverged:
         return Lack(piece)
     intended = one.intended
-    is_last = upto is None or upto == intended.meaning.came.size
+    is_last = upto is None or upto == intended.meaning.received.size
     if is_last and one.is_in_step(piece) and (intended.is_plain(piece) if piece else one.is_open):
-        return Lack(piece, as_came=True)
-    text, row, stands = intended.text(over=over)
+        return Lack(piece, as_received=True)
+    text, defect, stands = intended.text(over=over)
     has = one.text.text
     if intended.meaning.cumulative is not None:
         return (
-            Lack(text[len(has) :], row)
+            Lack(text[len(has) :], defect)
             if text.startswith(has) and not intended.meaning.stale
-            else Lack(piece, row, contradicts=True)
+            else Lack(piece, defect, contradicts=True)
         )
     if not text.startswith(has):
-        return Lack(piece, row, contradicts=True)
+        return Lack(piece, defect, contradicts=True)
     raw = intended.arguments.text()
     if upto is not None:
-        came = raw[: max(upto - intended.meaning.begin, 0)]
-        text = came if text.startswith(came) else text
+        received = raw[: max(upto - intended.meaning.begin, 0)]
+        text = received if text.startswith(received) else text
     more = text[len(has) :]
-    return Lack(more, row, stands, as_came=raw.startswith(text) and one.is_in_step(raw[one.text.size :]))
+    return Lack(more, defect, stands, as_received=raw.startswith(text) and one.is_in_step(raw[one.text.size :]))

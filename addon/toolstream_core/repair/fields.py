@@ -29,9 +29,9 @@ class Deviation(NamedTuple):
     """A field that differs from what the client needs."""
 
     field: str
-    came: Json
+    received: Json
     """`ABSENT` where the event lacks the field."""
-    meant: Json
+    intended: Json
 
 
 def laid_over(event: Payload, wanted: Fields, judge: Judge, paths: Paths = TOP) -> Payload:
@@ -40,13 +40,13 @@ def laid_over(event: Payload, wanted: Fields, judge: Judge, paths: Paths = TOP) 
     Keys that `wanted` does not name keep their values and their order.
     """
     out = event
-    for field, meant in wanted.items():
+    for field, intended in wanted.items():
         path = paths.get(field)
-        came = event.get(field, ABSENT) if path is None else json_access.get(event, *path)
-        if came is meant or (type(came) is type(meant) and came == meant):
+        received = event.get(field, ABSENT) if path is None else json_access.get(event, *path)
+        if received is intended or (type(received) is type(intended) and received == intended):
             continue
-        if judge(Deviation(field, came, meant)):
-            out = put(out, path or (field,), meant)
+        if judge(Deviation(field, received, intended)):
+            out = put(out, path or (field,), intended)
     return out
 
 

@@ -35,5 +35,5 @@ class FinishWords(NamedTuple):
 
     def wanted(self, reason: str, *, runs: bool) -> str:
         """The reason that a client needs; `runs`: it has calls and can run each of them."""
-        meant = self.translated(reason)
-        return self.called if runs and meant == self.complete else meant
+        intended = self.translated(reason)
+        return self.called if runs and intended == self.complete else intended

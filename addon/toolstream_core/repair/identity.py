@@ -10,7 +10,7 @@ from toolstream_core.defects.identity import DECORATED_NAME, MISSING_NAME, ODD_I
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Json
 
 USUAL_ID: Final = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
@@ -29,7 +29,7 @@ _COUNTED = re.compile(r":\d+\Z")
 class Judge(Protocol):
     """Receives the defects of a call."""
 
-    def __call__(self, row: Row, message: str) -> bool:
+    def __call__(self, defect: Defect, message: str) -> bool:
         """Report a defect; whether it is to be repaired."""
         ...
 
@@ -53,8 +53,8 @@ def judge_name(name: str, offered: Mapping[str, Json], judge: Judge) -> str:
 
 def may_grow(name: str, offered: Mapping[str, Json]) -> bool:
     """Whether `name` can be the beginning of an offered tool's name, with or without `functions.`."""
-    whole = [f"{before}{tool}" for tool in offered for before in ("", "functions.")]
-    return name not in offered and any(one.startswith(name) and one != name for one in whole)
+    complete = [f"{before}{tool}" for tool in offered for before in ("", "functions.")]
+    return name not in offered and any(one.startswith(name) and one != name for one in complete)
 
 
 def plain_name(name: str, offered: Mapping[str, Json]) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import OpenCall
     from toolstream_core.calls.arguments import ArgumentText
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.stages.context import Context
 
 
@@ -31,7 +31,7 @@ class IntendedCall:
 
     __slots__ = ("_context", "_on", "call", "cut_off", "is_placeholder", "meaning", "settled")
 
-    def __init__(self, call: OpenCall, context: Context, on: Callable[[Row], bool]) -> None:
+    def __init__(self, call: OpenCall, context: Context, on: Callable[[Defect], bool]) -> None:
         """A call that opens; `on`: whether a row's repair is on."""
         self.call = call
         self.meaning = Meaning(call.arguments)
@@ -46,7 +46,7 @@ class IntendedCall:
 
     # -- what comes
 
-    def came(self, piece: str) -> None:
+    def add_fragment(self, piece: str) -> None:
         """Note a fragment, which the call's arguments already contain; empty if an event replaced them."""
         self.meaning.add(piece, self.call.arguments)
 
@@ -116,7 +116,7 @@ class IntendedCall:
         return not (self.settled or self.call.sure)
 
     def is_plain(self, piece: str) -> bool:
-        """Whether the arguments are the fragments joined, including the last one, `piece`."""
+        """Whether the arguments are the fragments joined, including the last one, `delta`."""
         meaning = self.meaning
         return meaning.is_inside and meaning.as_it_came and piece[-1:] < HIGH and piece[:1] < HIGH
 
@@ -143,7 +143,7 @@ class IntendedCall:
         return self.meaning.may_be_placeholder and self.tool not in self._context.parameterless
 
     @property
-    def says_little(self) -> bool:
+    def has_little(self) -> bool:
         """Whether the arguments are empty, or may be a placeholder or the beginning of one."""
         return self.call.arguments.empty or self.meaning.may_become_placeholder
 
@@ -181,7 +181,7 @@ class IntendedCall:
         """Whether it is complete at the finish reason: it may lack arguments then."""
         if self.silent:
             return self.nothing or self.may_be_empty
-        return self.call.arguments.ended or self.is_complete_object or self.call.whole()
+        return self.call.arguments.ended or self.is_complete_object or self.call.is_complete()
 
     @property
     def is_complete_object(self) -> bool:
@@ -189,7 +189,7 @@ class IntendedCall:
         text = self.call.arguments
         if text.spilled:
             return is_object(self.text(over=True).text)
-        return text.whole or (self.replaces_placeholder and self.arguments.whole)
+        return text.is_complete or (self.replaces_placeholder and self.arguments.is_complete)
 
     @property
     def is_complete_without_end(self) -> bool:
@@ -197,6 +197,6 @@ class IntendedCall:
         if not (self.call.name and self.is_complete_object):
             return False
         said = self.text(over=True)
-        if said.row is TRAILING_GARBAGE:  # more of it may have been still to come
+        if said.defect is TRAILING_GARBAGE:  # more of it may have been still to come
             return False
         return said.text.strip(WHITE) != "{}" or self.tool in self._context.parameterless

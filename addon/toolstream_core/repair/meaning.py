@@ -32,27 +32,42 @@ from toolstream_core.repair.reading import (
 )
 
 if TYPE_CHECKING:
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
 
 
 class Meaning:
     """The intended arguments of one call: `add` each fragment, `read` at any time."""
 
     __slots__ = (
-        "_high_surrogate", "_known", "_own", "_shift", "_tail", "_whole", "as_it_came", "begin", "came", "cumulative",
-        "is_uncertain", "newest", "row", "source", "stale", "suspect", "without_placeholder",
+        "_high_surrogate",
+        "_known",
+        "_own",
+        "_shift",
+        "_tail",
+        "_whole",
+        "as_it_came",
+        "begin",
+        "cumulative",
+        "defect",
+        "is_uncertain",
+        "newest",
+        "received",
+        "source",
+        "stale",
+        "suspect",
+        "without_placeholder",
     )  # fmt: skip
 
     def __init__(self, received: ArgumentText) -> None:
         """No fragment came; `received` is what comes."""
-        self.row: Row | None = None
+        self.defect: Defect | None = None
         """Why the intended text is not the text that came."""
         self.newest: str | None = None
         """The last fragment, if each was a complete object, so that the next one may replace it."""
         self._reset(received)
 
     def _reset(self, received: ArgumentText) -> None:
-        self.newest, self.came = None, received
+        self.newest, self.received = None, received
         """The fragments that came, joined."""
         self.without_placeholder = received
         """The same without a placeholder before the arguments."""
@@ -95,7 +110,7 @@ class Meaning:
 
     def read(self, *, over: bool) -> Reading:
         """The intended arguments as far as they are certain; `over`: the provider sends no more of them."""
-        size = self.came.size
+        size = self.received.size
         if self._known is None or self._known[:2] != (size, over):
             self._known = size, over, self._read_after_placeholder(over=over) if self._shift else self._read(over=over)
         return self._known[2]
@@ -103,36 +118,36 @@ class Meaning:
     def _read_after_placeholder(self, *, over: bool) -> Reading:
         said = self._read(over=over)
         if (
-            said.row is None and self.without_placeholder.text().lstrip(WHITE)[:1] == '"'
+            said.defect is None and self.without_placeholder.text().lstrip(WHITE)[:1] == '"'
         ):  # no object: it was no placeholder
             if not over:
-                self.without_placeholder = self.source = self.came
+                self.without_placeholder = self.source = self.received
                 self._shift = self.begin = 0
-            return read(self.came, over=over)
-        return said if said.row is not None else said._replace(row=PLACEHOLDER_ARGUMENTS)
+            return read(self.received, over=over)
+        return said if said.defect is not None else said._replace(defect=PLACEHOLDER_ARGUMENTS)
 
     def _read(self, *, over: bool) -> Reading:
         if self.cumulative is not None:
-            return Reading(self.cumulative, self.row or CUMULATIVE_ARGUMENTS)
+            return Reading(self.cumulative, self.defect or CUMULATIVE_ARGUMENTS)
         if self._own is None:
             return read(self.without_placeholder, over=over)
         if self.is_uncertain:
-            return Reading(self._own.text(), self.row, stands=True)
+            return Reading(self._own.text(), self.defect, stands=True)
         said = read(self._own, over=over)
         rest = self._tail if over and self._tail.lstrip(WHITE).startswith("{") else ""
-        return Reading(said.text + rest, said.row or self.row, said.stands)
+        return Reading(said.text + rest, said.defect or self.defect, said.stands)
 
     @property
     def may_be_placeholder(self) -> bool:
         """Whether all that came is `{}` or `null`, which may stand for what follows."""
-        came = self.came
-        return not came.empty and came.size <= LONGEST_PLACEHOLDER and is_placeholder(came.text())
+        received = self.received
+        return not received.empty and received.size <= LONGEST_PLACEHOLDER and is_placeholder(received.text())
 
     @property
     def may_become_placeholder(self) -> bool:
         """Whether all that came may yet prove to be `{}` or `null`."""
-        came = self.came
-        return came.size <= LONGEST_PLACEHOLDER and may_become_placeholder(came.text())
+        received = self.received
+        return received.size <= LONGEST_PLACEHOLDER and may_become_placeholder(received.text())
 
     @property
     def is_inside(self) -> bool:
@@ -148,7 +163,7 @@ class Meaning:
 
     def add(self, piece: str, received: ArgumentText) -> None:
         """The next fragment, which `received` has already. With another text than before, all starts over."""
-        if received is not self.came:
+        if received is not self.received:
             self._reset(received)
         if not piece:
             return
@@ -159,11 +174,11 @@ class Meaning:
             self._grow(piece)
         elif self.newest is not None and grows_into(self.newest, piece):
             self.cumulative = self.newest = piece
-            self.begin, self.row = self.came.size - len(piece), SNAPSHOT_ARGUMENTS
-        elif self.cumulative is not None and self.row is SNAPSHOT_ARGUMENTS:
+            self.begin, self.defect = self.received.size - len(piece), SNAPSHOT_ARGUMENTS
+        elif self.cumulative is not None and self.defect is SNAPSHOT_ARGUMENTS:
             self._after_snapshots(piece)
         elif self.cumulative is not None:
-            self._say_all(piece)
+            self._add_snapshot(piece)
         else:
             self._judge(piece)
             if self._own is None:
@@ -183,24 +198,24 @@ class Meaning:
         """The arguments start again at a position of the received text."""
         self.source = self._own = self._beside()
         self.begin, self._whole, self._known = begin, None, None
-        self._own.add(self.came.text()[begin:])
+        self._own.add(self.received.text()[begin:])
 
     def settle(self) -> None:
         """No later fragment decides what the last one means."""
         suspect, self.suspect, self.newest = self.suspect, None, None
         if suspect is not None and not self.without_placeholder.ended and is_object(suspect):
-            self.cumulative, self.begin, self._known = suspect, self.came.size - len(suspect), None
+            self.cumulative, self.begin, self._known = suspect, self.received.size - len(suspect), None
 
     def _beside(self) -> ArgumentText:
         """A text beside what came, that shares its limit."""
-        return ArgumentText(room=self.came.room)
+        return ArgumentText(room=self.received.room)
 
     def _judge(self, piece: str) -> None:
         """Whether the intended text differs from what came from this fragment on."""
         received = self.without_placeholder
         if HIGH <= piece[-1] < LOW:
             self.source = self._own = self._beside()
-            self.row, self._high_surrogate = SPLIT_SURROGATE, piece[-1]
+            self.defect, self._high_surrogate = SPLIT_SURROGATE, piece[-1]
             self._own.add(paired(received.text()[:-1]))
         elif not self._shift and (shift := self._placeholder_before(piece)):
             self._shift = self.begin = shift
@@ -209,22 +224,22 @@ class Meaning:
         elif (
             received.spilled
             and not self.may_be_placeholder
-            and (whole := received.ended_object()) is not None
-            and received.text().startswith(whole)
+            and (complete := received.ended_object()) is not None
+            and received.text().startswith(complete)
         ):
             self.source = self._own = self._beside()
-            self._whole = whole
-            self._own.add(whole)
-            self._follow(self._own, whole, received.text()[len(whole) :])
+            self._whole = complete
+            self._own.add(complete)
+            self._follow(self._own, complete, received.text()[len(complete) :])
 
     def _placeholder_before(self, piece: str) -> int:
         """Characters of a placeholder before the arguments, which begin with or in this fragment."""
-        size, begins = self.came.size - len(piece), piece.lstrip(WHITE)[:1]
+        size, begins = self.received.size - len(piece), piece.lstrip(WHITE)[:1]
         if not size and (within := BEFORE.match(piece)):
             return within.end()
         if not 0 < size <= LONGEST_PLACEHOLDER or begins not in {"{", '"'} or is_placeholder(piece):
             return 0
-        before = self.came.text()[:size]
+        before = self.received.text()[:size]
         return size if before.strip(WHITE) and is_placeholder(before) else 0
 
     def _grow(self, piece: str) -> None:
@@ -238,34 +253,34 @@ class Meaning:
         self._own.add(text)
         self.as_it_came = text == piece
 
-    def _follow(self, own: ArgumentText, whole: str, piece: str) -> None:
+    def _follow(self, own: ArgumentText, complete: str, piece: str) -> None:
         """A fragment after a complete object: the object again, markup, or something else."""
         self.as_it_came = False
         self._tail += piece
         if "}" in piece:
-            self._tail = without(whole.strip(WHITE), self._tail.strip(WHITE))
+            self._tail = without(complete.strip(WHITE), self._tail.strip(WHITE))
         said = self._tail.strip(WHITE)
         if not said and not piece.strip(WHITE):
             return
-        row = repetition(whole, said)
-        self.row = row or addition(said)
-        if row is None:
+        defect = repetition(complete, said)
+        self.defect = defect or addition(said)
+        if defect is None:
             own.add(self._tail)
             self._whole, self._tail, self.is_uncertain = None, "", True
 
-    def _say_all(self, piece: str) -> None:
+    def _add_snapshot(self, piece: str) -> None:
         """A fragment where each is all arguments so far."""
         known = self.cumulative or ""
         self.stale = len(piece) < len(known) and known.startswith(piece)
         if piece.startswith(known):
-            self.cumulative, self.begin = piece, self.came.size - len(piece)
+            self.cumulative, self.begin = piece, self.received.size - len(piece)
         elif not known.startswith(piece) and piece.strip(WHITE):
             self.cumulative = known + piece
 
     def _after_snapshots(self, piece: str) -> None:
         """Take a fragment that continues no snapshot: unless it repeats the last one, there were no snapshots."""
         if piece.strip(WHITE) and not same_arguments(self.cumulative or "", piece):
-            self.cumulative = self.newest = self.row = None
+            self.cumulative = self.newest = self.defect = None
             self.begin = self._shift
             self._judge(piece)
 
@@ -275,7 +290,7 @@ class Meaning:
         suspect, self.suspect = self.suspect, None
         if suspect is not None and ((piece.startswith(suspect) and len(piece) > len(suspect)) or is_object(suspect)):
             if piece.startswith(suspect):
-                self.cumulative, self.begin = piece, self.came.size - len(piece)
+                self.cumulative, self.begin = piece, self.received.size - len(piece)
             elif not received.viable:
                 self.cumulative = suspect + piece
             return

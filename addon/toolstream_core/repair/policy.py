@@ -24,7 +24,7 @@ _TINY: Final = 3
 _HIGH: Final = range(0xD800, 0xDC00)
 
 
-def is_whole(call: OpenCall, context: Context, *, over: bool) -> bool:
+def is_complete(call: OpenCall, context: Context, *, over: bool) -> bool:
     """Whether a call is complete; `over`: the provider ended the call or its turn.
 
     Arguments that are a closed object are complete in any case; other JSON, and no arguments of a tool that needs
@@ -35,10 +35,10 @@ def is_whole(call: OpenCall, context: Context, *, over: bool) -> bool:
     arguments = call.arguments
     if arguments.empty and call.start_input is not None:
         return is_object(call.start_input) or (over and is_json(call.start_input))
-    if arguments.whole and not arguments.spilled:
+    if arguments.is_complete and not arguments.spilled:
         return True
     may_be_empty = over and context.may_be_empty(call.name)
-    return (over or arguments.whole) and arguments.reading(may_be_empty=may_be_empty)[1]
+    return (over or arguments.is_complete) and arguments.reading(may_be_empty=may_be_empty)[1]
 
 
 def always(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool:  # noqa: FBT001
@@ -49,7 +49,7 @@ def always(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool:  
 
 def _is_sent(one: ClientCall) -> bool:
     """Whether the client has all of a complete call, or gets none of it."""
-    return one.intended.nothing or one.row is DOUBLED_CALL or (not one.intended.silent and _has_all(one))
+    return one.intended.nothing or one.defect is DOUBLED_CALL or (not one.intended.silent and _has_all(one))
 
 
 def _has_all(one: ClientCall) -> bool:
@@ -65,31 +65,31 @@ def in_turn(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool: 
 
 def _has_come(one: ClientCall) -> bool:
     """Whether no event with more of its arguments waits."""
-    return one.came >= one.intended.meaning.came.size
+    return one.received >= one.intended.meaning.received.size
 
 
-def _may_become_whole(turn: Turn, one: ClientCall, context: Context) -> bool:
+def _may_become_complete(turn: Turn, one: ClientCall, context: Context) -> bool:
     """Whether a call that the client lacks is complete, or may yet be."""
-    return not (turn.finished and _has_come(one)) or is_whole(one.intended.call, context, over=turn.complete)
+    return not (turn.finished and _has_come(one)) or is_complete(one.intended.call, context, over=turn.complete)
 
 
 def complete(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool:  # noqa: FBT001
     """A complete call may be sent after all earlier ones, once more of it is unlikely; incomplete ones are left out."""
-    if one.is_open or not (_has_come(one) and is_whole(one.intended.call, context, over=turn.complete)):
+    if one.is_open or not (_has_come(one) and is_complete(one.intended.call, context, over=turn.complete)):
         return one.is_open
     if over:
         return True
-    if not lack(one, "", upto=one.came).text:
+    if not lack(one, "", upto=one.received).text:
         return False
     is_followed = turn.finished or one.order < len(turn.calls) - 1 or not one.intended.call.runs.more_than(1)
     before = [earlier for earlier in turn.calls[: one.order] if not earlier.is_open]
-    return is_followed and not any(_may_become_whole(turn, earlier, context) for earlier in before)
+    return is_followed and not any(_may_become_complete(turn, earlier, context) for earlier in before)
 
 
 def with_text(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool:  # noqa: FBT001
     """A call may be sent once some of its arguments have come."""
     del turn, context
-    return over or one.is_open or one.text.diverged or bool(lack(one, "", upto=one.came).text)
+    return over or one.is_open or one.text.diverged or bool(lack(one, "", upto=one.received).text)
 
 
 def at_once(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
@@ -104,13 +104,13 @@ def header_apart(one: ClientCall | None, opens: bool, text: str) -> Sequence[str
     return ("", text) if opens and text else (text,)
 
 
-def empty_behind_header(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
+def empty_after_header(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
     """After id and name without arguments, one empty fragment follows."""
     del one
     return ("", "") if opens and not text else (text,)
 
 
-def tiny_pieces(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
+def tiny_fragments(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
     """A few characters at a time; no surrogate pair is split."""
     del one, opens
     parts: list[str] = []
@@ -200,7 +200,7 @@ WHOLE_CALLS: Final = Policy(("whole-calls",), may_send=complete, leaves_out=True
 SEQUENTIAL: Final = Policy(("sequential",), may_send=in_turn)
 EVEN_IDS: Final = Policy(("even-ids",), even_ids=True)
 ONE_CALL_PER_EVENT: Final = Policy(("one-call-per-event",), alone=True)
-TINY_FRAGMENTS: Final = Policy(("tiny-fragments",), cut=tiny_pieces)
+TINY_FRAGMENTS: Final = Policy(("tiny-fragments",), cut=tiny_fragments)
 SELF_CONTAINED_DELTAS: Final = WHOLE_CALLS._replace(names=("self-contained-deltas",), names_calls=True)
 BARE_DELTAS: Final = Policy(("bare-deltas",), names_calls=False)
 OF_BLOCKS: Final = {one.names[0]: one for one in (WHOLE_CALLS, TINY_FRAGMENTS)}
@@ -219,7 +219,7 @@ POLICIES: Final = {
         Policy(("split-header",), cut=header_apart),
         TINY_FRAGMENTS,
         Policy(("late-brace",), cut=last_apart),
-        Policy(("empty-fragment",), cut=empty_behind_header),
+        Policy(("empty-fragment",), cut=empty_after_header),
         EVEN_IDS,
     )
 }

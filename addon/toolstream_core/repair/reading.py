@@ -23,7 +23,7 @@ from toolstream_core.defects.arguments import (
 )
 
 if TYPE_CHECKING:
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
 
 LONGEST_PLACEHOLDER: Final = 64
 """Characters of the longest text that may be a placeholder."""
@@ -41,7 +41,7 @@ class Reading(NamedTuple):
     """What the arguments mean."""
 
     text: str
-    row: Row | None = None
+    defect: Defect | None = None
     """The defect because of which this differs from the received text."""
     stands: bool = False
     """Whether the text is forwarded unchanged: the row names a deviation that has no certain repair."""
@@ -66,8 +66,8 @@ def read(received: ArgumentText, *, over: bool) -> Reading:
         return _placeholders(raw)
     if raw.lstrip(WHITE)[0] == '"':
         return _quoted(received, raw, over=over)
-    if (before := BEFORE.match(raw)) and (meant := _after_placeholder(raw[before.end() :], over=over)):
-        return meant
+    if (before := BEFORE.match(raw)) and (intended := _after_placeholder(raw[before.end() :], over=over)):
+        return intended
     if received.spilled and (ended := received.ended_object()) is not None and raw.startswith(ended):
         return _after_object(ended, raw, over=over)
     if not received.viable and received.whole_again is not None:
@@ -82,14 +82,14 @@ def read_text(text: str, *, over: bool) -> Reading:
     return read(received, over=over)
 
 
-def repetition(whole: str, rest: str) -> Row | None:
+def repetition(complete: str, rest: str) -> Defect | None:
     """Why text after a complete object adds nothing, or may yet prove to; `None` where it does add something."""
-    if not rest or (rest[0] == "{" and _SPACE.sub("", whole).startswith(_SPACE.sub("", rest))):
+    if not rest or (rest[0] == "{" and _SPACE.sub("", complete).startswith(_SPACE.sub("", rest))):
         return REPLAYED_ARGUMENTS
     return TRAILING_GARBAGE if rest[0] != "{" and is_markup(rest) else None
 
 
-def addition(rest: str) -> Row:
+def addition(rest: str) -> Defect:
     """The defect of text after a complete object that adds something."""
     return MERGED_CALLS if "{" in rest else TRAILING_GARBAGE
 
@@ -99,10 +99,10 @@ def _quoted(received: ArgumentText, raw: str, *, over: bool) -> Reading:
     if not received.ended:
         may_hold = not over and received.viable and _MAY_HOLD.match(raw) is not None
         return Reading("", DOUBLE_ENCODED_ARGUMENTS) if may_hold else Reading(raw)
-    meant, whole = received.reading(may_be_empty=False)
-    if whole and is_object(meant):
-        return Reading(meant, DOUBLE_ENCODED_ARGUMENTS)
-    return Reading(meant if meant != raw and is_object(meant[: meant.rfind("}") + 1]) else raw)
+    intended, complete = received.reading(may_be_empty=False)
+    if complete and is_object(intended):
+        return Reading(intended, DOUBLE_ENCODED_ARGUMENTS)
+    return Reading(intended if intended != raw and is_object(intended[: intended.rfind("}") + 1]) else raw)
 
 
 def _placeholders(raw: str) -> Reading:
@@ -114,18 +114,18 @@ def _placeholders(raw: str) -> Reading:
 
 def _after_placeholder(rest: str, *, over: bool) -> Reading | None:
     """The arguments after a placeholder; `None` where they are a string that holds no object: it was none."""
-    meant = read_text(rest, over=over)
-    if meant.row is None and rest[0] == '"':
+    intended = read_text(rest, over=over)
+    if intended.defect is None and rest[0] == '"':
         return None
-    return meant._replace(row=meant.row or PLACEHOLDER_ARGUMENTS)
+    return intended._replace(defect=intended.defect or PLACEHOLDER_ARGUMENTS)
 
 
-def _after_object(whole: str, raw: str, *, over: bool) -> Reading:
-    rest = without(whole.strip(WHITE), raw[len(whole) :].strip(WHITE))
-    row = repetition(whole, rest)
-    if row is None or (over and rest[:1] == "{"):
+def _after_object(complete: str, raw: str, *, over: bool) -> Reading:
+    rest = without(complete.strip(WHITE), raw[len(complete) :].strip(WHITE))
+    defect = repetition(complete, rest)
+    if defect is None or (over and rest[:1] == "{"):
         return Reading(raw, addition(rest), stands=True)
-    return Reading(whole, row)
+    return Reading(complete, defect)
 
 
 def _characters(raw: str, *, over: bool) -> Reading:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.clients import deviations
-from toolstream_core.defects.row import Safety
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.defect import Safety
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.packaged import packaged
 from toolstream_core.protocols.registry import OVER_HTTP, PROTOCOLS
 from toolstream_core.settings import DESTREAM, FOR, fault_names, shape_names
-from toolstream_core.transit.rows import TRANSIT, TransitRow
+from toolstream_core.transit.definitions import TRANSIT, TransitDefinition
 from toolstream_core.verdict.outcome import RENAMED, Outcome
 
 if TYPE_CHECKING:
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
 
 
 VERSION: Final = 2
@@ -46,9 +46,9 @@ def document() -> dict[str, Any]:
     """What `toolstream list --format json` prints."""
     return {
         "version": VERSION,
-        "defects": [defect(row) for row in ROWS],
+        "defects": [described(defect) for defect in DEFECTS],
         "shapes": shapes(),
-        "transit": [transit(row) for row in TRANSIT],
+        "transit": [transit(defect) for defect in TRANSIT],
         "presets": [
             {"name": one.name, "meaning": one.meaning, "parts": list(one.parts), "source": one.source}
             for one in PRESETS
@@ -69,31 +69,31 @@ def document() -> dict[str, Any]:
     }
 
 
-def transit(row: TransitRow) -> dict[str, Any]:
+def transit(defect: TransitDefinition) -> dict[str, Any]:
     """A row of the table of transit faults."""
-    keys = [{"name": key.name, "values": key.expected, "usual": str(key.default or "")} for key in row.keys]
-    return {"name": row.name, "meaning": row.meaning, "keys": keys}
+    keys = [{"name": key.name, "values": key.expected, "usual": str(key.default or "")} for key in defect.keys]
+    return {"name": defect.name, "meaning": defect.meaning, "keys": keys}
 
 
-def defect(row: Row) -> dict[str, Any]:
+def described(defect: Defect) -> dict[str, Any]:
     """A row of the table of defects."""
     return {
-        "code": row.code,
-        "name": row.name,
-        "severity": row.severity.value,
-        "family": row.family,
-        "dialects": list(row.dialects),
-        "protocols": list(row.dialects),
-        "meaning": row.meaning,
-        "plant": bool(injected(row)),
-        "repair": row.repair.value if row.repair else None,
-        "doc": f"docs/defects/{row.name}.md",
+        "code": defect.code,
+        "name": defect.name,
+        "severity": defect.severity.value,
+        "family": defect.family,
+        "dialects": list(defect.dialects),
+        "protocols": list(defect.dialects),
+        "meaning": defect.meaning,
+        "plant": bool(injected(defect)),
+        "repair": defect.repair.value if defect.repair else None,
+        "doc": f"docs/defects/{defect.name}.md",
     }
 
 
-def injected(row: Row) -> tuple[str, ...]:
+def injected(defect: Defect) -> tuple[str, ...]:
     """The protocols in which the defect can be injected."""
-    return tuple(one.name for one in PROTOCOLS if row.name in one.injectors)
+    return tuple(one.name for one in PROTOCOLS if defect.name in one.injectors)
 
 
 def shapes() -> list[dict[str, Any]]:
@@ -107,9 +107,9 @@ def _shape(name: str, meaning: str, protocols: list[str]) -> dict[str, Any]:
     return {"name": name, "meaning": meaning, "dialects": protocols, "protocols": protocols}
 
 
-def page(row: Row) -> str:
+def page(defect: Defect) -> str:
     """The page of a defect, as Markdown."""
-    return (packaged("docs/defects") / f"{row.name}.md").read_text(encoding="utf-8")
+    return (packaged("docs/defects") / f"{defect.name}.md").read_text(encoding="utf-8")
 
 
 def explained(name: str) -> str | None:
@@ -118,16 +118,16 @@ def explained(name: str) -> str | None:
 
 
 def _defect(name: str) -> str:
-    return next((page(row) for row in ROWS if name in {row.code, row.name}), "")
+    return next((page(defect) for defect in DEFECTS if name in {defect.code, defect.name}), "")
 
 
 def _group(name: str) -> str:
     """A word that means several defects: a family, or all whose repair is safe."""
     safe = name == Safety.SAFE
-    rows = [row for row in ROWS if (row.repair is Safety.SAFE if safe else row.family == name)]
-    lines = "".join(f"* {row.code} `{row.name}` {row.meaning}\n" for row in rows)
+    defects = [defect for defect in DEFECTS if (defect.repair is Safety.SAFE if safe else defect.family == name)]
+    lines = "".join(f"* {defect.code} `{defect.name}` {defect.meaning}\n" for defect in defects)
     what = "with a safe repair" if safe else "in this family"
-    return f"# {name}\n\n{len(rows)} defects {what}.\n\n{lines}" if rows else ""
+    return f"# {name}\n\n{len(defects)} defects {what}.\n\n{lines}" if defects else ""
 
 
 def _shape_text(name: str) -> str:
@@ -175,13 +175,13 @@ def _verdict(name: str) -> str:
 
 
 def _deviation(name: str) -> str:
-    for deviation, row in deviations.ROWS.items():
+    for deviation, defect in deviations.DEFECTS.items():
         if name == deviation.value:
             seen = [f"[{project}]({link})" for project, link in deviations.projects((deviation,)).items()]
             fix = deviations.fix((deviation,)).removeprefix("fix the client: ")
             where = f"* Seen in {', '.join(seen)}.\n" if seen else ""
             return (
-                f"# Client bug {name}\n\nThe client {row.words}.\n\n"
+                f"# Client bug {name}\n\nThe client {defect.words}.\n\n"
                 f"* Fix, in the fields of Chat Completions: {fix}.\n{where}"
             )
     return ""
@@ -192,7 +192,7 @@ _KINDS: Final = (_defect, _group, _shape_text, _transit, _preset, _client, _verd
 
 def explainable() -> set[str]:
     """The names that `explained` knows, apart from old ones."""
-    rows = {word for row in ROWS for word in (row.name, row.code, row.family)}
+    defects = {word for defect in DEFECTS for word in (defect.name, defect.code, defect.family)}
     clients = {f"{FOR}{client.name}" for client in CLIENTS}
-    bugs = {one.value for one in deviations.ROWS}
-    return {*rows, *bugs, Safety.SAFE, *shape_names(), *fault_names(), *clients, *Outcome, DESTREAM}
+    bugs = {one.value for one in deviations.DEFECTS}
+    return {*defects, *bugs, Safety.SAFE, *shape_names(), *fault_names(), *clients, *Outcome, DESTREAM}

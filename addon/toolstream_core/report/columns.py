@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.model import ABSENT, BAD_STATUS
-from toolstream_core.printable import printable, quoted_whole, word
+from toolstream_core.printable import printable, quoted_text, word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -129,8 +129,8 @@ def middle(text: str, room: int, *, count: bool = False) -> str:
 def shortened(text: str, room: int, *, count: bool = False) -> str:
     """As `middle`, as a JSON string that has nothing in it that steers a terminal; `room` is 16 at least."""
     room = max(room, LEAST)
-    whole = quoted_whole(text) if len(text) <= room else text
-    return _shortened(text, whole, room, lambda part: quoted_whole(part)[1:-1], count=count, quote='"')
+    whole = quoted_text(text) if len(text) <= room else text
+    return _shortened(text, whole, room, lambda part: quoted_text(part)[1:-1], count=count, quote='"')
 
 
 def _shortened(text: str, whole: str, room: int, shown: Callable[[str], str], *, count: bool, quote: str = "") -> str:

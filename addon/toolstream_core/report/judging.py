@@ -9,13 +9,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.clients.advice import advise
-from toolstream_core.clients.deviations import ROWS
+from toolstream_core.clients.deviations import DEFECTS
 from toolstream_core.clients.explanation import Explainer
-from toolstream_core.clients.received import Answer
+from toolstream_core.clients.received import ReceivedBytes
 from toolstream_core.clients.stepping import What
 from toolstream_core.delivery.sent_bytes import response_id
 from toolstream_core.engine.session import read_body
-from toolstream_core.protocols.requests import asked
+from toolstream_core.protocols.requests import match_key
 from toolstream_core.protocols.requests.conversation import without_history
 from toolstream_core.redact import redacted
 from toolstream_core.report.verdict import UNEXPLAINED, Explained, ReportedVerdict
@@ -46,7 +46,7 @@ def reason(explanation: Explanation, event: int | None = None) -> str:
     shows, place = explanation.shows, explanation.event if event is None else event
     if shows is None or place is None:
         return ""
-    text = ROWS[shows].cause.format(event=place, did=_did(explanation.change))
+    text = DEFECTS[shows].cause.format(event=place, did=_did(explanation.change))
     return f"{text} (here `{explanation.seen}`)." if explanation.seen else f"{text}."
 
 
@@ -77,30 +77,30 @@ class Explaining:
         self._explainer = Explainer()
         self._advised: deque[tuple[tuple[object, ...], list[Advice] | None]] = deque(maxlen=_REMEMBERED)
 
-    def __call__(self, answer: Answer, echoed: Sequence[EchoedCall], client: str = "") -> Explained:
-        """`answer` is what the client got, `echoed` the calls that it sent back; `client` tells clients apart."""
-        found = self._explainer.explain_answer(answer, echoed, client)
+    def __call__(self, response: ReceivedBytes, echoed: Sequence[EchoedCall], client: str = "") -> Explained:
+        """`response` is what the client got, `echoed` the calls that it sent back; `client` tells clients apart."""
+        found = self._explainer.explain_response(response, echoed, client)
         if found is None or found.doubtful:
             return _UNKNOWN if found is None else _DOUBTFUL
         projects = ", ".join(list(found.projects)[:_PROJECTS])
         likely = "probably " if found.names else ""  # another bug can have the same effect
         notes = "; ".join(one for one in (found.where, projects and f"also seen in {projects}") if one)
         text = f"the client {likely}{found.text}{f' ({notes})' if notes else ''}"
-        advised = self._advise(found, answer)
+        advised = self._advise(found, response)
         no_help = "no repair or shape of toolstream helps: " if advised == [] else ""
         fix = f"{no_help}{found.fix}" if found.names or no_help else ""
         return Explained(found.names, found.event, text, tuple(one.options for one in advised or ()), fix, found)
 
-    def _advise(self, found: Explanation, answer: Answer) -> list[Advice] | None:
+    def _advise(self, found: Explanation, response: ReceivedBytes) -> list[Advice] | None:
         """As `advise`; equal responses to requests with the same options and ids are tried once."""
-        models, exchange = [found.model, *found.others, *found.common], answer.exchange
+        models, exchange = [found.model, *found.others, *found.common], response.exchange
         ids = found.protocol and found.protocol.requests.earlier_ids(exchange.request)
         alike = replace(exchange, source="", request=without_history(exchange.request))
-        key = (models, found.choice, hashlib.sha256(answer.body).digest(), answer.broken, alike, ids)
+        key = (models, found.choice, hashlib.sha256(response.body).digest(), response.broken, alike, ids)
         for known, advised in self._advised:
             if known == key:
                 return advised
-        advised = advise(models[0], answer, models[1:], found.choice)
+        advised = advise(models[0], response, models[1:], found.choice)
         self._advised.append((key, advised))
         return advised
 
@@ -110,7 +110,7 @@ _KEPT: Final = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SavedAnswer(SentResponse):
+class SavedResponse(SentResponse):
     """A response that was saved."""
 
     secrets: tuple[str, ...]
@@ -123,19 +123,19 @@ class Judging:
         """Nothing was read yet."""
         self._report = report
         self._secrets: tuple[str, ...] = ()
-        self._conversations = Conversations[SavedAnswer](self._tell)
-        self._received: dict[str, Answer] = {}
+        self._conversations = Conversations[SavedResponse](self._report_judged)
+        self._received: dict[str, ReceivedBytes] = {}
         """The newest responses with calls as the client got them, by their tokens, `_KEPT` bytes in all."""
         self._explaining = Explaining()
 
     def take(self, saved: Exchange, record: Record | None) -> None:
         """Take the next exchange; `record` is `None` if its response is not an LLM's."""
         exchange = saved.facts
-        wanted = asked.read(exchange.path, exchange.request)
+        wanted = match_key.read(exchange.path, exchange.request)
         if wanted is None:
             return
         self._secrets = saved.secrets
-        said = asked.reader_of(exchange.path, exchange.request).conversation(exchange.request)
+        said = match_key.reader_of(exchange.path, exchange.request).conversation(exchange.request)
         place = f"{wanted.dialect} {exchange.host} {wanted.model} {sorted(wanted.tools)}"
         file = exchange.source.rpartition("#")[0]
         self._conversations.request(exchange.source, place, said, source=file, began=saved.began)
@@ -143,7 +143,7 @@ class Judging:
             self._conversations.no_response(exchange.source)
             return
         got = as_sent(saved) or record
-        answer = SavedAnswer(
+        response = SavedResponse(
             calls=tuple(got.calls),
             dropped=dropped(got),
             response_id=(saved.response or response_id(list(saved.chunks), exchange)) if got.calls else "",
@@ -153,17 +153,17 @@ class Judging:
         if got.calls:
             self._keep(exchange.source, _received(saved))
         left = bool(saved.broken and BY_CLIENT.search(saved.broken)) and not got.ended
-        self._conversations.response(exchange.source, answer, left=left)
+        self._conversations.response(exchange.source, response, left=left)
 
-    def _keep(self, token: str, received: Answer) -> None:
+    def _keep(self, token: str, received: ReceivedBytes) -> None:
         """Keep a response to explain its verdict; the oldest ones go first, and theirs stay unexplained."""
         self._received[token] = received
         while sum(len(one.body) for one in self._received.values()) > _KEPT:
             del self._received[next(iter(self._received))]
 
-    def _tell(self, judged: Judged[SavedAnswer]) -> None:
-        answer, received = judged.response, self._received.pop(judged.token, None)
-        hide = partial(redacted, secrets=(*answer.secrets, *self._secrets))
+    def _report_judged(self, judged: Judged[SavedResponse]) -> None:
+        response, received = judged.response, self._received.pop(judged.token, None)
+        hide = partial(redacted, secrets=(*response.secrets, *self._secrets))
         explained = UNEXPLAINED
         if received is not None and judged.verdict.sent and not judged.verdict.understood:
             explained = self._explaining(received, judged.verdict.sent, judged.token.rpartition("#")[0])
@@ -171,7 +171,7 @@ class Judging:
             ReportedVerdict(
                 source=judged.token,
                 verdict=judged.verdict,
-                calls=answer.calls,
+                calls=response.calls,
                 request=judged.request,
                 hide=hide,
                 explained=explained,
@@ -179,9 +179,9 @@ class Judging:
         )
 
 
-def _received(saved: Exchange) -> Answer:
+def _received(saved: Exchange) -> ReceivedBytes:
     got = saved.as_client_got()
-    return Answer(got.facts, got.body, got.broken)
+    return ReceivedBytes(got.facts, got.body, got.broken)
 
 
 def as_sent(saved: Exchange) -> Record | None:

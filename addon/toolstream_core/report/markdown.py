@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.clients.model import STANDARD, Key
 from toolstream_core.clients.stepping import reads
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.faults import parse_fault
 from toolstream_core.packaged import packaged
 from toolstream_core.printable import counted, printable
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.protocols.registry import named
-from toolstream_core.protocols.requests import asked
+from toolstream_core.protocols.requests import match_key
 from toolstream_core.report.columns import code, escaped, fenced
 from toolstream_core.shrinking.candidate import nodes
-from toolstream_core.transit.rows import keys_of
+from toolstream_core.transit.definitions import keys_of
 from toolstream_core.wire import json_access, numbers
 
 if TYPE_CHECKING:
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
     from toolstream_core.clients.model import Entry
     from toolstream_core.clients.stepping import SteppedCall
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Call, Finding, Json, Record
     from toolstream_core.shrinking.candidate import Shape
     from toolstream_core.wire.frame import Frame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReportedAnswer:
+class ReportedResponse:
     """A response, redacted, as a report shows it."""
 
     record: Record
@@ -65,14 +65,14 @@ class ReportedAnswer:
         return bool(self.record.findings or self.caused) or not self.understood
 
 
-def understanding(answers: Sequence[ReportedAnswer]) -> bool | None:
+def understanding(responses: Sequence[ReportedResponse]) -> bool | None:
     """Whether the client understood all responses; `None` where nothing that was saved tells.
 
     A response without calls has nothing to misread, and is never followed by a verdict.
     """
-    if not all(one.understood for one in answers):
+    if not all(one.understood for one in responses):
         return False
-    with_calls = [one for one in answers if one.record.calls or one.client]
+    with_calls = [one for one in responses if one.record.calls or one.client]
     return True if with_calls and all(one.client for one in with_calls) else None
 
 
@@ -139,17 +139,17 @@ _HEADING = re.compile(r"^## (.+)\n", re.MULTILINE)
 
 
 @cache
-def sections(row: Row) -> dict[str, str]:
+def sections(defect: Defect) -> dict[str, str]:
     """The page of a defect by its headings (`Why it hurts`, `Repair`, `Seen with`)."""
-    page = (packaged("docs/defects") / f"{row.name}.md").read_text(encoding="utf-8")
+    page = (packaged("docs/defects") / f"{defect.name}.md").read_text(encoding="utf-8")
     _, *parts = _HEADING.split(page)
     return {heading: text.strip() for heading, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
-def specification(row: Row, dialect: str) -> tuple[str, str]:
+def specification(defect: Defect, dialect: str) -> tuple[str, str]:
     """The title and address of the specification that the defect violates."""
     events = named(dialect).api.specification.server_sent_events
-    return SERVER_SENT_EVENTS if events and row.family == "framing" and row.code < "TS007" else described(dialect)
+    return SERVER_SENT_EVENTS if events and defect.family == "framing" and defect.code < "TS007" else described(dialect)
 
 
 def described(dialect: str) -> tuple[str, str]:
@@ -217,7 +217,7 @@ def asking(path: str, request: Json) -> Json:
     for key in _MESSAGES:
         if key in request:
             plain[key] = _last_words(request[key])
-    wanted, asks = asked.read(path, request), asked.read(path, plain)
+    wanted, asks = match_key.read(path, request), match_key.read(path, plain)
     return plain if asks is not None and wanted is not None and asks.dialect == wanted.dialect else request
 
 
@@ -233,51 +233,51 @@ def _last_words(messages: Json) -> Json:
     return [{"role": "user", "content": text[:_SHORT] if isinstance(text, str) else "Go on."}]
 
 
-def caused_lines(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
+def caused_lines(responses: Sequence[ReportedResponse]) -> Iterator[str]:
     """The injected faults, one paragraph for all responses with the same."""
-    broken = {number: tuple(_caused(answer)) for number, answer in enumerate(answers) if answer.caused}
+    broken = {number: tuple(_caused(response)) for number, response in enumerate(responses) if response.caused}
     for (faults, *more), places in together(broken).items():
-        which = "this stream" if len(answers) == 1 else numbered(places)
+        which = "this stream" if len(responses) == 1 else numbered(places)
         yield f"toolstream injected fault {faults} into {which} to test a client."
         yield from more
 
 
-def client_lines(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
+def client_lines(responses: Sequence[ReportedResponse]) -> Iterator[str]:
     """How the clients interpreted faulty responses, and those that they misread."""
     told = {
-        number: _made(answer, answers[number + 1 :])
-        for number, answer in enumerate(answers)
-        if answer.caused or not answer.understood
+        number: _made(response, responses[number + 1 :])
+        for number, response in enumerate(responses)
+        if response.caused or not response.understood
     }
     if told:
         yield "## How the client interpreted it\n"
     for made, places in together(told).items():
-        where = "" if len(answers) == 1 else f"{numbered(places).capitalize()}: "
+        where = "" if len(responses) == 1 else f"{numbered(places).capitalize()}: "
         yield f"- {where}{made}"
     if told:
         yield ""
 
 
-def _caused(answer: ReportedAnswer) -> Iterator[str]:
-    yield " and ".join(map(code, answer.caused))
-    if answer.provider is not None:
-        names = ", ".join(answer.provider)
+def _caused(response: ReportedResponse) -> Iterator[str]:
+    yield " and ".join(map(code, response.caused))
+    if response.provider is not None:
+        names = ", ".join(response.provider)
         yield f"The provider's own response {f'had {names}' if names else 'was healthy'}."
     yield "The response is shown as the client received it.\n"
-    if answer.record.broken:
-        yield f"It was truncated: {escaped(answer.record.broken)}.\n"
+    if response.record.broken:
+        yield f"It was truncated: {escaped(response.record.broken)}.\n"
 
 
-def _made(answer: ReportedAnswer, later: Sequence[ReportedAnswer]) -> str:
-    if answer.client:
-        return escaped(answer.client)
-    again = any(one.request == answer.request for one in later)
+def _made(response: ReportedResponse, later: Sequence[ReportedResponse]) -> str:
+    if response.client:
+        return escaped(response.client)
+    again = any(one.request == response.request for one in later)
     return "it repeated the request" if again else "unknown: no later request was saved"
 
 
-def faults_of(answers: Sequence[ReportedAnswer]) -> list[str]:
+def faults_of(responses: Sequence[ReportedResponse]) -> list[str]:
     """The faults that were injected into any of them."""
-    return list(dict.fromkeys(spec for answer in answers for spec in answer.caused))
+    return list(dict.fromkeys(spec for response in responses for spec in response.caused))
 
 
 LONGEST: Final = 65_536
@@ -316,9 +316,9 @@ _SEVERITIES: Final = {
 }
 
 
-def bug_report(answers: Sequence[ReportedAnswer], flow: str, version: str) -> str:
+def bug_report(responses: Sequence[ReportedResponse], flow: str, version: str) -> str:
     """The report on answers with which anything went wrong, or on all. `flow` is the name of their file."""
-    shown = [answer for answer in answers if answer.is_telling] or list(answers)
+    shown = [response for response in responses if response.is_telling] or list(responses)
     parts = (_head(shown, version), _wrong(shown), _events(shown), _calls(shown), client_lines(shown), _protocol(shown))
     head = "\n".join(line for part in parts for line in part)
     tail = "\n".join([*_clients(shown), *_reproduction(shown, flow)])
@@ -327,15 +327,15 @@ def bug_report(answers: Sequence[ReportedAnswer], flow: str, version: str) -> st
     return f"{head}\n{tail}\n{whole}"[: LONGEST - 1].rstrip("\n") + "\n"
 
 
-def _head(answers: Sequence[ReportedAnswer], version: str) -> Iterator[str]:
-    first = answers[0]
-    names = list(dict.fromkeys(finding.name for answer in answers for finding in answer.record.findings))
+def _head(responses: Sequence[ReportedResponse], version: str) -> Iterator[str]:
+    first = responses[0]
+    names = list(dict.fromkeys(finding.name for response in responses for finding in response.record.findings))
     what = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")  # noqa: PLR2004
-    faults = " and ".join(map(escaped, faults_of(answers)))
+    faults = " and ".join(map(escaped, faults_of(responses)))
     if faults:
         what += f"{', injected' if names else 'Injected'} by fault {faults}"
     elif not names:
-        what = _TITLES[understanding(answers)]
+        what = _TITLES[understanding(responses)]
     yield f"# {what}: {first.record.dialect} from {escaped(first.record.host or 'an unknown host')}\n"
     yield "| | |\n|---|---|"
     yield f"| provider | {code(first.record.host or '(unknown)')} |"
@@ -343,62 +343,64 @@ def _head(answers: Sequence[ReportedAnswer], version: str) -> Iterator[str]:
     yield f"| protocol | {first.record.dialect}, {'streamed' if first.record.streamed else 'not streamed'} |"
     yield f"| response | HTTP {first.status}, {counted(first.record.events, 'event')}, {first.record.bytes} bytes |"
     if faults:
-        yield f"| injected by | toolstream, to test a client: fault {' and '.join(map(code, faults_of(answers)))} |"
+        yield f"| injected by | toolstream, to test a client: fault {' and '.join(map(code, faults_of(responses)))} |"
     yield f"| recorded | {first.recorded}; secrets are overwritten with `*` |"
     yield f"| found by | toolstream {version} |\n"
 
 
-def _wrong(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
+def _wrong(responses: Sequence[ReportedResponse]) -> Iterator[str]:
     yield "## What is wrong\n"
-    told = [(number, finding) for number, answer in enumerate(answers) for finding in answer.record.findings]
-    caused = [*caused_lines(answers)]
+    told = [(number, finding) for number, response in enumerate(responses) for finding in response.record.findings]
+    caused = [*caused_lines(responses)]
     yield from caused
     if not told:
         if not caused:
-            yield f"toolstream found nothing wrong in the stream; {_READING[understanding(answers)]}.\n"
+            yield f"toolstream found nothing wrong in the stream; {_READING[understanding(responses)]}.\n"
         return
     for number, finding in told[:_MOST_FINDINGS]:
-        where = f"event {finding.event}" + ("" if len(answers) == 1 else f" of response {number}")
-        row = _row(finding)
+        where = f"event {finding.event}" + ("" if len(responses) == 1 else f" of response {number}")
+        defect = _table_row(finding)
         yield (
             f"- **{finding.name}** ({finding.code}, {finding.severity}: {_SEVERITIES[finding.severity]}), {where}: "
-            f"{escaped(finding.message)}. In general: {row.meaning}."
+            f"{escaped(finding.message)}. In general: {defect.meaning}."
         )
     if len(told) > _MOST_FINDINGS:
         yield f"- … and {len(told) - _MOST_FINDINGS} more"
     yield ""
 
 
-def _events(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
+def _events(responses: Sequence[ReportedResponse]) -> Iterator[str]:
     yield "## Events\n"
     yield "Unchanged; other events are folded:\n"
-    shown = {number: tuple(folded(answer.frames, _of_interest(answer))) for number, answer in enumerate(answers)}
+    shown = {
+        number: tuple(folded(response.frames, _of_interest(response))) for number, response in enumerate(responses)
+    }
     for events, places in together(shown).items():
-        if len(answers) > 1:
+        if len(responses) > 1:
             yield f"{numbered(places).capitalize()}:\n"
         yield from fenced(events)
 
 
-def _of_interest(answer: ReportedAnswer) -> set[int]:
+def _of_interest(response: ReportedResponse) -> set[int]:
     """The events of the findings, and where their calls begin; the first events where nothing was found."""
     chosen: dict[int, None] = {}
-    calls = answer.record.calls
-    for finding in answer.record.findings:
+    calls = response.record.calls
+    for finding in response.record.findings:
         if finding.call is not None and finding.call < len(calls):
             chosen.update(dict.fromkeys([*calls[finding.call].events][:1]))
         chosen[finding.event] = None
     return set([*chosen][:_MOST_EVENTS]) or set(range(_MOST_EVENTS))
 
 
-def _calls(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
-    calls = [call for answer in answers for call in answer.record.calls]
+def _calls(responses: Sequence[ReportedResponse]) -> Iterator[str]:
+    calls = [call for response in responses for call in response.record.calls]
     if not calls:
         return
     yield "## The tool calls\n"
     yield "Intended:\n"
     yield from (f"{number}. {_call(call.name, call.arguments, call)}" for number, call in enumerate(calls, 1))
-    for answer in answers:
-        for does, read in wrong_readings(answer.record.dialect, answer.entries, answer.record.calls):
+    for response in responses:
+        for does, read in wrong_readings(response.record.dialect, response.entries, response.record.calls):
             yield f"\nA client that {does} reads:\n"
             yield from _read(read)
     yield ""
@@ -430,35 +432,35 @@ def _call(name: str, arguments: str, call: Call | None = None) -> str:
     return f"{code(name) if name else '(no name)'} with {code(arguments) if arguments else 'no arguments'}{half}"
 
 
-def _protocol(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
+def _protocol(responses: Sequence[ReportedResponse]) -> Iterator[str]:
     yield "## Protocol\n"
-    dialect = answers[0].record.dialect
-    rows = _rows(answers)
-    links = dict.fromkeys(specification(row, dialect) for row in rows)
+    dialect = responses[0].record.dialect
+    rows = _rows(responses)
+    links = dict.fromkeys(specification(defect, dialect) for defect in rows)
     for title, address in links or [described(dialect)]:
         yield f"- [{title}]({address})"
-    for row in rows:
-        yield f"- With **{row.name}**, a correct client {row.must}."
+    for defect in rows:
+        yield f"- With **{defect.name}**, a correct client {defect.must}."
     yield ""
 
 
-def _clients(answers: Sequence[ReportedAnswer]) -> Iterator[str]:
-    rows = _rows(answers)
+def _clients(responses: Sequence[ReportedResponse]) -> Iterator[str]:
+    rows = _rows(responses)
     if not rows:
         return
     yield "## Affected clients\n"
-    for row in rows:
-        page = sections(row)
+    for defect in rows:
+        page = sections(defect)
         seen = [line for line in page["Seen with"].splitlines() if line.startswith("* ")]
-        yield f"**{row.name}**: {page['Why it hurts']}\n"
+        yield f"**{defect.name}**: {page['Why it hurts']}\n"
         yield from (f"- {line[2:]}" for line in seen[:_MOST_LINKS])
         if len(seen) > _MOST_LINKS:
-            yield f"- … and {len(seen) - _MOST_LINKS} more: `toolstream explain {row.name}`"
+            yield f"- … and {len(seen) - _MOST_LINKS} more: `toolstream explain {defect.name}`"
         yield ""
 
 
-def _reproduction(answers: Sequence[ReportedAnswer], flow: str) -> Iterator[str]:
-    first = answers[0]
+def _reproduction(responses: Sequence[ReportedResponse], flow: str) -> Iterator[str]:
+    first = responses[0]
     shown = {finding.name for finding in first.record.findings}
     found = sorted(shown if first.left is None else first.left)
     faults = [fault_here(spec) for spec in first.caused]
@@ -470,28 +472,28 @@ def _reproduction(answers: Sequence[ReportedAnswer], flow: str) -> Iterator[str]
     yield from fenced(as_test(flow, first.path, first.request, found, faults).splitlines(), "python")
 
 
-def _whole(answers: Sequence[ReportedAnswer], room: int) -> Iterator[str]:
-    for number, answer in enumerate(answers):
-        share = room // len(answers) - 300
+def _whole(responses: Sequence[ReportedResponse], room: int) -> Iterator[str]:
+    for number, response in enumerate(responses):
+        share = room // len(responses) - 300
         taken: list[str] = []
-        for frame in answer.frames:
+        for frame in response.frames:
             event = [*lines(frame), ""]
             share -= sum(len(line) + 1 for line in event)
             if share < 0:
                 taken.append("… the rest is in the attached file")
                 break
             taken += event
-        name = "Complete stream" if len(answers) == 1 else f"Complete response {number}"
-        size = f"{counted(answer.record.events, 'event')}, {answer.record.bytes} bytes"
+        name = "Complete stream" if len(responses) == 1 else f"Complete response {number}"
+        size = f"{counted(response.record.events, 'event')}, {response.record.bytes} bytes"
         yield f"<details>\n<summary>{name} ({size})</summary>\n"
         yield from fenced(taken)
         yield "</details>\n"
 
 
-def _rows(answers: Sequence[ReportedAnswer]) -> list[Row]:
-    names = {finding.name for answer in answers for finding in answer.record.findings}
-    return [row for row in ROWS if row.name in names]
+def _rows(responses: Sequence[ReportedResponse]) -> list[Defect]:
+    names = {finding.name for response in responses for finding in response.record.findings}
+    return [defect for defect in DEFECTS if defect.name in names]
 
 
-def _row(finding: Finding) -> Row:
-    return next(row for row in ROWS if row.code == finding.code)
+def _table_row(finding: Finding) -> Defect:
+    return next(defect for defect in DEFECTS if defect.code == finding.code)

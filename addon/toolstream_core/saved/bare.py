@@ -52,7 +52,7 @@ def belongs(path: Path) -> bool:
     return path.name in _BESIDE and response_in(path.parent) is not None
 
 
-def is_answer(path: Path) -> bool:
+def is_response(path: Path) -> bool:
     """Whether a file is the response of a folder of this layout."""
     return path.name in RESPONSES and response_in(path.parent) == path
 

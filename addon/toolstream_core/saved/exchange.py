@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from toolstream_core.model import ABSENT, StreamFacts
 from toolstream_core.protocols.registry import claiming
-from toolstream_core.protocols.requests.asked import looks_like_llm
+from toolstream_core.protocols.requests.match_key import looks_like_llm
 from toolstream_core.redact import request_secrets
 from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.wire import json_access

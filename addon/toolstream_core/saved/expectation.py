@@ -75,7 +75,7 @@ class ExpectedFinding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectedAnswer:
+class ExpectedResponse:
     """A response. Fields with a default are written only if they differ from it."""
 
     dialect: str
@@ -99,10 +99,10 @@ class ExpectedAnswer:
 class Expectation:
     """The responses of one flow file, in its order."""
 
-    answers: tuple[ExpectedAnswer, ...]
+    responses: tuple[ExpectedResponse, ...]
 
 
-type Noun = ExpectedAnswer | ExpectedCall | ExpectedFinding
+type Noun = ExpectedResponse | ExpectedCall | ExpectedFinding
 _LISTS: Final[dict[str, type[ExpectedCall | ExpectedFinding]]] = {"calls": ExpectedCall, "findings": ExpectedFinding}
 
 
@@ -113,17 +113,17 @@ def expect_path(flow_path: Path) -> Path:
 
 def expectation_of(fixtures: Iterable[Fixture]) -> Expectation:
     """How the fixtures of one flow file are read now."""
-    return Expectation(answers=tuple(map(_answer_of, fixtures)))
+    return Expectation(responses=tuple(map(_response_of, fixtures)))
 
 
-def _answer_of(fixture: Fixture) -> ExpectedAnswer:
+def _response_of(fixture: Fixture) -> ExpectedResponse:
     record = fixture.record
     found: dict[str, Any] = {"status": fixture.status, "finish": tuple(record.finish)}
     for name, noun in _LISTS.items():
         names = [one.name for one in fields(noun)]
         found[name] = tuple(noun(**{key: _plain(getattr(one, key)) for key in names}) for one in getattr(record, name))
-    others = {one.name: getattr(record, one.name) for one in fields(ExpectedAnswer) if one.name not in found}
-    return ExpectedAnswer(**others, **found)
+    others = {one.name: getattr(record, one.name) for one in fields(ExpectedResponse) if one.name not in found}
+    return ExpectedResponse(**others, **found)
 
 
 def _plain(value: Any) -> Any:
@@ -160,13 +160,15 @@ def loads(text: str, source: str = "the expectation") -> Expectation:
     if version != VERSION or isinstance(version, bool):
         raise ToolstreamError(f'{source} lacks "version": {VERSION}; {_UPDATE}')
     _refuse_unknown(document, ("version", "answers"), source)
-    if not isinstance(answers := document.get("answers"), list):
+    if not isinstance(responses := document.get("answers"), list):
         raise ToolstreamError(f"{source} lacks the list 'answers'")
-    return Expectation(answers=tuple(_read_answer(one, f"{source}: answers[{at}]") for at, one in enumerate(answers)))
+    return Expectation(
+        responses=tuple(_read_response(one, f"{source}: answers[{at}]") for at, one in enumerate(responses))
+    )
 
 
-def _read_answer(value: Any, where: str) -> ExpectedAnswer:
-    read = _read(value, ExpectedAnswer, where)
+def _read_response(value: Any, where: str) -> ExpectedResponse:
+    read = _read(value, ExpectedResponse, where)
     if not all(isinstance(reason, str) for reason in read["finish"]):
         raise ToolstreamError(f"{where}.finish must be a list of strings")
     read["finish"] = tuple(read["finish"])
@@ -175,7 +177,7 @@ def _read_answer(value: Any, where: str) -> ExpectedAnswer:
     for at, call in enumerate(read["calls"]):
         if call.kind not in set(Kind):
             raise ToolstreamError(f"{where}.calls[{at}].kind is {call.kind!r}; expected one of {', '.join(Kind)}")
-    return ExpectedAnswer(**read)
+    return ExpectedResponse(**read)
 
 
 def _read(value: Any, noun: type[Noun], where: str) -> dict[str, Any]:
@@ -205,16 +207,16 @@ def _refuse_unknown(value: dict[str, Any], known: Iterable[str], where: str) -> 
 
 def dumps(expectation: Expectation) -> str:
     """The text of a `.expect.json` file: valid UTF-8, a line for each call and finding."""
-    answers = _lines("answers", [_answer_text(answer) for answer in expectation.answers], "  ")
-    return f'{{\n  "version": {VERSION},\n{answers}\n}}\n'
+    responses = _lines("answers", [_response_text(response) for response in expectation.responses], "  ")
+    return f'{{\n  "version": {VERSION},\n{responses}\n}}\n'
 
 
-def _answer_text(answer: ExpectedAnswer) -> str:
+def _response_text(response: ExpectedResponse) -> str:
     parts = [
         _lines(key, [_json(_written(one)) for one in value], "      ")
         if key in _LISTS
         else f'      "{key}": {_json(value)}'
-        for key, value in _written(answer).items()
+        for key, value in _written(response).items()
     ]
     return "{\n" + ",\n".join(parts) + "\n    }"
 
@@ -237,13 +239,13 @@ def _json(value: Any) -> str:
 
 def differences(expected: Expectation, found: Expectation) -> list[str]:
     """One line for each difference, empty if there is none."""
-    lines = [*_count(expected.answers, found.answers, "response")]
-    for at, (one, other) in enumerate(zip(expected.answers, found.answers, strict=False)):
+    lines = [*_count(expected.responses, found.responses, "response")]
+    for at, (one, other) in enumerate(zip(expected.responses, found.responses, strict=False)):
         lines += (f"response {at}: {line}" for line in _between(one, other))
     return lines
 
 
-def _between(expected: ExpectedAnswer, found: ExpectedAnswer) -> Iterator[str]:
+def _between(expected: ExpectedResponse, found: ExpectedResponse) -> Iterator[str]:
     yield from _fields(expected, found, "", but=_LISTS)
     yield from _count(expected.calls, found.calls, "call")
     for at, (one, other) in enumerate(zip_longest(expected.calls, found.calls)):

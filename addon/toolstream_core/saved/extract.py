@@ -68,11 +68,11 @@ def conversations(found: Iterable[Fixture]) -> list[list[Fixture]]:
     """The flows by conversation, in the order of their first flows. A retry belongs to the conversation it repeats."""
     groups: list[list[Fixture]] = []
     by_prefix: dict[bytes, _Group] = {}
-    by_answer: dict[str, _Group] = {}
+    by_response: dict[str, _Group] = {}
     for at, one in enumerate(found):
         digests = list(_digests(one))
         before = json_access.get(one.request, "previous_response_id")
-        group = by_answer.get(before) if isinstance(before, str) else None
+        group = by_response.get(before) if isinstance(before, str) else None
         if group is None:
             # Where two runs say the same, the one that is going on.
             begun = (by_prefix[digest] for digest in digests if digest in by_prefix)
@@ -84,7 +84,7 @@ def conversations(found: Iterable[Fixture]) -> list[list[Fixture]]:
         group.touched = at
         group.last = digests[-1:]
         by_prefix |= dict.fromkeys(digests[-1:], group)
-        by_answer |= dict.fromkeys(_answer_ids(one), group)
+        by_response |= dict.fromkeys(_response_ids(one), group)
     return groups
 
 
@@ -131,7 +131,7 @@ def _still(value: Json) -> Json:
     return value
 
 
-def _answer_ids(one: Fixture) -> Iterator[str]:
+def _response_ids(one: Fixture) -> Iterator[str]:
     """The ids by which a later request may name this response."""
     for payload in one.payloads:
         name = json_access.get(payload, "response", "id") or json_access.get(payload, "id")

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from toolstream_core.model import ABSENT, Note
 from toolstream_core.saved import bare, cassette, demo, har, raw
+from toolstream_core.saved.byte_source import CHUNK, ByteSource, Recoded, readable, wide_coding
 from toolstream_core.saved.demo import located
 from toolstream_core.saved.exchange import UnreadableError
-from toolstream_core.saved.pieces import PIECE, Pieces, Recoded, readable, wide_coding
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 
@@ -104,7 +104,7 @@ def files(path: str) -> Iterator[str]:
     yield from sorted(found)
 
 
-def answers(path: str, request: Json = ABSENT) -> Iterator[Exchange]:
+def responses(path: str, request: Json = ABSENT) -> Iterator[Exchange]:
     """The responses saved in one file, or read from standard input; `request` belongs to a bare body.
 
     Raises `UnreadableError`, here or while the chunks are read; earlier responses are valid.
@@ -113,7 +113,7 @@ def answers(path: str, request: Json = ABSENT) -> Iterator[Exchange]:
         if file.kind is Kind.FLOWS:
             from toolstream_core.saved import flowfile  # noqa: PLC0415 - mitmproxy is slow to load
 
-            yield from flowfile.responses_in(file.whole(), path)
+            yield from flowfile.responses_in(file.opened(), path)
         else:
             found = exchanges(file, path, request)
             yield from file.bodies(path, request) if found is None else found
@@ -122,10 +122,10 @@ def answers(path: str, request: Json = ABSENT) -> Iterator[Exchange]:
 def exchanges(file: Begun, path: str, request: Json = ABSENT) -> Iterator[Exchange] | None:
     """The responses in a file that has their requests too; `None` if it is a flow file, or has no requests."""
     if file.kind is Kind.HAR:
-        return har.exchanges(file.whole().read(), path)
+        return har.exchanges(file.opened().read(), path)
     if file.kind is Kind.CASSETTE:
-        return cassette.exchanges(file.whole().read(), path)
-    if request is ABSENT and bare.is_answer(Path(path)):
+        return cassette.exchanges(file.opened().read(), path)
+    if request is ABSENT and bare.is_response(Path(path)):
         return iter([bare.read(Path(path), path)])
     return iter(()) if bare.belongs(Path(path)) else None
 
@@ -188,7 +188,7 @@ class Begun:
             return Kind.CASSETTE
         return Kind.HAR if _HAR.match(self.lead) else Kind.BODY
 
-    def whole(self) -> BinaryIO:
+    def opened(self) -> BinaryIO:
         """The file from its beginning, uncompressed."""
         if not self.coding and self.rest.seekable():
             self.rest.seek(-len(self.head), io.SEEK_CUR)
@@ -198,16 +198,16 @@ class Begun:
 
     def bodies(self, path: str, request: Json = ABSENT) -> Iterator[Exchange]:
         """The responses in a file without a container format. Raises `UnreadableError`."""
-        pieces = Pieces(self.head, self.rest)
+        pieces = ByteSource(self.head, self.rest)
         with closing(pieces):
-            yield from raw.answers(pieces, path, coding=self.coding, request=request, removed=self.removed)
+            yield from raw.responses(pieces, path, coding=self.coding, request=request, removed=self.removed)
 
 
 def _begin(stream: io.BufferedReader) -> Begun:
     head = stream.read(_HEAD)
     wide = wide_coding(head)
     if wide is not None:
-        text = cast("io.BufferedReader", io.BufferedReader(Recoded(head, stream, wide), PIECE))
+        text = cast("io.BufferedReader", io.BufferedReader(Recoded(head, stream, wide), CHUNK))
         head = text.read(_HEAD)
         return Begun(head, text, "", head, (Note("utf-16", f"the encoding {wide.upper()}"),))
     if not head.startswith(_GZIP):
@@ -236,11 +236,11 @@ def rewritten(path: str, change: Change, request: Json = ABSENT) -> bytes:
         if file.kind is Kind.FLOWS:
             from toolstream_core.saved import flowfile  # noqa: PLC0415 - mitmproxy is slow to load
 
-            return flowfile.rewritten_flows(file.whole(), path, change)
+            return flowfile.rewritten_flows(file.opened(), path, change)
         if file.kind is Kind.HAR:
-            return _har(file.whole().read(), path, change)
+            return _har(file.opened().read(), path, change)
         if file.kind is Kind.CASSETTE:
-            entries = list(cassette.exchanges(file.whole().read(), path))
+            entries = list(cassette.exchanges(file.opened().read(), path))
             return cassette.cassette([replace(one, chunks=[change(one).body]) for one in entries])
         return _body(file.bodies(path, request), change)
 

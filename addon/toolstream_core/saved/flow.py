@@ -16,8 +16,8 @@ from toolstream_core.engine.session import EVERY_FRAME, read_body
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, BAD_STATUS, Injected, Record, StreamFacts
 from toolstream_core.printable import quoted
-from toolstream_core.protocols.requests import asked
-from toolstream_core.protocols.requests.asked import may_be_llm
+from toolstream_core.protocols.requests import match_key
+from toolstream_core.protocols.requests.match_key import may_be_llm
 from toolstream_core.redact import redacted, request_secrets
 from toolstream_core.redaction import TextMode
 from toolstream_core.saved.exchange import Exchange, UnreadableError, chunk_table
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from toolstream_core.saved.exchange import Headers
 
 
-def _not_whole(flows: int, error: Exception) -> str:
+def _read_in_part(flows: int, error: Exception) -> str:
     """The message for a flow file of which some flows could be read before mitmproxy raised `error`."""
     where = f"after flow {flows - 1}" if flows else "from the beginning"
     said = quoted(redacted(str(error)), 200)
@@ -66,7 +66,7 @@ def flows_in(stream: BinaryIO) -> Iterator[Flow]:
     except OSError:
         raise
     except Exception as error:  # on foreign bytes mitmproxy raises more than its own exceptions
-        raise UnreadableError(_not_whole(count, error)) from error
+        raise UnreadableError(_read_in_part(count, error)) from error
 
 
 CHUNKS_VERSION = 1
@@ -334,7 +334,7 @@ class Fixture:
     request: Json
     request_body: bytes
     """The request as it was sent, its content coding undone."""
-    asked: asked.Asked
+    asked: match_key.RequestKey
     status: int
     """Also of an HTTP error, from 400 on."""
     headers: tuple[tuple[bytes, bytes], ...]
@@ -367,10 +367,10 @@ def read_flow(flow: http.HTTPFlow, source: str) -> Fixture | None:
         return None
     body = content_of(flow.request)
     request = parse(body)
-    what = asked.read(flow.request.path, request)
+    what = match_key.read(flow.request.path, request)
     chunks = chunks_of(flow)
     broken = _broken(flow)
-    if what is None or not (chunks or _came_empty(flow, broken)):
+    if what is None or not (chunks or _arrived_empty(flow, broken)):
         return None
     payloads = _Payloads()
     record = read_body(
@@ -418,7 +418,7 @@ def _broken(flow: http.HTTPFlow) -> str | None:
     return flow.error.msg if flow.error is not None else None
 
 
-def _came_empty(flow: http.HTTPFlow, broken: str | None) -> bool:
+def _arrived_empty(flow: http.HTTPFlow, broken: str | None) -> bool:
     """Whether no byte of a body is all that came, rather than all that was saved."""
     assert flow.response is not None
     if flow.response.raw_content:
@@ -428,7 +428,7 @@ def _came_empty(flow: http.HTTPFlow, broken: str | None) -> bool:
     return flow.response.status_code >= BAD_STATUS and flow.response.raw_content is not None
 
 
-def _unread(flow: http.HTTPFlow, source: str, what: asked.Asked, broken: str | None) -> Record:
+def _unread(flow: http.HTTPFlow, source: str, what: match_key.RequestKey, broken: str | None) -> Record:
     """The record of an error or a disconnect without an event of the protocol."""
     return Record(
         source,

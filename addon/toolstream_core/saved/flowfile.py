@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json
     from toolstream_core.protocols.socket_wire import SocketLane, SocketRequest
     from toolstream_core.saved.exchange import NewBody
-    from toolstream_core.sockets.saved import SavedAnswer
+    from toolstream_core.sockets.saved import SavedResponse
     from toolstream_core.wire.frame import Frame
 
 
@@ -57,11 +57,11 @@ SOCKET: Final = "toolstream_socket"
 class SocketFlow(NamedTuple):
     """A response of a saved socket."""
 
-    answer: SavedAnswer
+    response: SavedResponse
     flow: http.HTTPFlow
 
 
-def answer_flow(socket: http.HTTPFlow, request: SocketRequest, number: int) -> http.HTTPFlow:
+def response_flow(socket: http.HTTPFlow, request: SocketRequest, number: int) -> http.HTTPFlow:
     """The flow of the response that is `number` on a socket, from 1 on: its messages are lines of JSON."""
     flow = http.HTTPFlow(socket.client_conn, socket.server_conn, live=True)
     flow.id = f"{socket.id}.{number}"
@@ -82,11 +82,11 @@ def answer_flow(socket: http.HTTPFlow, request: SocketRequest, number: int) -> h
 
 def unfolded(flow: http.HTTPFlow, source: str) -> Iterator[tuple[str, http.HTTPFlow]]:
     """A saved flow with what it is called; of an LLM's socket the flows of its responses, from `source.1` on."""
-    answers = socket_flows(flow)
-    if answers is None:
+    responses = socket_flows(flow)
+    if responses is None:
         yield source, flow
         return
-    for number, one in enumerate(answers, 1):
+    for number, one in enumerate(responses, 1):
         yield f"{source}.{number}", one.flow
 
 
@@ -100,12 +100,12 @@ def socket_flows(flow: http.HTTPFlow) -> list[SocketFlow] | None:
     if wire is None:
         return None
     closed = _closed(flow)
-    answers = taken_apart(wire, path, _provided(flow, messages), closed)
-    got = taken_apart(wire, path, _gone(flow, messages), closed) if _differs(flow) else answers
-    clients = got if len(got) == len(answers) else answers
+    responses = taken_apart(wire, path, _provided(flow, messages), closed)
+    got = taken_apart(wire, path, _gone(flow, messages), closed) if _differs(flow) else responses
+    clients = got if len(got) == len(responses) else responses
     return [
-        SocketFlow(answer, _flow(flow, number, answer, client))
-        for number, (answer, client) in enumerate(zip(answers, clients, strict=True), 1)
+        SocketFlow(response, _flow(flow, number, response, client))
+        for number, (response, client) in enumerate(zip(responses, clients, strict=True), 1)
     ]
 
 
@@ -154,24 +154,24 @@ def _closed(flow: http.HTTPFlow) -> str | None:
     return how_closed(flow.websocket.close_code, by_client=flow.websocket.closed_by_client)
 
 
-def _flow(socket: http.HTTPFlow, number: int, answer: SavedAnswer, client: SavedAnswer) -> http.HTTPFlow:
-    flow = answer_flow(socket, answer.request, number)
+def _flow(socket: http.HTTPFlow, number: int, response: SavedResponse, client: SavedResponse) -> http.HTTPFlow:
+    flow = response_flow(socket, response.request, number)
     assert flow.response is not None
     flow.live = False
-    flow.request.timestamp_start = flow.request.timestamp_end = answer.asked.at
-    flow.response.timestamp_start = answer.messages[0].at if answer.messages else answer.asked.at
-    flow.response.timestamp_end = answer.messages[-1].at if answer.messages else answer.asked.at
-    chunks = [Chunk(*line) for line in answer.lines]
+    flow.request.timestamp_start = flow.request.timestamp_end = response.asked.at
+    flow.response.timestamp_start = response.messages[0].at if response.messages else response.asked.at
+    flow.response.timestamp_end = response.messages[-1].at if response.messages else response.asked.at
+    chunks = [Chunk(*line) for line in response.lines]
     flow.response.raw_content = b"".join(chunk.data for chunk in chunks)
-    noted = table_of(chunks) | {"socket": note_of(answer.request.lane, answer.asked.at, answer.others)}
-    if line_ends := answer.line_ends:
+    noted = table_of(chunks) | {"socket": note_of(response.request.lane, response.asked.at, response.others)}
+    if line_ends := response.line_ends:
         noted[LINE_ENDS] = line_ends.places
-    if client is not answer:
+    if client is not response:
         got = [Chunk(*line) for line in client.lines]
         noted["sent"] = {"body": b"".join(chunk.data for chunk in got), "chunks": table_of(got)["chunks"]}
-    if answer.broken is not None:
-        flow.error = Error(answer.broken, answer.messages[-1].at if answer.messages else answer.asked.at)
-        noted["broken"] = answer.broken
+    if response.broken is not None:
+        flow.error = Error(response.broken, response.messages[-1].at if response.messages else response.asked.at)
+        noted["broken"] = response.broken
     flow.metadata["toolstream"] = noted
     return flow
 
@@ -231,8 +231,8 @@ def responses_in(stream: BinaryIO, source: str) -> Iterator[Exchange]:
             if found is None:
                 yield saved_response(one, f"{source}#{number}")
             else:
-                for at, (answer, answered) in enumerate(found, 1):
-                    yield saved_response(answered, f"{source}#{number}.{at}", answer.lane)
+                for at, (response, answered) in enumerate(found, 1):
+                    yield saved_response(answered, f"{source}#{number}.{at}", response.lane)
         del one  # the next flow is read before this name is bound again
 
 
@@ -243,23 +243,23 @@ def rewritten_flows(stream: BinaryIO, source: str, change: Callable[[Exchange], 
 
 def _rewritten(stream: BinaryIO, source: str, change: Callable[[Exchange], NewBody]) -> Iterator[flow.Flow]:
     for number, one in enumerate(flows_in(stream)):
-        if isinstance(one, http.HTTPFlow) and (answers := socket_flows(one)) is not None:
-            _put_messages(one, answers, f"{source}#{number}", change)
+        if isinstance(one, http.HTTPFlow) and (responses := socket_flows(one)) is not None:
+            _put_messages(one, responses, f"{source}#{number}", change)
         elif isinstance(one, http.HTTPFlow) and one.response is not None and one.response.raw_content:
             _put(one, saved_response(one, f"{source}#{number}"), change)
         yield one
 
 
 def _put_messages(
-    one: http.HTTPFlow, answers: Sequence[SocketFlow], source: str, change: Callable[[Exchange], NewBody]
+    one: http.HTTPFlow, responses: Sequence[SocketFlow], source: str, change: Callable[[Exchange], NewBody]
 ) -> None:
     """Give a socket the messages of its changed responses, each with the time of the original message."""
     assert one.websocket is not None
     became: dict[int, list[bytes]] = {}
-    for number, (answer, answered) in enumerate(answers, 1):
-        pieces = change(saved_response(answered, f"{source}.{number}", answer.lane)).pieces
-        places = [message.place for message in answer.messages]
-        became.update(zip(places, answer.become(pieces), strict=True))
+    for number, (response, answered) in enumerate(responses, 1):
+        pieces = change(saved_response(answered, f"{source}.{number}", response.lane)).pieces
+        places = [message.place for message in response.messages]
+        became.update(zip(places, response.become(pieces), strict=True))
     messages = one.websocket.messages
     if all(made == [messages[place].content] for place, made in became.items()):
         return
@@ -293,7 +293,7 @@ def saved_response(one: http.HTTPFlow, source: str, socket: SocketLane | None = 
     assert one.response is not None
     facts = facts_of(one, request_json(one.request), source)
     body = one.response.raw_content
-    chunks, times = _pieces(body or b"", json_access.get(one.metadata, "toolstream", "chunks"))
+    chunks, times = _chunks(body or b"", json_access.get(one.metadata, "toolstream", "chunks"))
     return Exchange(
         facts=facts,
         chunks=chunks,
@@ -332,7 +332,7 @@ class Cut:
             at += size
 
 
-def _pieces(body: bytes, noted: Json) -> tuple[Iterable[bytes], list[int]]:
+def _chunks(body: bytes, noted: Json) -> tuple[Iterable[bytes], list[int]]:
     """The body in the chunks of the wire, with their times, if the flow has them."""
     if table := chunk_table(noted, len(body)):
         return Cut(body, [size for _, size in table]), [when for when, _ in table]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from toolstream_core.model import Json
-    from toolstream_core.sockets.saved import SavedAnswer
+    from toolstream_core.sockets.saved import SavedResponse
 
 
 MESSAGES: Final = "_webSocketMessages"
@@ -59,7 +59,7 @@ def _put_message(message: Json, became: list[bytes] | None) -> list[Json]:
     return [{**message, "data": text} for text in texts]
 
 
-def _taken_apart(entry: Json, path: str) -> list[SavedAnswer] | None:
+def _taken_apart(entry: Json, path: str) -> list[SavedResponse] | None:
     listed = json_access.get(entry, MESSAGES)
     if not isinstance(listed, list):
         return None
@@ -83,24 +83,24 @@ def _data(said: Json) -> bytes:
     return from_base64(text)
 
 
-def _socket_exchange(socket: Exchange, number: int, answer: SavedAnswer) -> Exchange:
+def _socket_exchange(socket: Exchange, number: int, response: SavedResponse) -> Exchange:
     headers = [(name, value) for name, value in socket.request_headers if not is_of_upgrade(name)]
     return Exchange.of(
         source=f"{socket.source}.{number}",
         method="POST",
         url=f"http{socket.url.removeprefix('ws')}" if socket.url.startswith("ws") else socket.url,
         request_headers=(*headers, ("content-type", CONTENT_TYPES[Form.WHOLE])),
-        request_body=encoded(answer.request.body),
+        request_body=encoded(response.request.body),
         status=200,
         reason="OK",
         response_headers=(("content-type", CONTENT_TYPES[Form.LINES]),),
-        body=b"".join(line for _, line in answer.lines),
-        began=answer.asked.at,
-        table=[(when, len(line)) for when, line in answer.lines],
-        line_ends=answer.line_ends.places,
-        broken=answer.broken,
-        ended=answer.messages[-1].at if answer.messages else 0.0,
-        socket=answer.lane,
+        body=b"".join(line for _, line in response.lines),
+        began=response.asked.at,
+        table=[(when, len(line)) for when, line in response.lines],
+        line_ends=response.line_ends.places,
+        broken=response.broken,
+        ended=response.messages[-1].at if response.messages else 0.0,
+        socket=response.lane,
     )
 
 

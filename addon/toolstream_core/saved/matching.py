@@ -15,7 +15,7 @@ from toolstream_core.calls.json_equality import equal, same
 from toolstream_core.model import ABSENT, BAD_STATUS
 from toolstream_core.printable import excerpt, first_difference, has_parts, shown_json
 from toolstream_core.protocols.registry import named
-from toolstream_core.protocols.requests import asked as asked_read
+from toolstream_core.protocols.requests import match_key as asked_read
 from toolstream_core.redaction import TextMode
 from toolstream_core.saved.exchange import messages_of
 from toolstream_core.verdict import to_run
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.requests.asked import Asked
     from toolstream_core.protocols.requests.conversation import Conversation, ToolResult
+    from toolstream_core.protocols.requests.match_key import RequestKey
     from toolstream_core.saved.flow import Fixture
 
     type Redact = Callable[[bytes, str], bytes]
@@ -57,14 +57,14 @@ _VERSION = re.compile(r"(?:[-@]\d{4}-?\d{2}-?\d{2}|-latest|:[^:]*)$")
 _FAMILY = re.compile(r"^[a-z]*")
 
 
-def can_say(fixture: Fixture, wanted: Asked) -> bool:
+def can_respond(fixture: Fixture, wanted: RequestKey) -> bool:
     """Whether a fixture's answer can be given to such a request at all; an HTTP error is the same in all forms."""
     if fixture.asked.dialect != wanted.dialect:
         return False
     return fixture.record.streamed or wanted.form is Form.WHOLE or fixture.status >= BAD_STATUS
 
 
-def distance(fixture: Fixture, wanted: Asked, shared_calls: int) -> tuple[int | bool, ...]:
+def distance(fixture: Fixture, wanted: RequestKey, shared_calls: int) -> tuple[int | bool, ...]:
     """The smaller, the better the response fits. Does not look at the protocol.
 
     `shared_calls`: how many calls both conversations have so far.
@@ -261,7 +261,7 @@ def _accepted(call: Call, said: Conversation, saved: Mapping[str, Call]) -> Iter
 def _ran(said: Conversation, saved: Mapping[str, Call]) -> Iterator[Ran]:
     left = list(said.results)
     for call in said.calls:
-        result = next((one for one in left if _answers(one, call.id or "", call.name)), None)
+        result = next((one for one in left if _responses(one, call.id or "", call.name)), None)
         if result is not None:
             left.remove(result)
             yield Ran(result.id, call.name, call.arguments, result)
@@ -272,7 +272,7 @@ def _ran(said: Conversation, saved: Mapping[str, Call]) -> Iterator[Ran]:
             yield Ran("", result.name, None, result)
 
 
-def _answers(result: ToolResult, identity: str, name: str) -> bool:
+def _responses(result: ToolResult, identity: str, name: str) -> bool:
     return result.id == identity if result.id and identity else result.name in ("", name)
 
 
@@ -280,7 +280,7 @@ NEAR = 3
 """Flows that are named where none answers."""
 
 
-class Answer(enum.StrEnum):
+class RequestMatch(enum.StrEnum):
     """How a request was answered."""
 
     EXACT = "exact"
@@ -303,8 +303,8 @@ class Near(NamedTuple):
 class Match(NamedTuple):
     """What came of a request."""
 
-    answer: Answer
-    wanted: Asked
+    response: RequestMatch
+    wanted: RequestKey
     fixture: Fixture | None = None
     parting: Parting | None = None
     near: tuple[Near, ...] = ()
@@ -327,7 +327,7 @@ class _Talk(NamedTuple):
     opening: str
 
     @classmethod
-    def of(cls, wanted: Asked) -> _Talk:
+    def of(cls, wanted: RequestKey) -> _Talk:
         """The conversation of a request."""
         return cls(wanted.dialect, wanted.tools, wanted.opening)
 
@@ -368,8 +368,8 @@ class Matcher:
         self._forget_ended(wanted)
         request = _Request(wanted, path, body, redact)
         key = self._recorded(wanted, body, redact)
-        found = self._nearest(request) if key is None else self._given_next(Match(Answer.EXACT, wanted), key)
-        if found.answer is Answer.FINISHED:
+        found = self._nearest(request) if key is None else self._given_next(Match(RequestMatch.EXACT, wanted), key)
+        if found.response is RequestMatch.FINISHED:
             self._forget_left(request)
         elif found.fixture is not None:
             self._forget_left(request, self._keys[id(found.fixture)])
@@ -380,9 +380,11 @@ class Matcher:
         wanted = asked_read.read(path, parse(body))
         return wanted is not None and self._recorded(wanted, body, redact) is not None
 
-    def best(self, wanted: Asked, request: Json = ABSENT, path: str = "") -> Fixture | None:
+    def best(self, wanted: RequestKey, request: Json = ABSENT, path: str = "") -> Fixture | None:
         """The fixture that fits best, whether it was given or not."""
-        can = (one for one in self.fixtures if can_say(one, wanted) and _warms_up(one.request) is _warms_up(request))
+        can = (
+            one for one in self.fixtures if can_respond(one, wanted) and _warms_up(one.request) is _warms_up(request)
+        )
         calls = earlier_calls(path, request)
         fitting = [(distance(one, wanted, self._shared_calls(one, calls)), one) for one in can]
         nearest = min((far for far, _ in fitting), default=None)
@@ -396,7 +398,7 @@ class Matcher:
             self._calls[id(fixture)] = earlier_calls(fixture.path, fixture.request)
         return len(calls & self._calls[id(fixture)])
 
-    def _recorded(self, wanted: Asked, body: bytes, redact: Redact) -> Key | None:
+    def _recorded(self, wanted: RequestKey, body: bytes, redact: Redact) -> Key | None:
         """The key of the recorded requests that are equal to one."""
         if (key := _key(wanted, parse(body))) in self._groups:
             return key
@@ -407,11 +409,11 @@ class Matcher:
         best = self.best(request.wanted, parse(request.body), request.path)
         where = None if best is None else request.parting(best)
         if best is None or (self.strict and where is not None):
-            return Match(Answer.REFUSED, request.wanted, near=self._near(request))
+            return Match(RequestMatch.REFUSED, request.wanted, near=self._near(request))
         if where is not None and self._is_finished(request, best):
-            return Match(Answer.FINISHED, request.wanted, best, where)
-        answer = Answer.EXACT if where is None else Answer.DIVERGED
-        return self._given_next(Match(answer, request.wanted, parting=where), self._keys[id(best)])
+            return Match(RequestMatch.FINISHED, request.wanted, best, where)
+        response = RequestMatch.EXACT if where is None else RequestMatch.DIVERGED
+        return self._given_next(Match(response, request.wanted, parting=where), self._keys[id(best)])
 
     def _given_next(self, match: Match, key: Key) -> Match:
         """The match with the next of the responses to equal requests; refused where the last one is used up."""
@@ -421,11 +423,11 @@ class Matcher:
         again = given.times - (len(group) - 1)
         if self.repeats and again >= self.repeats:
             why = f"reached the limit of {self.repeats} equal requests (toolstream_provider_repeats)"
-            return Match(Answer.REFUSED, match.wanted, near=(Near(group[-1].source, why),))
+            return Match(RequestMatch.REFUSED, match.wanted, near=(Near(group[-1].source, why),))
         counted[key] = _Given(given.times + 1, match.wanted.results)
         return match._replace(fixture=group[min(again, 0) - 1])
 
-    def _counted(self, wanted: Asked) -> dict[Key, _Given]:
+    def _counted(self, wanted: RequestKey) -> dict[Key, _Given]:
         """The counts of a conversation, which is the newest one now."""
         talk = _Talk.of(wanted)
         counted = self._given[talk] = self._given.pop(talk, {})
@@ -433,7 +435,7 @@ class Matcher:
             del self._given[next(iter(self._given))]
         return counted
 
-    def _forget_ended(self, wanted: Asked) -> None:
+    def _forget_ended(self, wanted: RequestKey) -> None:
         """Count afresh where a client runs again: a request with fewer results, or the first one of a conversation."""
         talk = _Talk.of(wanted)
         given = self._given.get(talk, {})
@@ -475,7 +477,7 @@ class Matcher:
 
         def rank(one: Fixture) -> tuple[int | bool, ...]:
             far = distance(one, wanted, self._shared_calls(one, calls))
-            return not can_say(one, wanted), one.asked.dialect != wanted.dialect, *far
+            return not can_respond(one, wanted), one.asked.dialect != wanted.dialect, *far
 
         return tuple(Near(one.source, request.why_not(one)) for one in sorted(self.fixtures, key=rank)[:NEAR])
 
@@ -510,7 +512,7 @@ def _warms_up(request: Json) -> bool:
     return json_access.get(request, "generate") is False
 
 
-def _key(wanted: Asked, request: Json) -> Key:
+def _key(wanted: RequestKey, request: Json) -> Key:
     """Equal for requests that are equal as values; the base URL, the query and `VARYING` keys do not count."""
     said = {key: value for key, value in request.items() if key not in VARYING} if isinstance(request, dict) else None
     text = json.dumps(said, sort_keys=True, separators=(",", ":"))
@@ -520,7 +522,7 @@ def _key(wanted: Asked, request: Json) -> Key:
 class _Request(NamedTuple):
     """A request that was not recorded."""
 
-    wanted: Asked
+    wanted: RequestKey
     path: str
     body: bytes
     redact: Redact
@@ -547,6 +549,6 @@ class _Request(NamedTuple):
         """Why a fixture does not answer it."""
         if fixture.asked.dialect != self.wanted.dialect:
             return f"uses another protocol, {fixture.asked.dialect} ({', '.join(names_of(fixture)[:1])})"
-        if not can_say(fixture, self.wanted):
+        if not can_respond(fixture, self.wanted):
             return f"was not streamed; the request asks for {self.wanted.form}"
         return f"differs at {self.parting(fixture)}"

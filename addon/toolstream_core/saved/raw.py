@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from toolstream_core.model import Json
-    from toolstream_core.saved.pieces import Pieces
+    from toolstream_core.saved.byte_source import ByteSource
     from toolstream_core.saved.unwrap.reading import Unwrapped
 
 
@@ -38,7 +38,7 @@ _TYPES = {
 }
 
 
-def answer(chunks: Iterable[bytes], source: str, *, coding: str = "", request: Json = ABSENT) -> Exchange:
+def response(chunks: Iterable[bytes], source: str, *, coding: str = "", request: Json = ABSENT) -> Exchange:
     """The one response that a bare body is."""
     return Exchange(
         facts=StreamFacts(
@@ -51,8 +51,8 @@ def answer(chunks: Iterable[bytes], source: str, *, coding: str = "", request: J
     )
 
 
-def answers(
-    pieces: Pieces, source: str, *, coding: str = "", request: Json = ABSENT, removed: Sequence[Note] = ()
+def responses(
+    pieces: ByteSource, source: str, *, coding: str = "", request: Json = ABSENT, removed: Sequence[Note] = ()
 ) -> Iterator[Exchange]:
     """The responses in a file without a container format: the file's body, or the streams inside its text.
 
@@ -60,7 +60,7 @@ def answers(
     """
 
     def bare() -> Exchange:
-        whole = answer(pieces, source, coding=coding, request=request)
+        whole = response(pieces, source, coding=coding, request=request)
         return replace(whole, unwrapped=list(removed), lost=_OF_OBJECTS if lead.lstrip()[:1] in _OPENING else _NOTHING)
 
     lead = next(_plain(pieces, coding), b"")

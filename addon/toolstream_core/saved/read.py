@@ -110,7 +110,7 @@ def gathered(path: str, request: Json = ABSENT) -> Iterator[Fixture | LeftOut]:
 def _file(path: str, request: Json) -> Iterator[Fixture | LeftOut]:
     with begun(path) as file:
         if file.kind is Kind.FLOWS:
-            for source, flow in _flows(file.whole(), path):
+            for source, flow in _flows(file.opened(), path):
                 yield _found(flow, source) if flow is not None else LeftOut(source, "is not an HTTP flow")
         elif (found := exchanges(file, path, request)) is not None:
             yield from (_found_in(_addressed(one)) for one in found)
@@ -134,7 +134,7 @@ def _addressed(one: Exchange) -> Exchange:
     """One whose address was not saved gets that of the protocol it speaks."""
     if one.url:
         return one
-    record = read_body(one.chunks, raw.answer([], one.source).facts)
+    record = read_body(one.chunks, raw.response([], one.source).facts)
     if record is None:
         return one
     made = exchange_with(one.body, record, one.source, ABSENT)
@@ -160,12 +160,12 @@ def _found(flow: http.HTTPFlow, source: str) -> Fixture | LeftOut:
     return LeftOut(source, "is not an LLM response")
 
 
-def read_answers(path: Path) -> list[Fixture]:
+def read_responses(path: Path) -> list[Fixture]:
     """The responses of LLMs in a file of any form that `toolstream extract` reads, redacted.
 
     Raises `ToolstreamError`.
     """
-    answers: list[Fixture] = []
+    responses: list[Fixture] = []
     left_out: list[LeftOut] = []
     for one in gathered(str(path)):
         if isinstance(one, LeftOut):
@@ -173,13 +173,13 @@ def read_answers(path: Path) -> list[Fixture]:
             continue
         fixture = read_flow(redact(one.flow), one.source)
         if fixture is not None:
-            answers.append(fixture)
+            responses.append(fixture)
     for one in left_out:
-        if one.unreadable or not answers:
+        if one.unreadable or not responses:
             raise ToolstreamError(f"{one.source} {one.why}. Expected a file with an LLM response and its body")
-    if not answers:
+    if not responses:
         raise ToolstreamError(f"{path} contains no LLM response with its body")
-    return answers
+    return responses
 
 
 def as_client_got(one: Fixture) -> Fixture:
@@ -189,7 +189,7 @@ def as_client_got(one: Fixture) -> Fixture:
     return read_flow(as_sent(one.flow), one.source) or one
 
 
-def with_answer(flow: http.HTTPFlow, request: Json, chunks: Sequence[Chunk]) -> http.HTTPFlow:
+def with_response(flow: http.HTTPFlow, request: Json, chunks: Sequence[Chunk]) -> http.HTTPFlow:
     """A copy of `flow` with another request body (JSON) and another response, in these chunks, not encoded."""
     new = http.HTTPFlow.from_state(flow.get_state())  # unlike a copy, under the same id
     assert isinstance(new, http.HTTPFlow)

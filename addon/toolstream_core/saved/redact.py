@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Json
     from toolstream_core.shrinking.candidate import Chunk
-    from toolstream_core.sockets.saved import SavedAnswer
+    from toolstream_core.sockets.saved import SavedResponse
 
 
 def redacted_messages(flow: http.HTTPFlow, redaction: Redaction, known: Sequence[str]) -> WebSocketData | None:
@@ -39,8 +39,8 @@ def redacted_messages(flow: http.HTTPFlow, redaction: Redaction, known: Sequence
 
     The messages of one response are searched together, because a secret may be split into deltas.
     """
-    answers = socket_flows(flow)
-    if answers is None or flow.websocket is None:
+    responses = socket_flows(flow)
+    if responses is None or flow.websocket is None:
         return None
     clean = WebSocketData(
         [_with(one, redacted_body(one.content, redaction, known)) for one in flow.websocket.messages],
@@ -49,18 +49,18 @@ def redacted_messages(flow: http.HTTPFlow, redaction: Redaction, known: Sequence
         close_reason=redacted_text(flow.websocket.close_reason or "", redaction, known) or None,
         timestamp_end=flow.websocket.timestamp_end,
     )
-    for answer, _ in answers:
-        for place, content in _clean(answer, redaction, known):
+    for response, _ in responses:
+        for place, content in _clean(response, redaction, known):
             clean.messages[place] = _with(clean.messages[place], content)
     return clean
 
 
-def _clean(answer: SavedAnswer, redaction: Redaction, known: Sequence[str]) -> Iterator[tuple[int, bytes]]:
+def _clean(response: SavedResponse, redaction: Redaction, known: Sequence[str]) -> Iterator[tuple[int, bytes]]:
     """The response's messages that had to change, each with its place."""
-    lines = [line for _, line in answer.lines]
+    lines = [line for _, line in response.lines]
     body = redacted_body(b"".join(lines), redaction, known)
     at = 0
-    for message, line in zip(answer.messages, lines, strict=True):
+    for message, line in zip(response.messages, lines, strict=True):
         clean, at = body[at : at + len(line)], at + len(line)
         if clean != line:
             yield message.place, clean.removesuffix(b"\n")

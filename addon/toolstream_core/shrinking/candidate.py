@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from toolstream_core.model import ABSENT
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_array import ArrayFramer
+from toolstream_core.wire.json_document import DocumentFramer
 from toolstream_core.wire.sniff import MAX_HEAD, NOT_OURS, choose
-from toolstream_core.wire.whole import WholeFramer
 from toolstream_core.wire.write import encoded, writer_for
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def split(chunks: Iterable[Chunk], content_type: str) -> tuple[Framing, tuple[Pi
     taken = list(chunks)
     body = b"".join(chunk.data for chunk in taken)
     chosen = choose(content_type, body[:MAX_HEAD], ended=True)
-    framer = WholeFramer() if chosen is None or chosen is NOT_OURS else chosen
+    framer = DocumentFramer() if chosen is None or chosen is NOT_OURS else chosen
     frames = [*framer.feed(body), *framer.feed(b"")] if body else []
     return Framing(framer), tuple(_pieces(frames, taken))
 
@@ -225,7 +225,7 @@ class Turn:
         """Frames that carry data."""
         return sum(piece.counts for piece in self.pieces)
 
-    def with_pieces(self, pieces: Iterable[Piece]) -> Turn:
+    def with_frames(self, pieces: Iterable[Piece]) -> Turn:
         """The same response with other frames."""
         return replace(self, pieces=tuple(pieces))
 

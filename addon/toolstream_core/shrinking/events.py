@@ -128,7 +128,7 @@ def single_chunks(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
         turn = candidate[at]
         plain = tuple(map(in_own_chunk, turn.pieces))
         if plain != turn.pieces:
-            yield Proposal(with_turn(candidate, at, turn.with_pieces(plain)), (at + 1,))
+            yield Proposal(with_turn(candidate, at, turn.with_frames(plain)), (at + 1,))
 
 
 def fewer_responses(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
@@ -149,7 +149,7 @@ def fewer_events(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
             kept = [piece for number, piece in enumerate(turn.pieces) if number not in gone]
             if any(piece.counts for piece in kept):
                 for new in numbering.variants(kept):
-                    yield Proposal(with_turn(candidate, at, turn.with_pieces(new)), (at, *span.resume))
+                    yield Proposal(with_turn(candidate, at, turn.with_frames(new)), (at, *span.resume))
 
 
 type _Places = dict[int, list[Path]]
@@ -167,7 +167,7 @@ def fewer_groups(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
                 if not any(piece.counts for piece in kept):
                     continue
                 for new in numbering.variants(kept):
-                    yield Proposal(with_turn(candidate, at, turn.with_pieces(new)), ())
+                    yield Proposal(with_turn(candidate, at, turn.with_frames(new)), ())
 
 
 def _groups(turn: Turn) -> Sequence[_Places]:

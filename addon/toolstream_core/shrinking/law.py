@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from toolstream_core.calls.json_equality import same, value_of
 from toolstream_core.delivery.sent_bytes import response_id
 from toolstream_core.engine.session import read_body
-from toolstream_core.protocols.requests import asked
+from toolstream_core.protocols.requests import match_key
 from toolstream_core.verdict import Outcome
 from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse, dropped
 from toolstream_core.wire import json_access
@@ -72,7 +72,7 @@ class Law:
         Notes do not count, unless `like` is given: then a candidate has no note that `like` lacks. Not everything that
         a protocol demands is a defect, so a response must also begin, end and finish as the original does.
         """
-        if not candidate or not all(self._answers(turn) for turn in candidate) or not self._in_order(candidate):
+        if not candidate or not all(self._responses(turn) for turn in candidate) or not self._in_order(candidate):
             return False
         if self.lax:
             return True
@@ -83,14 +83,16 @@ class Law:
 
     def _in_order(self, candidate: Candidate) -> bool:
         """Whether the responses of a conversation still differ in the number of tool results before them."""
-        new = [asked.results(one.exchange.path, one.exchange.request) for one in candidate]
-        old = [asked.results(self._before(one).exchange.path, self._before(one).exchange.request) for one in candidate]
+        new = [match_key.results(one.exchange.path, one.exchange.request) for one in candidate]
+        old = [
+            match_key.results(self._before(one).exchange.path, self._before(one).exchange.request) for one in candidate
+        ]
         return all((a < b) == (c < d) for (a, b), (c, d) in zip(pairwise(old), pairwise(new), strict=True))
 
     def _before(self, turn: Turn) -> Turn:
         return next(one for one in self.original if one.number == turn.number)
 
-    def _answers(self, turn: Turn) -> bool:
+    def _responses(self, turn: Turn) -> bool:
         record = self.records.record(turn)
         original_turn = self._before(turn)
         original = self.records.record(original_turn)
@@ -110,7 +112,7 @@ class Law:
         before = [one for one in ([] if original is None else original.calls) if one.name == call.name]
         if self.for_client:
             return any(same(one.arguments, call.arguments) for one in before)
-        schema = asked.reader_of(exchange.path, exchange.request).schemas(exchange.request).get(call.name)
+        schema = match_key.reader_of(exchange.path, exchange.request).schemas(exchange.request).get(call.name)
         needed = {*json_access.items(json_access.get(schema, "required"))}
         return any(_keeps(value_of(call.arguments), value_of(one.arguments), needed) for one in before)
 
@@ -144,7 +146,7 @@ def _kind(frame: Frame) -> tuple[str, Json]:
 def _fits(turn: Turn, original_turn: Turn) -> bool:
     """Whether a changed request still requests such a response, has text, and has a result for each call."""
     path, new, old = turn.exchange.path, turn.exchange.request, original_turn.exchange.request
-    new_request, old_request = asked.read(path, new), asked.read(path, old)
+    new_request, old_request = match_key.read(path, new), match_key.read(path, old)
     if new_request is None or old_request is None:
         return new_request is old_request
     if (new_request.dialect, new_request.form, new_request.model) != (
@@ -155,7 +157,7 @@ def _fits(turn: Turn, original_turn: Turn) -> bool:
         return False
     if old_request.words and not new_request.words:
         return False
-    reader = asked.reader_of(path, old)
+    reader = match_key.reader_of(path, old)
     history = (new_request.results, reader.earlier_ids(new))
     return history in ((0, frozenset()), (old_request.results, reader.earlier_ids(old)))
 
@@ -196,10 +198,10 @@ def worst(found: frozenset[Outcome]) -> Outcome | None:
 
 def _take(turn: Turn, records: RecordCache, conversations: Conversations[SentResponse]) -> None:
     exchange, token = turn.exchange, str(turn.number)
-    wanted = asked.read(exchange.path, exchange.request)
+    wanted = match_key.read(exchange.path, exchange.request)
     if wanted is None:
         return
-    said = asked.reader_of(exchange.path, exchange.request).conversation(exchange.request)
+    said = match_key.reader_of(exchange.path, exchange.request).conversation(exchange.request)
     conversations.request(token, f"{wanted.dialect} {exchange.host} {wanted.model}", said)
     record = records.record(turn)
     if record is None:

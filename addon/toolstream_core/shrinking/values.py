@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from toolstream_core.engine.session import EVERY_FRAME, read_body
 from toolstream_core.engine.sink import Sink
 from toolstream_core.model import ABSENT, Phase
-from toolstream_core.protocols.requests import asked
+from toolstream_core.protocols.requests import match_key
 from toolstream_core.shrinking.candidate import mapped, nodes, put, with_turn, without
 from toolstream_core.shrinking.events import Numbering, Proposal, spans
 from toolstream_core.wire import numbers
@@ -103,7 +103,7 @@ def joined_fragments(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]
         for channel in channels(turn):
             for groups in _groupings(channel.parts):
                 for new in numbering.variants(_merged(turn, channel, groups)):
-                    yield Proposal(with_turn(candidate, at, turn.with_pieces(new)), ())
+                    yield Proposal(with_turn(candidate, at, turn.with_frames(new)), ())
 
 
 def _groupings(parts: Sequence[Part]) -> Iterator[list[Sequence[Part]]]:
@@ -196,7 +196,7 @@ def _with_text(turn: Turn, channel: Channel, text: str) -> Turn:
         piece = pieces[part.piece]
         pieces[part.piece] = turn.framing.rewritten(piece, put(piece.frame.json, part.path, share))
         begin = 0 if channel.cumulative else end
-    return turn.with_pieces(pieces)
+    return turn.with_frames(pieces)
 
 
 def _scaled(place: int, old: str, new: str) -> int:
@@ -324,7 +324,7 @@ def _edited(turn: Turn, places: list[_Place], edit: Callable[[Json, _Place], Jso
     for place in reversed(places):  # from the back, so that places in arrays still hold
         piece = pieces[place.piece]
         pieces[place.piece] = turn.framing.rewritten(piece, edit(piece.frame.json, place))
-    return turn.with_pieces(pieces)
+    return turn.with_frames(pieces)
 
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT")
@@ -363,7 +363,7 @@ def _kept(candidate: Candidate) -> set[str]:
     kept.update(
         name
         for turn in candidate
-        for name in asked.reader_of(turn.exchange.path, turn.exchange.request).tools(turn.exchange.request)
+        for name in match_key.reader_of(turn.exchange.path, turn.exchange.request).tools(turn.exchange.request)
     )
     for payload in _payloads(candidate):
         for path, _, value in nodes(payload):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Part[A](NamedTuple):
     """A provider's message as a part of a response."""
 
-    answer: A
+    response: A
     ends: bool
     """Whether it is the last one."""
     unended: A | None = None
@@ -43,10 +43,10 @@ class Lanes[A]:
     def asked(self, raw: bytes) -> A | None:
         """The response that a client's message requests, if it does."""
         request = None if self._is_media(raw) else self._talk.asked(parse(raw))
-        answer = None if request is None else self._opened(request)
-        if request is not None and answer is not None and request.start is Start.LATER:
+        response = None if request is None else self._opened(request)
+        if request is not None and response is not None and request.start is Start.LATER:
             self._talk.withdraw()
-        return answer
+        return response
 
     def answered(self, raw: bytes) -> Part[A] | None:
         """The response that a provider's message belongs to; `None` if to none."""
@@ -62,13 +62,13 @@ class Lanes[A]:
         if event.starts and event.lane in self._started and len(waiting) > 1:
             unended = waiting.popleft()
         self._started.add(event.lane)
-        answer = waiting[0]
+        response = waiting[0]
         if event.ends:
             self._started.discard(event.lane)
             waiting.popleft()
             if not waiting:
                 del self._open[event.lane]
-        return Part(answer, event.ends, unended)
+        return Part(response, event.ends, unended)
 
     def concerned(self, raw: bytes) -> A | None:
         """The answer under way that a client's message is about which asks for none: its lane's, or the only one."""
@@ -81,10 +81,10 @@ class Lanes[A]:
         under_way = list(self)
         return under_way[0] if len(under_way) == 1 else None
 
-    def withdraw(self, answer: A) -> None:
+    def withdraw(self, response: A) -> None:
         """The response that was requested last will not arrive."""
-        lane = next(lane for lane, waiting in self._open.items() if answer in waiting)
-        self._open[lane].remove(answer)
+        lane = next(lane for lane, waiting in self._open.items() if response in waiting)
+        self._open[lane].remove(response)
         if not self._open[lane]:
             del self._open[lane]
 
@@ -101,7 +101,7 @@ class Lanes[A]:
         return left
 
     def _opened(self, request: SocketRequest) -> A | None:
-        answer = self._begin(request)
-        if answer is not None:
-            self._open.setdefault(request.lane, deque()).append(answer)
-        return answer
+        response = self._begin(request)
+        if response is not None:
+            self._open.setdefault(request.lane, deque()).append(response)
+        return response

@@ -42,7 +42,7 @@ class SavedMessage(NamedTuple):
 
 
 @dataclass(slots=True)
-class SavedAnswer:
+class SavedResponse:
     """One response of a socket."""
 
     request: SocketRequest
@@ -97,30 +97,32 @@ def wire_of(path: str, messages: Iterable[SavedMessage]) -> SocketWire | None:
     return next((wire for payload in payloads for wire in SOCKETS if wire.recognise(payload)), None)
 
 
-def taken_apart(wire: SocketWire, path: str, messages: Iterable[SavedMessage], closed: str | None) -> list[SavedAnswer]:
+def taken_apart(
+    wire: SocketWire, path: str, messages: Iterable[SavedMessage], closed: str | None
+) -> list[SavedResponse]:
     """The responses of a socket, in the order of their requests. `closed`: how it broke, if it did."""
-    answers: list[SavedAnswer] = []
+    responses: list[SavedResponse] = []
     now = SavedMessage(from_client=True, at=0.0, data=b"")
 
-    def begin(request: SocketRequest) -> SavedAnswer | None:
+    def begin(request: SocketRequest) -> SavedResponse | None:
         if request.start is Start.LATER:
             return None
-        answers.append(SavedAnswer(request, now, wire))
-        return answers[-1]
+        responses.append(SavedResponse(request, now, wire))
+        return responses[-1]
 
     lanes = Lanes(wire, wire.talk(path), begin)
     for now in messages:
         if not now.from_client:
             part = lanes.answered(now.data)
             if part is not None:
-                part.answer.messages.append(now)
+                part.response.messages.append(now)
         elif lanes.asked(now.data) is None and is_short(now.data):
-            answer = lanes.concerned(now.data)
-            if answer is not None:
-                keep(answer.others, now)
-    for answer in lanes.close():
-        answer.broken = closed
-    return answers
+            response = lanes.concerned(now.data)
+            if response is not None:
+                keep(response.others, now)
+    for response in lanes.close():
+        response.broken = closed
+    return responses
 
 
 def is_of_upgrade(header: str) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from toolstream_core.stages.answer_ids import AnswerIds
+from toolstream_core.stages.response_ids import ResponseIds
 from toolstream_core.wire import json_access
 from toolstream_core.wire.write import SseWriter
 
@@ -49,7 +49,7 @@ class Context:
     repairs: frozenset[str] = frozenset()
     """Codes of the defects whose repair is on."""
     writer: Writer = field(default_factory=SseWriter)
-    ids: AnswerIds = field(default_factory=AnswerIds)
+    ids: ResponseIds = field(default_factory=ResponseIds)
     found: Callable[[Finding], None] = nobody
     changed: Callable[[Change], None] = nobody
     incomplete_calls: Callable[[], Sequence[OpenCall]] = no_calls

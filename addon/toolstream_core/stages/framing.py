@@ -72,9 +72,9 @@ class SseRepairer(Repairer):
         last, self._last = self._last, None
         if last is None:
             return ()
-        whole = _whole(last)
+        complete = _whole(last)
         message = "the last event lacks its terminator; a reader that keeps to the standard drops it"
-        if not whole or not clean or not self.report(UNTERMINATED_EVENT, last.number, message) or self._spoils:
+        if not complete or not clean or not self.report(UNTERMINATED_EVENT, last.number, message) or self._spoils:
             return [last]
         newline = _newline(self._latest)
         ended = last.raw if last.raw.endswith((b"\n", b"\r")) else last.raw + newline
@@ -114,7 +114,7 @@ def _spoils(resolved: ResolvedFragment) -> bool:
     """Whether a fragment adds garbage to complete arguments, or repeats a part of them."""
     fragment, call = resolved
     text, again = fragment.arguments, fragment.phase not in {Phase.OPEN, Phase.MORE}
-    said_less = again and isinstance(text, str) and call.arguments.whole and not is_object(unwrapped(text))
+    said_less = again and isinstance(text, str) and call.arguments.is_complete and not is_object(unwrapped(text))
     return said_less or call.arguments.spilled
 
 

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from toolstream_core.calls import OpenCall
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Call, EventContent, Finding, Record
     from toolstream_core.wire.frame import Frame
 
 # Who has heard everything may hang up: many clients close the connection on `[DONE]`, before the body's end.
 BY_CLIENT: Final = re.compile(r"\bclient\b", re.IGNORECASE)
-_EXPLAINED = frozenset(row.code for row in (LOST_ARGUMENTS, INVALID_ARGUMENTS, MERGED_CALLS, TRAILING_GARBAGE))
+_EXPLAINED = frozenset(defect.code for defect in (LOST_ARGUMENTS, INVALID_ARGUMENTS, MERGED_CALLS, TRAILING_GARBAGE))
 """Findings of a call that explain why its arguments are incomplete although it was not truncated."""
 _SAY_WHY = _EXPLAINED | {CUT_OFF_CALL.code}
 """Findings of a call that explain why its arguments are incomplete."""
@@ -52,7 +52,7 @@ class Framing:
     def without_data(self, frame: Frame) -> None:
         """Check a frame without data."""
         if frame.oversize:
-            self._tell(OVERSIZE_FRAME, frame, "a frame over the size cap went through unread")
+            self._report(OVERSIZE_FRAME, frame, "a frame over the size cap went through unread")
 
     def with_data(self, frame: Frame, content: EventContent) -> None:
         """Check a frame that was read."""
@@ -62,15 +62,15 @@ class Framing:
             why = _unreadable(frame, content)
             if why and (self._over or not self._quiet(frame.raw)):
                 joined = holds_several(data)
-                self._tell(*((JOINED_EVENTS, frame, _JOINED) if joined else (UNPARSABLE_DATA, frame, why)))
+                self._report(*((JOINED_EVENTS, frame, _JOINED) if joined else (UNPARSABLE_DATA, frame, why)))
         if frame.trailing:
             message = "the last event lacks its terminator; a reader that keeps to the standard drops it"
-            self._tell(UNTERMINATED_EVENT, frame, message)
+            self._report(UNTERMINATED_EVENT, frame, message)
 
-    def _tell(self, row: Row, frame: Frame, message: str) -> None:
-        if row.code not in self._reported:
-            self._reported.add(row.code)
-            self._found(row.found(frame.number, message))
+    def _report(self, defect: Defect, frame: Frame, message: str) -> None:
+        if defect.code not in self._reported:
+            self._reported.add(defect.code)
+            self._found(defect.found(frame.number, message))
 
 
 def _unreadable(frame: Frame, content: EventContent) -> str:
@@ -96,8 +96,8 @@ def check(record: Record, unread: str | None, incomplete: Sequence[OpenCall] = (
     findings = []
     if unread:
         findings.append(UNREADABLE_BODY.found(last, f"reading stopped here: {unread}"))
-    whole = any(finding.code == MISSING_FINISH.code for finding in record.findings)
-    if not (record.ended or record.error or unread or (whole and not record.broken)):
+    complete = any(finding.code == MISSING_FINISH.code for finding in record.findings)
+    if not (record.ended or record.error or unread or (complete and not record.broken)):
         how = f"the connection broke ({record.broken})" if record.broken else "the body ended"
         findings.append(TRUNCATED_STREAM.found(last, f"{how} before the response was complete"))
     elif record.broken and record.ended and not BY_CLIENT.search(record.broken):
@@ -108,9 +108,9 @@ def check(record: Record, unread: str | None, incomplete: Sequence[OpenCall] = (
     for position, call in enumerate(record.calls):
         known = call.complete or call.truncated or call.kind is Kind.SERVER
         if not (known or unread or position in reported):
-            row, lack = (CUT_OFF_CALL, _INCOMPLETE) if (call.choice, call.position) in denied else _lack(call)
+            defect, lack = (CUT_OFF_CALL, _INCOMPLETE) if (call.choice, call.position) in denied else _lack(call)
             message = f"the arguments of {call.name or 'a call'} are {lack}"
-            findings.append(row.found(max(call.events, default=last), message, position))
+            findings.append(defect.found(max(call.events, default=last), message, position))
     return findings
 
 
@@ -127,7 +127,7 @@ def _too_long(calls: Sequence[Call]) -> list[Finding]:
     return [CUT_OFF_CALL.found(max(calls[long[0]].events, default=0), message, long[0])]
 
 
-def _lack(call: Call) -> tuple[Row, str]:
+def _lack(call: Call) -> tuple[Defect, str]:
     """Arguments whose brackets are all closed were not truncated: they are invalid."""
     text = ArgumentText()
     text.add(call.arguments)

@@ -108,9 +108,9 @@ class Audited(Wrapper):
         if event.frame.trailing and self.holding:
             self._last = frames
         elif frames or not self.holding:
-            frames_left = self._as_they_came(frames)
+            frames_left = self._unchanged(frames)
             if frames_left or not self.holding:
-                self._told(event.frame.number, frames_left)
+                self._described(event.frame.number, frames_left)
         return frames
 
     @override
@@ -121,7 +121,7 @@ class Audited(Wrapper):
     def end(self, *, clean: bool) -> Iterable[Frame]:
         frames = list(self._inner.end(clean=clean))
         if frames or self._held:
-            self._told((frames or self._held)[-1].number, [*frames, *self._last])
+            self._described((frames or self._held)[-1].number, [*frames, *self._last])
         return frames
 
     def _apart(self, frames: Iterable[Frame]) -> list[Frame]:
@@ -129,7 +129,7 @@ class Audited(Wrapper):
         out = list(frames)
         return [*map(self._context.writer.ended, out[:-1]), *out[-1:]]
 
-    def _as_they_came(self, frames: list[Frame]) -> list[Frame]:
+    def _unchanged(self, frames: list[Frame]) -> list[Frame]:
         """The frames after those that were held and are forwarded unchanged, which are no change."""
         pairs = zip(self._held, frames, strict=False)
         same = next(
@@ -138,7 +138,7 @@ class Audited(Wrapper):
         del self._held[:same]
         return frames[same:]
 
-    def _told(self, number: int, frames: list[Frame]) -> None:
+    def _described(self, number: int, frames: list[Frame]) -> None:
         before, self._held = self._held, []
         change = Change((self._name,), number, before, frames, self._kind)
         if change.before != change.after:

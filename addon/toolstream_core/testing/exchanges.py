@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from toolstream_core.protocols.requests import asked
+from toolstream_core.protocols.requests import match_key
 from toolstream_core.redact import redacted
 from toolstream_core.verdict import added, history_of
 
@@ -178,23 +178,23 @@ class SentRequest(Entry):
     @cached_property
     def protocol(self) -> str | None:
         """`openai-chat`, …; `None` where it asks no LLM."""
-        wanted = asked.read(self.path, self.json) if self.method == "POST" else None
+        wanted = match_key.read(self.path, self.json) if self.method == "POST" else None
         return wanted.dialect if wanted else None
 
     @cached_property
     def tools(self) -> tuple[str, ...]:
         """The names of the tools that it offers."""
-        return tuple(tool.name for tool in asked.reader_of(self.path, self.json).offered(self.json))
+        return tuple(tool.name for tool in match_key.reader_of(self.path, self.json).offered(self.json))
 
     @property
     def model(self) -> str | None:
         """The model that it asks for."""
-        return asked.model_of(self.path, self.json)
+        return match_key.model_of(self.path, self.json)
 
     @cached_property
     def history(self) -> Conversation:
         """The conversation so far, as far as it concerns tools."""
-        return asked.reader_of(self.path, self.json).conversation(self.json)
+        return match_key.reader_of(self.path, self.json).conversation(self.json)
 
     @cached_property
     def shown(self) -> Conversation:
@@ -241,7 +241,7 @@ class ProxiedExchange:
     """Names of the repairs and shapes for which events were rewritten."""
     comment: str
     """What the proxy noted."""
-    answer: str | None
+    response: str | None
     """`exact`: the request was the recorded one; `diverged`: this flow fits best; `finished`: a final text, as the
     request holds the results of this flow's calls; `refused`: none fits, or the limit of equal requests is reached."""
     verdict: FoundVerdict | None
@@ -302,7 +302,7 @@ def proxied_exchange(said: Mapping[str, Any]) -> ProxiedExchange:
         source=(said.get("replay") or {}).get("source") or "",
         changes=tuple(record.get("changes", ())),
         comment=str(said.get("comment") or ""),
-        answer=(said.get("replay") or {}).get("answer"),
+        response=(said.get("replay") or {}).get("answer"),
         verdict=verdict_of(said["verdict"]) if said.get("verdict") else None,
         faults=tuple(FoundFault(**fault) for fault in record.get("faults", ())),
         sent=tuple(said.get("events", ())),

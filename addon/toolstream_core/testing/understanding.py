@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from toolstream_core.defects.finish import MISSING_CALLS
 from toolstream_core.model import BAD_STATUS
 from toolstream_core.printable import counted
-from toolstream_core.protocols.requests.asked import wants_stream
+from toolstream_core.protocols.requests.match_key import wants_stream
 from toolstream_core.report.verdict import as_flags
 from toolstream_core.testing.exchanges import FoundProblem, to_llms, until_complete
 from toolstream_core.verdict import Outcome, judge, to_run
@@ -127,7 +127,7 @@ def _lines(judged: Judged) -> list[str]:
     exchange, after = judged.exchange, judged.after
     source = f" from {_here(exchange.source)}" if exchange.source else ""
     where = "no later request" if after is None else f"request {after.number}"
-    rows = _beside([_sent(call) for call in to_run(exchange.calls)], [*_came_back(exchange, after)], where)
+    rows = _beside([_sent(call) for call in to_run(exchange.calls)], [*_returned(exchange, after)], where)
     whys = [
         f"  {problem.verdict}: {'' if problem.call is None else f'call {problem.call} '}{problem.message}"
         for problem in judged.problems
@@ -172,7 +172,7 @@ def _events(numbers: Sequence[int]) -> str:
     return f"event {first}" if first == last else f"events {first}-{last}"
 
 
-def _came_back(exchange: ProxiedExchange, after: SentRequest | None) -> Iterator[str]:
+def _returned(exchange: ProxiedExchange, after: SentRequest | None) -> Iterator[str]:
     """The calls that are new in the next request, each with its result; then results without a call."""
     if after is None:
         return
@@ -227,7 +227,7 @@ class Passed:
     """Connections to LLMs as WebSockets; each may have had many answers."""
     unopened: int
     """WebSockets to LLMs that were refused with an HTTP error."""
-    answers: int
+    responses: int
     """Of LLMs, truncated ones included."""
     calls: int
     findings: Mapping[str, int]
@@ -267,7 +267,7 @@ class Passed:
             yield f"{counted(self.websockets, 'WebSocket')} to an LLM"
         if self.unopened:
             yield f"{counted(self.unopened, 'WebSocket')} to an LLM rejected with an HTTP error"
-        if self.unreached and not self.answers:
+        if self.unreached and not self.responses:
             yield from (f"could not connect to {server}: {error}" for server, error in self.unreached.items())
         elif not self.requests and not self.websockets and not self.unopened:
             yield "no LLM request seen; use --base-url for clients that ignore proxy variables"
@@ -277,7 +277,7 @@ class Passed:
         yield counted(self.requests, "request")
         if self.refused:
             yield f"{self.refused} rejected with an HTTP error"
-        yield counted(self.answers, "response")
+        yield counted(self.responses, "response")
         yield f"{counted(self.calls, 'call')} sent"
         if self.others:
             yield counted(self.others, "other request")

@@ -12,7 +12,7 @@ from toolstream_core.transit.actions import (
     Wait,
     repair_cut,
 )
-from toolstream_core.transit.rows import TRANSIT, TransitFault, transit_of
+from toolstream_core.transit.definitions import TRANSIT, TransitFault, transit_of
 
 __all__ = [
     "TRANSIT",

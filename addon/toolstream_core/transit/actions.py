@@ -37,7 +37,7 @@ class EventPlace:
     """Names of the tools of the calls that are open before or in it."""
     in_arguments: bool = False
     """Whether the arguments of a call began before it and are incomplete."""
-    has_whole_arguments: bool = False
+    has_complete_arguments: bool = False
     """Whether the complete arguments of a call are in it."""
     is_terminal: bool = False
     """Whether it is the terminal one: `[DONE]`, `message_stop`, `response.completed`, the last finish reason."""

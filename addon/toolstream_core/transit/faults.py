@@ -142,7 +142,7 @@ class Point:
             case "call":
                 reached = self.number in place.opened_calls and tools
             case "in-arguments":
-                if place.has_whole_arguments and tools:
+                if place.has_complete_arguments and tools:
                     return len(send.raw) // 2
                 reached = place.in_arguments and tools
             case _:
@@ -301,7 +301,7 @@ class Recut(Stage):
             cuts: Iterable[int] = range(size, len(send.raw), size)
         else:
             cuts = [at for at in range(1, len(send.raw)) if send.raw[at] & 0xC0 == 0x80]  # noqa: PLR2004
-        return [replace(send, raw=piece) for piece in _pieces(send.raw, cuts)]
+        return [replace(send, raw=piece) for piece in _parts(send.raw, cuts)]
 
     @override
     def take(self, action: Action) -> Iterable[Action]:
@@ -320,7 +320,7 @@ class Recut(Stage):
         return (replace(held[0], raw=b"".join(one.raw for one in held)),)
 
 
-def _pieces(raw: bytes, cuts: Iterable[int]) -> Iterator[bytes]:
+def _parts(raw: bytes, cuts: Iterable[int]) -> Iterator[bytes]:
     begin = 0
     for cut in cuts:
         yield raw[begin:cut]

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.verdict.compare import count_returned, is_in_text
 from toolstream_core.verdict.judge import judge, to_run, without_request
 from toolstream_core.verdict.outcome import Outcome
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _CALL = 300
 """Bytes that a call takes in memory beside its texts, about."""
-_LOSSY: Final = frozenset(row.code for row in ROWS if row.lossy)
+_LOSSY: Final = frozenset(defect.code for defect in DEFECTS if defect.lossy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,7 +339,7 @@ def _prefix(before: History, after: History) -> int:
     return int(texts > 1 and all(one.id == other.id or one.content == other.content for one, other in pairs))
 
 
-MAX_ANSWERS: Final = 512
+MAX_RESPONSES: Final = 512
 """Responses that are kept, because a request may follow; the oldest are dropped first."""
 MAX_BYTES: Final = 32 * 1024 * 1024
 """What all of them may take in memory, about."""
@@ -367,13 +367,13 @@ class Conversations[A: SentResponse]:
         report: Callable[[Judged[A]], None],
         *,
         ids_kept: bool = False,
-        max_answers: int = MAX_ANSWERS,
+        max_responses: int = MAX_RESPONSES,
         max_bytes: int = MAX_BYTES,
     ) -> None:
         """`ids_kept`: as for `judge`; `max_bytes` bounds what is kept of finished responses."""
         self._report = report
         self._ids_kept = ids_kept
-        self._max_answers, self._max_bytes = max_answers, max_bytes
+        self._max_answers, self._max_bytes = max_responses, max_bytes
         self._slots: dict[str, Slot[A]] = {}
         self._size = 0
 

@@ -39,7 +39,7 @@ def check_page(
     and under `cases` the rest of each by the id of its case. Other cases are shown from the report alone.
     """
     names = ", ".join(str(client.get("name")) for client in report.get("clients", ()))
-    reports = _whole_arguments({"report": report, "other": other})
+    reports = _complete_arguments({"report": report, "other": other})
     return _page(f"toolstream check: {names}", {**reports, "sessions": sessions}, part=_RESULTS)
 
 
@@ -102,13 +102,13 @@ def _exact(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _whole_arguments(value: Any) -> Any:
+def _complete_arguments(value: Any) -> Any:
     """A report whose arguments are JSON text: JavaScript would change large integers."""
     if isinstance(value, dict):
         return {
             key: json.dumps(inner, ensure_ascii=False)
             if key == "arguments" and not isinstance(inner, str | None)
-            else _whole_arguments(inner)
+            else _complete_arguments(inner)
             for key, inner in value.items()
         }
-    return [_whole_arguments(inner) for inner in value] if isinstance(value, list | tuple) else value
+    return [_complete_arguments(inner) for inner in value] if isinstance(value, list | tuple) else value

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.clients.deviations import PROJECTS
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.printable import first_difference
 from toolstream_core.report.judging import Judging, cause, reason
 from toolstream_core.report.verdict import ReportedVerdict, as_flags, headline, without_verdict
@@ -91,7 +91,7 @@ class ViewBuilder:
             "models": models,
             "projects": {name: PROJECTS[name] for one in models.values() for name in one["projects"]},
             "defects": {
-                row.code: {"meaning": row.meaning, "requirement": row.must} for row in ROWS if row.code in found
+                row.code: {"meaning": row.meaning, "requirement": row.must} for row in DEFECTS if row.code in found
             },
         }
 

@@ -6,11 +6,11 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from toolstream_core.clients.deviations import ROWS, fix, measured_in, projects
+from toolstream_core.clients.deviations import DEFECTS, fix, measured_in, projects
 from toolstream_core.clients.explanation import parting
 from toolstream_core.clients.fit import continues
 from toolstream_core.clients.model import STANDARD, Adding, EntryReader, Id, Key, NoIndex, ReceivedEvent, Source
-from toolstream_core.clients.received import Answer, Received
+from toolstream_core.clients.received import Received, ReceivedBytes
 from toolstream_core.clients.stepping import intended, traces
 from toolstream_core.protocols.call_form import CallForm
 from toolstream_core.view.steps import Steps, result
@@ -44,7 +44,7 @@ class Models:
         name = "+".join(one.value for one in model.deviations) or PROTOCOL
         if name not in self.table:
             self.table[name] = {
-                "description": [ROWS[one].words for one in model.deviations],
+                "description": [DEFECTS[one].words for one in model.deviations],
                 "projects": [*projects(model.deviations)],
                 "fix": fix(model.deviations, protocol) if model.deviations else "",
             }
@@ -61,7 +61,7 @@ class Models:
         """The name of a client version."""
         name = f"{client.name} {client.version}"
         self.table[name] = {
-            "description": [ROWS[one].words for one in client.deviations],
+            "description": [DEFECTS[one].words for one in client.deviations],
             "projects": [client.project],
             "fix": fix(client.deviations, protocol) if client.deviations else "",
             "client": {"name": client.name, "version": client.version},
@@ -147,7 +147,7 @@ class _Got:
         self._numbers = {} if alignment is None else alignment.numbers
         saved = got.saved
         exchange = replace(saved.facts, content_encoding="")
-        self._received = Received(Answer(exchange, b"".join(saved.chunks), saved.broken), choice)
+        self._received = Received(ReceivedBytes(exchange, b"".join(saved.chunks), saved.broken), choice)
         self._parted = [one for one in self._received.entries if choice in (None, one.fragment.choice)]
 
     def encoded(self, trace: Trace) -> dict[str, Any]:
@@ -160,7 +160,7 @@ class _Got:
 
     def understood(self, trace: Trace) -> bool:
         """Whether the models of a trace read the intended calls."""
-        return self._received.is_understood(trace.models[0], self._received.meant)
+        return self._received.is_understood(trace.models[0], self._received.intended)
 
     def diverges(self, model: ClientModel) -> dict[str, Any]:
         """Where a model begins to read otherwise than the protocol."""
@@ -194,7 +194,7 @@ def _intended(response: ReadResponse) -> dict[str, Any]:
 def _deviating(got: _Got, explanation: Explanation | None) -> Iterator[ClientModel]:
     """The client's model, those of client versions, and each deviation that a client of this protocol can have."""
     client = [] if explanation is None or explanation.model == STANDARD else [explanation.model]
-    single = [STANDARD.having([one]) for one in ROWS if _applies(one, got.form, got.entries)]
+    single = [STANDARD.having([one]) for one in DEFECTS if _applies(one, got.form, got.entries)]
     measured = [one.model for one in measured_in(got.protocol.name) if one.deviations]
     yield from dict.fromkeys([*client, *measured, *single])
 

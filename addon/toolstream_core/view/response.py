@@ -6,10 +6,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.clients.stepping import reported_places
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.engine.session import Session
 from toolstream_core.model import BAD_STATUS
-from toolstream_core.protocols.requests import asked
+from toolstream_core.protocols.requests import match_key
 from toolstream_core.report.jsonform import call_object, finding_object
 from toolstream_core.saved.exchange import messages_of
 from toolstream_core.view.events import STREAM, TEXTS, Events, call_lane, shortened
@@ -139,7 +139,7 @@ class ReadResponse:
         return max(1, len(named))
 
     def _finding(self, finding: Finding) -> dict[str, Any]:
-        keys = next((row.keys for row in ROWS if row.code == finding.code), ())
+        keys = next((row.keys for row in DEFECTS if row.code == finding.code), ())
         return {**finding_object(finding, str), "call": self._call_of(finding), "keys": [*keys]}
 
     def _call_of(self, finding: Finding) -> int | None:
@@ -180,7 +180,7 @@ def _number(lane: str) -> int:
 
 
 def _request(path: str, request: Json) -> dict[str, Any]:
-    wanted = asked.read(path, request)
+    wanted = match_key.read(path, request)
     messages = messages_of(request)
     words = "" if wanted is None else wanted.words
     return {

@@ -87,7 +87,7 @@ def argument_text(value: Json) -> tuple[Seen[str], bool]:
         return ABSENT, False
 
 
-def argument_piece(value: Json) -> tuple[Seen[str], bool]:
+def argument_fragment(value: Json) -> tuple[Seen[str], bool]:
     """As `argument_text`, for the first part of arguments: a number, a truth value or a list is none."""
     said, was_text = argument_text(value)
     return (None, False) if not was_text and not isinstance(value, dict) else (said, was_text)

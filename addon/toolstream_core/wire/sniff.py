@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.wire.aws_event_stream import MESSAGES, PRELUDE, DamageError, EventStreamFramer, length
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.json_array import ArrayFramer
+from toolstream_core.wire.json_document import DocumentFramer
 from toolstream_core.wire.ndjson import LineFramer
 from toolstream_core.wire.sse import BOM, SseFramer
-from toolstream_core.wire.whole import WholeFramer
 
 if TYPE_CHECKING:
     from toolstream_core.wire.frame import Framer
@@ -29,7 +29,7 @@ class NotOurs(enum.Enum):
 NOT_OURS: Final = NotOurs.NOT_OURS
 """No framing that could carry an LLM's answer."""
 
-type _Choice = type[SseFramer | LineFramer | ArrayFramer | WholeFramer | EventStreamFramer] | NotOurs | None
+type _Choice = type[SseFramer | LineFramer | ArrayFramer | DocumentFramer | EventStreamFramer] | NotOurs | None
 
 
 class _Label(enum.Enum):
@@ -64,7 +64,7 @@ _FIELDS = (b"data:", b"event:", b"id:", b"retry:")
 _WHEN_UNSAID: dict[_Label, _Choice] = {
     _Label.SSE: SseFramer,
     _Label.LINES: LineFramer,
-    _Label.JSON: WholeFramer,
+    _Label.JSON: DocumentFramer,
     _Label.MESSAGES: EventStreamFramer,
 }
 
@@ -83,7 +83,7 @@ def choose(content_type: str, head: bytes, *, ended: bool = False) -> Framer | N
     lead = b"" if BOM.startswith(head) else head.removeprefix(BOM)
     choice = _look(label, lead)
     if choice is None and (ended or len(head) == MAX_HEAD):
-        choice = WholeFramer if _is_document(label, lead) else _WHEN_UNSAID.get(label, NOT_OURS)
+        choice = DocumentFramer if _is_document(label, lead) else _WHEN_UNSAID.get(label, NOT_OURS)
     return choice() if isinstance(choice, type) else choice
 
 
@@ -129,7 +129,7 @@ def _object(label: _Label, text: bytes) -> _Choice:
         return None
     if not isinstance(parse(line), dict):
         pretty = line.strip() == b"{" or label is not _Label.LINES
-        return WholeFramer if pretty else LineFramer
+        return DocumentFramer if pretty else LineFramer
     if label is _Label.LINES:
         return LineFramer
     if _FIELD.match(rest):

@@ -8,8 +8,8 @@ from toolstream_core.wire import aws_event_stream, numbers
 from toolstream_core.wire.aws_event_stream import EventStreamFramer, decode, with_payload
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_array import ArrayFramer
+from toolstream_core.wire.json_document import DocumentFramer
 from toolstream_core.wire.sse import BOM, SseFramer
-from toolstream_core.wire.whole import WholeFramer
 
 if TYPE_CHECKING:
     from toolstream_core.wire.frame import Framer
@@ -200,7 +200,7 @@ class EventStreamWriter:
 
 def writer_for(framer: Framer) -> Writer | None:
     """Makes frames of `framer`'s kind; `None` for a body that is one JSON document."""
-    if isinstance(framer, WholeFramer):
+    if isinstance(framer, DocumentFramer):
         return None
     if isinstance(framer, SseFramer):
         return SseWriter()

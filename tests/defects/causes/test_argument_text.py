@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from toolstream_core.defects.causes.argument_text import (
+    complete_arguments,
+    deltas,
     double_encoded,
-    pieces,
     split_surrogates,
-    whole_arguments,
     without_end,
 )
 from toolstream_core.model import Fragment
@@ -34,7 +34,7 @@ def call_with(text: str) -> OpenCall:
 )
 def test_whole_arguments(text: str, whole: dict[str, int] | None) -> None:
     """Nothing means no arguments; what is not an object, or not yet, is `None`."""
-    assert whole_arguments(call_with(text)) == whole
+    assert complete_arguments(call_with(text)) == whole
 
 
 def test_parts_of_double_encoded_arguments_join_to_a_string() -> None:
@@ -58,5 +58,5 @@ def test_the_end_goes_with_what_follows_it() -> None:
 
 def test_pieces_join_to_the_text() -> None:
     """None is longer than asked for, and none is empty."""
-    assert pieces("abcdefgh", 3) == ["abc", "def", "gh"]
-    assert pieces("") == []
+    assert deltas("abcdefgh", 3) == ["abc", "def", "gh"]
+    assert deltas("") == []

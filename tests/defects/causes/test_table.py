@@ -39,7 +39,7 @@ TWO = [one for one in streams() if one.name == "fragments of two" and one.dialec
 def test_a_defect_has_one_cause_in_each_protocol() -> None:
     """So that no row hides another one."""
     rows = Counter((one.defect.name, protocol) for one in INJECTIONS for protocol in one.protocols)
-    assert [row for row, count in rows.items() if count > 1] == []
+    assert [defect for defect, count in rows.items() if count > 1] == []
     assert all(one.protocols for one in INJECTIONS)
 
 
@@ -52,8 +52,8 @@ def test_every_cause_of_a_protocol_is_an_injector_of_it(dialect: str) -> None:
 @pytest.mark.parametrize("healthy", TWO, ids=str)
 def test_a_row_acts_in_every_protocol_with_the_field(healthy: Healthy, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is written once, and names fields, not keys of a protocol."""
-    row = per_call(on(START & later_call & has("name"), it(name="other")))
-    added = injectors(healthy.dialect, CODECS[healthy.dialect], {"missing-name": row})
+    defect = per_call(on(START & later_call & has("name"), it(name="other")))
+    added = injectors(healthy.dialect, CODECS[healthy.dialect], {"missing-name": defect})
     monkeypatch.setitem(INJECTORS[healthy.dialect], "missing-name", added["missing-name"])
     went = injected(healthy.body, healthy.exchange, "missing-name")
     assert went.record.faults[0].changes == 1

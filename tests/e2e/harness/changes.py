@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tests.e2e.harness.client import Reply
     from tests.e2e.harness.mitmdump import Mitmdump
-    from tests.e2e.harness.plan import Asked
+    from tests.e2e.harness.plan import RequestKey
     from tests.e2e.harness.samples import Sample
     from tests.e2e.harness.upstream import Upstream
 
@@ -141,7 +141,7 @@ def fetched(
     version: str = "h1",
     planned: Answer | None = None,
     headers: Mapping[str, str] | None = None,
-) -> tuple[Reply, bytes, Asked]:
+) -> tuple[Reply, bytes, RequestKey]:
     """An answer read to its end, and the request as the upstream saw it."""
     plan = upstream.plan(planned or streamed(sample))
     with client(version, way(proxy, upstream)) as connection:

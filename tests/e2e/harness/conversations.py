@@ -41,8 +41,8 @@ def turn(dialect: str, said: Sequence[Called]) -> list[dict[str, Any]]:
         return [{"role": "assistant", "content": None, "tool_calls": made}, *results]
     if dialect == "anthropic":
         blocks = [{"type": "tool_use", "id": one.id, "name": one.name, "input": {}} for one in said]
-        answers = [{"type": "tool_result", "tool_use_id": one.id, "content": f'"{one.id}"'} for one in said]
-        return [{"role": "assistant", "content": blocks}, {"role": "user", "content": answers}]
+        responses = [{"type": "tool_result", "tool_use_id": one.id, "content": f'"{one.id}"'} for one in said]
+        return [{"role": "assistant", "content": blocks}, {"role": "user", "content": responses}]
     items = [{"type": "function_call", "call_id": one.id, "name": one.name, "arguments": "{}"} for one in said]
     outputs = [{"type": "function_call_output", "call_id": one.id, "output": f'"{one.id}"'} for one in said]
     return [*items, *outputs]

@@ -209,8 +209,8 @@ class Program:
     ) -> dict[str, Any]:
         """What the client makes of an answer: `calls` (name, arguments, id) and `finish`, or an `error`.
 
-        Over a WebSocket `more` says how many `answers` are asked for, of how many `lanes` at once, and whether they
-        are `compressed`; the calls (name, arguments) of each are in `answers`.
+        Over a WebSocket `more` says how many `responses` are asked for, of how many `lanes` at once, and whether they
+        are `compressed`; the calls (name, arguments) of each are in `responses`.
         """
         assert self._process.stdin is not None
         asked = {"client": client, "url": url, "model": model, "headers": dict(headers), "tools": tools, **more}

@@ -76,7 +76,7 @@ class Forking:
         process = os.pidfd_open(pid)
         self._running[process] = (pid, peer)
         self._selector.register(process, selectors.EVENT_READ)
-        _tell(peer, pid)
+        _report(peer, pid)
         return False
 
     def _become(self, stdin: int, stdout: int) -> None:
@@ -96,7 +96,7 @@ class Forking:
         self._selector.unregister(process)
         os.close(process)
         _, status = os.waitpid(pid, 0)
-        _tell(peer, os.waitstatus_to_exitcode(status))
+        _report(peer, os.waitstatus_to_exitcode(status))
         peer.close()
 
     def _end(self) -> None:
@@ -105,7 +105,7 @@ class Forking:
             self._reap(process)
 
 
-def _tell(peer: socket.socket, number: int) -> None:
+def _report(peer: socket.socket, number: int) -> None:
     # Who asked may have gone.
     with contextlib.suppress(BrokenPipeError):
         peer.send(str(number).encode())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import h11
 
-from tests.e2e.harness.plan import Asked, StageSet, perform, unplanned
+from tests.e2e.harness.plan import RequestKey, StageSet, perform, unplanned
 from tests.e2e.harness.script import Answer, Break, Framing
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Http1:
                 case h11.Data():
                     self._body += event.data
                 case h11.EndOfMessage():
-                    self._answer()
+                    self._response()
                     return
                 case _:
                     return
@@ -56,18 +56,18 @@ class Http1:
             self._plan.gone.open()
             self._task.cancel()
 
-    def head(self, answer: Answer) -> None:
+    def head(self, response: Answer) -> None:
         """Status line and headers in one write."""
-        self._framing = answer.framing
-        fields = list(answer.fields)
-        match answer.framing:
+        self._framing = response.framing
+        fields = list(response.fields)
+        match response.framing:
             case Framing.CHUNKED:
                 fields.append(("transfer-encoding", "chunked"))
             case Framing.LENGTH:
-                fields.append(("content-length", str(answer.length)))
+                fields.append(("content-length", str(response.length)))
             case Framing.CLOSE:
                 fields.append(("connection", "close"))
-        lines = [f"HTTP/1.1 {answer.status} Answer", *(f"{name}: {value}" for name, value in fields), "", ""]
+        lines = [f"HTTP/1.1 {response.status} Answer", *(f"{name}: {value}" for name, value in fields), "", ""]
         self._transport.write("\r\n".join(lines).encode())
 
     async def send(self, data: bytes) -> None:
@@ -92,9 +92,9 @@ class Http1:
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER_NOT)
         self._transport.abort()
 
-    def _answer(self) -> None:
+    def _response(self) -> None:
         assert self._request is not None
-        asked = Asked(
+        asked = RequestKey(
             "h1",
             self._request.method.decode(),
             self._request.target.decode(),

@@ -10,7 +10,7 @@ import h2.connection
 import h2.errors
 import h2.events
 
-from tests.e2e.harness.plan import Asked, StageSet, perform, unplanned
+from tests.e2e.harness.plan import RequestKey, StageSet, perform, unplanned
 from tests.e2e.harness.script import Answer, Break
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Http2:
                     self._streams[event.stream_id].body += event.data
                     self.connection.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
                 case h2.events.StreamEnded():
-                    self._streams[event.stream_id].answer(self._plans)
+                    self._streams[event.stream_id].response(self._plans)
                 case h2.events.StreamReset():
                     self._streams[event.stream_id].leave()
                 case h2.events.WindowUpdated():
@@ -82,10 +82,10 @@ class Stream:
         self._plan: StageSet | None = None
         self._task: asyncio.Task[None] | None = None
 
-    def answer(self, plans: Mapping[str, StageSet]) -> None:
+    def response(self, plans: Mapping[str, StageSet]) -> None:
         """The request is whole."""
         fields = tuple((name, value) for name, value in self._headers.items() if not name.startswith(":"))
-        asked = Asked("h2", self._headers[":method"], self._headers[":path"], fields, bytes(self.body))
+        asked = RequestKey("h2", self._headers[":method"], self._headers[":path"], fields, bytes(self.body))
         self._plan = plans.get(asked.key) or unplanned()
         self._plan.take(asked)
         self._task = asyncio.get_running_loop().create_task(perform(self._plan, self))
@@ -97,9 +97,9 @@ class Stream:
             self._plan.gone.open()
             self._task.cancel()
 
-    def head(self, answer: Answer) -> None:
+    def head(self, response: Answer) -> None:
         """Status and headers."""
-        self._http.connection.send_headers(self._number, [(":status", str(answer.status)), *answer.fields])
+        self._http.connection.send_headers(self._number, [(":status", str(response.status)), *response.fields])
         self._http.flush()
 
     async def send(self, data: bytes) -> None:

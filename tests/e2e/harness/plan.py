@@ -15,7 +15,7 @@ KEY = "x-answer"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestKey:
     """A request as the upstream got it."""
 
     version: str
@@ -39,13 +39,13 @@ class Asked:
 class StageSet:
     """An answer that waits for its request, and what became of it."""
 
-    answer: Answer
+    response: Answer
     key: str = field(default_factory=lambda: uuid.uuid4().hex)
-    arrived: Future[Asked] = field(default_factory=Future)
+    arrived: Future[RequestKey] = field(default_factory=Future)
     """The request."""
     second: Answer | None = None
     """What those get who come again."""
-    came_again: Future[Asked] = field(default_factory=Future)
+    came_again: Future[RequestKey] = field(default_factory=Future)
     """The second request."""
     gone: Gate = field(default_factory=Gate)
     """Opens when the peer leaves before the answer is over."""
@@ -56,16 +56,16 @@ class StageSet:
         return {KEY: self.key}
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> RequestKey:
         """The request, once it has come."""
         return self.arrived.result(PATIENCE)
 
-    def take(self, asked: Asked) -> None:
+    def take(self, asked: RequestKey) -> None:
         """The request has come; a plan may be asked for again."""
         if not self.arrived.done():
             self.arrived.set_result(asked)
         elif self.second is not None and not self.came_again.done():
-            self.answer = self.second
+            self.response = self.second
             self.came_again.set_result(asked)
 
     def settle(self, task: asyncio.Task[None]) -> None:
@@ -82,7 +82,7 @@ def unplanned() -> StageSet:
 class Peer(Protocol):
     """One request's side of a connection, in either HTTP version."""
 
-    def head(self, answer: Answer) -> None:
+    def head(self, response: Answer) -> None:
         """Send status and headers."""
         ...
 
@@ -101,8 +101,8 @@ class Peer(Protocol):
 
 async def perform(plan: StageSet, peer: Peer) -> None:
     """Do the steps of a plan."""
-    peer.head(plan.answer)
-    for step in plan.answer.on_the_wire():
+    peer.head(plan.response)
+    for step in plan.response.on_the_wire():
         match step:
             case Send():
                 await peer.send(step.data)

@@ -270,12 +270,14 @@ def converse_stream(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Readi
     events.register(name, add)
     try:
         asked = request("bedrock")
-        answer = sdks.bedrock.converse_stream(modelId=model, messages=asked["messages"], toolConfig=asked["toolConfig"])
+        response = sdks.bedrock.converse_stream(
+            modelId=model, messages=asked["messages"], toolConfig=asked["toolConfig"]
+        )
     finally:
         events.unregister(name, add)
     calls: list[tuple[dict[str, Any], list[str]]] = []
     finish: str | None = None
-    for event in answer["stream"]:
+    for event in response["stream"]:
         tool = event.get("contentBlockStart", {}).get("start", {}).get("toolUse")
         piece = event.get("contentBlockDelta", {}).get("delta", {}).get("toolUse")
         if tool is not None:

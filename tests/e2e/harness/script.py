@@ -111,6 +111,6 @@ class Answer:
         return fields
 
 
-def answer(pieces: Iterable[bytes], *, coding: str = "identity", framing: Framing = Framing.CHUNKED) -> Answer:
+def response(pieces: Iterable[bytes], *, coding: str = "identity", framing: Framing = Framing.CHUNKED) -> Answer:
     """An event stream of these pieces, without waiting."""
     return Answer(tuple(Send(piece) for piece in pieces), coding=coding, framing=framing)

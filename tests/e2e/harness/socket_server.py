@@ -35,7 +35,7 @@ PATIENCE = 20.0
 class Planned:
     """What one socket gets, and what came on it."""
 
-    answers: Sequence[Sequence[Message]]
+    responses: Sequence[Sequence[Message]]
     """The messages of each answer, in the order in which they are asked for."""
     asks: str = "response.create"
     """The type of the messages that are answered; each is where that is `""`."""
@@ -106,7 +106,7 @@ class SocketServer:
             for message in planned.greeting:
                 await socket.send(message)
             waiting: list[str] = []
-            answers = iter(planned.answers)
+            responses = iter(planned.responses)
             while True:
                 async with asyncio.timeout(PATIENCE):
                     message = json.loads(await socket.recv())
@@ -117,9 +117,9 @@ class SocketServer:
                 if planned.asks in {"", message.get("type")}:
                     waiting.append(message.get("stream_id", ""))
                 if len(waiting) == planned.together:
-                    await self._answer(socket, [(lane, next(answers)) for lane in waiting])
+                    await self._response(socket, [(lane, next(responses)) for lane in waiting])
                     waiting.clear()
-                    if planned.close is not None and len(planned.received) >= len(planned.answers):
+                    if planned.close is not None and len(planned.received) >= len(planned.responses):
                         await socket.close(planned.close, planned.reason)
         except ConnectionClosed:
             pass
@@ -134,10 +134,10 @@ class SocketServer:
         for frame in SseFramer().feed(b"".join(warmed_up(request, f"warm{number}"))):
             await socket.send((frame.data or b"").decode())
 
-    async def _answer(self, socket: ServerConnection, answers: Sequence[tuple[str, Sequence[Message]]]) -> None:
+    async def _response(self, socket: ServerConnection, responses: Sequence[tuple[str, Sequence[Message]]]) -> None:
         """Send the answers' messages in turns, each with its lane where it has one."""
-        for turn in itertools.zip_longest(*(messages for _, messages in answers)):
-            for (lane, _), message in zip(answers, turn, strict=True):
+        for turn in itertools.zip_longest(*(messages for _, messages in responses)):
+            for (lane, _), message in zip(responses, turn, strict=True):
                 if message is not None:
                     await socket.send(_in_lane(message, lane))
 

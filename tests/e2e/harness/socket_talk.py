@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def talk(
-    url: str, requests: Sequence[dict[str, Any]], answers: int, *, also: Sequence[dict[str, Any]] = (), **more: Any
+    url: str, requests: Sequence[dict[str, Any]], responses: int, *, also: Sequence[dict[str, Any]] = (), **more: Any
 ) -> list[bytes]:
     """What a client gets that sends one request after the last event of the answer before, until all have ended.
 
-    Requests on lanes are sent at once, and behind them what is `also` to be said. `answers` is how many end.
+    Requests on lanes are sent at once, and behind them what is `also` to be said. `responses` is how many end.
     """
     got: list[bytes] = []
     with connect(url, **more) as connection:
@@ -27,11 +27,11 @@ def talk(
             connection.send(json.dumps(request))
         for message in also:
             connection.send(json.dumps(message))
-        while answers:
+        while responses:
             message = connection.recv(10)
             got.append(message.encode() if isinstance(message, str) else message)
             if json.loads(message)["type"] in {"response.completed", "error"}:
-                answers -= 1
+                responses -= 1
                 if waiting:
                     connection.send(json.dumps(waiting.pop(0)))
     return got

@@ -64,9 +64,9 @@ class Upstream:
         """Where it is."""
         return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
 
-    def plan(self, answer: Answer) -> StageSet:
+    def plan(self, response: Answer) -> StageSet:
         """Keep an answer for the request that carries the plan's headers."""
-        plan = StageSet(answer)
+        plan = StageSet(response)
         self.plans[plan.key] = plan
         return plan
 

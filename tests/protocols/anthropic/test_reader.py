@@ -59,7 +59,7 @@ def test_errors() -> None:
 
 def test_answer() -> None:
     """A whole message: its calls, text and stop reason."""
-    said = ANTHROPIC.answer(
+    said = ANTHROPIC.response(
         {
             "type": "message",
             "model": "m",

@@ -8,7 +8,7 @@ import pytest
 
 from toolstream_core.protocols.bedrock.request import BedrockRequests
 from toolstream_core.protocols.registry import PROTOCOLS
-from toolstream_core.protocols.requests import asked
+from toolstream_core.protocols.requests import match_key
 from toolstream_core.wire.form import Form
 
 SCHEMA = {"type": "object", "required": ["a"]}
@@ -34,7 +34,7 @@ REQUEST: dict[str, Any] = {
 )
 def test_what_is_asked(path: str, name: str, form: Form) -> None:
     """By the path, else by what only such a request has; the model is named in the path."""
-    found = asked.read(path, REQUEST)
+    found = match_key.read(path, REQUEST)
     assert found is not None
     assert (found.dialect, found.form) == (name, form)
     assert len([one for one in PROTOCOLS if one.claims(path)]) == int(path.startswith("/model"))

@@ -15,7 +15,7 @@ from toolstream_core.protocols.chat.resolver import ChatCalls
 F = ("a", "f", '{"x":1}')
 G = ("b", "g", '{"y":2}')
 
-ROWS = {
+DEFECTS = {
     "index new: a new call": (
         [delta('{"x":1}', 0, "a", "f"), delta('{"y":2}', 1, "b", "g")],
         [F, G],
@@ -196,10 +196,10 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("row", ROWS)
-def test_boundary(row: str) -> None:
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_boundary(defect: str) -> None:
     """Each row of the table at the top of the module, and each way in which names come."""
-    fragments, calls = ROWS[row]
+    fragments, calls = DEFECTS[defect]
     assert said(resolved(ChatCalls(), fragments)) == calls
 
 

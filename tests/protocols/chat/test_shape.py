@@ -12,7 +12,7 @@ from toolstream_core.engine.session import Session
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.chat.repair.writer import LONGEST_EVEN
 from toolstream_core.settings import Settings
-from toolstream_core.stages.answer_ids import Ids, Own
+from toolstream_core.stages.response_ids import Ids, Own
 
 PATH = "/v1/chat/completions"
 
@@ -33,7 +33,7 @@ def shaped(body: bytes, shape: str = "even-ids") -> tuple[bytes, Ids]:
     """What goes on, and the ids that were made up for it."""
     exchange = StreamFacts(path=PATH, content_type="text/event-stream", request={})
     run = Ids()
-    line = Session(exchange, Settings(shapes=(shape,)), ids=run.answer(PATH))
+    line = Session(exchange, Settings(shapes=(shape,)), ids=run.response(PATH))
     out = b"".join([*line.feed(body), *line.end()])
     assert line.error is None
     return out, run

@@ -56,9 +56,9 @@ def test_other_forms() -> None:
     custom = {"type": "custom_tool_call", "call_id": "c2", "name": "patch", "input": "*** Begin"}
     assert conversation({"input": [custom]}).calls == (EchoedCall("c2", "patch", "*** Begin"),)
     legacy = {"role": "assistant", "function_call": {"name": "ls", "arguments": "{}"}}
-    answer = {"role": "function", "name": "ls", "content": "x"}
-    assert conversation({"messages": [legacy, answer]}).calls == (EchoedCall(None, "ls", "{}"),)
-    assert conversation({"messages": [legacy, answer]}).results == (ToolResult("", "ls", "x"),)
+    response = {"role": "function", "name": "ls", "content": "x"}
+    assert conversation({"messages": [legacy, response]}).calls == (EchoedCall(None, "ls", "{}"),)
+    assert conversation({"messages": [legacy, response]}).results == (ToolResult("", "ls", "x"),)
     assert conversation({"previous_response_id": "resp_1", "input": RESPONSES[2:]}).continues
     assert conversation({"input": [{"type": "item_reference", "id": "fc_1"}]}).continues
     odd: Any

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolstream_core.protocols.requests.mentions import Mention, answers_only, mentions
+from toolstream_core.protocols.requests.mentions import Mention, mentions, only_results
 
 CALL, RESULT = Mention("x", call=True, name="f"), Mention("x", call=False, name="")
 CHAT: list[Any] = [
@@ -46,7 +46,7 @@ def test_calls_and_results_are_found(request_: object) -> None:
 def test_odd_requests_name_none(odd: object) -> None:
     """Whatever they are."""
     assert not list(mentions(odd))
-    assert not answers_only(odd)
+    assert not only_results(odd)
 
 
 @pytest.mark.parametrize(
@@ -55,4 +55,4 @@ def test_odd_requests_name_none(odd: object) -> None:
 )
 def test_calls_may_be_the_servers_to_keep(kept: object) -> None:
     """Then a request has results alone."""
-    assert answers_only(kept)
+    assert only_results(kept)

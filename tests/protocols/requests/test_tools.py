@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.requests.asked import looks_like_llm, wants_stream
+from toolstream_core.protocols.requests.match_key import looks_like_llm, wants_stream
 from toolstream_core.protocols.requests.requests import Requests
 from toolstream_core.protocols.requests.tools import model_in_body
 

@@ -50,7 +50,7 @@ def kept(folder: Path, batches: Sequence[Batch], coding: str = "") -> Iterator[K
 
 def read(body: KeptBody) -> tuple[object, object]:
     """Its bytes and its cuts, as they are read back."""
-    content, chunks = (tnetstring.loads(b"".join(pack(one).pieces())) for one in (body.content(), body.chunks()))
+    content, chunks = (tnetstring.loads(b"".join(pack(one).chunks())) for one in (body.content(), body.chunks()))
     return content, chunks
 
 
@@ -130,7 +130,7 @@ def test_what_came_so_far(tmp_path: Path, events: list[bytes], size: int) -> Non
             continue
         assert said[0] == redacted_body(arrived)[: len(complete)]
         assert SECRET.encode() not in said[0]
-        cuts: Any = tnetstring.loads(b"".join(pack(said[1]).pieces()))
+        cuts: Any = tnetstring.loads(b"".join(pack(said[1]).chunks()))
         assert sum(length for _, length in cuts) == len(complete)
         assert cuts == [[100 * begin, min(size, len(complete) - begin)] for begin in range(0, len(complete), size)]
     body.end()

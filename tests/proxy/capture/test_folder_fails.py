@@ -31,12 +31,12 @@ def write_half(path: Path, said: int) -> None:
     for _ in range(PIECES):
         spool.write(b"x" * PIECE)
 
-    def pieces() -> Iterator[bytes]:
-        yield from spool.pieces()
+    def chunks() -> Iterator[bytes]:
+        yield from spool.chunks()
         os.write(said, b"half")
         time.sleep(60)
 
-    folder.write("x", 2 * spool.size, pieces())
+    folder.write("x", 2 * spool.size, chunks())
 
 
 @pytest.fixture

@@ -17,21 +17,21 @@ VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st
 def read(value: object) -> object:
     """What mitmproxy reads of a packed value."""
     packed = pack(value)
-    data = b"".join(packed.pieces())
+    data = b"".join(packed.chunks())
     assert len(data) == packed.size
     return tnetstring.loads(data)
 
 
 @given(VALUES, st.lists(st.binary()), st.lists(st.tuples(st.integers(0), st.integers(0))))
-def test_streamed_values(plain: object, pieces: list[bytes], pairs: list[tuple[int, int]]) -> None:
+def test_streamed_values(plain: object, chunks: list[bytes], pairs: list[tuple[int, int]]) -> None:
     """They stand where plain values would, and the size is known before."""
     cuts = [tnetstring.dumps(pair) for pair in pairs]
     value = {
         "before": plain,
-        "body": Streamed(BYTES, sum(map(len, pieces)), lambda: pieces),
+        "body": Streamed(BYTES, sum(map(len, chunks)), lambda: chunks),
         "in": [plain, {"cuts": Streamed(LIST, sum(map(len, cuts)), lambda: cuts)}],
     }
-    expected = {"before": plain, "body": b"".join(pieces), "in": [plain, {"cuts": list(map(list, pairs))}]}
+    expected = {"before": plain, "body": b"".join(chunks), "in": [plain, {"cuts": list(map(list, pairs))}]}
     assert read(value) == expected
     assert read(plain) == plain
 
@@ -55,5 +55,5 @@ def test_a_flow() -> None:
     flow = tflow.tflow(resp=True)
     state = flow.get_state()
     state["response"]["content"] = Streamed(BYTES, 6, lambda: [b"abc", b"def"])
-    [again] = FlowReader(io.BytesIO(b"".join(pack(state).pieces()))).stream()
+    [again] = FlowReader(io.BytesIO(b"".join(pack(state).chunks()))).stream()
     assert again.get_state() == {**flow.get_state(), "response": {**flow.get_state()["response"], "content": b"abcdef"}}

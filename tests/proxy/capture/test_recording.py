@@ -113,10 +113,10 @@ def test_an_answer_that_was_asked_for_otherwise() -> None:
     """Its own head and body, and the request that upstream got."""
     flow, listed = llm_flow(), Listed()
     one = recorded(flow, listed)
-    answer = http.Response.make(200, b"{}", {"content-type": "application/json"})
+    response = http.Response.make(200, b"{}", {"content-type": "application/json"})
     asked = flow.request.copy()
     asked.content = b'{"stream":false}'
-    one.answered(answer, asked)
+    one.answered(response, asked)
     one.end(flow, None, None, differs=False)
     assert listed.ending is not None
     assert listed.upstream == [(b"{}", "")]

@@ -19,8 +19,8 @@ def test_what_goes_in_comes_out(tmp_path: Path, size: int, room: int) -> None:
     spool = Spool(tmp_path, memory)
     for at in range(0, size, 1000):
         spool.write(data[at : min(at + 1000, size)])
-    assert (spool.size, b"".join(spool.pieces())) == (size, data[:size])
-    assert all(len(piece) <= PIECE for piece in spool.pieces())
+    assert (spool.size, b"".join(spool.chunks())) == (size, data[:size])
+    assert all(len(piece) <= PIECE for piece in spool.chunks())
     assert list(tmp_path.iterdir()) == []
     spool.close()
     assert memory.room == room
@@ -36,7 +36,7 @@ def test_memory_is_shared(tmp_path: Path) -> None:
     assert memory.room == 700
     long.write(b"a")
     assert memory.room == 700
-    assert (b"".join(long.pieces()), b"".join(short.pieces())) == (b"a" * 1201, b"b" * 300)
+    assert (b"".join(long.chunks()), b"".join(short.chunks())) == (b"a" * 1201, b"b" * 300)
     short.close()
     assert memory.room == 1000
     long.close()

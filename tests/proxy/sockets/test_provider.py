@@ -15,7 +15,7 @@ from toolstream_core.proxy.provider import CallProvider, Provider
 from toolstream_core.proxy.replay import REPLAY
 from toolstream_core.proxy.sockets import SocketProvider
 from toolstream_core.saved.flow import Fixture, read_flow
-from toolstream_core.saved.flowfile import answer_flow, socket_flows
+from toolstream_core.saved.flowfile import response_flow, socket_flows
 
 if TYPE_CHECKING:
     from toolstream_core.proxy.flow_facts import Provided
@@ -44,8 +44,8 @@ def fixtures(*messages: SavedMessage) -> list[Fixture]:
 def answered(provider: SocketProvider, lane: str = "", **more: Any) -> tuple[Provided, http.HTTPFlow]:
     """What comes for a request on a lane, and the request's flow."""
     body = {key: value for key, value in conversation.request(**more).items() if key != "type"}
-    flow = answer_flow(upgrade(), SocketRequest(lane, {**body, "stream": True}), 1)
-    return provider.answer(flow, SocketLane(WIRE, lane)), flow
+    flow = response_flow(upgrade(), SocketRequest(lane, {**body, "stream": True}), 1)
+    return provider.response(flow, SocketLane(WIRE, lane)), flow
 
 
 @pytest.fixture
@@ -118,23 +118,23 @@ def test_a_warm_up_is_answered_without_output_where_none_was_saved(saved: Socket
 def test_an_answer_that_was_saved_whole_comes_as_its_events() -> None:
     """A strict provider gives the one that was recorded for an equal request."""
     body = {key: value for key, value in conversation.request().items() if key != "type"}
-    flow = answer_flow(upgrade(), SocketRequest("", body), 1)
-    assert CallProvider.load(["calls:get_weather {}"], 0).answer(flow)
+    flow = response_flow(upgrade(), SocketRequest("", body), 1)
+    assert CallProvider.load(["calls:get_weather {}"], 0).response(flow)
     fixture = read_flow(flow, "a")
     assert fixture is not None
     assert not fixture.record.streamed
     whole = SocketProvider(Provider([fixture], strict=True), 0.0)
-    got, answer = answered(whole)
+    got, response = answered(whole)
     assert json.loads(got.chunks[-1].data)["response"]["output"][0]["name"] == "get_weather"
-    assert answer.metadata[REPLAY]["answer"] == "exact"
-    refused, answer = answered(whole, model="other")
+    assert response.metadata[REPLAY]["answer"] == "exact"
+    refused, response = answered(whole, model="other")
     assert json.loads(refused.chunks[0].data)["status"] == 404
-    assert answer.metadata[REPLAY]["answer"] == "refused"
+    assert response.metadata[REPLAY]["answer"] == "refused"
 
 
 def test_an_error_that_was_saved_is_a_message() -> None:
     """With its status, what it said, and when to come again."""
-    flow = answer_flow(upgrade(), SocketRequest("", {"model": "gpt-5", "input": "hi", "stream": True}), 1)
+    flow = response_flow(upgrade(), SocketRequest("", {"model": "gpt-5", "input": "hi", "stream": True}), 1)
     said = {"error": {"message": "slow down", "type": "rate_limit_error"}}
     flow.response = http.Response.make(429, json.dumps(said), {"content-type": "application/json", "retry-after": "3"})
     fixture = read_flow(flow, "a")

@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 from tests.saved.unwrap import wrappers
 from tests.saved.unwrap.test_reading import bare, read
 from toolstream_core.saved.exchange import RefusedError, UnreadableError
-from toolstream_core.saved.files import answers
+from toolstream_core.saved.files import responses
 from toolstream_core.saved.raw import body_of
 from toolstream_core.saved.unwrap.events import Scanner
 
@@ -33,7 +33,7 @@ def command(*words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[byte
 
 def names(path: Path) -> list[str]:
     """What was removed of the one response in a file."""
-    for one in answers(str(path)):
+    for one in responses(str(path)):
         assert body_of(one)
     return [note.name for note in one.unwrapped]
 
@@ -66,7 +66,7 @@ def test_a_bare_body_stays_as_it_is(flow: str, tmp_path: Path) -> None:
     """To the byte, and nothing is said of it."""
     path = tmp_path / "x"
     path.write_bytes(bare(flow))
-    assert [(body_of(one), list(one.unwrapped)) for one in answers(str(path))] == [(bare(flow), [])]
+    assert [(body_of(one), list(one.unwrapped)) for one in responses(str(path))] == [(bare(flow), [])]
 
 
 @pytest.mark.parametrize("form", ["curl-v", "docker-compose", "fence", "no-blank-lines", "sdk-repr"])
@@ -86,7 +86,7 @@ def test_a_stream_whose_blank_lines_are_missing_is_read_and_reported(tmp_path: P
     """It may have come so."""
     path = tmp_path / "x.sse"
     path.write_bytes(wrappers.DATA["no-blank-lines"](bare(CHAT)))
-    (one,) = answers(str(path))
+    (one,) = responses(str(path))
     assert [finding.name for finding in one.findings] == ["joined-events"]
 
 
@@ -123,7 +123,7 @@ def test_the_head_of_a_response_counts(tmp_path: Path) -> None:
     path = tmp_path / "x"
     secret = b"Authorization: Bearer sk-secret-value-1\r\n"
     path.write_bytes(wrappers.followed(bare(CHAT)).replace(b"Host:", secret + b"Host:"))
-    (one,) = answers(str(path))
+    (one,) = responses(str(path))
     assert (one.facts.host, one.facts.path) == ("api.example.com", "/v1/chat/completions")
     assert one.facts.request["model"] == "m"
     assert any("sk-secret-value-1" in secret for secret in one.secrets)

@@ -12,7 +12,7 @@ import pytest
 from tests.saved.unwrap import wrappers
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import StreamFacts
-from toolstream_core.saved.files import answers
+from toolstream_core.saved.files import responses
 from toolstream_core.saved.flowfile import responses_in
 from toolstream_core.saved.raw import body_of
 
@@ -45,7 +45,7 @@ def bare(name: str) -> bytes:
 
 def read(path: Path) -> list[Record]:
     """What the file is read as."""
-    records = [read_body(one.chunks, one.facts) for one in answers(str(path))]
+    records = [read_body(one.chunks, one.facts) for one in responses(str(path))]
     return [one for one in records if one is not None]
 
 

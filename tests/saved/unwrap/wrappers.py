@@ -176,18 +176,18 @@ def rows(data: bytes, indent: str = "") -> str:
 
 def followed_hex(body: bytes) -> bytes:
     """“Show as hex dump”: the server's bytes are indented."""
-    asked, _, answer = followed(body).partition(b"HTTP/1.1 200")
-    return (rows(asked) + rows(b"HTTP/1.1 200" + answer, "    ")).encode()
+    asked, _, response = followed(body).partition(b"HTTP/1.1 200")
+    return (rows(asked) + rows(b"HTTP/1.1 200" + response, "    ")).encode()
 
 
 def tshark(kind_: str, data: Callable[[bytes, str], str]) -> Wrap:
     """`tshark -q -z follow,tcp,KIND,0`."""
 
     def wrap(body: bytes) -> bytes:
-        asked, _, answer = followed(body).partition(b"HTTP/1.1 200")
+        asked, _, response = followed(body).partition(b"HTTP/1.1 200")
         rule = "=" * 67 + "\n"
         nodes = f"Follow: tcp,{kind_}\nFilter: tcp.stream eq 0\nNode 0: 127.0.0.1:50000\nNode 1: 127.0.0.1:80\n"
-        said = "".join(data(one, "\t") for one in pieces(b"HTTP/1.1 200" + answer, 1000))
+        said = "".join(data(one, "\t") for one in pieces(b"HTTP/1.1 200" + response, 1000))
         return ("\n" + rule + nodes + data(asked, "") + said + rule).encode()
 
     return wrap

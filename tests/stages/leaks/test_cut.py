@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CHAT = exchange("openai-chat")
 WEATHER = {"name": "get_weather", "parameters": {"properties": {"city": {"type": "number"}}}}
 OFFERED = replace(CHAT, request={"tools": [{"type": "function", "function": WEATHER}]})
-PROMOTED = frozenset(row.code for row in LEAK)
+PROMOTED = frozenset(defect.code for defect in LEAK)
 MARKUP = {
     "hermes": '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>',
     "function": "<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>",

@@ -25,19 +25,19 @@ def scanned(text: str, size: int, tools: dict[str, object] | None = None) -> lis
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
-@pytest.mark.parametrize("row", MARKUP)
-def test_every_syntax(row: str, size: int) -> None:
+@pytest.mark.parametrize("defect", MARKUP)
+def test_every_syntax(defect: str, size: int) -> None:
     """With values of the type that the tool's schema wants."""
-    [found] = scanned(MARKUP[row]("get_weather", {"city": "Oslo <N>", "days": 3}), size)
-    assert (found.row.name, found.name) == (row, "get_weather")
+    [found] = scanned(MARKUP[defect]("get_weather", {"city": "Oslo <N>", "days": 3}), size)
+    assert (found.defect.name, found.name) == (defect, "get_weather")
     assert json.loads(found.arguments) == {"city": "Oslo <N>", "days": 3}
 
 
-@pytest.mark.parametrize("row", sorted(MARKUP.keys() - {"leaked-json", "leaked-code", "leaked-xml"}))
-def test_text_stands_before_it_and_nothing_is_known_of_the_tools(row: str) -> None:
+@pytest.mark.parametrize("defect", sorted(MARKUP.keys() - {"leaked-json", "leaked-code", "leaked-xml"}))
+def test_text_stands_before_it_and_nothing_is_known_of_the_tools(defect: str) -> None:
     """Markup of its own is known without them."""
-    [found] = scanned("Let me see.\n" + MARKUP[row]("get_weather", {"city": "Oslo"}), 5, {})
-    assert (found.row.name, found.name) == (row, "get_weather")
+    [found] = scanned("Let me see.\n" + MARKUP[defect]("get_weather", {"city": "Oslo"}), 5, {})
+    assert (found.defect.name, found.name) == (defect, "get_weather")
 
 
 @pytest.mark.parametrize("size", [1, 4, 1000])

@@ -17,7 +17,7 @@ COMMENT = b": keepalive\n\n"
 
 
 @pytest.mark.parametrize(
-    ("block", "row", "comment"),
+    ("block", "defect", "comment"),
     [
         (b"data: : keepalive\n\n", "comment-as-data", COMMENT),
         (b"data:: keepalive\n\n", "comment-as-data", COMMENT),
@@ -31,11 +31,11 @@ COMMENT = b": keepalive\n\n"
         (b"data:\r\r", "empty-data", b": keep-alive\r\r"),
     ],
 )
-def test_what_keeps_alive_becomes_a_comment(block: bytes, row: str, comment: bytes) -> None:
+def test_what_keeps_alive_becomes_a_comment(block: bytes, defect: str, comment: bytes) -> None:
     """No reader dispatches it any more; id and retry lines, by which readers reconnect, stay."""
     went = changed(FIRST + block + REST, CHAT)
     assert went.out == FIRST + comment + REST
-    assert went.told == [row]
+    assert went.told == [defect]
     assert seen(went.out, CHAT).told == []
 
 

@@ -86,14 +86,14 @@ def places(dialect: str, body: bytes) -> list[int]:
 @pytest.mark.parametrize("healthy", SHAPED, ids=str)
 def test_no_call_is_said_by_half(healthy: Healthy) -> None:
     """Those that came whole go on, in order and without a gap; nothing else of the answer is lost."""
-    meant = seen(healthy.body, healthy.exchange).calls
+    intended = seen(healthy.body, healthy.exchange).calls
     for body, ended in stopped(healthy):
         before = seen(body, healthy.exchange).record
         out = shaped(body, healthy.exchange, "whole-calls")
         after = seen(out, healthy.exchange)
         whole = [(call.name, json.loads(call.arguments)) for call in before.calls if call.complete]
         assert [call for call in after.calls if call[0] != "ping"] == [call for call in whole if call[0] != "ping"]
-        assert all(call in meant for call in after.calls)
+        assert all(call in intended for call in after.calls)
         assert places(healthy.dialect, out) == list(range(len(places(healthy.dialect, out))))
         assert "cut-off-call" not in after.told
         assert after.record.finish == before.finish

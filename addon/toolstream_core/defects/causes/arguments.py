@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from toolstream_core.defects import arguments
-from toolstream_core.defects.causes.argument_text import whole_arguments
+from toolstream_core.defects.causes.argument_text import complete_arguments
 from toolstream_core.defects.causes.rule import (
     BLOCKS,
     CLOSINGS,
@@ -57,11 +57,11 @@ from toolstream_core.defects.causes.words import (
     quoted,
     snapshot,
     so_far,
-    surrogate_half,
+    surrogate_part,
     takes_parameters,
     text,
 )
-from toolstream_core.defects.row import ANTHROPIC, BEDROCK, CHAT, COHERE
+from toolstream_core.defects.defect import ANTHROPIC, BEDROCK, CHAT, COHERE
 from toolstream_core.model import ABSENT
 
 _STATES: Final = (snapshot(0.3), snapshot(0.7), all_arguments)
@@ -95,7 +95,7 @@ ARGUMENTS: Final[tuple[Injection, ...]] = (
     ),
     inject(
         arguments.OBJECT_ARGUMENTS,
-        per_call(on(CLOSINGS, it(arguments=lambda at: whole_arguments(at.call) or {}))),
+        per_call(on(CLOSINGS, it(arguments=lambda at: complete_arguments(at.call) or {}))),
         *ITEMS,
     ),
     inject(arguments.CUMULATIVE_ARGUMENTS, per_call(on(TEXT & continues, it(arguments=so_far)))),
@@ -139,15 +139,15 @@ ARGUMENTS: Final[tuple[Injection, ...]] = (
         per_call(
             on(
                 TEXT & astral,
-                it(arguments=text(surrogate_half(0))),
-                new(What.DELTA, arguments=text(surrogate_half(1))),
+                it(arguments=text(surrogate_part(0))),
+                new(What.DELTA, arguments=text(surrogate_part(1))),
             )
         ),
         CHAT,
     ),
     inject(
         arguments.SPLIT_SURROGATE,
-        per_call(on(DELTA & astral, it(arguments=text(surrogate_half(0))), it(arguments=text(surrogate_half(1))))),
+        per_call(on(DELTA & astral, it(arguments=text(surrogate_part(0))), it(arguments=text(surrogate_part(1))))),
         *BLOCKS,
         *ITEMS,
     ),

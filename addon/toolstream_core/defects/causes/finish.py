@@ -43,7 +43,7 @@ from toolstream_core.defects.causes.words import (
     several_calls,
     text,
 )
-from toolstream_core.defects.row import ANTHROPIC, BEDROCK, CHAT, COHERE
+from toolstream_core.defects.defect import ANTHROPIC, BEDROCK, CHAT, COHERE
 
 _CUT: Final = it(arguments=text(without_end))
 

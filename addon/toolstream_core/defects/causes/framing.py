@@ -29,7 +29,7 @@ from toolstream_core.defects.causes.rule import (
 )
 from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.causes.words import TEXT, acted, changed, cut_data, has, has_calls
-from toolstream_core.defects.row import ANTHROPIC, BEDROCK, COHERE
+from toolstream_core.defects.defect import ANTHROPIC, BEDROCK, COHERE
 from toolstream_core.model import ABSENT
 
 FRAMING: Final[tuple[Injection, ...]] = (

@@ -47,7 +47,7 @@ from toolstream_core.defects.causes.words import (
     text,
     unused_index,
 )
-from toolstream_core.defects.row import ANTHROPIC, BEDROCK, CHAT, COHERE
+from toolstream_core.defects.defect import ANTHROPIC, BEDROCK, CHAT, COHERE
 from toolstream_core.model import ABSENT
 
 IDS: Final[tuple[Injection, ...]] = (

@@ -12,12 +12,12 @@ from toolstream_core.defects.causes.words import complete_reason, has_calls, lea
 LEAK: Final[tuple[Injection, ...]] = (
     *(
         inject(
-            row,
-            per_stream(on(FINISH & has_calls, leaked(row.name), it(reason=complete_reason)), on(FRAGMENTS)),
+            defect,
+            per_stream(on(FINISH & has_calls, leaked(defect.name), it(reason=complete_reason)), on(FRAGMENTS)),
             *DELTAS,
         )
-        for row in leak.LEAK
-        if row.name in MARKUP
+        for defect in leak.LEAK
+        if defect.name in MARKUP
     ),
     inject(
         leak.LEAKED_TWICE, per_stream(on(FINISH & has_calls, leaked(leak.LEAKED_HERMES.name, after=1), it)), *DELTAS

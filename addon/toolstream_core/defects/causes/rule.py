@@ -7,14 +7,14 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolstream_core.defects.causes.what import What
-from toolstream_core.defects.row import ANTHROPIC, BEDROCK, CHAT, COHERE, GEMINI, OLLAMA, REALTIME, RESPONSES
+from toolstream_core.defects.defect import ANTHROPIC, BEDROCK, CHAT, COHERE, GEMINI, OLLAMA, REALTIME, RESPONSES
 from toolstream_core.model import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from toolstream_core.defects.causes.at import At
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Json
 
 
@@ -158,11 +158,11 @@ NAMED: Final = START | CLOSINGS
 class Injection(NamedTuple):
     """Injects a defect into the streams of some protocols."""
 
-    defect: Row
+    defect: Defect
     cause: Cause
     protocols: tuple[str, ...]
 
 
-def inject(defect: Row, cause: Cause, *protocols: str) -> Injection:
+def inject(defect: Defect, cause: Cause, *protocols: str) -> Injection:
     """A row for `protocols`; for all protocols of the defect if none is given."""
     return Injection(defect, cause, tuple(one for one in protocols or defect.dialects if one in defect.dialects))

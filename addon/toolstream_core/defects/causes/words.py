@@ -59,7 +59,7 @@ def has_calls(at: At) -> bool:
 
 def completes(at: At) -> bool:
     """It completes the arguments."""
-    return at.call.arguments.whole
+    return at.call.arguments.is_complete
 
 
 def is_open(at: At) -> bool:
@@ -182,7 +182,7 @@ def all_arguments(at: At) -> str:
 
 def as_object(at: At) -> Json:
     """The arguments of its call as an object; `None` until they are complete."""
-    return argument_text.whole_arguments(at.call)
+    return argument_text.complete_arguments(at.call)
 
 
 def snapshot(share: float) -> Value:
@@ -201,7 +201,7 @@ def quoted(at: At) -> str:
     return argument_text.double_encoded(at.text, first=not continues(at), last=completes(at))
 
 
-def surrogate_half(which: int) -> Callable[[str], str]:
+def surrogate_part(which: int) -> Callable[[str], str]:
     """The text before or after a cut inside its first character outside the basic plane."""
     return lambda said: (argument_text.split_surrogates(said) or (said, ""))[which]
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Fragment, Kind, Phase
-from toolstream_core.protocols.answer_content import finishes, text_content, whole_content
 from toolstream_core.protocols.in_band_errors import error_text, exception_text, unread_error
+from toolstream_core.protocols.response_content import finishes, text_content, unstreamed_content
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_value import may_hide_letters
 
@@ -135,8 +135,8 @@ def _delta(payload: dict[str, Json]) -> EventContent:
     return text_content(delta.get("text"), delta.get("thinking"))
 
 
-def answer(payload: Json) -> EventContent:
-    """The content of a complete response; see `WireProtocol.answer`."""
+def response(payload: Json) -> EventContent:
+    """The content of a complete response; see `WireProtocol.response`."""
     fragments: list[Fragment] = []
     texts: list[str] = []
     for place, block in enumerate(json_access.items(json_access.get(payload, "content"))):
@@ -149,7 +149,7 @@ def answer(payload: Json) -> EventContent:
             fragments.append(_call(block, kind, place, Phase.WHOLE))
         elif isinstance(text := block.get("text"), str):
             texts.append(text)
-    return whole_content(payload, fragments, texts, json_access.get(payload, "stop_reason"))
+    return unstreamed_content(payload, fragments, texts, json_access.get(payload, "stop_reason"))
 
 
 def recognise(name: str, payload: Json) -> bool:

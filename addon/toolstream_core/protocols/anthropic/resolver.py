@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, override
 
-from toolstream_core.calls.json_text import says_nothing
+from toolstream_core.calls.json_text import has_nothing
 from toolstream_core.calls.started_calls import StartedCalls
 
 if TYPE_CHECKING:
@@ -24,5 +24,5 @@ class AnthropicCalls(StartedCalls):
         self._finished = self._finished or any(finish.reason for finish in content.finishes)
         if content.end and not self._finished:
             for call in self._still_open.values():  # arguments were still to come
-                call.cut = call.cut or (call.arguments.empty and says_nothing(call.start_input))
+                call.cut = call.cut or (call.arguments.empty and has_nothing(call.start_input))
         super().conclude(content)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import Kind
-from toolstream_core.protocols.answers import arguments_object, arguments_value, dictionary, named_event, uncut
-from toolstream_core.protocols.healthy_answer import HealthyAnswer, pieces_after_empty
+from toolstream_core.protocols.healthy_response import HealthyResponse, deltas_after_empty
 from toolstream_core.protocols.provider_error import ErrorKind
+from toolstream_core.protocols.unstreamed_parts import arguments_object, arguments_value, dictionary, named_event, uncut
 from toolstream_core.wire import json_access, numbers
 
 if TYPE_CHECKING:
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from typing import Any
 
     from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.answers import Cut, Payload, Payloads
+    from toolstream_core.protocols.unstreamed_parts import Cut, Payload, Payloads
     from toolstream_core.stages.promotion import Promotion
     from toolstream_core.wire.frame import Frame
 
 
-def streamed(answer: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
+def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
     """https://docs.claude.com/en/docs/build-with-claude/streaming."""
     del request
-    if answer.get("type") != "message":
+    if response.get("type") != "message":
         return
-    begun = {**answer, "content": [], "stop_reason": None, "stop_sequence": None}
+    begun = {**response, "content": [], "stop_reason": None, "stop_sequence": None}
     yield named_event({"type": "message_start", "message": begun})
-    for index, block in enumerate(json_access.items(answer.get("content"))):
+    for index, block in enumerate(json_access.items(response.get("content"))):
         if not isinstance(block, dict):
             continue
         start, deltas = _block(block, cut)
@@ -38,8 +38,8 @@ def streamed(answer: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes
         for delta in deltas:
             yield named_event({"type": "content_block_delta", "index": index, "delta": delta})
         yield named_event({"type": "content_block_stop", "index": index})
-    delta = {key: answer.get(key) for key in ("stop_reason", "stop_sequence")}
-    yield named_event({"type": "message_delta", "delta": delta, "usage": answer.get("usage") or {"output_tokens": 0}})
+    delta = {key: response.get(key) for key in ("stop_reason", "stop_sequence")}
+    yield named_event({"type": "message_delta", "delta": delta, "usage": response.get("usage") or {"output_tokens": 0}})
     yield named_event({"type": "message_stop"})
 
 
@@ -88,10 +88,10 @@ def promoted(one: Promotion) -> list[Frame]:
     payload: Payload = one.event.frame.json  # type: ignore[assignment] # a finish was read from it
     delta = payload["delta"]
     changed = {**delta, "stop_reason": "tool_use"} if delta.get("stop_reason") == "end_turn" else delta
-    return [*said(one), one.finished({**payload, "delta": changed})]
+    return [*call_frames(one), one.finished({**payload, "delta": changed})]
 
 
-def said(one: Promotion) -> list[Frame]:
+def call_frames(one: Promotion) -> list[Frame]:
     """The frames with only the calls."""
     out: list[Frame] = []
     for at, (identity, wanted) in enumerate(one.calls):
@@ -111,32 +111,32 @@ _BEFORE_PING = 2
 """Events before the ping: the begin of the message and of its first block."""
 
 
-def healthy_stream(answer: HealthyAnswer) -> Iterator[bytes]:
+def healthy_stream(response: HealthyResponse) -> Iterator[bytes]:
     """The events."""
-    for number, event in enumerate(streamed(healthy_whole(answer), answer.request, pieces_after_empty)):
+    for number, event in enumerate(streamed(healthy_unstreamed(response), response.request, deltas_after_empty)):
         if number == _BEFORE_PING:
             yield _PING
         yield event
 
 
-def healthy_whole(answer: HealthyAnswer) -> dict[str, Any]:
+def healthy_unstreamed(response: HealthyResponse) -> dict[str, Any]:
     """https://docs.claude.com/en/api/messages."""
-    asked, made = answer.tokens
+    asked, made = response.tokens
     uses = [
         {
             "type": "tool_use",
-            "id": f"toolu_01{answer.call_letters(place, 22)}",
+            "id": f"toolu_01{response.call_letters(place, 22)}",
             "name": call.name,
             "input": arguments_value(call.arguments),
         }
-        for place, call in enumerate(answer.calls)
+        for place, call in enumerate(response.calls)
     ]
     return {
-        "id": f"msg_01{answer.letters('answer', 22)}",
+        "id": f"msg_01{response.letters('answer', 22)}",
         "type": "message",
         "role": "assistant",
-        "model": answer.model,
-        "content": uses or [{"type": "text", "text": answer.text}],
+        "model": response.model,
+        "content": uses or [{"type": "text", "text": response.text}],
         "stop_reason": "tool_use" if uses else "end_turn",
         "stop_sequence": None,
         "usage": {

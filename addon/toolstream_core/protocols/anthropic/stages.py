@@ -6,13 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.causes.what import What
+from toolstream_core.defects.defect import ANTHROPIC, WARNING
 from toolstream_core.defects.identity import OFFSET_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
-from toolstream_core.defects.row import ANTHROPIC, WARNING
 from toolstream_core.protocols.anthropic.reader import kind_of
 from toolstream_core.protocols.anthropic.resolver import NOBODYS
 from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.repair.blocks.faults import BlockCodec
-from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexRows
+from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexDefects
 from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.finish import FinishWords
 from toolstream_core.repair.identity import STRICT_ID
@@ -109,7 +109,7 @@ PROTOCOL: Final = BlockProtocol(
             "content_filter": "refusal",
         },
     ),
-    index_rows=IndexRows(
+    index_defects=IndexDefects(
         missing=OFFSET_INDEX, odd=OFFSET_INDEX, reused=REUSED_INDEX, offset=OFFSET_INDEX, changing=UNKNOWN_BLOCK
     ),
     other_deltas={
@@ -119,7 +119,7 @@ PROTOCOL: Final = BlockProtocol(
     },
     event_lines=frozenset({*KINDS, "ping", "error"}),
     last="message_stop",
-    end_row_severity=WARNING,
+    end_severity=WARNING,
     wrong_finish_severity=WARNING,
     unused_index=NOBODYS,
     usual_id=STRICT_ID,

@@ -89,7 +89,7 @@ def read_event(name: str, payload: Payload) -> ConverseEvent | None:
     return None
 
 
-def says_text(event: ConverseEvent | None) -> bool:
+def has_text(event: ConverseEvent | None) -> bool:
     """Whether an event is a delta of text or of reasoning."""
     delta = event.body.get("delta") if event is not None else None
     return isinstance(delta, dict) and bool(delta.get("text") or delta.get("reasoningContent"))

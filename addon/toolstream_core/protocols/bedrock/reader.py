@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Fragment, Kind, Phase
-from toolstream_core.protocols.answer_content import finishes, text_content
 from toolstream_core.protocols.bedrock.converse_event import (
     BLOCK_DELTA,
     BLOCK_START,
@@ -20,6 +19,7 @@ from toolstream_core.protocols.bedrock.converse_event import (
     read_event,
 )
 from toolstream_core.protocols.in_band_errors import MAX_ERROR, exception_text
+from toolstream_core.protocols.response_content import finishes, text_content
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_value import may_hide_letters
 
@@ -107,8 +107,8 @@ def _delta(event: ConverseEvent) -> EventContent:
     return text_content(text, thought)
 
 
-def answer(payload: Json) -> EventContent:
-    """The content of a complete response; see `WireProtocol.answer`."""
+def response(payload: Json) -> EventContent:
+    """The content of a complete response; see `WireProtocol.response`."""
     fragments: list[Fragment] = []
     texts: list[str] = []
     blocks = json_access.items(json_access.get(payload, "output", "message", "content"))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.protocols.answers import arguments_object, arguments_value, dictionary, uncut
 from toolstream_core.protocols.aws_errors import exception_message
 from toolstream_core.protocols.bedrock.converse_event import (
     BLOCK_DELTA,
@@ -23,8 +22,9 @@ from toolstream_core.protocols.bedrock.converse_event import (
     input_delta,
     made,
 )
-from toolstream_core.protocols.healthy_answer import HealthyAnswer, pieces_after_empty
+from toolstream_core.protocols.healthy_response import HealthyResponse, deltas_after_empty
 from toolstream_core.protocols.provider_error import ErrorKind
+from toolstream_core.protocols.unstreamed_parts import arguments_object, arguments_value, dictionary, uncut
 from toolstream_core.wire import json_access, numbers
 from toolstream_core.wire.aws_event_stream import fresh
 from toolstream_core.wire.write import encoded
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.answers import Cut, Payload, Payloads
+    from toolstream_core.protocols.unstreamed_parts import Cut, Payload, Payloads
     from toolstream_core.stages.promotion import Promotion
     from toolstream_core.wire.frame import Frame
 
@@ -43,10 +43,10 @@ _REASONING: Final = ("text", "signature")
 """The parts of reasoning that are not redacted."""
 
 
-def streamed(answer: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
+def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
     """As `WireProtocol.streamed`."""
     del request
-    message = json_access.get(answer, "output", "message")
+    message = json_access.get(response, "output", "message")
     if not isinstance(message, dict):
         return
     yield _message(START, {"role": message.get("role", "assistant")})
@@ -54,9 +54,9 @@ def streamed(answer: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes
         for kind, body in _block(dictionary(block), cut):
             yield _message(kind, {INDEX: index, **body})
         yield _message(BLOCK_STOP, {INDEX: index})
-    ending = {key: answer[key] for key in ("stopReason", "additionalModelResponseFields") if key in answer}
+    ending = {key: response[key] for key in ("stopReason", "additionalModelResponseFields") if key in response}
     yield _message(STOP, ending)
-    yield _message(METADATA, {key: answer[key] for key in ("usage", "metrics", "trace") if key in answer})
+    yield _message(METADATA, {key: response[key] for key in ("usage", "metrics", "trace") if key in response})
 
 
 def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
@@ -80,12 +80,12 @@ def _add(block: Payload, delta: Payload) -> None:
     if not thought:
         return
     reasoning = block.setdefault("reasoningContent", {})
-    for key, said in thought.items():
-        if key in _REASONING and isinstance(said, str):
+    for key, call_frames in thought.items():
+        if key in _REASONING and isinstance(call_frames, str):
             parts = reasoning.setdefault("reasoningText", {})
-            parts[key] = parts.get(key, "") + said
+            parts[key] = parts.get(key, "") + call_frames
         else:
-            reasoning[key] = said
+            reasoning[key] = call_frames
 
 
 def _unkeyed(payload: Payload) -> Payload:
@@ -121,10 +121,10 @@ def promoted(one: Promotion) -> list[Frame]:
         return [one.event.frame]
     ends = event.body.get("stopReason") == "end_turn"
     last = event.with_body({**event.body, "stopReason": "tool_use"}) if ends else event.payload
-    return [*said(one), one.finished(last)]
+    return [*call_frames(one), one.finished(last)]
 
 
-def said(one: Promotion) -> list[Frame]:
+def call_frames(one: Promotion) -> list[Frame]:
     """The frames with only the calls."""
     event = event_of(one.event.frame)
     out: list[Frame] = []
@@ -140,26 +140,26 @@ def said(one: Promotion) -> list[Frame]:
     return out
 
 
-def healthy_stream(answer: HealthyAnswer) -> Iterator[bytes]:
+def healthy_stream(response: HealthyResponse) -> Iterator[bytes]:
     """The messages."""
-    return streamed(healthy_whole(answer), answer.request, pieces_after_empty)
+    return streamed(healthy_unstreamed(response), response.request, deltas_after_empty)
 
 
-def healthy_whole(answer: HealthyAnswer) -> dict[str, Any]:
+def healthy_unstreamed(response: HealthyResponse) -> dict[str, Any]:
     """https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html."""
-    asked, made = answer.tokens
+    asked, made = response.tokens
     uses = [
         {
             "toolUse": {
-                "toolUseId": f"tooluse_{answer.call_letters(place, 22)}",
+                "toolUseId": f"tooluse_{response.call_letters(place, 22)}",
                 "name": call.name,
                 "input": arguments_value(call.arguments),
             }
         }
-        for place, call in enumerate(answer.calls)
+        for place, call in enumerate(response.calls)
     ]
     return {
-        "output": {"message": {"role": "assistant", "content": uses or [{"text": answer.text}]}},
+        "output": {"message": {"role": "assistant", "content": uses or [{"text": response.text}]}},
         "stopReason": "tool_use" if uses else "end_turn",
         "usage": {"inputTokens": asked, "outputTokens": made, "totalTokens": asked + made},
         "metrics": {"latencyMs": 951},

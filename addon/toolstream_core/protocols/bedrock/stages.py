@@ -6,14 +6,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.causes.what import What
+from toolstream_core.defects.defect import BEDROCK, WARNING
 from toolstream_core.defects.finish import REPEATED_STOP
 from toolstream_core.defects.identity import MISSING_INDEX, ODD_INDEX, REUSED_INDEX, UNKNOWN_BLOCK
-from toolstream_core.defects.row import BEDROCK, WARNING
 from toolstream_core.protocols.bedrock import converse_event as converse
 from toolstream_core.protocols.bedrock.converse_event import BLOCK_DELTA, BLOCK_START, BLOCK_STOP, INDEX
 from toolstream_core.protocols.bedrock.request import BedrockRequests
 from toolstream_core.repair.blocks.faults import BlockCodec
-from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexRows
+from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexDefects
 from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.finish import FinishWords
 from toolstream_core.repair.identity import STRICT_ID
@@ -115,7 +115,7 @@ PROTOCOL: Final = BlockProtocol(
             "content_filter": "content_filtered",
         },
     ),
-    index_rows=IndexRows(
+    index_defects=IndexDefects(
         missing=MISSING_INDEX, odd=ODD_INDEX, reused=REUSED_INDEX, offset=None, changing=UNKNOWN_BLOCK
     ),
     counted=False,

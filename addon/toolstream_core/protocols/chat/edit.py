@@ -25,7 +25,7 @@ ENTRY: Final = frozenset({"index", "id", "type", "function", "name", "arguments"
 _NONE: Final[Mapping[str, Json]] = MappingProxyType({})
 
 
-class Piece(NamedTuple):
+class EventEntry(NamedTuple):
     """One entry of one event."""
 
     fragment: Fragment
@@ -45,7 +45,7 @@ def choice_number(choice: Json, place: int) -> int:
     return number if isinstance(number, int) else place
 
 
-def says_text(frame: Frame, choice: int) -> bool:
+def has_text(frame: Frame, choice: int) -> bool:
     """Whether a choice has text in an event."""
     for place, one in enumerate(json_access.items(json_access.get(frame.json, "choices"))):
         text = json_access.get(one, "delta", "content")
@@ -65,7 +65,7 @@ def entries_of(delta: Json) -> list[Json]:
     return [{"function": legacy}] if isinstance(legacy, dict) else []
 
 
-def pieces(event: Event, resolved: Sequence[ResolvedFragment], seen: set[int]) -> list[Piece] | None:
+def event_entries(event: Event, resolved: Sequence[ResolvedFragment], seen: set[int]) -> list[EventEntry] | None:
     """The entries of an event that is in order; `None` of one that is not, or that has none.
 
     `seen` remembers the calls that have opened, by `id(call)`.
@@ -79,10 +79,10 @@ def pieces(event: Event, resolved: Sequence[ResolvedFragment], seen: set[int]) -
     ]
     if len(entries) != len(resolved) or not all(_in_order(entry) for _, entry in entries):
         return None
-    out: list[Piece] = []
+    out: list[EventEntry] = []
     for (fragment, call), (number, entry) in zip(resolved, entries, strict=True):
         copy = {**entry, "function": dict(entry["function"])}
-        out.append(Piece(fragment, call, number, copy, id(call) not in seen))
+        out.append(EventEntry(fragment, call, number, copy, id(call) not in seen))
         seen.add(id(call))
     return out
 
@@ -123,7 +123,7 @@ def others_of(payload: dict[str, Json]) -> dict[str, Json]:
     return {key: value for key, value in payload.items() if key not in _EVENT and value not in _NOTHING}
 
 
-def says_nothing(payload: Json, sent: Mapping[str, Json] = _NONE) -> bool:
+def has_nothing(payload: Json, sent: Mapping[str, Json] = _NONE) -> bool:
     """Whether a chunk without entries can go: no text, no finish, no usage, nothing of a vendor's.
 
     `sent`: keys of a vendor's and their values, which the client has from earlier chunks.

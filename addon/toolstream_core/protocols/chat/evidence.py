@@ -78,7 +78,7 @@ class ChoiceCalls:
         last = self.last
         if last is None:
             return
-        whole = last.arguments.whole
+        whole = last.arguments.is_complete
         for calls in (self._open, self._open_at.setdefault(self._home.get(id(last)), {})):
             if whole:
                 calls.pop(id(last), None)
@@ -92,15 +92,15 @@ def _fresh(fragment: Fragment) -> bool:
 
 def announces_next(newest: OpenCall, fragment: Fragment) -> bool:
     """An id-less entry on a known index that can only be the next call."""
-    if not nonblank(fragment.name) or not newest.arguments.whole:
+    if not nonblank(fragment.name) or not newest.arguments.is_complete:
         return False
     return _fresh(fragment) or names_another(newest, fragment)
 
 
-def _says_another(call: OpenCall, fragment: Fragment) -> bool:
+def _is_another(call: OpenCall, fragment: Fragment) -> bool:
     """Whether an entry of a complete message is another call than an earlier entry with the same id."""
     name, arguments = nonblank(fragment.name), fragment.arguments
-    if not call.arguments.whole or not isinstance(arguments, str):
+    if not call.arguments.is_complete or not isinstance(arguments, str):
         return False
     return name not in {"", call.name} or not same_arguments(call.arguments.reading()[0], arguments)
 
@@ -108,13 +108,13 @@ def _says_another(call: OpenCall, fragment: Fragment) -> bool:
 def names_another(call: OpenCall, fragment: Fragment) -> bool:
     """Whether a name after complete arguments is neither the call's nor a longer form of it."""
     name = nonblank(fragment.name)
-    return bool(name and call.name) and call.arguments.whole and not name.startswith(call.name)
+    return bool(name and call.name) and call.arguments.is_complete and not name.startswith(call.name)
 
 
 def id_changed(newest: OpenCall, fragment: Fragment) -> bool:
     """Another id on a known index that still means the newest call there."""
     name = "" if fragment.name is ABSENT else nonblank(fragment.name)
-    if newest.arguments.whole:
+    if newest.arguments.is_complete:
         return not name and not _fresh(fragment)
     if not name:
         return True
@@ -124,10 +124,10 @@ def id_changed(newest: OpenCall, fragment: Fragment) -> bool:
 def index_changed(state: ChoiceCalls, fragment: Fragment) -> OpenCall | None:
     """An id seen under another index, without a name, while its call is unfinished: only the index moved."""
     owner = state.by_id.get(nonblank(fragment.id)) if fragment.id else None
-    return None if owner is None or owner.arguments.whole else owner
+    return None if owner is None or owner.arguments.is_complete else owner
 
 
-def index_came(state: ChoiceCalls, fragment: Fragment, index: int) -> OpenCall | None:
+def has_index_now(state: ChoiceCalls, fragment: Fragment, index: int) -> OpenCall | None:
     """The call that opened without an index of its own, if a continuation, which has no name, is the first with one.
 
     It had no index, or that of an earlier call and is the call of this place.
@@ -137,7 +137,7 @@ def index_came(state: ChoiceCalls, fragment: Fragment, index: int) -> OpenCall |
     here = state.all[index] if 0 <= index < len(state.all) else None
     moved = here is not None and here is state.last and here.shared
     call = here if moved or (here is not None and not isinstance(here.index, int)) else state.last
-    if call is None or call.arguments.whole or not call.arguments.viable:
+    if call is None or call.arguments.is_complete or not call.arguments.viable:
         return None
     if not moved and (isinstance(call.index, int) or state.is_found(call)):
         return None
@@ -150,7 +150,7 @@ def repeated_in_message(state: ChoiceCalls, fragment: Fragment, event: int) -> O
     if state.message_event != event:
         state.message_event, state.message_calls = event, set()
     owner = state.by_id.get(nonblank(fragment.id))
-    if owner is not None and not (id(owner) in state.message_calls and _says_another(owner, fragment)):
+    if owner is not None and not (id(owner) in state.message_calls and _is_another(owner, fragment)):
         return owner
     key, name = nonblank(fragment.id), nonblank(fragment.name)
     if not (key or name) and isinstance(fragment.index, int) and fragment.index in state.by_index:

@@ -24,7 +24,7 @@ from toolstream_core.defects.causes.rule import (
 from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.causes.words import changed, cut_data, has, has_calls, text
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.chat.edit import chunk, entry_chunk, pieces, says_nothing, with_entries
+from toolstream_core.protocols.chat.edit import chunk, entry_chunk, event_entries, has_nothing, with_entries
 from toolstream_core.stages.inject.codec import EventCodec, put
 from toolstream_core.wire import json_access
 
@@ -54,7 +54,7 @@ _OF_CHOICE: Final = {
     "message": ("message",),
     "reason": ("finish_reason",),
 }
-_CAME: Final = "chunk"
+_RECEIVED: Final = "chunk"
 _ERROR: Final = {"error": {"message": "Provider disconnected", "code": 502}}
 _USAGE: Final = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
 
@@ -76,14 +76,14 @@ class ChatCodec(EventCodec):
         if not (ends or isinstance(payload, dict)):
             return ()
         self._last = payload if isinstance(payload, dict) else self._last
-        found = pieces(event, resolved, self._seen) or []
+        found = event_entries(event, resolved, self._seen) or []
         reasons = [one for one in content.finishes if one.reason]
         what = What.FINISH if reasons else What.END if ends else What.EVENT
         choice = reasons[0].choice if reasons else found[0].choice if found else 0
         entries = [
-            Part(What.START if one.opening else What.DELTA, _CAME, one.entry, one.call, one.choice) for one in found
+            Part(What.START if one.opening else What.DELTA, _RECEIVED, one.entry, one.call, one.choice) for one in found
         ]
-        return [*entries, Part(what, _CAME, payload, None, choice)]
+        return [*entries, Part(what, _RECEIVED, payload, None, choice)]
 
     @override
     def get(self, part: Part, name: str) -> Json:
@@ -150,7 +150,7 @@ class ChatCodec(EventCodec):
         if entries is None:
             return [event.frame if own is around else writer.rewrite(event.frame, own.body)]
         payload = with_entries(own.body, entries)
-        return [] if not entries and says_nothing(payload) else [writer.rewrite(event.frame, payload)]
+        return [] if not entries and has_nothing(payload) else [writer.rewrite(event.frame, payload)]
 
 
 def _last_of_each(entries: list[Part]) -> list[Part]:
@@ -251,7 +251,7 @@ def long_name(at: At) -> bool:
     return isinstance(name, str) and len(name) > 1
 
 
-def name_half(which: int) -> Any:
+def part_of_name(which: int) -> Any:
     """The first or the second half of the name."""
     return lambda at: (at.call.name[: len(at.call.name) // 2], at.call.name[len(at.call.name) // 2 :])[which]
 
@@ -261,11 +261,11 @@ OWN: Final[dict[str, Cause]] = {
     identity.SPLIT_NAME.name: per_call(
         on(
             START & long_name & has("arguments"),
-            it(name=name_half(0), arguments=""),
-            new(What.DELTA, name=name_half(1)),
+            it(name=part_of_name(0), arguments=""),
+            new(What.DELTA, name=part_of_name(1)),
             new(What.DELTA, arguments=text()),
         ),
-        on(START & long_name, it(name=name_half(0), arguments=""), new(What.DELTA, name=name_half(1))),
+        on(START & long_name, it(name=part_of_name(0), arguments=""), new(What.DELTA, name=part_of_name(1))),
     ),
     identity.REPEATED_INDEX.name: per_stream(
         on(START & has("arguments"), it(arguments=""), new(What.DELTA, arguments=text(), joined=True))

@@ -120,7 +120,7 @@ def _fragment(entry: Json, number: int, phase: Phase, *, well_formed: bool) -> F
     if not isinstance(arguments, str):
         other = function.get("parameters", ABSENT) if arguments is ABSENT else ABSENT
         first = phase is not Phase.MORE or entry.get("id") or function.get("name")
-        as_text = json_access.argument_piece if first else json_access.argument_delta
+        as_text = json_access.argument_fragment if first else json_access.argument_delta
         arguments, was_text = as_text(arguments if other is ABSENT else other)
         well_formed = well_formed and was_text and other is ABSENT
     index = entry.get("index", ABSENT)
@@ -175,8 +175,8 @@ def _model(payload: Json) -> str | None:
     return model if model and isinstance(model, str) else None
 
 
-def answer(payload: Json) -> EventContent:
-    """The content of a response without a stream; see `WireProtocol.answer`."""
+def response(payload: Json) -> EventContent:
+    """The content of a response without a stream; see `WireProtocol.response`."""
     fragments: list[Fragment] = []
     finishes: list[Finish] = []
     texts: list[str] = []

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, override
 
 from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.calls.json_text import is_object, says_nothing
+from toolstream_core.calls.json_text import has_nothing, is_object
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.resolver import Calls
 from toolstream_core.model import Call, Fragment, Kind, Phase
 from toolstream_core.protocols.chat.evidence import (
     ChoiceCalls,
     announces_next,
+    has_index_now,
     id_changed,
-    index_came,
     index_changed,
     names_another,
     repeated_in_message,
@@ -196,17 +196,17 @@ class ChatCalls(Calls):
     def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:
         # Some servers stream the arguments of a call piece by piece in entries of `message` (Writer).
         arguments = fragment.arguments
-        if isinstance(arguments, str) and arguments and self._is_piece(call, arguments):
+        if isinstance(arguments, str) and arguments and self._is_fragment(call, arguments):
             call.arguments.add(arguments)
         else:
             super()._fill_phase(call, fragment)
 
-    def _is_piece(self, call: OpenCall, text: str) -> bool:
+    def _is_fragment(self, call: OpenCall, text: str) -> bool:
         """Whether an entry of `message` has the next fragment of the arguments, not all of them."""
         if id(call) not in self._choices[call.choice].in_messages:
             return False
         if not is_object(text):
-            return not call.arguments.whole
+            return not call.arguments.is_complete
         before = call.arguments
         return before.inside_value and not before.restarted_by(text) and not text.startswith(before.text())
 
@@ -214,7 +214,7 @@ class ChatCalls(Calls):
         here = state.by_index.get(index)
         if here is None:
             named = fragment.name and nonblank(fragment.name)
-            return None if named else index_changed(state, fragment) or index_came(state, fragment, index)
+            return None if named else index_changed(state, fragment) or has_index_now(state, fragment, index)
         newest = here[-1]
         key = nonblank(fragment.id)
         name = fragment.name
@@ -238,7 +238,7 @@ class ChatCalls(Calls):
         """Whether a fragment under another id has the arguments of a call that has only `{}`, and needs some."""
         if nonblank(fragment.name) or not self._tools.get(call.name, False):
             return False
-        return call.arguments.size <= _LONGEST_PLACEHOLDER and says_nothing(call.arguments.text())
+        return call.arguments.size <= _LONGEST_PLACEHOLDER and has_nothing(call.arguments.text())
 
     def _by_id(self, state: ChoiceCalls, fragment: Fragment, event: int) -> OpenCall | None:
         key, name, last = nonblank(fragment.id), nonblank(fragment.name), state.last
@@ -248,11 +248,11 @@ class ChatCalls(Calls):
             return None
         if key:
             another = last.id and last.runs.last == event
-            return None if name or another or last.arguments.whole else last
+            return None if name or another or last.arguments.is_complete else last
         if name:
             return last if self._name_goes_on(last, name) else None
         own = state.unindexed[0] if len(state.unindexed) == 1 else last
-        if own is not last and not (own.arguments.whole or state.is_found(own)):
+        if own is not last and not (own.arguments.is_complete or state.is_found(own)):
             return own
         last.guessed = last.guessed or (len(state.all) > 1 and state.several_open())
         return last
@@ -260,7 +260,7 @@ class ChatCalls(Calls):
     def _name_goes_on(self, last: OpenCall, name: str) -> bool:
         if self._is_name_part(last, name):
             return True
-        return not last.arguments.whole and (name == last.name or not last.name)
+        return not last.arguments.is_complete and (name == last.name or not last.name)
 
 
 def _manner(call: OpenCall, fragment: Fragment) -> tuple[int, Seen[int], bool]:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from toolstream_core.model import Kind
 from toolstream_core.protocols import openai_errors
-from toolstream_core.protocols.answers import add_texts, data_event, dictionary, merged, uncut
 from toolstream_core.protocols.chat.edit import entry_chunk
-from toolstream_core.protocols.healthy_answer import CREATED, HealthyAnswer, pieces
+from toolstream_core.protocols.healthy_response import CREATED, HealthyResponse, deltas
+from toolstream_core.protocols.unstreamed_parts import add_texts, data_event, dictionary, merged, uncut
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -16,29 +16,29 @@ if TYPE_CHECKING:
     from typing import Any
 
     from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.answers import Cut, Payload, Payloads
     from toolstream_core.protocols.provider_error import ErrorKind
+    from toolstream_core.protocols.unstreamed_parts import Cut, Payload, Payloads
     from toolstream_core.stages.promotion import Promotion
     from toolstream_core.wire.frame import Frame
 
 
-def streamed(answer: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
+def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
     """https://platform.openai.com/docs/api-reference/chat-streaming."""
-    head = {key: value for key, value in answer.items() if key not in {"choices", "usage", "object"}}
+    head = {key: value for key, value in response.items() if key not in {"choices", "usage", "object"}}
     head["object"] = "chat.completion.chunk"
 
     def chunk(index: int, delta: Json, finish: Json = None) -> bytes:
         return data_event({**head, "choices": [{"index": index, "delta": delta, "finish_reason": finish}]})
 
-    choices = [choice for choice in json_access.items(answer.get("choices")) if isinstance(choice, dict)]
+    choices = [choice for choice in json_access.items(response.get("choices")) if isinstance(choice, dict)]
     for at, choice in enumerate(choices):
         index, message = choice.get("index", at), dictionary(choice.get("message"))
         for delta in _deltas(message, cut):
             yield chunk(index, delta)
         yield chunk(index, {}, choice.get("finish_reason"))
     if choices:
-        if json_access.get(request, "stream_options", "include_usage") is True and answer.get("usage"):
-            yield data_event({**head, "choices": [], "usage": answer["usage"]})
+        if json_access.get(request, "stream_options", "include_usage") is True and response.get("usage"):
+            yield data_event({**head, "choices": [], "usage": response["usage"]})
         yield b"data: [DONE]\n\n"
 
 
@@ -106,30 +106,30 @@ def entry(identity: str, name: str, arguments: str, *, custom: bool) -> dict[str
     return {"id": identity, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def healthy_stream(answer: HealthyAnswer) -> Iterator[bytes]:
+def healthy_stream(response: HealthyResponse) -> Iterator[bytes]:
     """The events."""
-    return streamed(healthy_whole(answer), answer.request, pieces)
+    return streamed(healthy_unstreamed(response), response.request, deltas)
 
 
-def healthy_whole(answer: HealthyAnswer) -> dict[str, Any]:
+def healthy_unstreamed(response: HealthyResponse) -> dict[str, Any]:
     """https://platform.openai.com/docs/api-reference/chat/object."""
-    asked, made = answer.tokens
-    message: dict[str, Any] = {"role": "assistant", "content": answer.text or None, "refusal": None}
+    asked, made = response.tokens
+    message: dict[str, Any] = {"role": "assistant", "content": response.text or None, "refusal": None}
     calls = [
-        entry(f"call_{answer.call_letters(place, 24)}", call.name, call.arguments, custom=call.custom)
-        for place, call in enumerate(answer.calls)
+        entry(f"call_{response.call_letters(place, 24)}", call.name, call.arguments, custom=call.custom)
+        for place, call in enumerate(response.calls)
     ]
     reason = "tool_calls" if calls else "stop"
     message |= {"tool_calls": calls} if calls else {}
     return {
-        "id": f"chatcmpl-{answer.letters('answer', 28)}",
+        "id": f"chatcmpl-{response.letters('answer', 28)}",
         "object": "chat.completion",
         "created": CREATED,
-        "model": answer.model,
+        "model": response.model,
         "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": reason}],
         "usage": {"prompt_tokens": asked, "completion_tokens": made, "total_tokens": asked + made},
         "service_tier": "default",
-        "system_fingerprint": f"fp_{answer.hexadecimal('system', 10)}",
+        "system_fingerprint": f"fp_{response.hexadecimal('system', 10)}",
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.defects.row import CHAT
+from toolstream_core.defects.defect import CHAT
 from toolstream_core.protocols.chat.inject import OWN, ChatCodec
 from toolstream_core.protocols.chat.repair.stage import ChatRepair
 from toolstream_core.repair.policy import POLICIES

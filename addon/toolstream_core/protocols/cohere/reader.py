@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Fragment, Kind, Phase
-from toolstream_core.protocols.answer_content import finishes, text_content
 from toolstream_core.protocols.cohere.wire import (
     ARGUMENT_KEYS,
     CALL_DELTA,
@@ -23,6 +22,7 @@ from toolstream_core.protocols.cohere.wire import (
     kind_of,
 )
 from toolstream_core.protocols.in_band_errors import MAX_ERROR, error_text, unread_error
+from toolstream_core.protocols.response_content import finishes, text_content
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_value import may_hide_letters
 
@@ -104,7 +104,7 @@ def _fragment(entry: Json, index: int | Absent, phase: Phase) -> Fragment:
     key = argument_key(function)
     arguments, was_text = ABSENT if key is None else function[key], True
     if type(arguments) is not str:
-        as_text = json_access.argument_delta if phase is Phase.MORE else json_access.argument_piece
+        as_text = json_access.argument_delta if phase is Phase.MORE else json_access.argument_fragment
         arguments, was_text = as_text(arguments)
     head = entry if isinstance(entry, dict) else {}
     identity, type_, name = head.get("id", ABSENT), head.get("type", ABSENT), function.get("name", ABSENT)
@@ -136,8 +136,8 @@ def _message_end(payload: dict[str, Json]) -> EventContent:
     return EventContent(finishes=finishes(reason), error=error, end=True)
 
 
-def answer(payload: Json) -> EventContent:
-    """The content of a complete response; see `WireProtocol.answer`."""
+def response(payload: Json) -> EventContent:
+    """The content of a complete response; see `WireProtocol.response`."""
     message = json_access.get(payload, "message")
     calls = json_access.items(json_access.get(message, "tool_calls"))
     content = json_access.get(message, "content")

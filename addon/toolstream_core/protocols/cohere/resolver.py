@@ -33,24 +33,26 @@ class CohereCalls(StartedCalls):
     @override
     def _only_taking(self) -> OpenCall | None:
         """Calls follow one another: one with complete arguments takes no more, also if its end has not come."""
-        taking = [call for call in self._still_open.values() if not call.arguments.whole]
+        taking = [call for call in self._still_open.values() if not call.arguments.is_complete]
         return taking[0] if len(taking) == 1 else None
 
     @override
     def _is_past(self, call: OpenCall) -> bool:
         """Also a complete call if the next one has started and is incomplete."""
         newest = self._opened[-1]
-        whole = newest is not call and call.arguments.whole and not (newest.closed or newest.arguments.whole)
-        return call.closed or whole
+        complete = (
+            newest is not call and call.arguments.is_complete and not (newest.closed or newest.arguments.is_complete)
+        )
+        return call.closed or complete
 
     @override
-    def _says_another(self, call: OpenCall, fragment: Fragment) -> bool:
+    def _is_another(self, call: OpenCall, fragment: Fragment) -> bool:
         """Other complete arguments after the end of a complete call."""
         text = fragment.arguments
         if not (call.closed and isinstance(text, str) and is_object(text)):
             return False
-        meant, whole = call.meant(may_be_empty=False)
-        return whole and not same_arguments(text, meant)
+        intended, complete = call.intended_arguments(may_be_empty=False)
+        return complete and not same_arguments(text, intended)
 
     @override
     def _ended(self, fragment: Fragment) -> OpenCall | None:

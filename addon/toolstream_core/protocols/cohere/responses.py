@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.protocols.answers import dictionary, named_event, uncut
 from toolstream_core.protocols.cohere.wire import (
     CALL_START,
     DONE,
@@ -18,7 +17,8 @@ from toolstream_core.protocols.cohere.wire import (
     call_start,
     with_entry,
 )
-from toolstream_core.protocols.healthy_answer import HealthyAnswer, pieces
+from toolstream_core.protocols.healthy_response import HealthyResponse, deltas
+from toolstream_core.protocols.unstreamed_parts import dictionary, named_event, uncut
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
     from typing import Any
 
     from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.answers import Cut, Payload, Payloads
     from toolstream_core.protocols.provider_error import ErrorKind
+    from toolstream_core.protocols.unstreamed_parts import Cut, Payload, Payloads
     from toolstream_core.stages.promotion import Promotion
     from toolstream_core.wire.frame import Frame
 
 
-def streamed(answer: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
+def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
     """https://docs.cohere.com/v2/docs/streaming."""
     del request
-    message = answer.get("message")
+    message = response.get("message")
     if not isinstance(message, dict):
         return
-    yield from map(named_event, _events(answer, message, cut))
+    yield from map(named_event, _events(response, message, cut))
     yield b"data: " + DONE + b"\n\n"
 
 
-def _events(answer: Payload, message: Payload, cut: Cut) -> Iterator[Payload]:
+def _events(response: Payload, message: Payload, cut: Cut) -> Iterator[Payload]:
     head = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
-    identity = {"id": answer["id"]} if "id" in answer else {}
+    identity = {"id": response["id"]} if "id" in response else {}
     yield {**identity, "type": MESSAGE_START, "delta": {"message": head}}
     if plan := message.get("tool_plan"):
         for text in cut(plan):
@@ -57,7 +57,7 @@ def _events(answer: Payload, message: Payload, cut: Cut) -> Iterator[Payload]:
         place = {"index": index}
         yield {"type": "citation-start", **place, "delta": {"message": {"citations": citation}}}
         yield {"type": "citation-end", **place}
-    delta = {"finish_reason": answer.get("finish_reason"), "usage": answer.get("usage")}
+    delta = {"finish_reason": response.get("finish_reason"), "usage": response.get("usage")}
     yield {"type": MESSAGE_END, "delta": delta}
 
 
@@ -112,7 +112,7 @@ def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
     spoken: Payload = {"role": "assistant"}
     spoken |= {"tool_plan": plan} if plan else {}
     spoken |= {"content": blocks} if blocks else {}
-    spoken |= {"tool_calls": [_whole(call) for call in calls]} if calls else {}
+    spoken |= {"tool_calls": [_document(call) for call in calls]} if calls else {}
     spoken |= {"citations": citations} if citations else {}
     return {
         "id": identity,
@@ -131,7 +131,7 @@ def _add(blocks: list[Payload], piece: Payload) -> None:
             blocks[-1][key] = f"{blocks[-1].get(key) or ''}{piece[key]}"
 
 
-def _whole(call: Call) -> Payload:
+def _document(call: Call) -> Payload:
     function = {"name": call.name, "arguments": call.arguments}
     return {"id": call.id, "type": "function", "function": function}
 
@@ -141,10 +141,10 @@ def promoted(one: Promotion) -> list[Frame]:
     payload: Payload = one.event.frame.json  # type: ignore[assignment] # a finish was read from it
     delta = payload["delta"]
     changed = {**delta, "finish_reason": "TOOL_CALL"} if delta.get("finish_reason") == "COMPLETE" else delta
-    return [*said(one), one.finished({**payload, "delta": changed})]
+    return [*call_frames(one), one.finished({**payload, "delta": changed})]
 
 
-def said(one: Promotion) -> list[Frame]:
+def call_frames(one: Promotion) -> list[Frame]:
     """The frames with only the calls."""
     out: list[Frame] = []
     for index, (identity, wanted) in enumerate(one.calls, one.before):
@@ -153,28 +153,30 @@ def said(one: Promotion) -> list[Frame]:
     return out
 
 
-def healthy_stream(answer: HealthyAnswer) -> Iterator[bytes]:
+def healthy_stream(response: HealthyResponse) -> Iterator[bytes]:
     """The events."""
-    return streamed(healthy_whole(answer), answer.request, pieces)
+    return streamed(healthy_unstreamed(response), response.request, deltas)
 
 
-def healthy_whole(answer: HealthyAnswer) -> dict[str, Any]:
+def healthy_unstreamed(response: HealthyResponse) -> dict[str, Any]:
     """https://docs.cohere.com/reference/chat."""
-    asked, made = answer.tokens
+    asked, made = response.tokens
     calls = [
         {
-            "id": f"{call.name}_{answer.call_letters(place, 12)}",
+            "id": f"{call.name}_{response.call_letters(place, 12)}",
             "type": "function",
             "function": {"name": call.name, "arguments": call.arguments},
         }
-        for place, call in enumerate(answer.calls)
+        for place, call in enumerate(response.calls)
     ]
-    plan = f"I will use {' and '.join(dict.fromkeys(call.name for call in answer.calls))}."
-    said = {"tool_plan": plan, "tool_calls": calls} if calls else {"content": [{"type": "text", "text": answer.text}]}
+    plan = f"I will use {' and '.join(dict.fromkeys(call.name for call in response.calls))}."
+    call_frames = (
+        {"tool_plan": plan, "tool_calls": calls} if calls else {"content": [{"type": "text", "text": response.text}]}
+    )
     return {
-        "id": _uuid(answer.hexadecimal("answer", 32)),
+        "id": _uuid(response.hexadecimal("answer", 32)),
         "finish_reason": "TOOL_CALL" if calls else "COMPLETE",
-        "message": {"role": "assistant", **said},
+        "message": {"role": "assistant", **call_frames},
         "usage": {
             "billed_units": {"input_tokens": asked, "output_tokens": made},
             "tokens": {"input_tokens": asked, "output_tokens": made},

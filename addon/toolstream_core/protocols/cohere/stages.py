@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects.arguments import MISNAMED_ARGUMENTS
 from toolstream_core.defects.causes.what import What
+from toolstream_core.defects.defect import COHERE
 from toolstream_core.defects.finish import REPEATED_FINISH
 from toolstream_core.defects.framing import DATA_AFTER_END, TOOL_CALLS_OBJECT
 from toolstream_core.defects.identity import CHANGING_INDEX, MISSING_INDEX, ODD_INDEX, OFFSET_INDEX, REUSED_INDEX
-from toolstream_core.defects.row import COHERE
 from toolstream_core.protocols.cohere import wire
 from toolstream_core.protocols.cohere.wire import CALL_DELTA, CALL_END, CALL_START, DONE, MESSAGE_END, MESSAGE_START
 from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.repair.blocks.faults import BlockCodec
-from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexRows
+from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexDefects
 from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.finish import FinishWords
 from toolstream_core.repair.policy import OF_BLOCKS
@@ -26,7 +26,7 @@ from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Event, Json
     from toolstream_core.repair.fields import Payload
     from toolstream_core.stages.inject.injector import InjectorMaker
@@ -69,7 +69,7 @@ def read(frame: Frame) -> BlockEvent | None:
     return BlockEvent(KINDS.get(kind, What.OTHER), kind, body)
 
 
-def split(event: BlockEvent) -> tuple[Row | None, list[BlockEvent]]:
+def split(event: BlockEvent) -> tuple[Defect | None, list[BlockEvent]]:
     """An entry for each event, its arguments under the protocol's key."""
     found = wire.entries(event.body)
     listed = isinstance(json_access.get(event.body, *_ENTRY), list)
@@ -142,7 +142,7 @@ PROTOCOL: Final = BlockProtocol(
         },
         own=own_word,
     ),
-    index_rows=IndexRows(
+    index_defects=IndexDefects(
         missing=MISSING_INDEX, odd=ODD_INDEX, reused=REUSED_INDEX, offset=OFFSET_INDEX, changing=CHANGING_INDEX
     ),
     late_identity=True,

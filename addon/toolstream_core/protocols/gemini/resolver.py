@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, override
 
-from toolstream_core.calls.json_text import says_nothing
+from toolstream_core.calls.json_text import has_nothing
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.resolver import Calls
 from toolstream_core.model import Call, Fragment, Phase
@@ -51,17 +51,17 @@ class GeminiCalls(Calls):
         name = nonblank(fragment.name)
         if name:
             return name == last.name and not last.closed
-        return not last.closed or says_nothing(fragment.arguments) or self._blank(last)
+        return not last.closed or has_nothing(fragment.arguments) or self._blank(last)
 
     def _blank(self, call: OpenCall) -> bool:
         """Whether the call has no arguments so far."""
-        return id(call) not in self._partial and says_nothing(call.arguments.text())
+        return id(call) not in self._partial and has_nothing(call.arguments.text())
 
     def _fill(self, call: OpenCall, fragment: Fragment) -> None:
         if fragment.phase is Phase.MORE and isinstance(fragment.arguments, str):
             self._patch(call, fragment.arguments)
             fragment = fragment._replace(arguments=None)
-        elif not says_nothing(fragment.arguments) or self._blank(call):
+        elif not has_nothing(fragment.arguments) or self._blank(call):
             self._partial.pop(id(call), None)
             call.arguments = call.arguments.renewed() if call.arguments.size else call.arguments
         else:

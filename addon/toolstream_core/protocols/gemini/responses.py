@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.answers import arguments_object, arguments_value, data_event, dictionary, merged
 from toolstream_core.protocols.gemini.reader import unwrapped
 from toolstream_core.protocols.provider_error import ErrorKind
+from toolstream_core.protocols.unstreamed_parts import arguments_object, arguments_value, data_event, dictionary, merged
 from toolstream_core.wire import json_access, numbers
 from toolstream_core.wire.json_paths import changed
 from toolstream_core.wire.write import encoded
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.answers import Payload, Payloads
-    from toolstream_core.protocols.healthy_answer import HealthyAnswer
+    from toolstream_core.protocols.healthy_response import HealthyResponse
+    from toolstream_core.protocols.unstreamed_parts import Payload, Payloads
     from toolstream_core.stages.promotion import Promotion
     from toolstream_core.wire.frame import Frame
 
@@ -35,11 +35,11 @@ _ERRORS: Final = {
 }
 
 
-def streamed(answer: Payload, request: Json) -> Iterator[bytes]:
+def streamed(response: Payload, request: Json) -> Iterator[bytes]:
     """The only event of a complete response, which has the form of an event."""
     del request
-    if answer.get("candidates"):
-        yield b"data: " + encoded(answer) + b"\r\n\r\n"
+    if response.get("candidates"):
+        yield b"data: " + encoded(response) + b"\r\n\r\n"
 
 
 def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
@@ -68,28 +68,28 @@ def _joined(parts: Sequence[Json]) -> list[Json]:
     return joined
 
 
-def healthy_stream(answer: HealthyAnswer) -> Iterator[bytes]:
+def healthy_stream(response: HealthyResponse) -> Iterator[bytes]:
     """The events: all calls in one, a text in two."""
-    parts = _parts(answer)
-    if not answer.calls:
-        middle = len(answer.text) // 2
-        parts = [{"text": answer.text[middle:]}]
-        yield from streamed(_answer(answer, [{"text": answer.text[:middle]}], finish=False), answer.request)
-    yield from streamed(_answer(answer, parts, finish=True), answer.request)
+    parts = _parts(response)
+    if not response.calls:
+        middle = len(response.text) // 2
+        parts = [{"text": response.text[middle:]}]
+        yield from streamed(_response(response, [{"text": response.text[:middle]}], finish=False), response.request)
+    yield from streamed(_response(response, parts, finish=True), response.request)
 
 
-def healthy_whole(answer: HealthyAnswer) -> Payload:
+def healthy_unstreamed(response: HealthyResponse) -> Payload:
     """The same as one JSON object."""
-    return _answer(answer, _parts(answer), finish=True)
+    return _response(response, _parts(response), finish=True)
 
 
-def _parts(answer: HealthyAnswer) -> list[Payload]:
-    calls = [{"functionCall": {"name": one.name, "args": arguments_value(one.arguments)}} for one in answer.calls]
-    return calls or [{"text": answer.text}]
+def _parts(response: HealthyResponse) -> list[Payload]:
+    calls = [{"functionCall": {"name": one.name, "args": arguments_value(one.arguments)}} for one in response.calls]
+    return calls or [{"text": response.text}]
 
 
-def _answer(answer: HealthyAnswer, parts: list[Payload], *, finish: bool) -> dict[str, Any]:
-    asked, made = answer.tokens
+def _response(response: HealthyResponse, parts: list[Payload], *, finish: bool) -> dict[str, Any]:
+    asked, made = response.tokens
     reason = {"finishReason": "STOP"} if finish else {}
     return {
         "candidates": [{"content": {"parts": parts, "role": "model"}, **reason, "index": 0}],
@@ -99,8 +99,8 @@ def _answer(answer: HealthyAnswer, parts: list[Payload], *, finish: bool) -> dic
             "totalTokenCount": asked + made,
             "promptTokensDetails": [{"modality": "TEXT", "tokenCount": asked}],
         },
-        "modelVersion": answer.model,
-        "responseId": answer.letters("answer", 22),
+        "modelVersion": response.model,
+        "responseId": response.letters("answer", 22),
     }
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, override
 
-from toolstream_core.calls.json_text import says_nothing
-from toolstream_core.defects.row import GEMINI
-from toolstream_core.defects.table import ROWS
+from toolstream_core.calls.json_text import has_nothing
+from toolstream_core.defects.defect import GEMINI
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.gemini.reader import calls, unwrapped
 from toolstream_core.protocols.requests.tools import earlier_ids
@@ -110,7 +110,7 @@ FORM: Final = CompleteCallForm(
         "goes_on": ("willContinue",),
     },
     earlier_ids=earlier_ids,
-    defects=frozenset(row.name for row in ROWS if GEMINI in row.dialects),
+    defects=frozenset(defect.name for defect in DEFECTS if GEMINI in defect.dialects),
     split_end=split_end,
     failure={"candidates": [{"content": {}, "finishReason": "MALFORMED_FUNCTION_CALL", "index": 0}]},
     # https://ai.google.dev/api/generate-content#FinishReason
@@ -171,7 +171,7 @@ class PlaceholderArguments(Injector):
 
 
 def _is_complete(one: Entry) -> bool:
-    return not one.is_partial and not says_nothing(one.fragment.arguments)
+    return not one.is_partial and not has_nothing(one.fragment.arguments)
 
 
 def _frames(event: Event, payloads: list[Json], writer: Any) -> list[Frame]:

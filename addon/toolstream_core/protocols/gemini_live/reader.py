@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Phase
-from toolstream_core.protocols.answers import dictionary
 from toolstream_core.protocols.in_band_errors import error_text
+from toolstream_core.protocols.unstreamed_parts import dictionary
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_value import may_hide_letters
 
@@ -33,8 +33,8 @@ def read(frame: Frame) -> EventContent:
     return _content(frame.json, frame.name)
 
 
-def answer(payload: Json) -> EventContent:
-    """The content of a complete response, which has the form of its messages; see `WireProtocol.answer`."""
+def response(payload: Json) -> EventContent:
+    """The content of a complete response, which has the form of its messages; see `WireProtocol.response`."""
     return _content(payload, "")._replace(end=True)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final, override
 
-from toolstream_core.defects.row import OLLAMA
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.defect import OLLAMA
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.ollama.reader import calls
 from toolstream_core.protocols.ollama.responses import line
@@ -56,7 +56,7 @@ FORM: Final = CompleteCallForm(
     calls=calls,
     fields={"id": ("id",), "name": ("function", "name"), "arguments": ("function", "arguments")},
     earlier_ids=earlier_ids,
-    defects=frozenset(row.name for row in ROWS if OLLAMA in row.dialects),
+    defects=frozenset(defect.name for defect in DEFECTS if OLLAMA in defect.dialects),
     split_end=split_end,
     failure={"error": "error parsing tool call"},
     apart=apart,

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.protocols.answers import dictionary
 from toolstream_core.protocols.realtime.reader import DONE, RESPONSE
+from toolstream_core.protocols.unstreamed_parts import dictionary
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from toolstream_core.protocols.answers import Payload
+    from toolstream_core.protocols.unstreamed_parts import Payload
 
 _ENDS: Final = frozenset({"response.completed", "response.failed", "response.incomplete"})
 _ARGUMENTS: Final = "response.function_call_arguments."

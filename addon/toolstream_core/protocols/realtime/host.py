@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, override
 
-from toolstream_core.protocols.answers import dictionary
 from toolstream_core.protocols.openai_errors import realtime_error
 from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.protocols.realtime.reader import DONE
 from toolstream_core.protocols.realtime.socket import ENDS, OF_SESSION, RealtimeTalk
 from toolstream_core.protocols.sent_so_far import SentSoFar
 from toolstream_core.protocols.socket_wire import Reply, SocketError, SocketRequest
+from toolstream_core.protocols.unstreamed_parts import dictionary
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 
@@ -91,12 +91,12 @@ class RealtimeHost(RealtimeTalk):
         """See `SocketHost.sent`: an item of the response is one of the conversation."""
         event = parse(raw)
         kind = json_access.get(event, "type")
-        answer = self._under_way.setdefault(lane, SentSoFar())
-        answer.take(event, ends=kind in ENDS)
+        response = self._under_way.setdefault(lane, SentSoFar())
+        response.take(event, ends=kind in ENDS)
         if lane != _DEFAULT:
             return ()
-        if kind == "response.created" and isinstance(answer.id, str):
-            self._last = answer.id
+        if kind == "response.created" and isinstance(response.id, str):
+            self._last = response.id
         if not isinstance(kind, str) or kind not in _OF_ITEMS:
             return ()
         item = dictionary(json_access.get(event, "item"))
@@ -114,17 +114,17 @@ class RealtimeHost(RealtimeTalk):
         named = json_access.get(message, "response_id")
         lane = _DEFAULT if _DEFAULT in lanes else None
         if isinstance(named, str):
-            lane = next((lane for lane, answer in self._under_way.items() if answer.id == named), None)
-        answer = SentSoFar() if lane is None else self._under_way.get(lane, SentSoFar())
-        if lane is None or answer.ended:
+            lane = next((lane for lane, response in self._under_way.items() if response.id == named), None)
+        response = SentSoFar() if lane is None else self._under_way.get(lane, SentSoFar())
+        if lane is None or response.ended:
             kind, why = "invalid_request_error", "Cancellation failed: no active response found"
             event = json_access.get(message, "event_id")
             said = {"type": kind, "code": "response_cancel_not_active", "message": why}
             wrong = SocketError(ErrorKind.INVALID, 400, said=said, event=event if isinstance(event, str) else "")
             return Reply([realtime_error(wrong)])
         details = {"type": "cancelled", "reason": "client_cancelled"}
-        response = {"object": "realtime.response", **answer.cancelled("cancelled"), "status_details": details}
-        return Reply(cancelled=lane, last=self._event(DONE, response=response))
+        cancelled = {"object": "realtime.response", **response.cancelled("cancelled"), "status_details": details}
+        return Reply(cancelled=lane, last=self._event(DONE, response=cancelled))
 
     def _added(self, item: Json) -> list[dict[str, Any]]:
         """Events that confirm that an item is complete and part of the conversation."""

@@ -10,8 +10,8 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.model import NOTHING, EventContent
-from toolstream_core.protocols.answer_content import finishes
 from toolstream_core.protocols.in_band_errors import error_text
+from toolstream_core.protocols.response_content import finishes
 from toolstream_core.protocols.responses import reader as responses
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_value import may_hide_letters
@@ -55,9 +55,9 @@ def read(frame: Frame) -> EventContent:
     return content
 
 
-def answer(payload: Json) -> EventContent:
-    """The content of a complete response; see `WireProtocol.answer`."""
-    return _ended(responses.answer(payload), payload)
+def response(payload: Json) -> EventContent:
+    """The content of a complete response; see `WireProtocol.response`."""
+    return _ended(responses.response(payload), payload)
 
 
 def _ended(content: EventContent, response: Json) -> EventContent:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from toolstream_core.protocols import openai_errors
-from toolstream_core.protocols.answers import dictionary, uncut
-from toolstream_core.protocols.healthy_answer import HealthyAnswer, pieces
+from toolstream_core.protocols.healthy_response import HealthyResponse, deltas
 from toolstream_core.protocols.realtime.events import realtime_events, realtime_response, responses_response
 from toolstream_core.protocols.realtime.reader import RESPONSE
 from toolstream_core.protocols.responses import responses
 from toolstream_core.protocols.socket_wire import SocketError
+from toolstream_core.protocols.unstreamed_parts import dictionary, uncut
 from toolstream_core.wire import json_access
 from toolstream_core.wire.write import encoded
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.answers import Cut, Payload, Payloads
     from toolstream_core.protocols.provider_error import ErrorKind
+    from toolstream_core.protocols.unstreamed_parts import Cut, Payload, Payloads
     from toolstream_core.stages.promotion import Promotion
     from toolstream_core.wire.frame import Frame
 
 
-def streamed(answer: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
+def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
     """The messages, one a line; see `WireProtocol.streamed`."""
     del request
-    if answer.get("object") == RESPONSE:
-        for event in realtime_events(responses.events(responses_response(answer), cut)):
+    if response.get("object") == RESPONSE:
+        for event in realtime_events(responses.events(responses_response(response), cut)):
             yield encoded(event) + b"\n"
 
 
@@ -37,14 +37,14 @@ def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
     return realtime_response(dictionary(responses.assembled(payloads, calls)))
 
 
-def healthy_stream(answer: HealthyAnswer) -> Iterator[bytes]:
+def healthy_stream(response: HealthyResponse) -> Iterator[bytes]:
     """The messages, one a line."""
-    return streamed(healthy_whole(answer), answer.request, pieces)
+    return streamed(healthy_unstreamed(response), response.request, deltas)
 
 
-def healthy_whole(answer: HealthyAnswer) -> dict[str, Any]:
+def healthy_unstreamed(response: HealthyResponse) -> dict[str, Any]:
     """The response that the last message has."""
-    return realtime_response(responses.healthy_whole(answer))
+    return realtime_response(responses.healthy_unstreamed(response))
 
 
 def promoted(one: Promotion) -> list[Frame]:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from toolstream_core.defects import identity
-from toolstream_core.defects.row import REALTIME
+from toolstream_core.defects.defect import REALTIME
 from toolstream_core.protocols.realtime.reader import DONE
 from toolstream_core.protocols.responses.inject import OWN, ResponsesCodec
 from toolstream_core.protocols.responses.repair.events import EventForm

@@ -58,7 +58,7 @@ class Requests:
 
     def ends_with_results(self, request: Json) -> bool:
         """Whether results of tools have come since the assistant's last words or calls."""
-        return self.results(turns.after_last_answer(request)) > 0
+        return self.results(turns.after_last_response(request)) > 0
 
     def conversation(self, request: Json) -> Conversation:
         """The earlier calls that the request repeats, and the tools' results."""

@@ -30,17 +30,17 @@ def opening(request: Json) -> str:
     return next(_said(request, _entries(request)), "")
 
 
-def after_last_answer(request: Json) -> dict[str, Json]:
+def after_last_response(request: Json) -> dict[str, Json]:
     """A request with only the messages after the assistant's last one."""
     for key in ("messages", "input", "contents"):
         entries = json_access.items(json_access.get(request, key))
         if entries:
-            last = max((at for at, entry in enumerate(entries) if _is_answer(entry)), default=-1)
+            last = max((at for at, entry in enumerate(entries) if _is_response(entry)), default=-1)
             return {key: entries[last + 1 :]}
     return {}
 
 
-def _is_answer(entry: Json) -> bool:
+def _is_response(entry: Json) -> bool:
     if json_access.get(entry, "role") in ("assistant", "model"):
         return True
     kind = json_access.get(entry, "type")

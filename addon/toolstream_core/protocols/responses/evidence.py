@@ -27,9 +27,9 @@ def is_other_call(call: OpenCall, fragment: Fragment) -> bool:
         return False
     if _names_another(call, fragment):
         return True
-    if fragment.phase is Phase.CLOSE and closes_piece(call, fragment):
+    if fragment.phase is Phase.CLOSE and closes_fragment(call, fragment):
         return False
-    return call.arguments.whole and contradicts(call, fragment)
+    return call.arguments.is_complete and contradicts(call, fragment)
 
 
 def may_be_at(call: OpenCall, fragment: Fragment) -> bool:
@@ -42,7 +42,7 @@ def may_be_at(call: OpenCall, fragment: Fragment) -> bool:
     item = nonblank(fragment.item_id)
     if isinstance(call.index, int) or not (item and call.item_id) or item == call.item_id:
         return True
-    return not (call.arguments.whole or nonblank(fragment.id))
+    return not (call.arguments.is_complete or nonblank(fragment.id))
 
 
 def _names_another(call: OpenCall, fragment: Fragment) -> bool:
@@ -53,9 +53,9 @@ def _names_another(call: OpenCall, fragment: Fragment) -> bool:
 def contradicts(call: OpenCall, fragment: Fragment) -> bool:
     """Whether a fragment's complete arguments differ from a call's complete arguments; `""` does not count."""
     text, arguments = fragment.arguments, call.arguments
-    if not (isinstance(text, str) and text and arguments.whole):
+    if not (isinstance(text, str) and text and arguments.is_complete):
         return False
-    return not (arguments.is_json and text == arguments.text()) and not says_same(call, fragment)
+    return not (arguments.is_json and text == arguments.text()) and not has_same_arguments(call, fragment)
 
 
 def goes_on(head: str, delta: object) -> bool:
@@ -81,12 +81,12 @@ def opens_late(call: OpenCall, fragment: Fragment) -> bool:
 
 def corrects(call: OpenCall, fragment: Fragment) -> bool:
     """Whether the complete arguments differ from the deltas'. Some deltas were lost then: the complete ones count."""
-    if call.kind is not Kind.FUNCTION or not says_other_object(call, fragment) or of_other_item(call, fragment):
+    if call.kind is not Kind.FUNCTION or not has_other_object(call, fragment) or of_other_item(call, fragment):
         return False
     return isinstance(fragment.arguments, str) and not same_arguments(fragment.arguments, "{}")
 
 
-def says_same(call: OpenCall, fragment: Fragment) -> bool:
+def has_same_arguments(call: OpenCall, fragment: Fragment) -> bool:
     """Whether a fragment's complete arguments equal those of a call as JSON."""
     text = fragment.arguments
     return isinstance(text, str) and call.arguments.meaning == _meaning(text)
@@ -114,11 +114,11 @@ def is_another(owner: OpenCall, fragment: Fragment) -> bool:
     if fragment.phase is Phase.OPEN:
         if owner.arguments.empty:
             return not owner.closed
-        return owner.arguments.whole and not _is_nothing(owner)
+        return owner.arguments.is_complete and not _is_nothing(owner)
     return fragment.phase is Phase.CLOSE and _begins_other_object(owner, fragment)
 
 
-def says_other_object(call: OpenCall, fragment: Fragment) -> bool:
+def has_other_object(call: OpenCall, fragment: Fragment) -> bool:
     """Whether a fragment has a complete JSON object that differs from the call's."""
     text = fragment.arguments
     return isinstance(text, str) and contradicts(call, fragment) and is_object(unwrapped(text))
@@ -127,7 +127,7 @@ def says_other_object(call: OpenCall, fragment: Fragment) -> bool:
 def closes_another(owner: OpenCall, fragment: Fragment) -> bool:
     """Whether an item that was treated as a fragment of a call has other arguments when it closes."""
     item = nonblank(fragment.item_id)
-    if fragment.phase is not Phase.CLOSE or item in {"", owner.item_id} or closes_piece(owner, fragment):
+    if fragment.phase is not Phase.CLOSE or item in {"", owner.item_id} or closes_fragment(owner, fragment):
         return False
     return _begins_other_object(owner, fragment)
 
@@ -139,7 +139,7 @@ def _begins_other_object(call: OpenCall, fragment: Fragment) -> bool:
         return False
     text = ArgumentText()
     text.add(said)
-    return says_other_object(call, fragment._replace(arguments=text.ended_object() or said))
+    return has_other_object(call, fragment._replace(arguments=text.ended_object() or said))
 
 
 def of_other_item(call: OpenCall, fragment: Fragment) -> bool:
@@ -152,7 +152,7 @@ def of_other_item(call: OpenCall, fragment: Fragment) -> bool:
     return isinstance(call.index, int) and isinstance(fragment.index, int)
 
 
-def closes_piece(call: OpenCall, fragment: Fragment) -> bool:
+def closes_fragment(call: OpenCall, fragment: Fragment) -> bool:
     """Whether a fragment closes the item of a call's last fragment and repeats that fragment."""
     text = fragment.arguments
     return isinstance(text, str) and of_other_item(call, fragment) and call.arguments.ends_in(text)

@@ -61,9 +61,9 @@ class ResponsesHost(ResponsesTalk):
 
     def over(self, lane: str) -> None:
         """See `SocketHost.over`."""
-        answer = self._under_way.pop(lane, None)
-        if answer is not None:
-            self._over.append(answer.id)
+        response = self._under_way.pop(lane, None)
+        if response is not None:
+            self._over.append(response.id)
 
     def _cancelled(self, message: Json, lanes: Collection[str]) -> Reply:
         """The end of the response that is named, of its lane's, or of the only one.
@@ -73,27 +73,27 @@ class ResponsesHost(ResponsesTalk):
         named, lane = json_access.get(message, "response_id"), self._lane(message, "response_id")
         if lane is None and not isinstance(named, str):
             lane = lane_of(message) if lane_of(message) in lanes else next(iter(lanes)) if len(lanes) == 1 else None
-        answer = SentSoFar() if lane is None else self._under_way.get(lane, SentSoFar())
-        if lane is None or answer.ended:
+        response = SentSoFar() if lane is None else self._under_way.get(lane, SentSoFar())
+        if lane is None or response.ended:
             why = {"type": _INVALID, "code": "response_not_active", "message": "There is no response to cancel."}
             return Reply([_placed(message, socket_error(SocketError(ErrorKind.INVALID, 400, said=why)))])
-        end = {"type": "response.cancelled", "response": answer.cancelled("cancelled")}
-        return Reply(cancelled=lane, last={**end, "sequence_number": answer.number + 1})
+        end = {"type": "response.cancelled", "response": response.cancelled("cancelled")}
+        return Reply(cancelled=lane, last={**end, "sequence_number": response.number + 1})
 
     def _not_steered(self, message: Json) -> Json:
         """Confirms that serving continues, with the input, so that the client may repeat its request."""
         named, lane = json_access.get(message, "previous_response_id"), self._lane(message, "previous_response_id")
-        answer = None if lane is None else self._under_way[lane]
-        if answer is None:
+        response = None if lane is None else self._under_way[lane]
+        if response is None:
             code = "response_already_completed" if named in self._over else "response_not_found"
         else:
-            code = "response_already_completed" if answer.ended else "steering_not_supported"
+            code = "response_already_completed" if response.ended else "steering_not_supported"
         steer = {key: value for key in ("input", "previous_response_id") if (value := json_access.get(message, key))}
         return _placed(
             {"stream_id": lane or lane_of(message)},
             {
                 "type": "response.steer.failed",
-                "sequence_number": 0 if answer is None else answer.number,
+                "sequence_number": 0 if response is None else response.number,
                 "error": {"type": _INVALID, "code": code, "message": _NOT_STEERED[code]},
                 "steer": steer,
             },
@@ -103,7 +103,7 @@ class ResponsesHost(ResponsesTalk):
         """The lane of the response under way whose id a message has under `key`; without an id, of the one it names."""
         named = json_access.get(message, key)
         if isinstance(named, str):
-            return next((lane for lane, answer in self._under_way.items() if answer.id == named), None)
+            return next((lane for lane, response in self._under_way.items() if response.id == named), None)
         return lane_of(message) if lane_of(message) in self._under_way else None
 
 

@@ -78,7 +78,7 @@ NEW: Final[dict[What, Payload]] = {
 }
 _OPENINGS: Final = frozenset({What.HEAD, What.START})
 """The events that causes send again later."""
-_CAME: Final = "came"
+_RECEIVED: Final = "came"
 
 
 class ResponsesCodec(EventCodec):
@@ -107,10 +107,10 @@ class ResponsesCodec(EventCodec):
             return ()
         what = KINDS.get(str(payload.get("type")), What.OTHER)
         if what is What.FINISH:
-            return [*_items(payload, resolved), Part(what, _CAME, payload)]
+            return [*_items(payload, resolved), Part(what, _RECEIVED, payload)]
         one = resolved[0] if len(resolved) == 1 and resolved[0].fragment.phase is not Phase.WHOLE else None
         call = one.call if one is not None and one.call.kind in {Kind.FUNCTION, Kind.CUSTOM} else None
-        return [Part(What.OTHER if call is None and what in _OF_CALLS else what, _CAME, payload, call)]
+        return [Part(What.OTHER if call is None and what in _OF_CALLS else what, _RECEIVED, payload, call)]
 
     @override
     def get(self, part: Part, name: str) -> Json:
@@ -185,7 +185,7 @@ def _items(payload: Payload, resolved: Sequence[ResolvedFragment]) -> list[Part]
     """The calls of a completed response."""
     calls = iter(resolved)
     return [
-        Part(What.ITEM, _CAME, item, one.call)
+        Part(What.ITEM, _RECEIVED, item, one.call)
         for item in json_access.items(json_access.get(payload, "response", "output"))
         if str(json_access.get(item, "type")).endswith("_call") and (one := next(calls, None)) is not None
     ]

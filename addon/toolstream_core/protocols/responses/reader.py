@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Kind, Phase
-from toolstream_core.protocols.answer_content import whole_content
 from toolstream_core.protocols.in_band_errors import error_text, unread_error
+from toolstream_core.protocols.response_content import unstreamed_content
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_value import may_hide_letters
 
@@ -72,7 +72,7 @@ def _about_response(payload: dict[str, Json], kind: str) -> EventContent:
         error = error_text(payload, kind)
         return EventContent(model=model if isinstance(model, str) else None, error=error)
     # Some proxies leave the envelope out (sap-ai-core-llm-proxy#35).
-    content = answer(payload.get("response", payload))
+    content = response(payload.get("response", payload))
     if content.finishes:
         return content
     return content._replace(finishes=(Finish(0, kind.removeprefix("response.").replace("done", "completed")),))
@@ -115,7 +115,7 @@ def _item(item: Json, index: int | Absent, phase: Phase) -> Fragment | None:
         return None
     arguments, well_formed = item["arguments"] if "arguments" in item else _other_arguments(item), True
     if type(arguments) is not str:
-        as_text = json_access.argument_piece if phase is Phase.OPEN else json_access.argument_text
+        as_text = json_access.argument_fragment if phase is Phase.OPEN else json_access.argument_text
         arguments, well_formed = as_text(arguments)
     call_id, item_id = item.get("call_id", ABSENT), item.get("id", ABSENT)
     name = item["name"] if "name" in item else _name_of(kind)
@@ -125,7 +125,7 @@ def _item(item: Json, index: int | Absent, phase: Phase) -> Fragment | None:
         call_id if type(call_id) in json_access.SIMPLE else json_access.text(call_id),
         item_id if type(item_id) in json_access.SIMPLE else json_access.text(item_id),
         name if type(name) in json_access.SIMPLE else json_access.text(name),
-        ABSENT if phase is Phase.OPEN and (arguments == "" or _says_nothing(item, arguments)) else arguments,
+        ABSENT if phase is Phase.OPEN and (arguments == "" or _has_nothing(item, arguments)) else arguments,
         kind,
         phase,
         Kind.FUNCTION if kind == "function_call" else _other_kind(kind, item),
@@ -134,7 +134,7 @@ def _item(item: Json, index: int | Absent, phase: Phase) -> Fragment | None:
     )
 
 
-def _says_nothing(item: dict[str, Json], arguments: Seen[str]) -> bool:
+def _has_nothing(item: dict[str, Json], arguments: Seen[str]) -> bool:
     """Whether an added item only has `{}` as its arguments, under another key than that of a function call."""
     return arguments == "{}" and "arguments" not in item
 
@@ -159,8 +159,8 @@ def _other_kind(kind: str, item: dict[str, Json]) -> Kind:
     return Kind.CUSTOM if kind in _CLIENT_RUN and not hosted else Kind.SERVER
 
 
-def answer(payload: Json) -> EventContent:
-    """The content of a complete response; see `WireProtocol.answer`."""
+def response(payload: Json) -> EventContent:
+    """The content of a complete response; see `WireProtocol.response`."""
     fragments: list[Fragment] = []
     texts: list[str] = []
     for place, item in enumerate(json_access.items_at(payload, "output")):
@@ -171,7 +171,7 @@ def answer(payload: Json) -> EventContent:
             parts = [json_access.get(part, "text") for part in json_access.items(item["content"])]
             texts += [text for text in parts if isinstance(text, str)]
     status, reason = json_access.get(payload, "status"), json_access.get(payload, "incomplete_details", "reason")
-    return whole_content(payload, fragments, texts, f"{status}: {reason}" if isinstance(reason, str) else status)
+    return unstreamed_content(payload, fragments, texts, f"{status}: {reason}" if isinstance(reason, str) else status)
 
 
 def recognise(name: str, payload: Json) -> bool:

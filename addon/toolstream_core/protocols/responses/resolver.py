@@ -10,10 +10,12 @@ from toolstream_core.calls.resolver import Calls
 from toolstream_core.model import ABSENT, Fragment, Kind, Phase
 from toolstream_core.protocols.responses.evidence import (
     closes_another,
-    closes_piece,
+    closes_fragment,
     contradicts,
     corrects,
     goes_on,
+    has_other_object,
+    has_same_arguments,
     is_another,
     is_other_call,
     may_be_at,
@@ -21,8 +23,6 @@ from toolstream_core.protocols.responses.evidence import (
     of_other_item,
     opens_again,
     opens_late,
-    says_other_object,
-    says_same,
 )
 from toolstream_core.protocols.responses.open_items import CallsOfEvent, OpenCalls
 
@@ -105,23 +105,23 @@ class ResponsesCalls(Calls):
             call.start_input = None
         elif fragment.phase is Phase.OPEN and (opens_again(call, fragment) or opens_late(call, fragment)):
             fragment = fragment._replace(arguments=ABSENT)
-        known_already = closes_piece(call, fragment) if fragment.phase is Phase.CLOSE else call.over
+        known_already = closes_fragment(call, fragment) if fragment.phase is Phase.CLOSE else call.over
         if known_already and fragment.phase in {Phase.MORE, Phase.CLOSE}:
             fragment = fragment._replace(arguments=ABSENT)
         elif fragment.phase in {Phase.ARGUMENTS, Phase.CLOSE} and corrects(call, fragment):
             call.arguments = call.arguments.renewed()
-        whole = call.arguments.whole
+        complete = call.arguments.is_complete
         super()._fill(call, fragment)
-        if fragment.phase is Phase.WHOLE and not whole:
-            self._end_completes |= call.arguments.whole
+        if fragment.phase is Phase.WHOLE and not complete:
+            self._end_completes |= call.arguments.is_complete
         if fragment.phase is Phase.OPEN and fragment.arguments and call.kind is not Kind.CUSTOM:
             call.start_input = call.arguments.text()
 
     def _reopen(self, call: OpenCall) -> None:
-        if not call.arguments.whole:
+        if not call.arguments.is_complete:
             super()._reopen(call)
 
-    def _said_over(self, call: OpenCall, fragment: Fragment) -> None:
+    def _note_end(self, call: OpenCall, fragment: Fragment) -> None:
         """The call is over with an event that closes its item, unless the item's `status` is `incomplete`."""
         if fragment.cut:
             call.cut, call.over = True, False
@@ -151,7 +151,7 @@ class ResponsesCalls(Calls):
     def _with_id_at(self, index: Seen[int], item_id: Seen[str], call: OpenCall) -> OpenCall:
         """The open call at an index that shares its item's id with this one, or had deltas under it, or this one."""
         under, rotated = self._rotated.get(index, (ABSENT, None))
-        if rotated is not None and under == item_id and not (rotated.closed or rotated.arguments.whole):
+        if rotated is not None and under == item_id and not (rotated.closed or rotated.arguments.is_complete):
             return rotated
         if not isinstance(index, int) or index == call.index:
             return call
@@ -163,7 +163,7 @@ class ResponsesCalls(Calls):
     ) -> OpenCall | None:
         """The call of the fragment's `call_id`, which several may share; `None` where it opens one more."""
         if fragment.phase is Phase.WHOLE:
-            return self._of_id_whole(sharing, fragment, event)
+            return self._of_id_complete(sharing, fragment, event)
         newest = islice(reversed(sharing), MAX_ALIKE)
         owner = next((call for call in newest if not of_other_item(call, fragment)), None)
         if owner is None and by_item is not None and fragment.phase is not Phase.OPEN:
@@ -171,13 +171,13 @@ class ResponsesCalls(Calls):
         owner = owner or sharing[-1]
         return None if is_another(owner, fragment) else owner
 
-    def _of_id_whole(self, sharing: list[OpenCall], fragment: Fragment, event: int) -> OpenCall | None:
+    def _of_id_complete(self, sharing: list[OpenCall], fragment: Fragment, event: int) -> OpenCall | None:
         """The call that an item of the terminal event has: not in it yet, or repeated."""
         unmatched = list(islice(self._in_event.others(nonblank(fragment.id), sharing, event), MAX_ALIKE))
         fitting = next((call for call in unmatched if not contradicts(call, fragment)), None)
-        again = (call for call in islice(reversed(sharing), MAX_ALIKE) if says_same(call, fragment))
+        again = (call for call in islice(reversed(sharing), MAX_ALIKE) if has_same_arguments(call, fragment))
         others = (
-            call for call in unmatched if not (says_other_object(call, fragment) and of_other_item(call, fragment))
+            call for call in unmatched if not (has_other_object(call, fragment) and of_other_item(call, fragment))
         )
         return fitting or next(again, None) or next(others, None)
 
@@ -193,7 +193,7 @@ class ResponsesCalls(Calls):
         call = next(recent, None)
         if call is None or is_other_call(call, fragment):
             return None
-        call.guessed = call.guessed or any(not (one.arguments.whole or one.arguments.ended) for one in recent)
+        call.guessed = call.guessed or any(not (one.arguments.is_complete or one.arguments.ended) for one in recent)
         return call
 
     def _in_terminal_event(self, fragment: Fragment, event: int) -> OpenCall | None:

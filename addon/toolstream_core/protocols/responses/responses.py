@@ -6,37 +6,37 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolstream_core.model import ABSENT, Kind
 from toolstream_core.protocols import openai_errors
-from toolstream_core.protocols.answers import dictionary, named_event, uncut
-from toolstream_core.protocols.healthy_answer import CREATED, HealthyAnswer, HealthyCall, pieces
+from toolstream_core.protocols.healthy_response import CREATED, HealthyCall, HealthyResponse, deltas
+from toolstream_core.protocols.unstreamed_parts import dictionary, named_event, uncut
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from toolstream_core.model import Call, Json
-    from toolstream_core.protocols.answers import Cut, Payload, Payloads
     from toolstream_core.protocols.provider_error import ErrorKind
+    from toolstream_core.protocols.unstreamed_parts import Cut, Payload, Payloads
     from toolstream_core.stages.promotion import Promotion, Wanted
     from toolstream_core.wire.frame import Frame
 
 
-def streamed(answer: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
+def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:
     """https://platform.openai.com/docs/api-reference/responses-streaming."""
     del request
-    if answer.get("object") == "response":
-        for number, payload in enumerate(events(answer, cut)):
+    if response.get("object") == "response":
+        for number, payload in enumerate(events(response, cut)):
             yield named_event({**payload, "sequence_number": number})
 
 
-def events(answer: Payload, cut: Cut) -> list[Payload]:
+def events(response: Payload, cut: Cut) -> list[Payload]:
     """The events of a complete response, without sequence numbers."""
-    begun = {**answer, "status": "in_progress", "output": [], "usage": None}
+    begun = {**response, "status": "in_progress", "output": [], "usage": None}
     made: list[Payload] = [{"type": f"response.{kind}", "response": begun} for kind in ("created", "in_progress")]
-    for place, item in enumerate(json_access.items(answer.get("output"))):
+    for place, item in enumerate(json_access.items(response.get("output"))):
         if isinstance(item, dict):
             made += _item_events(item, place, cut)
-    kind = answer.get("status") if answer.get("status") in ("failed", "incomplete") else "completed"
-    return [*made, {"type": f"response.{kind}", "response": answer}]
+    kind = response.get("status") if response.get("status") in ("failed", "incomplete") else "completed"
+    return [*made, {"type": f"response.{kind}", "response": response}]
 
 
 def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
@@ -105,26 +105,26 @@ _USUAL: Final[dict[str, Any]] = {
 """The request's fields that a response repeats, with their default values."""
 
 
-def healthy_stream(answer: HealthyAnswer) -> Iterator[bytes]:
+def healthy_stream(response: HealthyResponse) -> Iterator[bytes]:
     """The events."""
-    return streamed(healthy_whole(answer), answer.request, pieces)
+    return streamed(healthy_unstreamed(response), response.request, deltas)
 
 
-def healthy_whole(answer: HealthyAnswer) -> dict[str, Any]:
+def healthy_unstreamed(response: HealthyResponse) -> dict[str, Any]:
     """https://platform.openai.com/docs/api-reference/responses/object."""
-    asked, made = answer.tokens
-    output = [_healthy_item(answer, place, call) for place, call in enumerate(answer.calls)]
-    said = {key: json_access.get(answer.request, key) for key in _USUAL}
+    asked, made = response.tokens
+    output = [_healthy_item(response, place, call) for place, call in enumerate(response.calls)]
+    said = {key: json_access.get(response.request, key) for key in _USUAL}
     return {
-        "id": f"resp_{answer.hexadecimal('answer', 48)}",
+        "id": f"resp_{response.hexadecimal('answer', 48)}",
         "object": "response",
         "created_at": CREATED,
         "status": "completed",
         "background": False,
         "error": None,
         "incomplete_details": None,
-        "model": answer.model,
-        "output": output or [_message(answer)],
+        "model": response.model,
+        "output": output or [_message(response)],
         "service_tier": "default",
         "usage": {
             "input_tokens": asked,
@@ -138,23 +138,23 @@ def healthy_whole(answer: HealthyAnswer) -> dict[str, Any]:
     }
 
 
-def _healthy_item(answer: HealthyAnswer, place: int, call: HealthyCall) -> dict[str, Any]:
+def _healthy_item(response: HealthyResponse, place: int, call: HealthyCall) -> dict[str, Any]:
     kind, key, prefix = ("custom_tool_call", "input", "ctc") if call.custom else ("function_call", "arguments", "fc")
     return {
-        "id": f"{prefix}_{answer.hexadecimal(f'item {place}', 48)}",
+        "id": f"{prefix}_{response.hexadecimal(f'item {place}', 48)}",
         "type": kind,
         "status": "completed",
         key: call.arguments,
-        "call_id": f"call_{answer.call_letters(place, 24)}",
+        "call_id": f"call_{response.call_letters(place, 24)}",
         "name": call.name,
         **({"namespace": call.namespace} if call.namespace else {}),
     }
 
 
-def _message(answer: HealthyAnswer) -> dict[str, Any]:
-    part = {"type": "output_text", "text": answer.text, "annotations": [], "logprobs": []}
+def _message(response: HealthyResponse) -> dict[str, Any]:
+    part = {"type": "output_text", "text": response.text, "annotations": [], "logprobs": []}
     return {
-        "id": f"msg_{answer.hexadecimal('message', 48)}",
+        "id": f"msg_{response.hexadecimal('message', 48)}",
         "type": "message",
         "status": "completed",
         "content": [part],

@@ -36,7 +36,7 @@ ENDS: Final = frozenset(
 _LANE: Final = b'"stream_id"'
 _EDGE: Final = re.compile(rb'"(?:error|response\.(?:created|cancelled|completed|done|failed|incomplete))"|\\u')
 """Matches events that may be a response's first or last one. An event with an escaped type is parsed too."""
-_OF_NO_ANSWER: Final = re.compile(rb'^\s*\{\s*"type"\s*:\s*"(?!response\.|error")')
+_OF_NO_RESPONSE: Final = re.compile(rb'^\s*\{\s*"type"\s*:\s*"(?!response\.|error")')
 
 
 class ResponsesTalk:
@@ -59,7 +59,7 @@ class ResponsesTalk:
     def answered(self, raw: bytes) -> SocketEvent | None:
         """See `SocketTalk.answered`."""
         if _LANE not in raw and _EDGE.search(raw) is None:
-            return None if _OF_NO_ANSWER.match(raw) else SocketEvent("")
+            return None if _OF_NO_RESPONSE.match(raw) else SocketEvent("")
         payload = parse(raw)
         kind = json_access.get(payload, "type")
         if not isinstance(kind, str):

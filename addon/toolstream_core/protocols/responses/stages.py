@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.defects.row import RESPONSES
+from toolstream_core.defects.defect import RESPONSES
 from toolstream_core.protocols.responses.inject import OWN, ResponsesCodec
 from toolstream_core.protocols.responses.repair.stage import ResponsesRepair
 from toolstream_core.repair.policy import OF_RESPONSES

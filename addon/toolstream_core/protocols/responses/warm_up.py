@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolstream_core.protocols.healthy_answer import HealthyAnswer
+from toolstream_core.protocols.healthy_response import HealthyResponse
 from toolstream_core.protocols.responses import responses
 from toolstream_core.wire import json_access
 
@@ -20,5 +20,5 @@ def warmed_up(request: Json, token: str) -> list[bytes]:
     if json_access.get(request, "generate") is not False:
         return []
     model = json_access.get(request, "model")
-    answer = HealthyAnswer(model=model if isinstance(model, str) else "toolstream", request=request, token=token)
-    return list(responses.streamed({**responses.healthy_whole(answer), "output": []}, request))
+    response = HealthyResponse(model=model if isinstance(model, str) else "toolstream", request=request, token=token)
+    return list(responses.streamed({**responses.healthy_unstreamed(response), "output": []}, request))

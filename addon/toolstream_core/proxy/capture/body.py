@@ -75,22 +75,22 @@ class KeptBody:
         if self._begun is None and batch.whens:
             self._begun = batch.whens[0]
         try:
-            pieces = self._cut(batch)
+            chunks = self._cut(batch)
         except CodingError as error:
             self.failure = str(error)
             return 0
         if self._digest is not None:
-            for piece in pieces:
+            for piece in chunks:
                 self._digest.update(piece)
-        self._bytes.write(self._redactor.feed(b"".join(pieces)))
+        self._bytes.write(self._redactor.feed(b"".join(chunks)))
         return self.size - before
 
     def so_far(self) -> tuple[bytes, Streamed] | None:
         """The beginning of the body, as `BodyRedactor.so_far`, and of `chunks`; `None` if it is empty."""
-        body = b"".join((*self._bytes.pieces(), self._redactor.so_far()))
+        body = b"".join((*self._bytes.chunks(), self._redactor.so_far()))
         if self.failure is not None or not body:
             return None
-        cuts, last = b"".join(self._cuts.pieces()), b""
+        cuts, last = b"".join(self._cuts.chunks()), b""
         end, missing = len(cuts), self._decoded - len(body)
         while missing > 0 and (cut := _LAST_CUT.search(cuts, max(0, end - _LONGEST_CUT), end)):
             end, size = cut.start(), int(cut[2])
@@ -125,11 +125,11 @@ class KeptBody:
 
     def content(self) -> Streamed | bytes:
         """The bytes."""
-        return Streamed(BYTES, self._bytes.size, self._bytes.pieces) if self.length else b""
+        return Streamed(BYTES, self._bytes.size, self._bytes.chunks) if self.length else b""
 
     def chunks(self) -> Streamed | list[object]:
         """`[[milliseconds since the first byte, bytes], …]`."""
-        return Streamed(LIST, self._cuts.size, self._cuts.pieces) if self.length else []
+        return Streamed(LIST, self._cuts.size, self._cuts.chunks) if self.length else []
 
     def close(self) -> None:
         """Delete what is kept."""

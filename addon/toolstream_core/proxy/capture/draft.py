@@ -12,7 +12,7 @@ from mitmproxy import flow as flows
 from mitmproxy import http
 
 from toolstream_core.model import Runs, Severity
-from toolstream_core.protocols.requests import asked
+from toolstream_core.protocols.requests import match_key
 from toolstream_core.proxy.capture.body import KeptBody, Shared
 from toolstream_core.proxy.capture.folder import stem
 from toolstream_core.proxy.capture.packing import numbers, pack
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from toolstream_core.model import Record
-    from toolstream_core.protocols.requests.asked import Asked
+    from toolstream_core.protocols.requests.match_key import RequestKey
     from toolstream_core.proxy.capture.folder import Folder
     from toolstream_core.proxy.capture.worker import Batch
 
@@ -107,7 +107,7 @@ class Draft:
         flow, content, chunks = self._opening["flow"], *so_far
         noted = {**flow["metadata"]["toolstream"], "chunks": chunks}
         state = {**flow, "response": {**flow["response"], "content": content}, "metadata": {"toolstream": noted}}
-        self._snapshot.write(pack({**self._opening, "flow": state}).pieces())
+        self._snapshot.write(pack({**self._opening, "flow": state}).chunks())
 
     def give_up(self, error: Exception) -> None:
         """Report, once, that the flow is not captured."""
@@ -131,7 +131,7 @@ class Draft:
         return KeptBody(self._store.bodies, self._known, coding, compared=self.compares, head=head)
 
     def _packed_opening(self) -> bytes:
-        return b"".join(pack(self._opening).pieces())
+        return b"".join(pack(self._opening).chunks())
 
     @cached_property
     def _opening(self) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class Draft:
         if clean["response"] is not None:
             self._put_body(clean["response"])
         packed = pack(clean)
-        return self._store.folder.write(self._name(ending), packed.size, packed.pieces())
+        return self._store.folder.write(self._name(ending), packed.size, packed.chunks())
 
     def _clean(self, ending: Ending) -> dict[str, Any]:
         """The state of the flow, redacted, without the response's body."""
@@ -226,17 +226,17 @@ class Draft:
         return clean
 
     def _name(self, ending: Ending) -> str:
-        named = ending.record or _asked(ending)
+        named = ending.record or _requested(ending)
         protocol = "unknown" if named is None else named.dialect
         model = None if named is None else named.model
         model = None if model is None else redacted_text(model, self._store.bodies.redaction, self._known)
         return stem(ending.state["request"]["timestamp_start"], protocol, model)
 
 
-def _asked(ending: Ending) -> Asked | None:
+def _requested(ending: Ending) -> RequestKey | None:
     """The requested protocol and form, if it is an LLM request."""
     request = http.Request.from_state(ending.state["request"])
-    return asked.read(request.path, parse(content_of(request)))
+    return match_key.read(request.path, parse(content_of(request)))
 
 
 _FAILED = 400
@@ -265,7 +265,7 @@ def _asks_llm(ending: Ending) -> bool:
     if request.method != "POST":
         return False
     body = content_of(request)
-    return asked.may_be_llm(request.path, body) and asked.read(request.path, parse(body)) is not None
+    return match_key.may_be_llm(request.path, body) and match_key.read(request.path, parse(body)) is not None
 
 
 def _failed(ending: Ending) -> bool:

@@ -78,7 +78,7 @@ class Folder:
         if self._used + size > self.limit:
             raise QuotaError(f"{self.path} contains {self._used} bytes of captures; {size} more exceed the limit")
 
-    def write(self, stem: str, size: int, pieces: Iterable[bytes]) -> Path:
+    def write(self, stem: str, size: int, chunks: Iterable[bytes]) -> Path:
         """Write `size` bytes to a new file, `STEM-NNNN.flow`, or nothing. Raises `OSError` and `QuotaError`."""
         self.make_room(size)
         descriptor, name = tempfile.mkstemp(PART, _HIDDEN, self.path)
@@ -86,7 +86,7 @@ class Folder:
         with os.fdopen(descriptor, "wb") as file:
             try:
                 lock(file)
-                _write(file, pieces)
+                _write(file, chunks)
                 final = self._publish(part, stem)
             except BaseException:
                 with contextlib.suppress(OSError):
@@ -120,7 +120,7 @@ class Folder:
         return sizes
 
 
-def _write(file: IO[bytes], pieces: Iterable[bytes]) -> None:
+def _write(file: IO[bytes], chunks: Iterable[bytes]) -> None:
     """Write all pieces: the file has them even if this process is killed. Raises `OSError`.
 
     The system writes them to the disk in its own time: a power failure may cost the last captures, or cut them off,
@@ -128,7 +128,7 @@ def _write(file: IO[bytes], pieces: Iterable[bytes]) -> None:
     kept so, too (https://git-scm.com/docs/git-config#Documentation/git-config.txt-corefsync); to wait for the disk,
     capture by capture, would take longer than all that is done to most of them.
     """
-    for piece in pieces:
+    for piece in chunks:
         file.write(piece)
     file.flush()
     os.close(os.dup(file.fileno()))  # a file system on the network says now what it could not write

@@ -26,7 +26,7 @@ class Streamed:
     """`BYTES`, or `LIST` of items that are packed already."""
     size: int
     """Bytes of the payload."""
-    pieces: Callable[[], Iterable[bytes]]
+    chunks: Callable[[], Iterable[bytes]]
     """Returns the payload; called once."""
 
 
@@ -38,11 +38,11 @@ class Packed:
     """Bytes, those of `Streamed` values included."""
     parts: Sequence[bytes | Streamed]
 
-    def pieces(self) -> Iterator[bytes]:
+    def chunks(self) -> Iterator[bytes]:
         """The bytes, in order."""
         for part in self.parts:
             if isinstance(part, Streamed):
-                yield from part.pieces()
+                yield from part.chunks()
             else:
                 yield part
 

@@ -72,7 +72,7 @@ class Recording:
             # `proxy.provider` set a length that the recorded response did not have.
             self._head["headers"] = [field for field in self._head["headers"] if field[0].lower() != b"content-length"]
         self._request: http.Request | None = None
-        self._came = _Chunks(self._upstream_said)
+        self._arrived = _Chunks(self._response_head)
         self._went = _Chunks(self._client_got)
         self._lost = self._over = False
         self._due: asyncio.TimerHandle | None = None
@@ -82,11 +82,11 @@ class Recording:
     @property
     def size(self) -> int:
         """Bytes that the provider has sent."""
-        return self._came.size
+        return self._arrived.size
 
     def take_upstream(self, when: float, data: bytes, sizes: Sequence[int]) -> None:
         """Take what the provider sent, not decoded."""
-        self._safely(self._came.add, when, data, sizes)
+        self._safely(self._arrived.add, when, data, sizes)
         if self._due is None:
             self._arm()
 
@@ -136,7 +136,7 @@ class Recording:
         self._due = asyncio.get_running_loop().call_later(self._saves.wait(self.size), self._safely, self._save)
 
     def _save(self) -> None:
-        self._came.flush()
+        self._arrived.flush()
         self._size_saved = self.size
         if not self._lost:
             self._worker.submit(partial(self._saved, self.size, asyncio.get_running_loop()), self)
@@ -150,7 +150,7 @@ class Recording:
             loop.call_soon_threadsafe(self._rearm)
 
     def _finish(self, ended: Callable[[], Ending]) -> None:
-        self._came.flush()
+        self._arrived.flush()
         self._went.flush()
         ending = ended()
         if not self._lost and self._kept(ending):
@@ -167,7 +167,7 @@ class Recording:
             state["response"] = {**self._head, "timestamp_end": ended, "trailers": trailers}
         return state
 
-    def _upstream_said(self, batch: Batch, size: int) -> None:
+    def _response_head(self, batch: Batch, size: int) -> None:
         coding = dict(self._head["headers"]).get(b"content-encoding", b"") if self._head else b""
         self._submit(lambda: self._draft.add_upstream(batch, coding.decode("latin-1")), size)
 

@@ -54,7 +54,7 @@ def _written(folder: Folder, file: BinaryIO, size: int) -> Path | None:
         return None
     if isinstance(flow["response"]["content"], bytes) and not _is_llm(flow):
         return None
-    return folder.write(name, packed.size, packed.pieces())
+    return folder.write(name, packed.size, packed.chunks())
 
 
 def _is_llm(state: dict[str, Any]) -> bool:

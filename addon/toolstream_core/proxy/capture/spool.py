@@ -73,7 +73,7 @@ class Spool:
         """Whether `recovery` finds it."""
         return self._name is not None
 
-    def pieces(self) -> Iterator[bytes]:
+    def chunks(self) -> Iterator[bytes]:
         """All bytes."""
         yield from self._kept
         if self._file is not None:
@@ -121,13 +121,13 @@ class Snapshot:
         self._file: IO[bytes] | None = None
         self._path: Path | None = None
 
-    def write(self, pieces: Iterable[bytes]) -> None:
+    def write(self, chunks: Iterable[bytes]) -> None:
         """Replace the content: a kill leaves the old or the new one. Raises `OSError`."""
         descriptor, name = tempfile.mkstemp(SPOOL, HIDDEN, self._folder)
         new, path = os.fdopen(descriptor, "wb"), Path(name)
         try:
             lock(new)
-            new.writelines(pieces)
+            new.writelines(chunks)
             new.flush()
             if self._path is not None:
                 path.replace(self._path)

@@ -97,7 +97,7 @@ class ViewServer:
             except TimeoutError:
                 return
 
-    def came(self) -> None:
+    def connected(self) -> None:
         """A viewer connected."""
         self._viewers += 1
         self._changed.set()
@@ -168,7 +168,7 @@ class _Updates(_Handler):
         self.check_token()
         self.set_header("Content-Type", "text/event-stream")
         cursor = self._cursor = self.feed.follow()
-        self.server.came()
+        self.server.connected()
         try:
             while not cursor.closed:
                 patches = await cursor.next(ALIVE)

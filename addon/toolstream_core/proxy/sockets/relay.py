@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Json
     from toolstream_core.protocols.socket_wire import SocketHost, SocketRequest, SocketWire
-    from toolstream_core.proxy.sockets.answer import SocketAnswer
+    from toolstream_core.proxy.sockets.response import SocketResponse
     from toolstream_core.transit import Cut
 
 
@@ -46,9 +46,9 @@ class SocketRelay:
         flow: http.HTTPFlow,
         wire: SocketWire,
         host: SocketHost | None,
-        begin: Callable[[SocketRequest], SocketAnswer | None],
+        begin: Callable[[SocketRequest], SocketResponse | None],
         restore: Callable[[bytes], bytes],
-        closed: Callable[[SocketAnswer], None],
+        closed: Callable[[SocketResponse], None],
         strayed: Callable[[str], None],
         failed: Callable[[], None],
     ) -> None:
@@ -75,14 +75,14 @@ class SocketRelay:
         self._closed = closed
         self._strayed = strayed
         self.failed = failed
-        self._going: dict[str, list[SocketAnswer]] = {}
+        self._going: dict[str, list[SocketResponse]] = {}
         """Answers that have a part of them still to go, by lane, in order."""
 
     def take(self, message: WebSocketMessage) -> None:
         """Take the next message of either side."""
         binary = not message.is_text
         if message.from_client:
-            self._asked(message, binary=binary)
+            self._requested(message, binary=binary)
             if self.served:
                 self.advance()
             return
@@ -94,34 +94,34 @@ class SocketRelay:
         if part.unended is not None:
             self._send(part.unended.end(), part.unended)
             self.advance()
-        answer = part.answer
-        answer.binary = binary
-        made = answer.take(message.content)
+        response = part.response
+        response.binary = binary
+        made = response.take(message.content)
         if made is not None:
-            self._replace(message, made, answer)
-        if part.ends and not answer.over and (last := answer.end()):
-            self._replace(message, last if message.dropped else [message.content, *last], answer)
-        if answer.over:
-            self._forget(answer)
-        elif answer.timed:
+            self._replace(message, made, response)
+        if part.ends and not response.over and (last := response.end()):
+            self._replace(message, last if message.dropped else [message.content, *last], response)
+        if response.over:
+            self._forget(response)
+        elif response.timed:
             self.advance()
 
-    def _replace(self, message: WebSocketMessage, made: list[bytes], answer: SocketAnswer) -> None:
+    def _replace(self, message: WebSocketMessage, made: list[bytes], response: SocketResponse) -> None:
         """Send what a provider's message became."""
         if self.ordered:
-            self._send(made, answer)
+            self._send(made, response)
             message.drop()
 
     def advance(self) -> None:
         """Let go what is due by now."""
         for waiting in list(self._going.values()):
             while waiting and self.broken is None:
-                answer = waiting[0]
-                made, self.broken = answer.advance()
-                self._send(made, answer)
-                if not answer.over:
+                response = waiting[0]
+                made, self.broken = response.advance()
+                self._send(made, response)
+                if not response.over:
                     break
-                self._forget(answer)
+                self._forget(response)
 
     @property
     def pause(self) -> float | None:
@@ -139,14 +139,14 @@ class SocketRelay:
         websocket = self.flow.websocket
         if websocket is None or websocket.closed_by_client or websocket.close_code != _NORMAL:
             return
-        for answer in self._lanes.close():
-            self._send(answer.end(), answer)
+        for response in self._lanes.close():
+            self._send(response.end(), response)
         self.advance()
 
     def release(self, why: str) -> None:
         """After an internal error: stop reading, and send what came and has not gone."""
-        for answer in [one for waiting in self._going.values() for one in waiting]:
-            self._send(answer.release(why), answer)
+        for response in [one for waiting in self._going.values() for one in waiting]:
+            self._send(response.release(why), response)
 
     def end(self, broken: str) -> None:
         """The socket is over; `broken` says how, where no fault broke it."""
@@ -154,23 +154,23 @@ class SocketRelay:
         left = {id(one): one for one in self._lanes.close()}
         left.update((id(one), one) for waiting in self._going.values() for one in waiting)
         self._going.clear()
-        for answer in left.values():
-            if not answer.over:
-                answer.end(broken)
-            self._closed(answer)
+        for response in left.values():
+            if not response.over:
+                response.end(broken)
+            self._closed(response)
 
-    def _asked(self, message: WebSocketMessage, *, binary: bool) -> None:
+    def _requested(self, message: WebSocketMessage, *, binary: bool) -> None:
         restored = self._restore(message.content)
-        answer = self._lanes.asked(message.content)
-        if answer is not None and answer.error is not None:
-            self._answer(answer, answer.error)
+        response = self._lanes.asked(message.content)
+        if response is not None and response.error is not None:
+            self._response(response, response.error)
             message.drop()
             return
         if restored != message.content and self.ordered and not self.served:
             self.outgoing.append(Outgoing(restored, to_client=False, binary=binary))
             message.drop()
-        if answer is not None:
-            answer.binary = binary
+        if response is not None:
+            response.binary = binary
             return
         if is_short(message.content) and (concerned := self._lanes.concerned(message.content)) is not None:
             keep(concerned.others, SavedMessage(from_client=True, at=message.timestamp, data=message.content))
@@ -192,34 +192,34 @@ class SocketRelay:
         if reply.cancelled is not None:
             self._going[reply.cancelled][0].cancel(encoded(reply.last))
 
-    def _begun(self, request: SocketRequest) -> SocketAnswer | None:
-        answer = self._begin(request)
-        if answer is not None and answer.error is None:
-            self._going.setdefault(answer.lane, []).append(answer)
-        return answer
+    def _begun(self, request: SocketRequest) -> SocketResponse | None:
+        response = self._begin(request)
+        if response is not None and response.error is None:
+            self._going.setdefault(response.lane, []).append(response)
+        return response
 
-    def _answer(self, answer: SocketAnswer, error: bytes) -> None:
+    def _response(self, response: SocketResponse, error: bytes) -> None:
         """Answer with an error, without asking the provider."""
-        self._lanes.withdraw(answer)
-        made = answer.only(error)
-        self.outgoing += [Outgoing(one, to_client=True, binary=answer.binary, injected=False) for one in made]
-        self._closed(answer)
+        self._lanes.withdraw(response)
+        made = response.only(error)
+        self.outgoing += [Outgoing(one, to_client=True, binary=response.binary, injected=False) for one in made]
+        self._closed(response)
 
-    def _send(self, messages: list[bytes], answer: SocketAnswer) -> None:
+    def _send(self, messages: list[bytes], response: SocketResponse) -> None:
         injected = not self.served
         for one in messages:
-            self.outgoing.append(Outgoing(one, to_client=True, binary=answer.binary, injected=injected))
+            self.outgoing.append(Outgoing(one, to_client=True, binary=response.binary, injected=injected))
             if self._host is not None:
-                self._say(self._host.sent(answer.lane, one), binary=answer.binary)
+                self._say(self._host.sent(response.lane, one), binary=response.binary)
 
-    def _forget(self, answer: SocketAnswer) -> None:
+    def _forget(self, response: SocketResponse) -> None:
         """Nothing more of an answer goes."""
-        waiting = self._going.get(answer.lane, [])
-        if answer in waiting:
-            waiting.remove(answer)
+        waiting = self._going.get(response.lane, [])
+        if response in waiting:
+            waiting.remove(response)
             if not waiting:
-                self._going.pop(answer.lane, None)
+                self._going.pop(response.lane, None)
             if self._host is not None:
-                self._lanes.withdraw(answer)
-                self._host.over(answer.lane)
-            self._closed(answer)
+                self._lanes.withdraw(response)
+                self._host.over(response.lane)
+            self._closed(response)

@@ -19,14 +19,14 @@ from toolstream_core.protocols.socket_wire import SocketLane, Start
 from toolstream_core.proxy.delivery import Delivery
 from toolstream_core.proxy.flow_facts import note_fault, opens_socket
 from toolstream_core.proxy.own_ids import restore, upstream, with_own_ids
-from toolstream_core.proxy.sockets.answer import SocketAnswer
 from toolstream_core.proxy.sockets.relay import SocketRelay
+from toolstream_core.proxy.sockets.response import SocketResponse
 from toolstream_core.saved.flow import LINE_ENDS
-from toolstream_core.saved.flowfile import SOCKET, answer_flow, note_of
+from toolstream_core.saved.flowfile import SOCKET, note_of, response_flow
 from toolstream_core.settings import NOTHING
 from toolstream_core.sockets.saved import FIRST, how_closed
 from toolstream_core.transit import BreakKind, Cut
-from toolstream_core.transit.rows import Moment
+from toolstream_core.transit.definitions import Moment
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.live_responses import LiveResponses
     from toolstream_core.proxy.sockets.provider import SocketProvider
     from toolstream_core.settings import Settings
-    from toolstream_core.stages.answer_ids import Ids
+    from toolstream_core.stages.response_ids import Ids
 
 
 class Refusal(NamedTuple):
@@ -228,7 +228,7 @@ class Sockets:
                 logger.warning("toolstream only reads the WebSocket %s: it was opened before repairs were on", flow.id)
         return relay
 
-    def _begin(self, relay: SocketRelay, request: SocketRequest) -> SocketAnswer | None:
+    def _begin(self, relay: SocketRelay, request: SocketRequest) -> SocketResponse | None:
         """Begin a response that was asked for; `None` where the provider is still to begin it."""
         socket = relay.flow
         settings = self._responses.settings if relay.ordered else NOTHING
@@ -239,9 +239,9 @@ class Sockets:
         if refusal is None and request.start is Start.LATER:
             return None
         number = self._begun[socket.id] = self._begun.get(socket.id, 0) + 1
-        flow = answer_flow(socket, request, number)
+        flow = response_flow(socket, request, number)
         ctx.master.addons.trigger(ToolstreamSocketRequestHook(flow))
-        self._responses.asked(flow)
+        self._responses.on_request(flow)
         restore(flow, self._ids)
         if refusal is not None:
             note_fault(flow, refusal.fault)
@@ -254,25 +254,25 @@ class Sockets:
             exchange = replace(live.exchange, content_encoding="")
             schedule = Schedule(exchange, faults, socket=place) if faults else None
             delivery = Delivery(live, schedule, saved, 0.0 if provider is None else provider.speed)
-        answer = SocketAnswer(live, place, delivery, None if refusal is None else refusal.message, saved)
+        response = SocketResponse(live, place, delivery, None if refusal is None else refusal.message, saved)
         if saved is not None:
-            answer.serve()
-        return answer
+            response.serve()
+        return response
 
     def _saved(self, provider: SocketProvider, flow: http.HTTPFlow, place: SocketLane) -> Provided:
         """The answer to a request that no provider is asked."""
-        saved = provider.answer(flow, place)
+        saved = provider.response(flow, place)
         self._replayed(flow)
         return saved
 
-    def _close(self, answer: SocketAnswer) -> None:
+    def _close(self, response: SocketResponse) -> None:
         """Nothing more of an answer goes to the client."""
-        flow = answer.live.flow
-        flow.metadata[SOCKET] |= note_of(answer.lane, flow.request.timestamp_start, answer.others)
-        if answer.line_ends:
-            flow.metadata[SOCKET][LINE_ENDS] = answer.line_ends.places
+        flow = response.live.flow
+        flow.metadata[SOCKET] |= note_of(response.lane, flow.request.timestamp_start, response.others)
+        if response.line_ends:
+            flow.metadata[SOCKET][LINE_ENDS] = response.line_ends.places
         self._responses.take(flow.id)
-        self._responses.close(flow, answer.live)
+        self._responses.close(flow, response.live)
         ctx.master.addons.trigger(ToolstreamSocketResponseHook(flow))
 
     def _failed(self, flow: http.HTTPFlow) -> None:

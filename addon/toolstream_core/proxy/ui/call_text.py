@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls.json_equality import same
 from toolstream_core.model import Kind
-from toolstream_core.printable import printable, quoted_whole, word
+from toolstream_core.printable import printable, quoted_text, word
 from toolstream_core.proxy.ui.layout import numbers
 from toolstream_core.report.lines import finding_line, help_with, notes, overview
 from toolstream_core.report.verdict import headline, option_values, without_verdict
@@ -95,7 +95,7 @@ def _call(place: int, call: Call, hide: Callable[[str], str]) -> Iterator[str]:
     kind = "" if call.kind is Kind.FUNCTION else f" ({call.kind})"
     state = "" if call.complete else ", incomplete"
     yield f"call {place}{choice}: {word(hide(call.name)) or '(no name)'}{kind}{state}"
-    yield f"  id: {quoted_whole(hide(call.id)) if call.id else '(none)'}"
+    yield f"  id: {quoted_text(hide(call.id)) if call.id else '(none)'}"
     if call.events:
         yield f"  events: {numbers(call.events.ranges())}"
     yield f"  intended: {_text(hide(call.arguments))}"
@@ -124,7 +124,7 @@ def _unsent(judged: ReportedVerdict, matched: Collection[EchoedCall]) -> Iterato
         if id(one) not in taken:
             name = word(judged.hide(one.name)) or "(no name)"
             yield f"returned too: {name}"
-            yield f"  id: {quoted_whole(judged.hide(one.id)) if one.id else '(none)'}"
+            yield f"  id: {quoted_text(judged.hide(one.id)) if one.id else '(none)'}"
             yield f"  arguments: {_text(judged.hide(one.arguments))}"
 
 

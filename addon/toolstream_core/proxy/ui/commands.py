@@ -13,7 +13,7 @@ from mitmproxy import ctx, flow, http, types
 from mitmproxy.exceptions import CommandError, OptionsError
 from mitmproxy.log import ALERT
 
-from toolstream_core.defects.table import ROWS
+from toolstream_core.defects.table import DEFECTS
 from toolstream_core.proxy.ui import written
 from toolstream_core.proxy.ui.bodies import as_saved
 from toolstream_core.redact import raised_at
@@ -113,7 +113,7 @@ class Commands:
 
     def repair_names(self) -> Sequence[str]:
         """Names that toolstream.repair takes."""
-        return [OFF, "safe", *sorted(row.name for row in ROWS if row.repair is not None)]
+        return [OFF, "safe", *sorted(row.name for row in DEFECTS if row.repair is not None)]
 
     def shape_names(self) -> Sequence[str]:
         """Names that toolstream.shape takes."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.protocols.registry import claiming
-from toolstream_core.protocols.requests.asked import looks_like_llm
+from toolstream_core.protocols.requests.match_key import looks_like_llm
 from toolstream_core.proxy.flow_facts import is_stream
 from toolstream_core.proxy.ui.facts import facts_of
 from toolstream_core.redact import raised_at
@@ -148,13 +148,13 @@ def _parts_of(flow: http.HTTPFlow) -> dict[int, list[SocketPart]]:
     """By the identity of a message."""
     assert flow.websocket is not None
     messages, found = flow.websocket.messages, dict[int, list[SocketPart]]()
-    for answer, answered in socket_flows(flow) or ():
-        facts = facts_of(saved_response(answered, answered.id, answer.lane))
+    for response, answered in socket_flows(flow) or ():
+        facts = facts_of(saved_response(answered, answered.id, response.lane))
         if facts is not None:
             events = {event.number: event for event in facts.events}
-            parts = [(answer.asked, SocketPart(answered.id, facts, asked=True))] if answer.asked.from_client else []
-            for number, message in enumerate(answer.messages, 1):
-                last = number == len(answer.messages)
+            parts = [(response.asked, SocketPart(answered.id, facts, asked=True))] if response.asked.from_client else []
+            for number, message in enumerate(response.messages, 1):
+                last = number == len(response.messages)
                 parts.append(
                     (message, SocketPart(answered.id, facts, asked=False, event=events.get(number - 1), is_last=last))
                 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolstream_core.proxy.reported import reported_answer
+from toolstream_core.proxy.reported import reported_response
 from toolstream_core.report.markdown import bug_report
 from toolstream_core.saved.extract import conversations, flow_files, new_stem, write_all
 from toolstream_core.saved.flow import Fixture, read_flow
@@ -88,7 +88,7 @@ def answered(flows: Sequence[http.HTTPFlow], bodies: Bodies) -> list[Fixture]:
 
 def report_of(found: Sequence[Fixture], verdicts: Mapping[str, ReportedVerdict | None], name: str) -> str:
     """A bug report; `verdicts` are by the sources of the responses."""
-    told = [reported_answer(one, verdicts.get(one.source)) for one in found]
+    told = [reported_response(one, verdicts.get(one.source)) for one in found]
     return bug_report(told, name, __version__)
 
 
@@ -103,8 +103,8 @@ def fixtures_of(found: Sequence[Fixture]) -> dict[str, bytes]:
 
 def saved_in(flow: http.HTTPFlow, bodies: Bodies) -> Iterator[Exchange]:
     """The responses in a flow: of a WebSocket there are several."""
-    answers = socket_flows(flow)
-    if answers is None:
+    responses = socket_flows(flow)
+    if responses is None:
         yield bodies.saved(flow) or saved_response(flow, flow.id)
-    for answer, one in answers or ():
-        yield saved_response(one, one.id, answer.lane)
+    for response, one in responses or ():
+        yield saved_response(one, one.id, response.lane)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _MOST_UNREACHED: Final = 8
 """Servers that are remembered, as what is counted must not grow."""
-_COUNTED: Final = ("requests", "others", "refused", "websockets", "unopened", "answers", "calls")
+_COUNTED: Final = ("requests", "others", "refused", "websockets", "unopened", "responses", "calls")
 
 
 class Tally(Sink):
@@ -93,7 +93,7 @@ class Tally(Sink):
 
     @override
     def ended(self, record: Record) -> None:
-        self._counts["answers"] += 1
+        self._counts["responses"] += 1
         self._counts["calls"] += len(record.calls)
         self._findings.update(finding.name for finding in record.findings)
         self._changes.update(record.changes)
@@ -191,7 +191,7 @@ class Entry:
     sinks: int = 0
     """The number of readers that have not yet seen the end of the response."""
     over: bool = False
-    answer: dict[str, Any] = field(default_factory=dict)
+    response: dict[str, Any] = field(default_factory=dict)
     live: LiveResponse | None = None
     """The reader of the response, if there is one."""
     flow: http.HTTPFlow | None = None
@@ -200,7 +200,7 @@ class Entry:
     def as_json(self, *, bodies: bool = False) -> dict[str, Any]:
         """For the reply; with `bodies`, also what the client got, event by event."""
         sent = self._sent()._asdict() if bodies else {}
-        return {"request": self.request, "over": self.over, **self.answer, **sent}
+        return {"request": self.request, "over": self.over, **self.response, **sent}
 
     def _sent(self) -> SentEvents:
         kept = None if self.live is None else self.live.sent
@@ -264,14 +264,14 @@ class Ledger:
         exchange = live.exchange
         label = Label(f"#{entry.request['number'] + 1}", exchange.host, status=exchange.status)
         lines = EndLines(self.line, label, hide=live.hide, syntax=as_marker)
-        return (lines, Answer(entry, live))
+        return (lines, ResponseRecorder(entry, live))
 
     def judged(self, told: LiveVerdict) -> None:
         """Keep the verdict on a response, with the number of the request that followed."""
         reported = told.reported
         entry = self.entries.get(reported.source)
         if entry is not None:
-            entry.answer["verdict"] = self.verdict(reported)
+            entry.response["verdict"] = self.verdict(reported)
             label = Label(f"#{entry.request['number'] + 1}")
             advice = advice_text(reported.explained, as_marker)
             for line in reported.short_text.lines(label.begin(), label.tag, plain, advice):
@@ -295,7 +295,7 @@ class Ledger:
         return any(not entry.over for entry in self.entries.values())
 
 
-class Answer(Sink):
+class ResponseRecorder(Sink):
     """Keeps the record of one response."""
 
     def __init__(self, entry: Entry, live: LiveResponse) -> None:
@@ -305,7 +305,7 @@ class Answer(Sink):
 
     def ended(self, record: Record) -> None:
         """The response is over."""
-        self._entry.answer["record"] = record_object(record, self._hide)
+        self._entry.response["record"] = record_object(record, self._hide)
         self._entry.sinks -= 1
         self._entry.over = True
 
@@ -338,15 +338,15 @@ class Closing:
         entry = self._ledger.entries.get(flow.id)
         if entry is not None:
             self._note(entry, flow)
-            entry.answer["broken"] = entry.hide(flow.error.msg) if flow.error else "connection lost"
+            entry.response["broken"] = entry.hide(flow.error.msg) if flow.error else "connection lost"
             entry.over = True
 
     def _note(self, entry: Entry, flow: http.HTTPFlow) -> None:
         entry.flow = flow
-        entry.answer["comment"] = entry.hide(flow.comment)
-        entry.answer["replay"] = flow.metadata.get(REPLAY)
+        entry.response["comment"] = entry.hide(flow.comment)
+        entry.response["replay"] = flow.metadata.get(REPLAY)
         if flow.response is not None:
-            entry.answer["status"] = flow.response.status_code
+            entry.response["status"] = flow.response.status_code
 
 
 class LogKeeper(logging.Handler):

@@ -88,7 +88,7 @@ class Service:
         self._orders: dict[str, Callable[[dict[str, Any]], Awaitable[Any]]] = {
             "reset": self._reset,
             "configure": self._configure,
-            "tell": self._tell,
+            "tell": self._report,
             "finish": self._finish,
             "view": self._view,
             "accompany": self._accompany,
@@ -163,7 +163,7 @@ class Service:
     async def _configure(self, order: dict[str, Any]) -> None:
         self._master.options.set(*order["set"])
 
-    async def _tell(self, order: dict[str, Any]) -> dict[str, Any]:
+    async def _report(self, order: dict[str, Any]) -> dict[str, Any]:
         """The requests and responses, once no response is in flight, or after a while."""
         await _settle(lambda: not self._ledger.waiting)
         missing = {one.reported.source: self._ledger.verdict(one.reported) for one in self._addon.verdicts.missing()}

@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Final
 
-from toolstream_core.calls.json_text import is_object, says_nothing
+from toolstream_core.calls.json_text import has_nothing, is_object
 from toolstream_core.defects.arguments import (
     CUMULATIVE_ARGUMENTS,
     DOUBLE_ENCODED_ARGUMENTS,
@@ -24,7 +24,7 @@ from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Json
     from toolstream_core.repair.blocks.message import Block
 
@@ -44,11 +44,11 @@ def intended(block: Block, call: OpenCall, *, over: bool = False, fix_escapes: b
     """The certain part of the arguments; `over`: the provider sends no more of them."""
     arguments = call.arguments
     if arguments.empty and not block.meaning.begin:
-        prefilled = call.start_input if over and not says_nothing(call.start_input) else None
+        prefilled = call.start_input if over and not has_nothing(call.start_input) else None
         return Reading(arguments.text() if prefilled is None else prefilled)
     if not over and block.may_stand_for_more:
         return Reading("", PLACEHOLDER_ARGUMENTS)
-    if fix_escapes and arguments.ended and not arguments.scanner.whole:
+    if fix_escapes and arguments.ended and not arguments.scanner.is_complete:
         return Reading(with_valid_escapes(arguments.text()))
     return block.meaning.read(over=over)
 
@@ -63,48 +63,50 @@ def with_valid_escapes(text: str) -> str:
     return _STRING.sub(lambda string: _ESCAPE.sub(lambda one: one[1] or json.dumps(one[0])[1:-1], string[0]), text)
 
 
-def is_whole(block: Block, call: OpenCall, *, may_be_empty: bool) -> bool:
+def is_complete(block: Block, call: OpenCall, *, may_be_empty: bool) -> bool:
     """Whether all of the arguments have come."""
-    if not call.whole(may_be_empty=may_be_empty):
+    if not call.is_complete(may_be_empty=may_be_empty):
         return False
     return not block.meaning.begin or is_object(block.meaning.read(over=True).text)
 
 
-def says_none(call: OpenCall) -> bool:
+def has_none(call: OpenCall) -> bool:
     """Whether no arguments have come, or only a placeholder."""
     if call.arguments.empty:
-        return call.start_input is None or says_nothing(call.start_input)
-    return call.arguments.size < LONGEST_PLACEHOLDER and says_nothing(call.arguments.text())
+        return call.start_input is None or has_nothing(call.start_input)
+    return call.arguments.size < LONGEST_PLACEHOLDER and has_nothing(call.arguments.text())
 
 
-def text_of(came: Json) -> str:
+def text_of(received: Json) -> str:
     """The text of a fragment."""
-    if isinstance(came, str):
-        return came
-    said = json_access.argument_delta(came)[0] if isinstance(came, dict | int | float) else ""
+    if isinstance(received, str):
+        return received
+    said = json_access.argument_delta(received)[0] if isinstance(received, dict | int | float) else ""
     return said if isinstance(said, str) else ""
 
 
-def row_of(block: Block, call: OpenCall, came: Json) -> tuple[Row, str]:
+def defect_of(block: Block, call: OpenCall, received: Json) -> tuple[Defect, str]:
     """The deviation of a fragment that is not forwarded unchanged, and the message."""
-    if came is None:
+    if received is None:
         return NULL_ARGUMENTS, "arguments are null"
-    if not isinstance(came, str):
-        return OBJECT_ARGUMENTS, f"arguments are no text, but {type(came).__name__}"
-    row = intended(block, call).row or REPLAYED_ARGUMENTS
-    return row, MESSAGES[row.name]
+    if not isinstance(received, str):
+        return OBJECT_ARGUMENTS, f"arguments are no text, but {type(received).__name__}"
+    defect = intended(block, call).defect or REPLAYED_ARGUMENTS
+    return defect, MESSAGES[defect.name]
 
 
-def contradiction(block: Block, call: OpenCall) -> tuple[Row, str] | None:
+def contradiction(block: Block, call: OpenCall) -> tuple[Defect, str] | None:
     """The defect that makes ended arguments unusable, if it is not repaired."""
     arguments = call.arguments
     if arguments.truncated or not arguments.spilled:
         return None
     reading = block.meaning.read(over=False)
-    if reading.row is not None and (reading.stands or (reading.row is SNAPSHOT_ARGUMENTS and block.text.diverged)):
-        return reading.row, MESSAGES[reading.row.name]
-    whole = None if arguments.whole or block.repaired else arguments.ended_object()
-    if whole is None:
+    if reading.defect is not None and (
+        reading.stands or (reading.defect is SNAPSHOT_ARGUMENTS and block.text.diverged)
+    ):
+        return reading.defect, MESSAGES[reading.defect.name]
+    complete = None if arguments.is_complete or block.repaired else arguments.ended_object()
+    if complete is None:
         return None
-    row = MERGED_CALLS if "{" in arguments.text()[len(whole) :] else TRAILING_GARBAGE
-    return row, MESSAGES[row.name]
+    defect = MERGED_CALLS if "{" in arguments.text()[len(complete) :] else TRAILING_GARBAGE
+    return defect, MESSAGES[defect.name]

@@ -60,11 +60,11 @@ class MessageEnd:
         """The finish reason that the client needs."""
         protocol, number, runs = self.protocol, self._stream.number, self._runnable
         words = protocol.words
-        meant = words.translated(reason)
-        if meant == words.called and not self.message.calls:
+        intended = words.translated(reason)
+        if intended == words.called and not self.message.calls:
             self._stream.report(MISSING_CALLS, number, f"the finish reason is {words.called} and no call came")
         wanted = words.wanted(reason, runs=runs)
-        if meant != reason:
+        if intended != reason:
             foreign = self._stream.report(FOREIGN_FINISH, number, f"the finish reason is {reason}")
             return {REASON: wanted} if foreign else {}
         why = f"finish reason {reason} although calls were made"
@@ -107,7 +107,7 @@ class MessageEnd:
     def _put_finish(self, why: str) -> bool:
         """Send a missing finish if all calls are complete; whether it was sent."""
         message, protocol = self.message, self.protocol
-        if message.failed or message.torn or not self._runnable:
+        if message.failed or message.truncated or not self._runnable:
             return False
         self._close_all(over=True)
         if not self._stream.report(MISSING_FINISH, self._stream.number, why):
@@ -131,7 +131,7 @@ class MessageEnd:
                 MISSING_DONE,
                 self._stream.number,
                 "the stream ended without its last event",
-                severity=protocol.end_row_severity,
+                severity=protocol.end_severity,
             )
         ):
             return
@@ -145,7 +145,7 @@ class MessageEnd:
         for block in self.message.blocks:
             if block.sent is not Sent.OPEN or block.call is None or block.waiting:
                 continue
-            if self._client.is_whole(block, block.call, over=over) and not self.message.failed:
+            if self._client.is_complete(block, block.call, over=over) and not self.message.failed:
                 if self._stream.report(UNCLOSED_CALL, self._stream.number, "no event stopped the call", block.call):
                     self._client.close(block)
             else:
@@ -158,14 +158,14 @@ class MessageEnd:
         message = self.message
         calls = message.calls
         others = [block for block in message.blocks if block.sent is Sent.OPEN and block.others is not None]
-        over = all(block.others is not None and self._client.whole(block, block.others) for block in others)
+        over = all(block.others is not None and self._client.has_all_arguments(block, block.others) for block in others)
         return bool(calls) and over and not message.lost and all(self._can_run(block) for block in calls)
 
     def _can_run(self, block: Block) -> bool:
         call = block.call
         if call is None or not call.name or block.text.diverged or block.withheld:
             return False
-        if not self._client.is_whole(block, call, over=True):
+        if not self._client.is_complete(block, call, over=True):
             return False
         return call.arguments.empty or is_object(truth.intended(block, call, over=True).text)
 

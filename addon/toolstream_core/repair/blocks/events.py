@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolstream_core.calls import nonblank
 from toolstream_core.calls.json_equality import meaning
-from toolstream_core.calls.json_text import is_object, says_nothing
+from toolstream_core.calls.json_text import has_nothing, is_object
 from toolstream_core.defects.arguments import (
     INVALID_ARGUMENTS,
     LOST_ARGUMENTS,
@@ -40,11 +40,11 @@ from toolstream_core.repair.blocks import arguments as truth
 from toolstream_core.repair.blocks.message import Block, Sent, Waiting
 from toolstream_core.repair.blocks.protocol import ARGUMENTS, DELTA_TYPE, ID, INDEX, NAME, TYPE, number_of
 from toolstream_core.repair.identity import judge_id, judge_name
-from toolstream_core.repair.policy import is_whole
+from toolstream_core.repair.policy import is_complete
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Json
     from toolstream_core.repair.blocks.message import BlockStream
 
@@ -60,51 +60,53 @@ class BlockEvents:
         self.context, self.protocol, self.message = stream.context, stream.protocol, stream.message
 
     def delta(self, block: Block, one: Waiting) -> None:
-        call, parsed, came = block.call, one.parsed, self.protocol.get(one.parsed, ARGUMENTS)
+        call, parsed, received = block.call, one.parsed, self.protocol.get(one.parsed, ARGUMENTS)
         wanted = self.continued(block, one)
-        if call is None or came is ABSENT:
+        if call is None or received is ABSENT:
             self._of_another_kind(block, one, wanted)
             return
         if block.sent in {Sent.ENDED, Sent.STOPPED} and self._late(block, call, one):
             return
-        amid = isinstance(came, dict) and block.text.size > 0 and not call.arguments.whole
+        amid = isinstance(received, dict) and block.text.size > 0 and not call.arguments.is_complete
         block.text.diverged = block.text.diverged or amid
-        value = isinstance(came, int | float) and block.text.size > 0
-        if amid or not (value or isinstance(came, str | dict | None)):
+        value = isinstance(received, int | float) and block.text.size > 0
+        if amid or not (value or isinstance(received, str | dict | None)):
             self._stream.report(
-                OBJECT_ARGUMENTS, self._stream.number, f"arguments are no text, but {type(came).__name__}", call
+                OBJECT_ARGUMENTS, self._stream.number, f"arguments are no text, but {type(received).__name__}", call
             )
             self._stream.pass_on(one.event.frame, parsed, wanted, first=one.first)
             return
-        self._note_kind(block, call, one, came)
+        self._note_kind(block, call, one, received)
         free = block.text.diverged
-        more = self._more(block, call, one, came)
-        if more != came:
-            row, why = truth.row_of(block, call, came)
+        more = self._more(block, call, one, received)
+        if more != received:
+            defect, why = truth.defect_of(block, call, received)
             if self._stream.report(
-                row, self._stream.now if row is PLACEHOLDER_ARGUMENTS else self._stream.number, why, call
+                defect, self._stream.now if defect is PLACEHOLDER_ARGUMENTS else self._stream.number, why, call
             ):
                 wanted[ARGUMENTS], block.repaired = more, True
-            elif isinstance(more, str) and isinstance(came, str) and more.endswith(came):  # and what was withheld
+            elif (
+                isinstance(more, str) and isinstance(received, str) and more.endswith(received)
+            ):  # and what was withheld
                 wanted[ARGUMENTS], block.text.diverged = more, True
             else:
-                more, block.text.diverged = came if isinstance(came, str) else "", True
+                more, block.text.diverged = received if isinstance(received, str) else "", True
         block.text.add(more if isinstance(more, str) else "", block.meaning.source)
         if not (free or block.unfit) and (why_not := truth.contradiction(block, call)) is not None:
             self._stream.report(why_not[0], self._stream.number, why_not[1], call)
             block.unfit = True
         self._stream.pass_on(one.event.frame, parsed, wanted, first=one.first, shaped=True)
 
-    def _more(self, block: Block, call: OpenCall, one: Waiting, came: Json) -> Json:
-        """The arguments that the client lacks at this event; `came` if the client has other ones."""
+    def _more(self, block: Block, call: OpenCall, one: Waiting, received: Json) -> Json:
+        """The arguments that the client lacks at this event; `received` if the client has other ones."""
         had, arguments, meaning = block.text, call.arguments, block.meaning
-        piece = truth.text_of(came)
+        piece = truth.text_of(received)
         source = meaning.source
-        plain = meaning.is_inside and meaning.as_it_came and isinstance(came, str) and piece[-1:] < "\ud800"
+        plain = meaning.is_inside and meaning.as_it_came and isinstance(received, str) and piece[-1:] < "\ud800"
         if plain and one.size == arguments.size and had.is_in_step(source, source.size - len(piece)):
-            return came
+            return received
         if had.diverged:
-            return came
+            return received
         begun = had.text
         goal = truth.intended(block, call, fix_escapes=self._stream.on(INVALID_ARGUMENTS)).text
         if one.size < arguments.size:  # waiting events have the rest
@@ -114,25 +116,25 @@ class BlockEvents:
             return goal[len(begun) :]
         if begun.startswith(goal) and (goal or not begun or one.size < arguments.size):
             return ""
-        if block.again is not None and block.meaning.row is not SNAPSHOT_ARGUMENTS:  # the start begins them anew
+        if block.again is not None and block.meaning.defect is not SNAPSHOT_ARGUMENTS:  # the start begins them anew
             self.send_again(block, block.again)
             block.begin_anew(one.size - len(piece))
             block.again = None
             return piece
         had.diverged = True
-        return came
+        return received
 
-    def _note_kind(self, block: Block, call: OpenCall, one: Waiting, came: Json) -> None:
+    def _note_kind(self, block: Block, call: OpenCall, one: Waiting, received: Json) -> None:
         """Clients read arguments from one type of delta: if two are mixed, all are forwarded unchanged."""
         kind = self.protocol.get(one.parsed, DELTA_TYPE)
-        if came in (None, "") or block.text.diverged:
+        if received in (None, "") or block.text.diverged:
             return
         if block.kind is ...:
             block.kind = kind
         elif block.kind != kind:
             if not block.text.size:
                 block.begin_anew(0)
-            self.put_delta(block, call, upto=one.size - len(truth.text_of(came)), over=True)
+            self.put_delta(block, call, upto=one.size - len(truth.text_of(received)), over=True)
             block.text.diverged = self.message.lost = True
 
     def _late(self, block: Block, call: OpenCall, one: Waiting) -> bool:
@@ -177,10 +179,10 @@ class BlockEvents:
                 one.event.frame, parsed, {INDEX: self.protocol.unused_index + abs(index or 0)} if taken else {}
             )
             return
-        row, why = UNKNOWN_BLOCK, f"no block {self.protocol.get(parsed, INDEX)!r} was started"
+        defect, why = UNKNOWN_BLOCK, f"no block {self.protocol.get(parsed, INDEX)!r} was started"
         if self.protocol.get(parsed, INDEX) is ABSENT:
-            row, why = self._row_of_index(ABSENT)
-        repair = self._stream.report(row, self._stream.number, why, one.call)
+            defect, why = self._index_defect(ABSENT)
+        repair = self._stream.report(defect, self._stream.number, why, one.call)
         if parsed.what is What.STOP:
             if not (repair and message.blocks and parsed.body.keys() <= self.protocol.bare):
                 self._stream.pass_on(one.event.frame, parsed)
@@ -194,13 +196,13 @@ class BlockEvents:
     def continued(self, block: Block, one: Waiting) -> dict[str, Json]:
         """The index, id and name that an event after the start needs."""
         protocol, parsed, call = self.protocol, one.parsed, block.call
-        came, wanted = protocol.get(parsed, INDEX), {}
-        if came == block.index and type(came) is type(block.index):
+        received, wanted = protocol.get(parsed, INDEX), {}
+        if received == block.index and type(received) is type(block.index):
             if block.moved:
                 wanted[INDEX] = block.place
         else:
-            row, why = self._row_of_index(came)
-            if self._stream.report(row, self._stream.number, why, call) or block.moved:
+            defect, why = self._index_defect(received)
+            if self._stream.report(defect, self._stream.number, why, call) or block.moved:
                 wanted[INDEX] = block.place
         if call is None or not protocol.late_identity:
             return wanted
@@ -214,24 +216,26 @@ class BlockEvents:
         """Whether an id or name after the start is removed."""
         if name in block.lacks:
             return block.lacks.pop(name)
-        row, why = REPEATED_NAME, "the name comes again"
+        defect, why = REPEATED_NAME, "the name comes again"
         if name == ID:
-            row, why = (REPEATED_ID, "the id comes again") if given == call.id else (CHANGING_ID, f"the id is {given}")
-        return self._stream.report(row, self._stream.number, why, call)
+            defect, why = (
+                (REPEATED_ID, "the id comes again") if given == call.id else (CHANGING_ID, f"the id is {given}")
+            )
+        return self._stream.report(defect, self._stream.number, why, call)
 
     def repairs_index(self, one: Waiting) -> bool:
         """Whether the index of an event is repaired that is not its block's."""
-        return self._stream.on(self._row_of_index(self.protocol.get(one.parsed, INDEX))[0])
+        return self._stream.on(self._index_defect(self.protocol.get(one.parsed, INDEX))[0])
 
-    def _row_of_index(self, came: Json) -> tuple[Row, str]:
-        rows = self.protocol.index_rows
-        if came is ABSENT or came is None:
-            return rows.missing, "an event of the call has no index"
-        if type(came) is not int or came < 0:
-            return rows.odd, f"the index is {came!r}"
-        if number_of(came) in self.message.by_index:
-            return rows.changing, f"the index is {came}"
-        return UNKNOWN_BLOCK, f"no block {came} was started"
+    def _index_defect(self, received: Json) -> tuple[Defect, str]:
+        defects = self.protocol.index_defects
+        if received is ABSENT or received is None:
+            return defects.missing, "an event of the call has no index"
+        if type(received) is not int or received < 0:
+            return defects.odd, f"the index is {received!r}"
+        if number_of(received) in self.message.by_index:
+            return defects.changing, f"the index is {received}"
+        return UNKNOWN_BLOCK, f"no block {received} was started"
 
     def stop(self, block: Block, one: Waiting) -> None:
         call, wanted = block.call, self.continued(block, one)
@@ -254,16 +258,16 @@ class BlockEvents:
 
     def _arguments_of_stop(self, block: Block, call: OpenCall, one: Waiting) -> dict[str, Json]:
         """A stop has no arguments; those that came only there are sent as a delta."""
-        came = self.protocol.get(one.parsed, ARGUMENTS)
-        if not (self.protocol.has(one.parsed, ARGUMENTS) and truth.text_of(came).strip()):
+        received = self.protocol.get(one.parsed, ARGUMENTS)
+        if not (self.protocol.has(one.parsed, ARGUMENTS) and truth.text_of(received).strip()):
             return {}
         begun = block.text.text
-        row, why = MISSING_DELTAS, "the arguments come only with the event that ends the call"
+        defect, why = MISSING_DELTAS, "the arguments come only with the event that ends the call"
         if begun:
-            row, why = REPLAYED_ARGUMENTS, "the event that ends the call says its arguments again"
+            defect, why = REPLAYED_ARGUMENTS, "the event that ends the call says its arguments again"
             if begun != truth.intended(block, call, over=True).text:
                 return {}
-        if self._stream.report(row, self._stream.number, why, call):
+        if self._stream.report(defect, self._stream.number, why, call):
             return {"whole": self.protocol.rest_of_call(one.parsed)}
         block.text.diverged = True
         return {}
@@ -272,7 +276,7 @@ class BlockEvents:
         """Send what the client lacks of a call that is over; `upto`: the characters that came before its stop."""
         self.put_delta(block, call, upto=upto, over=True)
         nothing = call.arguments.empty and call.start_input is None
-        ended = call.arguments.ended and not (call.arguments.whole or call.arguments.scanner.whole)
+        ended = call.arguments.ended and not (call.arguments.is_complete or call.arguments.scanner.is_complete)
         if ended:
             self._stream.report(INVALID_ARGUMENTS, self._stream.number, "the arguments are finished and no JSON", call)
         if nothing and call.name and not self.context.may_be_empty(call.name):
@@ -350,23 +354,23 @@ class BlockEvents:
         """Whether an event has arguments."""
         return self.protocol.get(one.parsed, ARGUMENTS) not in (ABSENT, None, "", {}, "{}")
 
-    def whole(self, block: Block, call: OpenCall) -> bool:
-        return truth.is_whole(block, call, may_be_empty=self.context.may_be_empty(call.name))
+    def has_all_arguments(self, block: Block, call: OpenCall) -> bool:
+        return truth.is_complete(block, call, may_be_empty=self.context.may_be_empty(call.name))
 
     def is_sendable(self, block: Block, call: OpenCall, *, over: bool) -> bool:
         """Whether the client gets a complete call. `over`: the provider ended it, and did not truncate it."""
-        if truth.says_none(call):
-            return over and self.is_whole(block, call, over=True)
+        if truth.has_none(call):
+            return over and self.is_complete(block, call, over=True)
         read = truth.intended(block, call, over=True, fix_escapes=self._stream.on(INVALID_ARGUMENTS))
-        repaired = read.row is None or (self._stream.on(read.row) and not read.stands)
-        return (repaired and is_object(read.text)) or is_whole(call, self.context, over=over)
+        repaired = read.defect is None or (self._stream.on(read.defect) and not read.stands)
+        return (repaired and is_object(read.text)) or is_complete(call, self.context, over=over)
 
-    def is_whole(self, block: Block, call: OpenCall, *, over: bool) -> bool:
+    def is_complete(self, block: Block, call: OpenCall, *, over: bool) -> bool:
         """Whether a call only lacks its stop. For a call without arguments, something has to show it."""
-        if not truth.says_none(call):
-            return self.whole(block, call)
+        if not truth.has_none(call):
+            return self.has_all_arguments(block, call)
         known = over and (call.closed or call.name in self.context.parameterless or bool(self.message.finish))
-        return known and self.whole(block, call)
+        return known and self.has_all_arguments(block, call)
 
 
 class BlockStarts:
@@ -404,12 +408,14 @@ class BlockStarts:
     def is_double(self, block: Block) -> bool:
         """Whether the client has the same call."""
         call = block.call
-        if call is None or not self._client.whole(block, call):
+        if call is None or not self._client.has_all_arguments(block, call):
             return False
         means = meaning(truth.intended(block, call, over=True).text or "{}")
         alike = [one for one in self.message.earlier_alike(block) if one.call is not None and not one.text.diverged]
         return any(
-            one.call is not None and self._client.whole(one, one.call) and meaning(one.text.text or "{}") == means
+            one.call is not None
+            and self._client.has_all_arguments(one, one.call)
+            and meaning(one.text.text or "{}") == means
             for one in alike
         )
 
@@ -417,8 +423,8 @@ class BlockStarts:
         """A repeated start. It is left out if no arguments came after the first one."""
         call = block.call
         gone = self._stream.report(REPEATED_START, self._stream.number, "the block starts again", call)
-        came = self.protocol.get(one.parsed, ARGUMENTS)
-        adds = self._client.arguments_of(one) and not (self.protocol.late_identity or came == block.started_with)
+        received = self.protocol.get(one.parsed, ARGUMENTS)
+        adds = self._client.arguments_of(one) and not (self.protocol.late_identity or received == block.started_with)
         if (
             gone
             and call is not None
@@ -436,7 +442,7 @@ class BlockStarts:
     def find_place(self, block: Block) -> None:
         """Choose the index of a block for the client."""
         message, protocol, given = self.message, self.protocol, block.index
-        rows, expected = protocol.index_rows, message.started
+        defects, expected = protocol.index_defects, message.started
         message.started += 1
         is_number = type(given) is int and given >= 0
         if protocol.counted:
@@ -451,14 +457,14 @@ class BlockStarts:
         repair = True
         if not valid:
             if given is ABSENT or given is None:
-                row, why = rows.missing, "the block starts without an index"
+                defect, why = defects.missing, "the block starts without an index"
             elif not is_number:
-                row, why = rows.odd, f"the index is {given!r}"
-            elif block.number in message.numbers or rows.offset is None:
-                row, why = rows.reused, f"index {given} is that of an earlier block"
+                defect, why = defects.odd, f"the index is {given!r}"
+            elif block.number in message.numbers or defects.offset is None:
+                defect, why = defects.reused, f"index {given} is that of an earlier block"
             else:
-                row, why = rows.offset, f"the index is {given} where {expected} comes next"
-            repair = self._stream.report(row, self._stream.number, why, block.call)
+                defect, why = defects.offset, f"the index is {given} where {expected} comes next"
+            repair = self._stream.report(defect, self._stream.number, why, block.call)
         block.place = place if repair or self.message.moved else given
         self.message.moved = self.message.moved or block.moved
         message.note_place(block.place)
@@ -472,8 +478,8 @@ class BlockStarts:
         given = call.id
         wanted: dict[str, Json] = {}
 
-        def judge(row: Row, message: str) -> bool:
-            return self._stream.report(row, self._stream.number, message, call)
+        def judge(defect: Defect, message: str) -> bool:
+            return self._stream.report(defect, self._stream.number, message, call)
 
         if given and not came_id:
             block.lacks[ID] = judge(LATE_ID, "the id comes after the call's start")
@@ -506,23 +512,23 @@ class BlockStarts:
 
     def _no_arguments(self, block: Block, call: OpenCall, one: Waiting) -> dict[str, Json]:
         """The value that a start needs in place of arguments."""
-        came, none = self.protocol.get(one.parsed, ARGUMENTS), self.protocol.start.get(ARGUMENTS, ABSENT)
-        if came == none:
+        received, none = self.protocol.get(one.parsed, ARGUMENTS), self.protocol.start.get(ARGUMENTS, ABSENT)
+        if received == none:
             return {}
-        if came is None and none == "":
+        if received is None and none == "":
             return (
                 {ARGUMENTS: none}
                 if self._stream.report(NULL_ARGUMENTS, self._stream.number, "arguments are null", call)
                 else {}
             )
-        if came in (None, ABSENT, "") or (none != "" and isinstance(came, str) and says_nothing(came)):
+        if received in (None, ABSENT, "") or (none != "" and isinstance(received, str) and has_nothing(received)):
             lacks = none == {} and self._stream.report(
                 MISSING_INPUT, self._stream.number, "the block starts without input", call
             )
             return {ARGUMENTS: none} if lacks else {}
-        if came == {}:
+        if received == {}:
             return {}
-        if isinstance(came, str) and came.lstrip()[:1] not in {"{", '"', "n"}:
+        if isinstance(received, str) and received.lstrip()[:1] not in {"{", '"', "n"}:
             self._stream.report(
                 PREFILLED_ARGUMENTS, self._stream.number, "the block starts with text that is not arguments", call
             )
@@ -535,6 +541,6 @@ class BlockStarts:
 
     def _rest_of_start(self, block: Block, call: OpenCall, one: Waiting) -> None:
         """Send arguments that came in a start as a delta."""
-        came = self.protocol.get(one.parsed, ARGUMENTS)
-        if isinstance(came, str | dict) and came and not block.text.diverged:
+        received = self.protocol.get(one.parsed, ARGUMENTS)
+        if isinstance(received, str | dict) and received and not block.text.diverged:
             self._client.put_delta(block, call, upto=one.size)

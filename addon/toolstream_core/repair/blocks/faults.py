@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, override
 
-from toolstream_core.defects.causes.argument_text import pieces
+from toolstream_core.defects.causes.argument_text import deltas
 from toolstream_core.defects.causes.at import Part
 from toolstream_core.defects.causes.what import What
 from toolstream_core.model import ABSENT, Kind
@@ -66,7 +66,7 @@ class BlockCodec(EventCodec):
 
     @override
     def texts(self, part: Part, texts: Sequence[str], index: Json) -> Iterable[Part]:
-        cut = pieces("\n".join(texts))
+        cut = deltas("\n".join(texts))
         place = 0 if index is ABSENT else index
         for what, body in self._protocol.text_block(place, ""):
             bodies = (
@@ -80,18 +80,18 @@ class BlockCodec(EventCodec):
 
     @override
     def frames(self, event: Event, made: Sequence[Replaced], writer: Writer, *, over: bool) -> list[Frame]:
-        [(came, parts)] = made
-        own = next((one for one in parts if one is came), None) or next((one for one in parts if one.kind), None)
-        return [self._frame(event.frame, came, one, own, writer) for one in parts]
+        [(received, parts)] = made
+        own = next((one for one in parts if one is received), None) or next((one for one in parts if one.kind), None)
+        return [self._frame(event.frame, received, one, own, writer) for one in parts]
 
-    def _frame(self, frame: Frame, came: Part, part: Part, own: Part | None, writer: Writer) -> Frame:
+    def _frame(self, frame: Frame, received: Part, part: Part, own: Part | None, writer: Writer) -> Frame:
         protocol = self._protocol
-        if part is own and part is came:
+        if part is own and part is received:
             return frame
-        if part is own and part.kind == came.kind:
+        if part is own and part.kind == received.kind:
             if part.line is not None or isinstance(part.body, bytes):
                 return writer.rewrite(frame, part.body, part.line)
-            event = BlockEvent(came.what, came.kind, came.body)
+            event = BlockEvent(received.what, received.kind, received.body)
             return protocol.rewrite(writer, frame, event, part.body)
         line = bool(part.line) or protocol.keyed(frame)
         return protocol.make(writer, part.what, part.body, frame.number, line=line)

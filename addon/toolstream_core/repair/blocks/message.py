@@ -167,7 +167,7 @@ class Block:
 
     def note_taken_back(self) -> None:
         """If the resolver moved the arguments to another call, the waiting events have none of this call."""
-        if self.call is None or self.call.arguments is self.meaning.came:
+        if self.call is None or self.call.arguments is self.meaning.received:
             return
         self.meaning, self.seen = Meaning(self.call.arguments), 0
         self.text = ClientText(self.call.arguments)
@@ -221,7 +221,7 @@ class Message:
     """Whether the finish reason or an error shows that the response is truncated."""
     failed: bool = False
     """Whether the provider reported an error."""
-    torn: bool = False
+    truncated: bool = False
     """Whether an event could not be read: a call may lack a fragment."""
     lost: bool = False
     """Whether arguments came that belong to no call, or that their call cannot take."""
@@ -281,7 +281,7 @@ class BlockStream:
         self.joins = False
         """Whether the deltas that are sent are of one call, and are to be sent as one."""
         self._joined: list[Frame] = []
-        self._behind: list[Frame] = []
+        self._after: list[Frame] = []
         """These deltas, and the other frames that are sent after them."""
 
     def pass_on(
@@ -322,8 +322,8 @@ class BlockStream:
 
         A delta whose unknown keys contradict those before it is sent after it, without arguments.
         """
-        frames, behind = self._joined, self._behind
-        self.joins, self._joined, self._behind = False, [], []
+        frames, behind = self._joined, self._after
+        self.joins, self._joined, self._after = False, [], []
         if not frames:
             return
         first, *later = frames
@@ -382,7 +382,7 @@ class BlockStream:
     def put(self, frame: Frame) -> None:
         """Send a frame, after the deltas that are collected."""
         if self._joined:
-            self._behind.append(frame)
+            self._after.append(frame)
             return
         if self.out and self.out[-1].trailing:
             self.out[-1] = self.context.writer.ended(self.out[-1])

@@ -40,10 +40,10 @@ class BlockOrder:
 
     def of_blocks(self, event: Event, parsed: BlockEvent, resolved: Sequence[ResolvedFragment]) -> None:
         found = list(_calls(event, resolved))
-        row, parts = (None, [parsed]) if self.protocol.split is None else self.protocol.split(parsed)
+        defect, parts = (None, [parsed]) if self.protocol.split is None else self.protocol.split(parsed)
         first_call = found[0] if found else None
-        if row is not None and not self._stream.report(
-            row, self._stream.number, "the entries come in another container", first_call
+        if defect is not None and not self._stream.report(
+            defect, self._stream.number, "the entries come in another container", first_call
         ):
             self._stream.pass_on(event.frame, parsed)
             self.message.lost = True
@@ -67,7 +67,7 @@ class BlockOrder:
             self.message.waits
             and not self._withholds
             and block is not message.blocks[-1]
-            and _says_text(one)
+            and _has_text(one)
             and (block is None or block.order < 0 or self._text_waits())
         ):
             self.message.over = True
@@ -91,7 +91,7 @@ class BlockOrder:
 
     def _text_waits(self) -> bool:
         """Whether a waiting block has text."""
-        return any(_says_text(one) for block in self.message.blocks[self.message.turn :] for one in block.waiting)
+        return any(_has_text(one) for block in self.message.blocks[self.message.turn :] for one in block.waiting)
 
     def _started(self, one: Waiting) -> Block:
         """The block that an event starts, or starts again."""
@@ -124,11 +124,11 @@ class BlockOrder:
         if one.call is not None:
             return message.by_call.get(id(one.call))
         block = message.by_index.get(index)
-        says_text, stops = bool(one.event.content.text or one.event.content.thought), one.parsed.what is What.STOP
+        has_text, stops = bool(one.event.content.text or one.event.content.thought), one.parsed.what is What.STOP
         last = self._in_turn() if block is None and self.protocol.implicit and stops else None
         if last is not None and last.call is not None and self._may_close(last):  # it only lacks its stop
             return last
-        if block is None and self.protocol.implicit and (says_text or stops):
+        if block is None and self.protocol.implicit and (has_text or stops):
             block = Block(None, self.protocol.get(one.parsed, INDEX), -1)
             block.sent = Sent.OPEN
             message.by_index[index] = block
@@ -205,10 +205,10 @@ class BlockOrder:
         call = block.call or block.others
         if call is None:
             return True
-        if self.message.over and self.message.finish and self._client.is_whole(block, call, over=True):
+        if self.message.over and self.message.finish and self._client.is_complete(block, call, over=True):
             return True
         begun = not call.arguments.empty or call.start_input is not None
-        return begun and self._client.whole(block, call) and not block.may_stand_for_more
+        return begun and self._client.has_all_arguments(block, call) and not block.may_stand_for_more
 
     def _flow(self, block: Block) -> None:
         """Send the events of one block that are decided."""
@@ -261,7 +261,7 @@ class BlockOrder:
         """Another block begins, so the call whose stop has come is not truncated."""
         block = self._in_turn()
         if block is not None and block.call is not None and block.stopped and self._is_withheld(block):
-            block.released = self._client.whole(block, block.call)
+            block.released = self._client.has_all_arguments(block, block.call)
             self._advance()
 
     def _is_withheld(self, block: Block) -> bool:
@@ -279,8 +279,8 @@ class BlockOrder:
             return True
         if not call.sure:
             return False
-        if truth.says_none(call):
-            return block.stopped and later and self._client.whole(block, call)
+        if truth.has_none(call):
+            return block.stopped and later and self._client.has_all_arguments(block, call)
         if not block.stopped and (not later or call.arguments.unclosed or block.may_stand_for_more):
             return False
         return self._client.is_sendable(block, call, over=True)
@@ -323,8 +323,8 @@ class BlockOrder:
 
     def _has_other_index(self, block: Block, one: Waiting) -> bool:
         """Whether an event has another index than its block."""
-        came = self.protocol.get(one.parsed, INDEX)
-        return number_of(came) != block.number or (block.number is None and came != block.index)
+        received = self.protocol.get(one.parsed, INDEX)
+        return number_of(received) != block.number or (block.number is None and received != block.index)
 
     def _who_is_open(self, block: Block) -> bool:
         """Whether a later event may change which call it is."""
@@ -406,5 +406,5 @@ def _squeezed(call: OpenCall) -> str:
     return _SPACE.sub("", call.arguments.text())
 
 
-def _says_text(one: Waiting) -> bool:
+def _has_text(one: Waiting) -> bool:
     return bool(one.event.content.text or one.event.content.thought)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Json, Severity
     from toolstream_core.repair.fields import Fields, Path, Payload
     from toolstream_core.repair.finish import FinishWords
@@ -58,15 +58,15 @@ class Make(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IndexRows:
+class IndexDefects:
     """The defects of an index."""
 
-    missing: Row
-    odd: Row
-    reused: Row
-    offset: Row | None
+    missing: Defect
+    odd: Defect
+    reused: Defect
+    offset: Defect | None
     """`None` if an index may be any number."""
-    changing: Row
+    changing: Defect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ class BlockProtocol:
     """The usage of an event that lacks it."""
     words: FinishWords
     """The finish reasons."""
-    index_rows: IndexRows
+    index_defects: IndexDefects
     counted: bool = True
     """Whether indexes count from 0 upwards by one."""
     implicit: bool = False
@@ -108,18 +108,18 @@ class BlockProtocol:
     """The event line of the last event, if clients stop at it."""
     lines_by_first: bool = False
     """Whether events need an event line only if the stream's first event has one."""
-    end_row_severity: Severity | None = None
+    end_severity: Severity | None = None
     wrong_finish_severity: Severity | None = None
-    repeated_finish: Row | None = None
+    repeated_finish: Defect | None = None
     """The defect of a second finish; `None` if it is valid."""
-    after_end: Row | None = None
+    after_end: Defect | None = None
     """The defect of an event after the end; `None` if it is forwarded."""
     unused_index: int = 1 << 16
     """The first index that no block of a response has."""
     usual_id: re.Pattern[str] = USUAL_ID
     earlier_ids: Callable[[Json], frozenset[str]] = field(default=lambda request: frozenset())  # noqa: ARG005
     """The ids of the calls in a request's history."""
-    split: Callable[[BlockEvent], tuple[Row | None, list[BlockEvent]]] | None = None
+    split: Callable[[BlockEvent], tuple[Defect | None, list[BlockEvent]]] | None = None
     """Splits an event with several blocks into an event for each; with the defect of such an event."""
     bare: frozenset[str] = frozenset()
     """The keys of an event that only ends something."""

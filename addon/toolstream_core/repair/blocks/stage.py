@@ -103,15 +103,15 @@ class BlockDifference(Repairer):
         cut = tail[0].frame if tail is not None and self.protocol.read(tail[0].frame) is None else None
         if tail is not None and cut is None:
             self._take(*tail)
-        self._tail, message.torn = None, message.torn or cut is not None
+        self._tail, message.truncated = None, message.truncated or cut is not None
         if self._again is not None:
             self._pass_again(self._again.end(clean=clean))
         if self._second is None:
             if clean and not self.message.over:
                 self._ending.withhold_stops()
             self.message.over = True
-            self._order.settle(over=clean and self.on(UNCLOSED_CALL) and not (message.torn or message.failed))
-            if clean and not message.done and not (message.torn or message.failed):
+            self._order.settle(over=clean and self.on(UNCLOSED_CALL) and not (message.truncated or message.failed))
+            if clean and not message.done and not (message.truncated or message.failed):
                 self._ending.put_end()
             self._ending.flush(clean=clean)
         self._stream.out += [] if cut is None else [cut]
@@ -164,9 +164,9 @@ class BlockDifference(Repairer):
         self._stream.number = passed.first + passed.events - 1
         if block is not None:
             for number, piece in enumerate(passed.pieces, passed.first):
-                row = judge_unseen(block.meaning, block.text, piece)
-                if row is not None:
-                    self.report(row, number, MESSAGES.get(row.name, row.meaning), call)
+                defect = judge_unseen(block.meaning, block.text, piece)
+                if defect is not None:
+                    self.report(defect, number, MESSAGES.get(defect.name, defect.meaning), call)
             skip(block.meaning, block.text, passed.text, passed.last)
             block.seen = call.arguments.size
 
@@ -206,7 +206,7 @@ class BlockDifference(Repairer):
             self._ending.flush(clean=False)
         known = parsed is not None and parsed.kind in self.protocol.event_lines
         if frame.data is not None and not known and is_unread(event):
-            self.message.torn = self.message.over = True
+            self.message.truncated = self.message.over = True
             self._order.settle()
         self._order.aside(event, parsed or UNREAD)
 

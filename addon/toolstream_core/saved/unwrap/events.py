@@ -66,7 +66,7 @@ class Found:
     payload: Json = ABSENT
     dialect: WireProtocol | None = None
     content: EventContent | None = None
-    whole: bool = False
+    is_complete: bool = False
     """Whether it is a complete response without streaming."""
     block: int = 0
     """The number of Markdown fences before it."""
@@ -153,7 +153,7 @@ class Scanner:
         if "{" not in line or not line.rstrip().endswith(("}", "]", ")", "'", '"', ",")):
             return ()
         fresh = Scanner(self._nesting)
-        return [one for one in fresh.line(line) if one.dialect is not None and not one.whole]
+        return [one for one in fresh.line(line) if one.dialect is not None and not one.is_complete]
 
     def _data_again(self, line: str) -> str | None:
         """The rest of a line that goes on with the data of an event."""
@@ -337,8 +337,8 @@ def _recognised(one: Found) -> Found:
     if one.dialect is not None:
         frame.json = payload
         one.content = one.dialect.read(frame)
-        answer = one.dialect.answer(payload)
-        one.whole = bool(answer.fragments or answer.text) and not (one.content.fragments or one.content.text)
+        response = one.dialect.response(payload)
+        one.is_complete = bool(response.fragments or response.text) and not (one.content.fragments or one.content.text)
     elif one.data == _DONE:
         one.content = EventContent(end=True)
     return one

@@ -342,7 +342,7 @@ def _before_event(line: str) -> str:
 # -- Strings that are cut anywhere ------------------------------------------------------------------------------------
 
 _LITERAL: Final = re.compile(r"""(?<![\w"'\\])[bu]?(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
-_BEHIND_LITERAL: Final = re.compile(r"[\s,\])}]*")
+_AFTER_LITERAL: Final = re.compile(r"[\s,\])}]*")
 
 
 def _strings(head: Sequence[str]) -> Step | None:
@@ -361,7 +361,7 @@ def _strings(head: Sequence[str]) -> Step | None:
 def _literals(line: str) -> str:
     """The joined string literals of a line: its bytes literals, else all of a list, else the last one."""
     tokens = list(_LITERAL.finditer(line))
-    if not tokens or not _BEHIND_LITERAL.fullmatch(line, tokens[-1].end()):
+    if not tokens or not _AFTER_LITERAL.fullmatch(line, tokens[-1].end()):
         return ""
     chosen = [token[0] for token in tokens if token[0].startswith("b")]
     if not chosen:

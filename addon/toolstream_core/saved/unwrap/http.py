@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _RESPONSE: Final = re.compile(r"HTTP/[\d.]+ (\d{3})\b")
 _REQUEST: Final = re.compile(r"(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS|CONNECT) (\S+) HTTP/[\d.]+$")
-_BEHIND: Final = re.compile(r"(?<=[}\]>\n])(?=HTTP/[\d.]+ \d{3}\b|(?:GET|POST) \S+ HTTP/[\d.]+$)")
+_AFTER: Final = re.compile(r"(?<=[}\]>\n])(?=HTTP/[\d.]+ \d{3}\b|(?:GET|POST) \S+ HTTP/[\d.]+$)")
 _HEADER: Final = re.compile(r"([\w\-]+):[ \t]*(.*)")
 _MAX_REQUEST: Final = 64 * 1024 * 1024
 
@@ -41,12 +41,12 @@ class Message:
 
 def has_head(head: Sequence[str]) -> bool:
     """Whether the text has the head of an HTTP response."""
-    return any(_RESPONSE.match(line) or ("HTTP/" in line and _BEHIND.search(line)) for line in head)
+    return any(_RESPONSE.match(line) or ("HTTP/" in line and _AFTER.search(line)) for line in head)
 
 
 def messages(lines: Lines) -> Iterator[tuple[Message, Lines]]:
     """Each response with the lines of its body. Take these before asking for the next one."""
-    reader = _Reader(chain.from_iterable(_BEHIND.split(line) if "HTTP/" in line else (line,) for line in lines))
+    reader = _Reader(chain.from_iterable(_AFTER.split(line) if "HTTP/" in line else (line,) for line in lines))
     message = Message()
     while not reader.over:
         body = Lines(reader.body())
@@ -63,7 +63,7 @@ class _Reader:
     def __init__(self, lines: Iterator[str]) -> None:
         self._lines = lines
         self._next: str | None = None
-        self._asked = Message()
+        self._requested = Message()
         self.over = False
 
     def body(self) -> Iterator[str]:
@@ -82,13 +82,13 @@ class _Reader:
             headers = self._headers()
             response = _RESPONSE.match(line)
             if response:
-                asked = self._asked
+                asked = self._requested
                 return Message(int(response[1]), headers, asked.path, asked.host, asked.request, asked.asked)
             request = _REQUEST.match(line)
             path = request[1] if request else ""
-            self._asked = Message(0, {}, path, headers.get("host", ""), asked=headers)
+            self._requested = Message(0, {}, path, headers.get("host", ""), asked=headers)
             text = self._sized(self.body())
-            self._asked.request = parse(encoded(text)) if text.lstrip().startswith("{") else ABSENT
+            self._requested.request = parse(encoded(text)) if text.lstrip().startswith("{") else ABSENT
         return Message()
 
     def _headers(self) -> dict[str, str]:

@@ -23,7 +23,7 @@ class Lines:
         self._enough = enough
         self._rest = iter(lines)
         self._head: list[str] | None = None
-        self.whole = False
+        self.is_complete = False
         """Whether the head is all of it."""
 
     @property
@@ -31,12 +31,12 @@ class Lines:
         """The first lines, as far as they have 64 KB; the last of them may be longer."""
         if self._head is None:
             self._head, size = [], 0
-            self.whole = True
+            self.is_complete = True
             for line in self._rest:
                 self._head.append(line)
                 size += len(line) + 1
                 if size >= HEAD or len(self._head) >= _MAX_HEAD_LINES or (self._enough and self._enough(self._head)):
-                    self.whole = False
+                    self.is_complete = False
                     break
         return self._head
 

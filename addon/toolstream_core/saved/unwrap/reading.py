@@ -61,7 +61,7 @@ class Unwrapped:
 
 def is_bare(lines: Lines) -> bool:
     """Whether a text is an unchanged response body, judged by its first lines."""
-    head = lines.head if lines.whole else lines.head[:-1] or lines.head
+    head = lines.head if lines.is_complete else lines.head[:-1] or lines.head
     said = [line for line in head if line.strip()]
     if not said:
         return True
@@ -74,7 +74,7 @@ def is_bare(lines: Lines) -> bool:
     if scanner.others or not found or any(one.group != Group("", "json") for one in found):
         return False
     objects = sum(1 for line in said if isinstance(parse(encoded(line)), dict))
-    return said[0].lstrip()[0] == "[" or objects == len(said) or (len(found) == 1 and lines.whole)
+    return said[0].lstrip()[0] == "[" or objects == len(said) or (len(found) == 1 and lines.is_complete)
 
 
 def _is_json(said: Iterable[str]) -> bool:
@@ -161,7 +161,7 @@ class _Streams:
             lead = next((one for one in first if one.dialect), None)
             if lead is None:
                 continue
-            form = Form.WHOLE if lead.whole else Form.EVENTS if "data" in lead.group.notation else _form(lead)
+            form = Form.WHOLE if lead.is_complete else Form.EVENTS if "data" in lead.group.notation else _form(lead)
             alone = len(first) == 1 and lead.group.notation == "json" and not lead.group.path
             bare = alone and not (self._removed or self._scanner.others or lead.before.strip())
             removed = [*self._removed, *_says(first)]
@@ -199,7 +199,7 @@ class _Streams:
         return quoted and (few or _is_source(self._lines.head))
 
     def _keeps(self, one: Found) -> bool:
-        if one.group in self._rejected or (one.whole and not self._wholes):
+        if one.group in self._rejected or (one.is_complete and not self._wholes):
             return False
         return one.dialect is not None or one.group in self._live
 
@@ -207,9 +207,9 @@ class _Streams:
         """Which groups of events are the stream. Raises `UnreadableError`."""
         groups: dict[Group, _Reading] = {}
         for place, one in enumerate(window):
-            if one.dialect is not None and not one.whole and not one.stream:
+            if one.dialect is not None and not one.is_complete and not one.stream:
                 groups.setdefault(one.group, _Reading()).add(place, one)
-        self._wholes = not any(one.dialect and not one.whole for one in window)
+        self._wholes = not any(one.dialect and not one.is_complete for one in window)
         self._live = {one.group for one in window if one.dialect}
         if not groups:
             return
@@ -218,7 +218,7 @@ class _Streams:
             if group == main:
                 continue
             best = groups[main]
-            if reading.payloads <= best.payloads or (reading.beside(best) and reading.says(best)):
+            if reading.payloads <= best.payloads or (reading.beside(best) and reading.agrees(best)):
                 self._rejected.add(group)
             elif reading.beside(best) and reading.ends and best.ends:
                 raise UnreadableError(
@@ -260,7 +260,7 @@ class _Reading:
         """Whether the events of both stand between each other."""
         return self.places[0] < other.places[-1] and other.places[0] < self.places[-1]
 
-    def says(self, other: _Reading) -> bool:
+    def agrees(self, other: _Reading) -> bool:
         """Whether both say the same, as far as they go."""
         return self.text.startswith(other.text) or other.text.startswith(self.text)
 
@@ -283,7 +283,7 @@ class _Parts:
         name = said.get("id") or said.get("responseId") or ABSENT
         fresh = content is not None and bool(content.text or content.fragments) and name != self._id
         again = one.dialect is not None and (self._over or (self._finished and fresh) or self._is_other(one, said))
-        if again or one.whole or one.stream != self._stream:
+        if again or one.is_complete or one.stream != self._stream:
             self._number += 1
             self._over = self._finished = False
         self._stream = one.stream
@@ -341,7 +341,7 @@ def _says(first: Sequence[Found]) -> list[Note]:
         notes.append(Note("strings", "strings that hold the events"))
     elif notation == "repr":
         notes.append(Note("printed-objects", "the notation of printed objects"))
-    elif notation == "json" and not lead.whole and not lead.group.path and _form(lead) is Form.EVENTS:
+    elif notation == "json" and not lead.is_complete and not lead.group.path and _form(lead) is Form.EVENTS:
         notes.append(Note("json-values", "JSON values instead of an event stream"))
     return notes
 

@@ -6,14 +6,14 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.defects.leak import LEAKED_XML
+from toolstream_core.stages.leaks.bare_calls import bare_calls
 from toolstream_core.stages.leaks.syntax import CLOSED
-from toolstream_core.stages.leaks.whole_text import whole_text
 from toolstream_core.wire import json_access, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Json
 
 # Text is looked at only from something on that may begin a markup; text without any costs a search per piece. What
@@ -55,7 +55,7 @@ _ENDS = re.compile(r"[>\]})]")
 class Leaked(NamedTuple):
     """A call that is text."""
 
-    row: Row
+    defect: Defect
     name: str
     arguments: str
     """JSON text of an object."""
@@ -137,10 +137,10 @@ class Scanner:
     def end(self) -> list[Leaked]:
         """The calls if the entire text is calls. Later text follows an early finish."""
         found = self._closed() if self._open else []
-        whole, self._whole, self._open = self._whole, None, ""
-        if whole is None or found or not self._schemas:
+        complete, self._whole, self._open = self._whole, None, ""
+        if complete is None or found or not self._schemas:
             return found
-        return [self._leaked(row, *call) for row, call in whole_text("".join(whole), self._schemas)]
+        return [self._leaked(defect, *call) for defect, call in bare_calls("".join(complete), self._schemas)]
 
     def _keep(self, text: str) -> None:
         """Remember the entire text while it may be one call."""
@@ -149,7 +149,7 @@ class Scanner:
         self._whole.append(text)
         self._size += len(text)
         begin = "".join(self._whole[:8]).lstrip()[:32]
-        if (begin and not _may_be_whole(begin, self._schemas)) or self._size > MAX_OPEN:
+        if (begin and not _may_be_complete(begin, self._schemas)) or self._size > MAX_OPEN:
             self._whole = None
 
     def _closed(self) -> list[Leaked]:
@@ -173,7 +173,7 @@ class Scanner:
             for match in syntax.expression.finditer(self._open):
                 if (self._ticks + self._open[: match.start()].count("`")) % 2:
                     continue
-                calls = [self._leaked(syntax.row, *call) for call in syntax.read(match) if self._known(call[0])]
+                calls = [self._leaked(syntax.defect, *call) for call in syntax.read(match) if self._known(call[0])]
                 if calls:
                     yield match.start(), match.end(), calls
                     break
@@ -184,13 +184,13 @@ class Scanner:
     def _known(self, name: str) -> bool:
         return not self._schemas or name in self._schemas
 
-    def _leaked(self, row: Row, name: str, arguments: dict[str, Json]) -> Leaked:
+    def _leaked(self, defect: Defect, name: str, arguments: dict[str, Json]) -> Leaked:
         properties = json_access.get(self._schemas.get(name), "properties")
         typed = {key: _typed(value, json_access.get(properties, key, "type")) for key, value in arguments.items()}
-        return Leaked(row, name, numbers.spaced(typed))
+        return Leaked(defect, name, numbers.spaced(typed))
 
 
-def _may_be_whole(begin: str, schemas: Mapping[str, Json]) -> bool:
+def _may_be_complete(begin: str, schemas: Mapping[str, Json]) -> bool:
     if begin[0] in "{[<":
         return True
     word = re.match(r"[\w.]+", begin)

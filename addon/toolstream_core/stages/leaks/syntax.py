@@ -20,7 +20,7 @@ from toolstream_core.wire import json_access, numbers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Json
 
 
@@ -59,7 +59,7 @@ _ARGUMENT = re.compile(r"<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>
 class Syntax(NamedTuple):
     """One way to write a call."""
 
-    row: Row
+    defect: Defect
     expression: re.Pattern[str]
     """Matches the whole, closed markup; its `name` and `body` groups are what is read."""
     read: Callable[[re.Match[str]], Iterator[Found]]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # the end. So the end is withheld, and the body ends with a disconnect (`Session.cut_off`).
 
 
-def _says_end(event: Event) -> bool:
+def _is_end(event: Event) -> bool:
     return event.content.end
 
 
@@ -43,7 +43,7 @@ class IncompleteCalls(Repairer):
         *,
         stops: bool = False,
         reasons: bool = True,
-        is_last: Callable[[Event], bool] = _says_end,
+        is_last: Callable[[Event], bool] = _is_end,
         is_end: Callable[[Event], bool] = lambda event: False,  # noqa: ARG005
         split: Callable[[Event, Writer], tuple[list[Frame], list[Frame]]] = lambda event, writer: ([], [event.frame]),  # noqa: ARG005
     ) -> None:
@@ -76,7 +76,7 @@ class IncompleteCalls(Repairer):
     def end(self, *, clean: bool) -> Iterable[Frame]:
         held = self.release()
         out = [] if self._context.incomplete_calls() else held
-        if held and self.repairs_row(CUT_OFF_CALL):
+        if held and self.repairs_at_end(CUT_OFF_CALL):
             self.went(None, out)
         return out
 

@@ -97,12 +97,12 @@ class LeakedCallRepairer(Repairer):
             message = f"{twice[0].name} is called in text and made as a call too"
             self.report(LEAKED_TWICE, event.frame.number, message)
         wanted = [one for one in self._found if one.name in self._context.schemas and one not in twice]
-        wanted = [one for one in wanted if self.on(one.row)]
+        wanted = [one for one in wanted if self.on(one.defect)]
         promote = self._context.promote
         if not wanted or promote is None or not event.content.finishes:
             return (event.frame,)
         for one in wanted:
-            self.report(one.row, event.frame.number, f"a call of {one.name} is text")
+            self.report(one.defect, event.frame.number, f"a call of {one.name} is text")
         calls = [(self._context.ids.make(self._context.id_prefix), one) for one in wanted]
         choice = event.content.finishes[0].choice
         out = promote(Promotion(event, calls, self._top + 1, len(self._calls), self._context.writer, choice))
@@ -112,4 +112,4 @@ class LeakedCallRepairer(Repairer):
     def _report_all(self, found: list[Leaked], event: Event) -> None:
         for one in found:
             self._found.append(one)
-            self.report(one.row, event.frame.number, f"a call of {one.name} is text")
+            self.report(one.defect, event.frame.number, f"a call of {one.name} is text")

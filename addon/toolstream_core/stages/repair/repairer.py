@@ -30,7 +30,7 @@ class Repairer(Stage):
         super().__init__(context)
         reporter = self.reporter = Reporter(context)
         self.report, self.audit = reporter.report, reporter.audit
-        self.repairs_row, self.because, self.on = reporter.repairs_row, reporter.because, reporter.on
+        self.repairs_at_end, self.because, self.on = reporter.repairs_at_end, reporter.because, reporter.on
         self._before: list[Frame] = []
         self._after: list[Frame] = []
         """Events since one that may still change, and the frames that were forwarded for them."""

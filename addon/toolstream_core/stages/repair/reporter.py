@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolstream_core.calls import OpenCall
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Severity
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
@@ -39,7 +39,7 @@ class Reporter:
 
     def report(
         self,
-        row: Row,
+        defect: Defect,
         event: int,
         message: str,
         call: OpenCall | None = None,
@@ -47,31 +47,31 @@ class Reporter:
         severity: Severity | None = None,
     ) -> bool:
         """Report a defect, once for each call. Returns whether to repair it here, at each occurrence."""
-        key = (row.code, id(call) if call is not None else None)
+        key = (defect.code, id(call) if call is not None else None)
         if key not in self._reported:
             self._reported.add(key)
-            self._context.found(row.found(event, message, call.position if call else None, severity=severity))
-        if row.code not in self._repairs:
+            self._context.found(defect.found(event, message, call.position if call else None, severity=severity))
+        if defect.code not in self._repairs:
             return False
-        if row.name not in self._why:
-            self._why.append(row.name)
+        if defect.name not in self._why:
+            self._why.append(defect.name)
         return True
 
-    def repairs_row(self, row: Row) -> bool:
+    def repairs_at_end(self, defect: Defect) -> bool:
         """Whether a defect's repair is on, if the defect is reported when the response is over."""
-        if row.code in self._repairs:
-            self.because(row)
+        if defect.code in self._repairs:
+            self.because(defect)
             return True
         return False
 
-    def because(self, row: Row) -> None:
+    def because(self, defect: Defect) -> None:
         """Name the defect that demands a change that another defect's repair makes."""
-        if row.name not in self._why:
-            self._why.append(row.name)
+        if defect.name not in self._why:
+            self._why.append(defect.name)
 
-    def on(self, row: Row) -> bool:
+    def on(self, defect: Defect) -> bool:
         """Whether a defect's repair is on."""
-        return row.code in self._repairs
+        return defect.code in self._repairs
 
     def shape(self, names: tuple[str, ...]) -> None:
         """Name the shapes that demand a change."""

@@ -11,10 +11,10 @@ from two_tools import MODEL, PROMPT, TURNS, chat_tools, run_tool
 model = ChatOpenAI(model=MODEL).bind_tools(chat_tools())
 messages: list[Any] = [HumanMessage(PROMPT)]
 for _ in range(TURNS):
-    answer: Any = None
+    response: Any = None
     for chunk in model.stream(messages):
-        answer = chunk if answer is None else answer + chunk
-    if not answer.tool_calls:
+        response = chunk if response is None else response + chunk
+    if not response.tool_calls:
         break
-    messages.append(answer)
-    messages += [ToolMessage(run_tool(one["name"], one["args"]), tool_call_id=one["id"]) for one in answer.tool_calls]
+    messages.append(response)
+    messages += [ToolMessage(run_tool(one["name"], one["args"]), tool_call_id=one["id"]) for one in response.tool_calls]

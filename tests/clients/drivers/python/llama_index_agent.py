@@ -20,13 +20,13 @@ llm = OpenAILike(
 tools = [FunctionTool.from_defaults(one) for one in (get_weather, read_file)]
 messages = [ChatMessage(role="user", content=PROMPT)]
 for _ in range(TURNS):
-    answer: Any = None
+    response: Any = None
     for part in llm.stream_chat_with_tools(tools, chat_history=messages):
-        answer = part
-    calls = llm.get_tool_calls_from_response(answer, error_on_no_tool_call=False)
+        response = part
+    calls = llm.get_tool_calls_from_response(response, error_on_no_tool_call=False)
     if not calls:
         break
-    messages.append(answer.message)
+    messages.append(response.message)
     messages += [
         ChatMessage(
             role="tool",

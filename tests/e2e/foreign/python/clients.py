@@ -41,14 +41,14 @@ async def agent_over_socket(asked: dict[str, Any]) -> dict[str, Any]:
     calls: list[tuple[str, Any]] = []
     tools: list[Any] = [tool(one, calls) for one in asked["tools"]]
     agent = Agent(name="agent", model=model, tools=tools, tool_use_behavior="stop_on_first_tool")
-    answers = []
+    responses = []
     for _ in range(asked["answers"]):
         calls.clear()
         async for _event in Runner.run_streamed(agent, "Go on.").stream_events():
             pass
-        answers.append([*calls])
+        responses.append([*calls])
     await model.close()
-    return {"answers": answers}
+    return {"answers": responses}
 
 
 CLIENTS = {"agents responses": agent_over_socket}

@@ -123,13 +123,13 @@ def _bare(said: dict[str, object]) -> dict[str, object]:
     return {key: value for key, value in said.items() if key != "contentBlockIndex"}
 
 
-@pytest.mark.parametrize(("index", "row"), [(..., "missing-index"), (None, "missing-index"), (1.5, "odd-index")])
-def test_calls_without_a_usable_index_get_the_next_ones(index: object, row: str) -> None:
+@pytest.mark.parametrize(("index", "defect"), [(..., "missing-index"), (None, "missing-index"), (1.5, "odd-index")])
+def test_calls_without_a_usable_index_get_the_next_ones(index: object, defect: str) -> None:
     """In every event; text keeps its own."""
     one, two = [start(0), more(0, '{"a":1}'), stop(0)], [start(1), more(1, '{"b":2}'), stop(1)]
     said = [*BEGIN, text(0, "Hm."), stop(0), *at(index, *one), *at(index, *two), *END]
     out, record = run(body(said), REPAIRED)
-    assert told(record) == {row}
+    assert told(record) == {defect}
     assert indexes(out) == [0, 0, 1, 1, 1, 2, 2, 2]
     again = run(out)[1]
     assert calls(again) == [("tooluse_0", "f", {"a": 1}), ("tooluse_1", "f", {"b": 2})]

@@ -34,7 +34,7 @@ def changes(body: bytes, broken: str | None = None) -> list[tuple[str, ...]]:
     log = Log()
     case = Case("openai-responses", body, path=EXCHANGE.path, broken=broken)
     drive(case, Settings(SAFE), [body], log)
-    return [one.names for one in log.repairs_row]
+    return [one.names for one in log.repairs_at_end]
 
 
 @pytest.mark.parametrize("broken", [None, "reset"])
@@ -113,8 +113,10 @@ def test_arguments_that_only_the_response_says_are_not_made_up_before() -> None:
 @pytest.mark.parametrize("head", [[], [added()]], ids=["not added", "added"])
 def test_a_delta_that_was_lost_within_a_string_makes_no_other_call(head: list[Payload]) -> None:
     """What came is JSON all the same; the events behind it say what was meant."""
-    meant = '{"path":"~/a"}'
-    body = sse(CREATED, *head, delta('{"path":"'), delta('a"}'), done(meant), closed(meant), completed(item(meant)))
+    intended = '{"path":"~/a"}'
+    body = sse(
+        CREATED, *head, delta('{"path":"'), delta('a"}'), done(intended), closed(intended), completed(item(intended))
+    )
     assert seen(body, EXCHANGE).calls == [("f", {"path": "~/a"})]
     assert plain(changed(body, EXCHANGE).out) == [("f", {"path": "~/a"})]
 
@@ -218,10 +220,10 @@ def test_two_calls_of_one_id_at_the_same_time_are_two() -> None:
     """The second one seemed to be a piece of the first, until it was closed."""
     second = {"call_id": "call_0"}
     body = sse(CREATED, added(), delta('{"a"'), added(place=1, **second), closed(WHOLE), closed('{"a":2}', 1, **second))
-    meant = [("f", {"a": 1}), ("f", {"a": 2})]
-    assert seen(body, EXCHANGE).calls == meant
+    intended = [("f", {"a": 1}), ("f", {"a": 2})]
+    assert seen(body, EXCHANGE).calls == intended
     went = changed(body, EXCHANGE)
-    assert seen(went.out, EXCHANGE).calls == plain(went.out) == meant
+    assert seen(went.out, EXCHANGE).calls == plain(went.out) == intended
 
 
 def test_a_call_that_the_response_says_twice_in_two_spellings_is_one() -> None:
@@ -242,8 +244,8 @@ def test_an_item_that_is_added_again_with_the_next_part() -> None:
 
 def test_what_an_event_says_whole_stands_against_garbage_behind_it() -> None:
     """Also where deltas said another object, of which some were lost."""
-    meant = '{"path":"x"}'
-    body = sse(CREATED, added(), delta('{"'), delta('":"x"}'), done(meant), closed('{"path":"\\-"}'), completed())
+    intended = '{"path":"x"}'
+    body = sse(CREATED, added(), delta('{"'), delta('":"x"}'), done(intended), closed('{"path":"\\-"}'), completed())
     assert plain(changed(body, EXCHANGE).out) == [("f", {"path": "x"})]
 
 
@@ -266,10 +268,10 @@ def test_calls_that_only_the_response_tells_apart() -> None:
     """Two under one id, of which one was streamed."""
     output = [item(WHOLE), item('{"a":2}', 1, call_id="call_0")]
     body = sse(CREATED, added(place=1, call_id="call_0"), delta('{"a":2}', 1), completed(*output))
-    meant = [("f", {"a": 1}), ("f", {"a": 2})]
-    assert sorted(seen(body, EXCHANGE).calls, key=str) == meant
+    intended = [("f", {"a": 1}), ("f", {"a": 2})]
+    assert sorted(seen(body, EXCHANGE).calls, key=str) == intended
     went = changed(body, EXCHANGE)
-    assert sorted(seen(went.out, EXCHANGE).calls, key=str) == sorted(plain(went.out), key=str) == meant
+    assert sorted(seen(went.out, EXCHANGE).calls, key=str) == sorted(plain(went.out), key=str) == intended
 
 
 def test_a_call_whose_first_event_closes_it_may_be_an_earlier_one_again() -> None:
@@ -370,9 +372,9 @@ def test_two_items_of_one_id_and_place() -> None:
     heads = [{**added(), "item": one} for one in (first, second)]
     ends = [{**closed(""), "item": {**one, "arguments": said}} for one, said in ((first, WHOLE), (second, '{"a":2}'))]
     body = sse(CREATED, *heads, *ends)
-    meant = [("f", {"a": 1}), ("f", {"a": 2})]
-    assert seen(body, EXCHANGE).calls == meant
-    assert seen(changed(body, EXCHANGE).out, EXCHANGE).calls == meant
+    intended = [("f", {"a": 1}), ("f", {"a": 2})]
+    assert seen(body, EXCHANGE).calls == intended
+    assert seen(changed(body, EXCHANGE).out, EXCHANGE).calls == intended
 
 
 @pytest.mark.parametrize("said", [[[]], 7, "[]"])

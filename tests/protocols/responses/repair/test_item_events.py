@@ -225,12 +225,12 @@ def test_a_call_that_turns_out_to_be_another_is_said() -> None:
     assert [one.arguments for one in calls] == ['{"a":1}', '{"a":2}']
 
 
-@pytest.mark.parametrize(("row", "name"), [("late-name", ""), ("custom-as-function", "f")])
-def test_an_item_is_added_although_a_delta_came_before_and_went_on(row: str, name: str) -> None:
+@pytest.mark.parametrize(("defect", "name"), [("late-name", ""), ("custom-as-function", "f")])
+def test_an_item_is_added_although_a_delta_came_before_and_went_on(defect: str, name: str) -> None:
     """Only one repair is on, and not the one that keeps such a delta: the event that adds the item still comes."""
     request = {"tools": [{"type": "custom", "name": "f"}]}
     first, *rest = delta('{"a'), delta('":"1"}'), done('{"a":"1"}'), closed('{"a":"1"}'), completed(item('{"a":"1"}'))
-    went = changed(sse(CREATED, first, added(name=name), *rest), replace(EXCHANGE, request=request), row)
+    went = changed(sse(CREATED, first, added(name=name), *rest), replace(EXCHANGE, request=request), defect)
     assert went.out == sse(CREATED, first, added(), *rest)
 
 

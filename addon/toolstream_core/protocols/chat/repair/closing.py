@@ -54,15 +54,15 @@ class Closing:
                 continue
             if one.text.diverged or one.intended.nothing or (not one.is_open and self._client.doubles(one)):
                 continue
-            more = lack(one, "", upto=one.came, over=True)
+            more = lack(one, "", upto=one.received, over=True)
             if more.contradicts:
                 continue
             if made and not more.text and not one.text.text.strip():
                 more = self._writer.empty(one, choice, number) or more
-            row = more.row or one.row or LATE_NAME
-            if (more.text or not one.is_open) and self._report(row, number, row.meaning, one.intended.call):
+            defect = more.defect or one.defect or LATE_NAME
+            if (more.text or not one.is_open) and self._report(defect, number, defect.meaning, one.intended.call):
                 out.append(
-                    self._entry(written(read_entry({}), self._writer.said_fields(one, turn, more)), choice, number)
+                    self._entry(written(read_entry({}), self._writer.intended_fields(one, turn, more)), choice, number)
                 )
         return out
 
@@ -164,10 +164,10 @@ class Closing:
                 or not any(not one.intended.nothing for one in turn.calls)
             ):
                 continue
-            whole = not self._stream.torn and all(self._is_over(one) for one in turn.calls)
+            complete = not self._stream.torn and all(self._is_over(one) for one in turn.calls)
             if finish.owed is not None:
                 self._reporter.because(EARLY_FINISH)
-            elif not (whole and self._report(MISSING_FINISH, number, "no finish reason came before [DONE]")):
+            elif not (complete and self._report(MISSING_FINISH, number, "no finish reason came before [DONE]")):
                 continue
             out += self.rest_of(choice, number, made=True)
             finish.sent, finish.owed = self._finishes.honest(finish, turn, finish.owed or WORDS.called), None
@@ -183,16 +183,16 @@ class Closing:
             (number, turn, self._finishes.of(number)) for number, turn in self._client.turns.items() if turn.calls
         ]
         lacking = [one for one in called if one[2].sent is None]
-        whole = not cut and any(finish.owed is None for _, _, finish in lacking) and self._lacks_finish()
+        complete = not cut and any(finish.owed is None for _, _, finish in lacking) and self._lacks_finish()
         for choice, turn, finish in lacking:
-            if finish.owed is not None or whole:
+            if finish.owed is not None or complete:
                 if finish.owed is not None:
                     self._reporter.because(EARLY_FINISH)
                 late = finish.owed is not None and any(one.intended.opened_after(finish.event) for one in turn.calls)
                 made = not late and WORDS.is_complete(finish.owed or WORDS.called)
                 out += self.rest_of(choice, number, made=made)
                 reason = self._finishes.honest(finish, turn, finish.owed or WORDS.called)
-                finish.sent = "length" if late and self._reporter.repairs_row(CUT_OFF_CALL) else reason
+                finish.sent = "length" if late and self._reporter.repairs_at_end(CUT_OFF_CALL) else reason
                 finish.owed = None
                 out.append(self._stream.chunk(choice, {}, number, finish.sent))
         return out
@@ -204,8 +204,8 @@ class Closing:
         if unknown or not all(turn.calls for turn in turns):
             return False
         calls = [one for turn in turns for one in turn.calls if one.intended.is_id_alone or not one.intended.nothing]
-        whole = bool(calls) and all(one.intended.is_complete_without_end and not one.text.diverged for one in calls)
-        return whole and self._report(MISSING_FINISH, self._stream.last, "the stream ended without a finish reason")
+        complete = bool(calls) and all(one.intended.is_complete_without_end and not one.text.diverged for one in calls)
+        return complete and self._report(MISSING_FINISH, self._stream.last, "the stream ended without a finish reason")
 
     def _is_over(self, one: ClientCall) -> bool:
         """Whether a call is complete at `[DONE]`: without arguments only if its tool is known to take none."""

@@ -15,8 +15,8 @@ from toolstream_core.protocols.chat.edit import (
     ending_of,
     entries_of,
     entry_chunk,
+    has_nothing,
     has_role,
-    says_nothing,
     with_entries,
     without_ending,
 )
@@ -54,13 +54,13 @@ def unstreamed(
     moved = False
     for at, part in enumerate(said):
         one, choice = part.one, part.fragment.choice
-        one.came = part.upto
+        one.received = part.upto
         if (one.is_open or one.held) and not one.in_message:
-            one.row = UNSTREAMED_CALLS  # where the deltas lack something that only the message says
+            one.defect = UNSTREAMED_CALLS  # where the deltas lack something that only the message says
             continue
         if one.intended.nothing or client.doubles(one):
             continue
-        more = lack(one, part.piece, upto=part.upto)
+        more = lack(one, part.delta, upto=part.upto)
         if more.contradicts:
             continue
         one.in_message = True
@@ -75,7 +75,7 @@ def unstreamed(
             continue
         entry = entries[at].raw if at < len(entries) else {}
         rest = {key: value for key, value in entry.items() if key != "index"} if isinstance(entry, dict) else {}
-        fields = writer.said_fields(one, writer.turn(choice), more)
+        fields = writer.intended_fields(one, writer.turn(choice), more)
         out.append(
             stream.chunk(stream.choice(choice), {"tool_calls": [written(ReceivedEntry({}, rest), fields)]}, number)
         )
@@ -110,15 +110,15 @@ def spread(frame: Frame, client: Client, turn: Callable[[int], Turn]) -> list[Fr
     payload: Json = frame.json
     writer, policy = client.context.writer, client.policy
     entries: list[tuple[int, Json]] = []
-    came = 0
+    received = 0
     for place, choice in enumerate(json_access.items(json_access.get(payload, "choices"))):
         number = choice_number(choice, place)
         for entry in json_access.items(json_access.get(choice, "delta", "tool_calls")):
-            came += 1
+            received += 1
             entries += [(number, piece) for piece in _pieces(entry, client, turn(number))]
-    if len(entries) < 2 or (len(entries) == came and not policy.alone):  # noqa: PLR2004
+    if len(entries) < 2 or (len(entries) == received and not policy.alone):  # noqa: PLR2004
         return [frame]
-    if came > 1 and policy.alone:
+    if received > 1 and policy.alone:
         client.reporter.shape(ONE_CALL_PER_EVENT.names)
     first = writer.rewrite(frame, without_ending(with_entries(payload, entries[:1])))
     middle = [writer.make(entry_chunk(payload, *one), frame.number) for one in entries[1:-1]]
@@ -173,7 +173,7 @@ class ChatEvents:
 
     def is_forwarded(self, part: Touched, frame: Frame) -> bool:
         """Whether an event with one fragment is forwarded unchanged, because it is what the client lacks."""
-        fragment, one, piece = part.fragment, part.one, part.piece
+        fragment, one, piece = part.fragment, part.one, part.delta
         if self._stream.done or not one.is_open or one.text.diverged or not piece or not fragment.well_formed:
             return False
         if self._holds or self._spreads:
@@ -188,7 +188,7 @@ class ChatEvents:
         if self._stream.choice(fragment.choice) != fragment.choice or self._stream.differs(frame):
             return False
         self._stream.passes(frame)
-        one.got(piece, as_came=True)
+        one.got(piece, as_received=True)
         self._stream.last = frame.number
         return True
 
@@ -263,7 +263,7 @@ class ChatEvents:
         if result is payload:
             return [*before, frame, *behind]
         sent = {} if self._stream.head is payload else self._stream.head
-        if (waiting.touched or content.finishes) and says_nothing(result, sent) and not has_role(result):
+        if (waiting.touched or content.finishes) and has_nothing(result, sent) and not has_role(result):
             return [*before, *behind]
         return [*before, self._context.writer.rewrite(frame, result), *behind]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from toolstream_core.defects.defect import NOTE, WARNING
 from toolstream_core.defects.finish import (
     CUT_OFF_CALL,
     EARLY_FINISH,
@@ -15,9 +16,8 @@ from toolstream_core.defects.finish import (
     WRONG_FINISH,
 )
 from toolstream_core.defects.framing import SPLIT_CHOICES
-from toolstream_core.defects.row import NOTE, WARNING
 from toolstream_core.model import Phase
-from toolstream_core.protocols.chat.edit import says_text
+from toolstream_core.protocols.chat.edit import has_text
 from toolstream_core.protocols.requests.tools import forced_tool
 from toolstream_core.repair.finish import FinishWords
 
@@ -106,23 +106,23 @@ class Finishes:
                 continue
             finish.resumed = True
             self._report(EARLY_FINISH, finish.event, f"a fragment comes after finish reason {finish.sent}")
-            if finish.shortened and part.piece:
+            if finish.shortened and part.delta:
                 message = "the finish reason came before the end of the arguments"
                 self._report(CUT_OFF_CALL, number, message, part.one.intended.call)
         for choice, finish in self.by_choice.items() if event.content.text and not self._stream.done else ():
-            if finish.sent is not None and says_text(event.frame, choice):
+            if finish.sent is not None and has_text(event.frame, choice):
                 self._report(EARLY_FINISH, finish.event, f"more of the answer follows finish reason {finish.sent}")
 
     def value(self, reason: str, number: int, event: Event, following: Waiting | None) -> str | None:
         """The finish reason to send for one that came; `None` if none is sent now."""
         finish, turn, at = self.of(number), self._client.turn(self._stream.choice(number)), event.frame.number
-        value = self._meant(finish, turn, reason, number, at, following)
+        value = self._intended(finish, turn, reason, number, at, following)
         finish.said.add(reason)
         if value and (finish.sent is None or finish.resumed):
             finish.sent, finish.event, finish.resumed = value, at, False
         return value
 
-    def _meant(
+    def _intended(
         self, finish: Finish, turn: Turn, reason: str, number: int, at: int, following: Waiting | None
     ) -> str | None:
         if not reason:
@@ -139,7 +139,7 @@ class Finishes:
                 finish.loose = True
                 return value
             return self._repeated(finish, reason, value, at)
-        if goes_on or (following is not None and says_text(following.event.frame, number)):
+        if goes_on or (following is not None and has_text(following.event.frame, number)):
             message = f"more of the answer follows finish reason {reason}"
             repair = self._report(EARLY_FINISH, at, message)
             if repair or (goes_on and self._on(CUT_OFF_CALL) and WORDS.is_complete(reason)):
@@ -154,7 +154,7 @@ class Finishes:
         if foreign and self._report(FOREIGN_FINISH, at, f"the finish reason is {reason}"):
             value = WORDS.translated(reason)
         settled = finish.sent is not None and not finish.resumed
-        if value != WORDS.complete or settled or not turn.whole or self._is_forced:
+        if value != WORDS.complete or settled or not turn.is_complete or self._is_forced:
             return value
         return WORDS.called if self._report(WRONG_FINISH, at, "finish reason stop although calls were made") else value
 
@@ -172,14 +172,14 @@ class Finishes:
     def honest(self, finish: Finish, turn: Turn, reason: str) -> str:
         """The reason, or `length` where it promises complete calls and one is incomplete."""
         promises = reason in {WORDS.complete, WORDS.called}
-        finish.shortened = promises and turn.has_incomplete and self._reporter.repairs_row(CUT_OFF_CALL)
+        finish.shortened = promises and turn.has_incomplete and self._reporter.repairs_at_end(CUT_OFF_CALL)
         return "length" if finish.shortened else reason
 
     def closed(self, finish: Finish, turn: Turn) -> bool:
         """Whether a finish reason came after all calls, or they need none."""
         if finish.resumed:
             return all(one.intended.is_complete_object or one.intended.nothing for one in turn.unfinished())
-        return turn.whole
+        return turn.is_complete
 
     def without_calls(self, choice: int) -> None:
         """Report a finish reason that promises calls in a choice without calls."""

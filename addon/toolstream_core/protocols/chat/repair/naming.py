@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.calls import nonblank
 from toolstream_core.defects.arguments import MISNAMED_ARGUMENTS, NULL_ARGUMENTS, OBJECT_ARGUMENTS
+from toolstream_core.defects.defect import NOTE
 from toolstream_core.defects.identity import (
     CHANGING_ID,
     CHANGING_INDEX,
@@ -30,11 +31,10 @@ from toolstream_core.defects.identity import (
     REUSED_INDEX,
     SPLIT_NAME,
 )
-from toolstream_core.defects.row import NOTE
 from toolstream_core.model import ABSENT
 
 if TYPE_CHECKING:
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Json, Severity
     from toolstream_core.repair.client_call import ClientCall, Turn
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 class Named(NamedTuple):
     """A difference with its name."""
 
-    row: Row
+    defect: Defect
     message: str
     severity: Severity | None = None
     """Where it is another one than the row's."""

@@ -122,9 +122,9 @@ class ChatRepair(Repairer):
         one = self.client.find(call)
         if one is not None:
             for number, piece in enumerate(passed.pieces, passed.first):
-                row = judge_unseen(one.intended.meaning, one.text, piece)
-                if row is not None:
-                    self.report(row, number, row.meaning, call)
+                defect = judge_unseen(one.intended.meaning, one.text, piece)
+                if defect is not None:
+                    self.report(defect, number, defect.meaning, call)
             one.skipped(passed)
             self.client.turn_of(one).skipped(one)
         self._events.skipped(passed.first + passed.events - 1)
@@ -145,11 +145,11 @@ class ChatRepair(Repairer):
         return out
 
     def _touch(self, fragment: Fragment, call: OpenCall, piece: str, number: int, left: int = 0) -> Touched:
-        """One of them; `piece`: its arguments, `left`: the characters of later fragments in the same event."""
+        """One of them; `delta`: its arguments, `left`: the characters of later fragments in the same event."""
         one = self.client.find(call) or self.client.call(call, self._events.choice(call.choice))
         who = (call.id, call.name)
         fresh, one.seen_as = one.seen_as != who, who
-        one.intended.came(piece)
+        one.intended.add_fragment(piece)
         if fragment.phase is Phase.MORE:
             one.text.diverged = one.text.diverged or one.intended.is_too_long
         self.client.turn_of(one).note(one)

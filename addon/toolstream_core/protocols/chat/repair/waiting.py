@@ -30,7 +30,7 @@ class Touched(NamedTuple):
         return self.guess is not None and self.guess is not self.one.intended.call.arguments
 
     @property
-    def piece(self) -> str:
+    def delta(self) -> str:
         """The arguments that it brings."""
         return self.fragment.arguments if isinstance(self.fragment.arguments, str) else ""
 
@@ -47,8 +47,8 @@ class Waiting(NamedTuple):
         content = self.event.content
         if content.end or content.error or content.text.strip() or content.thought.strip():
             return True
-        return any(part.fresh or part.piece for part in self.touched)
+        return any(part.fresh or part.delta for part in self.touched)
 
     def brings_more(self, choice: int) -> bool:
         """Whether it brings more of a choice's calls; repeated ids and names do not count."""
-        return any(part.fragment.choice == choice and (part.fresh or part.piece) for part in self.touched)
+        return any(part.fragment.choice == choice and (part.fresh or part.delta) for part in self.touched)

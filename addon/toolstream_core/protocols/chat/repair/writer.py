@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolstream_core.calls import OpenCall
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Event, Json
     from toolstream_core.protocols.chat.repair.finishing import Finishes
     from toolstream_core.protocols.chat.repair.stream import Stream
@@ -100,7 +100,7 @@ class EntryWriter:
                 sent.append(self._foreign(part, entry, number))
                 continue
             key, final = id(part.one), over and last[id(part.one)] == at
-            choice, piece = part.fragment.choice, part.piece
+            choice, piece = part.fragment.choice, part.delta
             sent.append(write(part.one, choice, piece, entry, number, upto=part.upto, over=final))
             if key in first:
                 self._join(sent, first[key], number)
@@ -128,7 +128,7 @@ class EntryWriter:
             else naming.index(entry.fields.get("index", ABSENT), one.place, place)
         )
         if named is not None:
-            self._report(named.row, number, named.message, one.intended.call, severity=named.severity)
+            self._report(named.defect, number, named.message, one.intended.call, severity=named.severity)
         self._stream.torn = True
         if opens and part.fresh:
             self._opened(Written(one, turn, opens, Lack(""), entry.fields), entry.fields, number)
@@ -138,25 +138,25 @@ class EntryWriter:
         """The last entry is of the same call as the one at `first`: they become one, unless each is complete."""
         before, after = sent[first], sent[-1]
         repair = self._report(REPEATED_INDEX, number, "one event has two entries for the call", after.one.intended.call)
-        if not repair or before.entry is None or after.entry is None or _both_whole(before.entry, after.entry):
+        if not repair or before.entry is None or after.entry is None or _both_complete(before.entry, after.entry):
             return
         one = joined(before.entry, after.entry)
         if one is not None:
             sent[first] = before._replace(entry=one, changed=True)
             sent[-1] = after._replace(entry=None, changed=True)
 
-    def _container(self, delta: dict[str, Json], sent: list[Sent], number: int) -> Row | None:
+    def _container(self, delta: dict[str, Json], sent: list[Sent], number: int) -> Defect | None:
         """Why entries that are in no list become one; `None` where they are in one, or stay."""
         if isinstance(delta.get("tool_calls"), list) or all(one.stays for one in sent):
             return None
         of_list = bool(json_access.items(delta.get("tool_calls")))
-        row = TOOL_CALLS_OBJECT if of_list else LEGACY_FUNCTION_CALL
+        defect = TOOL_CALLS_OBJECT if of_list else LEGACY_FUNCTION_CALL
         message = "tool_calls is an object" if of_list else "the call comes as function_call"
-        if self._report(row, number, message):
-            return row
+        if self._report(defect, number, message):
+            return defect
         if self._client.policy.leaves_out:
             self._client.reporter.shape(WHOLE_CALLS.names)
-            return row
+            return defect
         for one in sent:
             one.one.text.diverged = True
         sent[:] = [one._replace(changed=False) for one in sent]
@@ -166,7 +166,7 @@ class EntryWriter:
         self, one: ClientCall, choice: int, piece: str, entry: ReceivedEntry, number: int, *, upto: int, over: bool
     ) -> Sent:
         """As `_entry`, unless the policy withholds the entry."""
-        one.came = upto
+        one.received = upto
         if not one.is_open and self._is_double(one, number):
             one.held = []
             return Sent(None, one, changed=True)
@@ -207,11 +207,11 @@ class EntryWriter:
         over: bool,
         made: bool = True,
     ) -> Sent:
-        """The entry to send for a received one with the arguments `piece`; `upto` and `over` as for `lack`.
+        """The entry to send for a received one with the arguments `delta`; `upto` and `over` as for `lack`.
 
         `made`: whether a call without arguments gets `{}` if nothing more of it comes.
         """
-        opens, one.came = not one.is_open, upto
+        opens, one.received = not one.is_open, upto
         if opens and (gone := self._unopened(one, entry, number)) is not None:
             return gone
         more = self._lack(one, choice, piece, number, upto=None if over else upto, made=over and made)
@@ -243,14 +243,14 @@ class EntryWriter:
         """Whether a call repeats an earlier one, and is left out for that."""
         message = "the call repeats an earlier one"
         if self._client.doubles(one) and self._report(DOUBLED_CALL, number, message, one.intended.call):
-            one.row = DOUBLED_CALL
+            one.defect = DOUBLED_CALL
             return True
         return False
 
     def _lack(self, one: ClientCall, choice: int, piece: str, number: int, *, upto: int | None, made: bool) -> Lack:
         """As `lack`, and what follows from it; `upto`: `None` if the provider sends no more of the call."""
         more = lack(one, piece, upto=upto, over=upto is None)
-        one.row = more.row or one.row
+        one.defect = more.defect or one.defect
         if more.contradicts or more.stands:
             self._names(one, more)
         one.text.diverged = one.text.diverged or more.contradicts
@@ -260,13 +260,13 @@ class EntryWriter:
 
     def _names(self, one: ClientCall, more: Lack) -> None:
         """Report why a call's arguments are forwarded unchanged."""
-        if more.row is not None:
-            self._report(more.row, self._stream.arrived, more.row.meaning, one.intended.call)
+        if more.defect is not None:
+            self._report(more.defect, self._stream.arrived, more.defect.meaning, one.intended.call)
 
-    def said_fields(self, one: ClientCall, turn: Turn, more: Lack) -> Fields:
+    def intended_fields(self, one: ClientCall, turn: Turn, more: Lack) -> Fields:
         """The fields of an added entry."""
         if one.is_open:
-            one.got(more.text, as_came=more.as_came)
+            one.got(more.text, as_received=more.as_received)
             return {"index": one.place, "arguments": more.text}
         identity = self._identity(one, turn)
         if self._client.policy.even_ids:
@@ -278,7 +278,7 @@ class EntryWriter:
         turn.ids.update({identity, given} - {""})
         if given and identity != given:
             self._ids.stands_for(identity, given, one.name)
-        one.got(more.text, as_came=more.as_came)
+        one.got(more.text, as_received=more.as_received)
         named = {"name": one.name} if one.name else {}
         return {"index": one.place, "id": identity, "type": "function", **named, "arguments": more.text}
 
@@ -312,8 +312,8 @@ class EntryWriter:
         """The fields that go; the client has them from now on."""
         indexes = self._indexes.setdefault(self._stream.choice(choice), {})
         place = naming.EntryContext(at.one, at.turn, at.opens, indexes)
-        meant = self._meant(at, number)
-        wanted = {**dict.fromkeys(at.was, ABSENT), **meant}
+        intended = self._intended(at, number)
+        wanted = {**dict.fromkeys(at.was, ABSENT), **intended}
         fields = laid_over(at.was, wanted, lambda one: self._repairs(at, place, number, one))
         if self._client.policy.even_ids:
             fields = self._with_even_id(at, fields)
@@ -323,34 +323,34 @@ class EntryWriter:
             self._went_on(at, fields)
         index, text = at.was.get("index", ABSENT), fields.get("arguments", "")
         indexes[index if type(index) is int else ~len(indexes)] = at.one
-        as_meant = text == meant.get("arguments", "")
+        as_meant = text == intended.get("arguments", "")
         at.one.text.diverged = at.one.text.diverged or at.more.stands or not as_meant
-        at.one.got(text if isinstance(text, str) else "", as_came=at.more.as_came and as_meant)
+        at.one.got(text if isinstance(text, str) else "", as_received=at.more.as_received and as_meant)
         return fields
 
-    def _meant(self, at: Written, number: int) -> Fields:
+    def _intended(self, at: Written, number: int) -> Fields:
         """The fields as a client needs them that reads exactly what the protocol documents."""
         one, was, more = at.one, at.was, at.more
         place = at.turn.place_of(one) if at.opens else one.place
-        meant: Fields = {"index": place if type(place) is int else was.get("index", ABSENT)}
+        intended: Fields = {"index": place if type(place) is int else was.get("index", ABSENT)}
         kind = was.get("type", ABSENT)
         if at.opens:
-            meant |= {
+            intended |= {
                 "id": self._identity(one, at.turn),
                 "type": kind if kind and isinstance(kind, str) else "function",
             }
             if one.intended.call.name:
-                meant["name"] = one.intended.tool
+                intended["name"] = one.intended.tool
             else:
-                self._report(naming.MISSING.row, number, naming.MISSING.message, one.intended.call)
-                meant |= {key: was[key] for key in ("name",) if key in was}
+                self._report(naming.MISSING.defect, number, naming.MISSING.message, one.intended.call)
+                intended |= {key: was[key] for key in ("name",) if key in was}
         elif nonblank(kind) and not was.keys() & {"id", "name"}:
-            meant["type"] = kind
+            intended["type"] = kind
         if one.text.diverged or (more.stands and more.text == was.get("arguments", was.get("parameters"))):
-            return meant | {key: was[key] for key in ("arguments", "parameters") if key in was}
+            return intended | {key: was[key] for key in ("arguments", "parameters") if key in was}
         if more.text or at.opens or was.keys() & {"arguments", "parameters"}:
-            meant["arguments"] = more.text
-        return meant
+            intended["arguments"] = more.text
+        return intended
 
     def _repairs(self, at: Written, place: naming.EntryContext, number: int, one: Deviation) -> bool:
         """Report how a field differs; whether it is to be repaired."""
@@ -361,14 +361,14 @@ class EntryWriter:
             return True
         if field == "arguments" and was is ABSENT and "parameters" in at.was:
             named = naming.MISNAMED
-        elif field == "arguments" and named is None and more.row is not None:
-            return self._report(more.row, self._stream.arrived, more.row.meaning, call) or more.stands
+        elif field == "arguments" and named is None and more.defect is not None:
+            return self._report(more.defect, self._stream.arrived, more.defect.meaning, call) or more.stands
         elif field == "type" and named is None:
             again = [key for key in ("id", "name") if key in at.was]
             return any(self._repairs(at, place, number, Deviation(key, at.was[key], ABSENT)) for key in again)
         if named is None:
             return True
-        repairs = self._report(named.row, number, named.message, call, severity=named.severity)
+        repairs = self._report(named.defect, number, named.message, call, severity=named.severity)
         return repairs and not (field == "name" and not at.opens and at.one.lacks_name(was))
 
     def _leaves_out(self, at: Written) -> bool:
@@ -421,8 +421,8 @@ class EntryWriter:
         self._longest = min(size, LONGEST_EVEN)
         return given
 
-    def _report_at(self, number: int, call: OpenCall, row: Row, message: str) -> bool:
-        return self._report(row, number, message, call)
+    def _report_at(self, number: int, call: OpenCall, defect: Defect, message: str) -> bool:
+        return self._report(defect, number, message, call)
 
     @cached_property
     def _earlier(self) -> frozenset[str]:
@@ -432,7 +432,7 @@ class EntryWriter:
 def _with(held: list[Held], more: Held) -> list[Held]:
     """Withheld entries and one more, which is joined to the last one if their keys allow it."""
     both = _as_one(held[-1].entry, more.entry) if held else None
-    return [*held, more] if both is None else [*held[:-1], Held(both, held[-1].piece + more.piece, more.upto)]
+    return [*held, more] if both is None else [*held[:-1], Held(both, held[-1].delta + more.delta, more.upto)]
 
 
 def _as_one(entry: Json, more: Json) -> Json:
@@ -456,6 +456,6 @@ def _has_text(entry: Json) -> bool:
     return isinstance(function, dict) and isinstance(function.get("arguments", ""), str)
 
 
-def _both_whole(one: Json, other: Json) -> bool:
+def _both_complete(one: Json, other: Json) -> bool:
     texts = [json_access.get(entry, "function", "arguments") for entry in (one, other)]
     return all(isinstance(text, str) and is_object(text) for text in texts)

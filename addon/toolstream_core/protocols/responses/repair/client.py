@@ -10,7 +10,7 @@ from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.calls.arguments import ArgumentText
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Json
 
 _NUMBER_KEY: Final = b'"sequence_number"'
@@ -35,7 +35,7 @@ class ClientItem:
         """The complete arguments as the last event had them."""
         self.content: dict[str, Json] = {}
         """The item as last sent."""
-        self.why: dict[str, Row] = {}
+        self.why: dict[str, Defect] = {}
         """By key: the defect because of which the client has another value than the provider sent."""
 
 
@@ -55,7 +55,7 @@ class Client:
         self.open_others: set[Json] = set()
         """Places of open messages and reasonings; of other open items that are not function calls."""
         self.last_place = -1
-        self.moved: dict[int, Row] = {}
+        self.moved: dict[int, Defect] = {}
         """Places at which the client has another item than the provider sent, and the defect."""
         self._instead: dict[int, int] = {}
         self.number: int | None = None

@@ -8,7 +8,7 @@ from toolstream_core.calls.scanner import WHITE
 from toolstream_core.defects.identity import CUSTOM_AS_FUNCTION
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED
-from toolstream_core.stages.answer_ids import Custom
+from toolstream_core.stages.response_ids import Custom
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 

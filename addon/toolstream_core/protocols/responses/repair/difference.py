@@ -25,7 +25,7 @@ from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.calls.arguments import ArgumentText
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Json
     from toolstream_core.protocols.responses.repair.client import ClientItem
     from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall
@@ -42,70 +42,72 @@ class Difference:
         self._writer = writer = ItemWriter(stream)
         self.identities = Identities(stream, writer)
 
-    def send(self, came: CallEvent, *, last: bool, closes_again: bool, is_added_later: bool) -> None:
+    def send(self, received: CallEvent, *, last: bool, closes_again: bool, is_added_later: bool) -> None:
         """Send what the client lacks of a call, with one of its events.
 
         `last`: no later event of the call waits; `closes_again`: the next event closes the call;
         `is_added_later`: a waiting event adds it.
         """
-        intended, kind, repairs = came.intended, came.kind, self._writer.repairs
+        intended, kind, repairs = received.intended, received.kind, self._writer.repairs
         in_disorder = intended.is_split and (
             self._stream.calls.has_foreign_fragments or not repairs(ITEM_PER_FRAGMENT, intended)
         )
-        if in_disorder or came.passes:
-            if came.payload.get("output_index", ABSENT) is ABSENT:
+        if in_disorder or received.passes:
+            if received.payload.get("output_index", ABSENT) is ABSENT:
                 repairs(MISSING_INDEX, intended)
-            self._writer.forward(came)
+            self._writer.forward(received)
         elif kind == ADDED:
-            self._send_added(came)
-        elif (intended.has is not None or self._adds(came, is_added_later=is_added_later)) and not self._is_dropped(
-            came
+            self._send_added(received)
+        elif (intended.has is not None or self._adds(received, is_added_later=is_added_later)) and not self._is_dropped(
+            received
         ):
             if kind == DELTA:
-                self._delta(came, last=last)
+                self._delta(received, last=last)
             elif kind == DONE:
-                self._done(came)
+                self._done(received)
             elif not (closes_again and repairs(REPEATED_STOP, intended)):
-                self._close(came)
+                self._close(received)
 
-    def _send_added(self, came: CallEvent) -> None:
-        if came.intended.has is None:
-            self._stream.send_for(came, self.identities.added(came))
-            self._send_early(came.intended)
+    def _send_added(self, received: CallEvent) -> None:
+        if received.intended.has is None:
+            self._stream.send_for(received, self.identities.added(received))
+            self._send_early(received.intended)
         else:
-            self.identities.added_again(came)
+            self.identities.added_again(received)
 
-    def _adds(self, came: CallEvent, *, is_added_later: bool) -> bool:
+    def _adds(self, received: CallEvent, *, is_added_later: bool) -> bool:
         """Whether an item without an `added` event is added now; if not, nothing is left to send."""
-        intended = came.intended
+        intended = received.intended
         if not self._writer.repairs(MISSING_START, intended):
             intended.passed = True
-            self._writer.forward(came)
+            self._writer.forward(received)
             return False
-        if came.kind == DELTA and is_added_later:
-            intended.early.append(came)
+        if received.kind == DELTA and is_added_later:
+            intended.early.append(received)
             return False
-        self.identities.put_added(intended, json_access.get(came.payload, "item"), MISSING_START, came)
+        self.identities.put_added(intended, json_access.get(received.payload, "item"), MISSING_START, received)
         return True
 
-    def _is_dropped(self, came: CallEvent) -> bool:
+    def _is_dropped(self, received: CallEvent) -> bool:
         """Whether an event is of an item that repeats the call, or of a call sent as a custom tool call."""
-        intended = came.intended
+        intended = received.intended
         assert intended.has is not None
-        if came.own in intended.copies and self._writer.repairs(DOUBLED_CALL, intended):
+        if received.own in intended.copies and self._writer.repairs(DOUBLED_CALL, intended):
             return True
         return intended.has.is_custom and self._writer.repairs(CUSTOM_AS_FUNCTION, intended)
 
     def _send_early(self, intended: IntendedCall) -> None:
         """Send the deltas that came before the event that adds their item."""
         has, early = intended.has, intended.early
-        text = "".join(came.piece for came in early)
+        text = "".join(received.delta for received in early)
         if not text or has is None or not self.reading(intended).startswith(text):
             return
         self._stream.because(MISSING_START)
         self._stream.client.renumber()
-        for came in early:
-            self._stream.send_for(came, self._writer.written(came, events.delta(has, came.piece, self._stream.form)))
+        for received in early:
+            self._stream.send_for(
+                received, self._writer.written(received, events.delta(has, received.delta, self._stream.form))
+            )
         has.text.add(text, intended.arguments)
         intended.early = []
 
@@ -114,54 +116,59 @@ class Difference:
     def reading(self, intended: IntendedCall, *, over: bool = False) -> str:
         """The intended arguments so far, with the repairs that are switched on."""
         reading = self._stream.calls.reading(intended, over=over)
-        intended.row = None
-        if reading.row is None:
+        intended.defect = None
+        if reading.defect is None:
             return reading.text
         raw = intended.call.arguments.text()
-        repairs = self._writer.repairs(reading.row, intended)
+        repairs = self._writer.repairs(reading.defect, intended)
         if not repairs or reading.text == raw:
             return raw
-        intended.row = reading.row
+        intended.defect = reading.defect
         return reading.text
 
-    def _delta(self, came: CallEvent, *, last: bool) -> None:
+    def _delta(self, received: CallEvent, *, last: bool) -> None:
         """Send a delta: the intended arguments so far, without the part that the client has."""
-        intended, has, form = came.intended, came.intended.has, self._stream.form
+        intended, has, form = received.intended, received.intended.has, self._stream.form
         assert has is not None
         if has.closed or has.done:
-            self._after_end(came, has)
-        elif self._is_next_part(came, has):
-            has.text.grow(came.more)
-            self._stream.send_for(came, self._writer.written(came, events.delta(has, came.piece, form)))
-        elif not (came.piece or isinstance(came.payload.get("delta"), str)):
-            self._writer.forward(came)
-        elif (text := self._intended(came, has)) is None:
-            self._spoilt(came, has)
+            self._after_end(received, has)
+        elif self._is_next_part(received, has):
+            has.text.grow(received.more)
+            self._stream.send_for(received, self._writer.written(received, events.delta(has, received.delta, form)))
+        elif not (received.delta or isinstance(received.payload.get("delta"), str)):
+            self._writer.forward(received)
+        elif (text := self._intended(received, has)) is None:
+            self._spoilt(received, has)
         else:
-            more = self._more(came, has, text, last=last)
-            if not more and came.piece:
-                intended.row = intended.row or _dropped(intended)
-                more = "" if self._writer.repairs(intended.row, intended) else came.piece
-            self._put_delta(came, has, more)
+            more = self._more(received, has, text, last=last)
+            if not more and received.delta:
+                intended.defect = intended.defect or _dropped(intended)
+                more = "" if self._writer.repairs(intended.defect, intended) else received.delta
+            self._put_delta(received, has, more)
 
-    def _is_next_part(self, came: CallEvent, has: ClientItem) -> bool:
+    def _is_next_part(self, received: CallEvent, has: ClientItem) -> bool:
         """Whether the client has everything before a fragment, and the fragment is the next part."""
-        intended, arguments = came.intended, came.intended.arguments
-        if came.more <= 0 or came.arguments is not arguments or came.more != len(came.piece) or has.text.diverged:
+        intended, arguments = received.intended, received.intended.arguments
+        if (
+            received.more <= 0
+            or received.arguments is not arguments
+            or received.more != len(received.delta)
+            or has.text.diverged
+        ):
             return False
-        if not has.text.is_in_step(arguments, came.size - came.more):
+        if not has.text.is_in_step(arguments, received.size - received.more):
             return False
         return intended.is_inside or (intended.call.start_input is None and intended.is_plain)
 
-    def _intended(self, came: CallEvent, has: ClientItem) -> str | None:
+    def _intended(self, received: CallEvent, has: ClientItem) -> str | None:
         """The intended arguments so far; `None` if they are not known or contradict what the client has."""
-        intended = came.intended
+        intended = received.intended
         if has.text.diverged or intended.is_too_long:
             has.text.diverged = True
             return None
         text, given = self.reading(intended), has.text.text
-        if not came.has_place:
-            if isinstance(intended.call.index, int) and not text.startswith(came.piece, len(given)):
+        if not received.has_place:
+            if isinstance(intended.call.index, int) and not text.startswith(received.delta, len(given)):
                 intended.disordered = True  # to a client that goes by the index it is no part of this call
                 return None
             has.text.diverged = intended.call.arguments.spilled and text == intended.call.arguments.text()
@@ -169,45 +176,45 @@ class Difference:
         return None if has.text.diverged else text
 
     @staticmethod
-    def _more(came: CallEvent, has: ClientItem, text: str, *, last: bool) -> str:
+    def _more(received: CallEvent, has: ClientItem, text: str, *, last: bool) -> str:
         """The part of the intended text that an event sends: its own, or the rest if no event of the call waits."""
-        if text.startswith(came.piece, has.text.size):
-            return came.piece
+        if text.startswith(received.delta, has.text.size):
+            return received.delta
         return text[has.text.size :] if last else ""
 
-    def _put_delta(self, came: CallEvent, has: ClientItem, more: str) -> None:
-        intended, said = came.intended, came.payload.get("delta")
-        out = self._writer.written(came, events.delta(has, more, self._stream.form))
-        told = out.get("delta") == more or intended.row is not None or "arguments" in has.why
+    def _put_delta(self, received: CallEvent, has: ClientItem, more: str) -> None:
+        intended, said = received.intended, received.payload.get("delta")
+        out = self._writer.written(received, events.delta(has, more, self._stream.form))
+        told = out.get("delta") == more or intended.defect is not None or "arguments" in has.why
         has.text.add(more if told or not isinstance(said, str) else said, intended.arguments)
-        self._stream.send_for(came, out)
+        self._stream.send_for(received, out)
 
-    def _spoilt(self, came: CallEvent, has: ClientItem) -> None:
+    def _spoilt(self, received: CallEvent, has: ClientItem) -> None:
         """Forward a delta of a call whose client state contradicts the intended arguments, or a foreign delta."""
-        if came.own != has.id or not came.has_place:
-            self._writer.forward(came)
+        if received.own != has.id or not received.has_place:
+            self._writer.forward(received)
             return
         wanted = events.delta(has, "", self._stream.form)
         del wanted["delta"]
-        self._stream.send_for(came, self._writer.written(came, wanted))
-        if not came.intended.is_too_long:
-            has.text.add(came.piece, came.intended.call.arguments)
+        self._stream.send_for(received, self._writer.written(received, wanted))
+        if not received.intended.is_too_long:
+            has.text.add(received.delta, received.intended.call.arguments)
 
-    def _after_end(self, came: CallEvent, has: ClientItem) -> None:
+    def _after_end(self, received: CallEvent, has: ClientItem) -> None:
         """A delta after the event with the complete arguments."""
-        intended = came.intended
+        intended = received.intended
         known = same_arguments(has.text.text, self._stream.calls.reading(intended, over=True).text)
         message = "a delta follows the event with the complete arguments"
-        again = (intended.call.over or known) and bool(came.payload.get("delta"))
+        again = (intended.call.over or known) and bool(received.payload.get("delta"))
         if not (again and self._writer.repairs(REPLAYED_ARGUMENTS, intended, message)):
-            self._writer.forward(came)
+            self._writer.forward(received)
 
     @staticmethod
     def give(has: ClientItem, text: str, arguments: ArgumentText) -> None:
         """Note that the client has `text`, of which it had the beginning."""
         has.text.add(text[has.text.size :], arguments)
 
-    def send_missing(self, intended: IntendedCall, text: str, why: Row | None = None) -> bool:
+    def send_missing(self, intended: IntendedCall, text: str, why: Defect | None = None) -> bool:
         """Send a delta with the part of the complete arguments that the client lacks; whether one was needed."""
         has, arguments = intended.has, intended.arguments
         assert has is not None
@@ -223,7 +230,7 @@ class Difference:
             return False
         if (prefilled := has.why.get("arguments")) is not None:
             self._stream.because(prefilled)
-        if (held := intended.row or why) is not None:
+        if (held := intended.defect or why) is not None:
             self._stream.because(held)
         elif not self._writer.repairs(of_missing(intended), intended):
             self.give(has, text, arguments)
@@ -232,58 +239,64 @@ class Difference:
         self.give(has, text, arguments)
         return True
 
-    def _whole(self, intended: IntendedCall, came: object) -> str:
+    def _arguments_text(self, intended: IntendedCall, received: object) -> str:
         """The complete intended arguments; empty or overlong arguments as they were received."""
         if intended.call.arguments.empty or intended.is_too_long:
-            return came if isinstance(came, str) else ""
-        held = intended.row
+            return received if isinstance(received, str) else ""
+        held = intended.defect
         text = self.reading(intended, over=True)
-        intended.row = intended.row or held
-        sure = intended.call.over and self._stream.calls.whole(intended)
-        if isinstance(came, str) and came and not sure and text.startswith(came) and intended.has is not None:
-            return came if came.startswith(intended.has.text.text) else text
+        intended.defect = intended.defect or held
+        sure = intended.call.over and self._stream.calls.is_complete(intended)
+        if (
+            isinstance(received, str)
+            and received
+            and not sure
+            and text.startswith(received)
+            and intended.has is not None
+        ):
+            return received if received.startswith(intended.has.text.text) else text
         return text
 
-    def _done(self, came: CallEvent) -> None:
+    def _done(self, received: CallEvent) -> None:
         """Send the event with the complete arguments."""
-        intended, said = came.intended, came.payload.get("arguments")
+        intended, said = received.intended, received.payload.get("arguments")
         has = intended.has
         assert has is not None
-        text = self._whole(intended, said)
+        text = self._arguments_text(intended, said)
         if has.closed and isinstance(said, str) and said and not same_arguments(said, has.final):
-            self._writer.forward(came)
+            self._writer.forward(received)
             return
         if (
             intended.is_split
-            and not self._stream.calls.whole(intended)
+            and not self._stream.calls.is_complete(intended)
             and self._writer.repairs(ITEM_PER_FRAGMENT, intended)
         ):
             return
         self.send_missing(intended, text)
         has.done, has.final = True, text
         wanted = events.done(has, text, self._stream.form)
-        if "name" in wanted and "name" not in came.payload:
+        if "name" in wanted and "name" not in received.payload:
             del wanted["name"]
-        self._stream.send_for(came, self._writer.written(came, wanted))
+        self._stream.send_for(received, self._writer.written(received, wanted))
 
-    def _close(self, came: CallEvent) -> None:
+    def _close(self, received: CallEvent) -> None:
         """Send the event that closes the item."""
-        stream, intended, payload = self._stream, came.intended, came.payload
+        stream, intended, payload = self._stream, received.intended, received.payload
         has, item = intended.has, payload.get("item")
         assert has is not None
         said = json_access.get(item, "arguments")
         if has.closed and (not said or same_arguments(str(said), has.final) or not is_object(str(said))):
             if not self._writer.repairs(REPEATED_STOP, intended):
-                stream.send_for(came, payload)
+                stream.send_for(received, payload)
             return
         if has.closed:
-            self._writer.forward(came)
+            self._writer.forward(received)
             return
-        if intended.is_split and not stream.calls.whole(intended) and not intended.call.over:
+        if intended.is_split and not stream.calls.is_complete(intended) and not intended.call.over:
             if not self._writer.repairs(ITEM_PER_FRAGMENT, intended):
-                stream.send_for(came, payload)
+                stream.send_for(received, payload)
             return
-        text = self._whole(intended, said)
+        text = self._arguments_text(intended, said)
         lacks_whole = self.send_missing(intended, text) or intended.is_split  # that of a fragment had the fragment
         if lacks_whole and not has.done and is_json(text):
             stream.put(events.done(has, text, stream.form), intended.call)
@@ -295,9 +308,9 @@ class Difference:
         wanted: Payload = {"output_index": has.place, **events.complete_item(has, text)}
         if not has.name:
             del wanted["name"]
-        out = self._writer.written(came, wanted, events.OF_ITEM)
+        out = self._writer.written(received, wanted, events.OF_ITEM)
         self.closes(intended, out.get("item"), text)
-        stream.send_for(came, out)
+        stream.send_for(received, out)
 
     def closes(self, intended: IntendedCall, item: Json, text: str) -> None:
         """Note that the client is sent the event that closes a call."""
@@ -314,7 +327,7 @@ class Difference:
         stream = self._stream
         has = intended.has
         assert has is not None
-        text = self._whole(intended, "")
+        text = self._arguments_text(intended, "")
         if intended.call.arguments.empty and not has.done:
             text = intended.call.arguments.reading(may_be_empty=stream.context.may_be_empty(intended.call.name))[0]
         self.send_missing(intended, text)
@@ -331,7 +344,7 @@ class Difference:
         """An item of the completed response, with the values that the client has."""
         has = intended.has
         assert has is not None
-        text = has.final if has.closed else self._whole(intended, item.get("arguments"))
+        text = has.final if has.closed else self._arguments_text(intended, item.get("arguments"))
         wanted = events.complete_item(has, text)
         if not has.name:
             del wanted["name"]
@@ -340,5 +353,5 @@ class Difference:
         return laid_over(item, wanted, lambda one: self._writer.repairs_field(one, CLOSED, intended))
 
 
-def _dropped(intended: IntendedCall) -> Row:
+def _dropped(intended: IntendedCall) -> Defect:
     return ITEM_PER_FRAGMENT if intended.is_split else REPLAYED_ARGUMENTS

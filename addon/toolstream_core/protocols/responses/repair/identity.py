@@ -24,7 +24,7 @@ from toolstream_core.repair.identity import judge_id, judge_name
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Json
     from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall
     from toolstream_core.protocols.responses.repair.stream import Stream
@@ -41,9 +41,9 @@ class Identities:
         """For one stream."""
         self._stream, self._writer = stream, writer
 
-    def added(self, came: CallEvent) -> Payload:
+    def added(self, received: CallEvent) -> Payload:
         """The event that adds the item, as it is sent."""
-        intended, payload = came.intended, came.payload
+        intended, payload = received.intended, received.payload
         place, why = self._place(intended, payload.get("output_index"))
         if why is not None and not self._writer.repairs(why, intended, MESSAGES[why.name]):
             place, why = place if why is MISSING_INDEX else int(payload["output_index"]), None
@@ -58,30 +58,30 @@ class Identities:
         elif not isinstance(item["arguments"], str | dict):
             self._writer.repairs(OBJECT_ARGUMENTS, intended)
             del wanted["arguments"]
-        out = self._writer.written(came, {"output_index": place, **wanted}, events.OF_ITEM)
+        out = self._writer.written(received, {"output_index": place, **wanted}, events.OF_ITEM)
         if "arguments" in wanted and out["item"]["arguments"] == "":
             has.why["arguments"] = PREFILLED_ARGUMENTS
         has.content = dict(out["item"]) if isinstance(out.get("item"), dict) else {}
         return out
 
-    def put_added(self, intended: IntendedCall, item: Json, row: Row, came: CallEvent | None = None) -> None:
-        """Send an event that adds the item, because of `row`."""
-        has = self.adopt(intended, item, row)
-        intended.row = has.why["added"] = row
-        if came is not None and came.payload.get("output_index") != has.place:
-            has.why.setdefault("output_index", row)
+    def put_added(self, intended: IntendedCall, item: Json, defect: Defect, received: CallEvent | None = None) -> None:
+        """Send an event that adds the item, because of `defect`."""
+        has = self.adopt(intended, item, defect)
+        intended.defect = has.why["added"] = defect
+        if received is not None and received.payload.get("output_index") != has.place:
+            has.why.setdefault("output_index", defect)
         self._stream.put(events.added(has), intended.call)
 
-    def adopt(self, intended: IntendedCall, item: Json, row: Row) -> ClientItem:
+    def adopt(self, intended: IntendedCall, item: Json, defect: Defect) -> ClientItem:
         """Add a call to the client's items that no event added."""
         place, why = self._place(intended, intended.call.index)
-        has = self._identify(intended, item, place, None if why is None else row)
+        has = self._identify(intended, item, place, None if why is None else defect)
         self._stream.client.open_text.clear()
         return has
 
-    def added_again(self, came: CallEvent) -> None:
+    def added_again(self, received: CallEvent) -> None:
         """Handle an event that adds an item again."""
-        intended, payload = came.intended, came.payload
+        intended, payload = received.intended, received.payload
         has = intended.has
         assert has is not None
         said = json_access.get(payload, "item", "arguments")
@@ -105,9 +105,9 @@ class Identities:
         else:
             drop = self._writer.repairs(DOUBLED_CALL, intended)
         if not drop:
-            self._stream.send_for(came, payload)
+            self._stream.send_for(received, payload)
 
-    def _identify(self, intended: IntendedCall, item: Json, place: int, moved: Row | None) -> ClientItem:
+    def _identify(self, intended: IntendedCall, item: Json, place: int, moved: Defect | None) -> ClientItem:
         """Decide the ids and the name under which the client has the call."""
         stream, call = self._stream, intended.call
         own = json_access.get(item, "id")
@@ -118,9 +118,9 @@ class Identities:
             one.has.call_id for one in stream.calls.by_key.values() if one.has is not None and one is not intended
         }
         if not nonblank(call.id) or (call.id in others and intended.is_duplicate is not True):
-            row = MISSING_ID if not nonblank(call.id) else DUPLICATE_ID
-            if self._writer.repairs(row, intended):
-                has.call_id, has.why["call_id"] = stream.context.ids.make("call_"), row
+            defect = MISSING_ID if not nonblank(call.id) else DUPLICATE_ID
+            if self._writer.repairs(defect, intended):
+                has.call_id, has.why["call_id"] = stream.context.ids.make("call_"), defect
         judge = partial(self._report, intended)
         judge_id(call.id, stream.calls.earlier_ids, judge, _USUAL_ID)
         has.name = judge_name(call.name, stream.context.schemas, judge)
@@ -132,10 +132,10 @@ class Identities:
                 stream.client.moved[call.index] = moved
         return has
 
-    def _report(self, intended: IntendedCall, row: Row, message: str) -> bool:
-        return self._writer.repairs(row, intended, message)
+    def _report(self, intended: IntendedCall, defect: Defect, message: str) -> bool:
+        return self._writer.repairs(defect, intended, message)
 
-    def _place(self, intended: IntendedCall, index: object) -> tuple[int, Row | None]:
+    def _place(self, intended: IntendedCall, index: object) -> tuple[int, Defect | None]:
         """A place for a new item, and the defect because of which it is not the event's `output_index`."""
         client = self._stream.client
         place = json_access.integer(index)

@@ -18,7 +18,7 @@ from toolstream_core.wire.frame import parse
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.calls.arguments import ArgumentText
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Fragment
     from toolstream_core.protocols.responses.repair.client import ClientItem
     from toolstream_core.repair.fields import Payload
@@ -34,6 +34,7 @@ class IntendedCall:
         "added",
         "call",
         "copies",
+        "defect",
         "disordered",
         "dropped",
         "early",
@@ -45,7 +46,6 @@ class IntendedCall:
         "order",
         "passed",
         "queued",
-        "row",
     )
 
     def __init__(self, call: OpenCall, order: int) -> None:
@@ -76,7 +76,7 @@ class IntendedCall:
         """Deltas before the event that adds it."""
         self.queued = 0
         """How many of its events wait."""
-        self.row: Row | None = None
+        self.defect: Defect | None = None
         """The defect because of which the last delta was withheld or changed."""
 
     @property
@@ -102,7 +102,7 @@ class IntendedCall:
     @property
     def _current(self) -> Meaning:
         """The meaning of the arguments, renewed if an event replaced them."""
-        if self.meaning.came is not self.call.arguments:
+        if self.meaning.received is not self.call.arguments:
             self.meaning.add("", self.call.arguments)
         return self.meaning
 
@@ -133,7 +133,7 @@ class IntendedCall:
         if fragment.phase is Phase.OPEN:
             self.added = True
             if self.items and item not in self.items:
-                again = self.call.whole() and not self.is_split
+                again = self.call.is_complete() and not self.is_split
                 self.is_split = not again
                 if again:
                     self.copies.add(item)
@@ -153,7 +153,7 @@ class CallEvent(NamedTuple):
     intended: IntendedCall
     own: str
     """The item id in the event."""
-    piece: str
+    delta: str
     """The arguments in the event."""
     arguments: ArgumentText
     """The intended arguments with it: `size` characters, of which the last `more` came with it."""
@@ -227,18 +227,18 @@ class IntendedCalls:
         earlier = self.earlier(one)
         if not earlier:
             return False
-        if self.whole(one) and any(self.whole(other) and _alike(one, other) for other in earlier):
+        if self.is_complete(one) and any(self.is_complete(other) and _alike(one, other) for other in earlier):
             return True
         return False if one.call.closed and all(other.call.closed for other in earlier) else None
 
-    def whole(self, one: IntendedCall) -> bool:
+    def is_complete(self, one: IntendedCall) -> bool:
         """Whether the call is complete as received."""
-        return one.call.whole(may_be_empty=self._context.may_be_empty(one.call.name))
+        return one.call.is_complete(may_be_empty=self._context.may_be_empty(one.call.name))
 
-    def whole_by_itself(self, one: IntendedCall) -> bool:
+    def is_complete_without_event(self, one: IntendedCall) -> bool:
         """Whether its arguments are an object and not a placeholder, although no event completed them."""
-        follows_placeholder = one.meaning.begin > 0 and one.meaning.source.whole
-        if one.meaning.stale or not (follows_placeholder or one.call.whole()):
+        follows_placeholder = one.meaning.begin > 0 and one.meaning.source.is_complete
+        if one.meaning.stale or not (follows_placeholder or one.call.is_complete()):
             return False
         value = parse(self.reading(one, over=True).text.encode("utf-8", "replace"))
         return isinstance(value, dict) and (bool(value) or one.call.name in self._context.parameterless)
@@ -258,10 +258,12 @@ class IntendedCalls:
             return Reading("")
         return one.reading(over=over)
 
-    def ends_in_piece(self, one: IntendedCall) -> bool:
+    def ends_in_part(self, one: IntendedCall) -> bool:
         """Whether the closing event has only a part of the arguments: the rest may come in another item."""
         call = one.call
-        return not call.cut and (not self.whole(one) or (call.arguments.empty and not is_json(call.arguments.text())))
+        return not call.cut and (
+            not self.is_complete(one) or (call.arguments.empty and not is_json(call.arguments.text()))
+        )
 
 
 def _alike(one: IntendedCall, other: IntendedCall) -> bool:

@@ -135,9 +135,9 @@ class ResponseDifference:
         created = stream.client.created or {}
         kept = {key: value for key, value in payload.items() if key in OF_EVENT}
         fields = {key: value for key, value in payload.items() if key not in kept}
-        whole = {**created, **fields, "usage": usage_of(created, fields)}
-        whole["id"] = self._id(whole)
-        return {**kept, "response": {**whole, "status": kind.split(".")[1]}}
+        complete = {**created, **fields, "usage": usage_of(created, fields)}
+        complete["id"] = self._id(complete)
+        return {**kept, "response": {**complete, "status": kind.split(".")[1]}}
 
     def _id(self, response: Payload) -> Json:
         return response.get("id") or self._stream.context.ids.make("resp_")
@@ -152,8 +152,8 @@ class ResponseDifference:
             reading = stream.calls.reading(intended, over=True)
             given = has.text.text
             stream.number = stream.number if stream.client.ended else intended.call.runs.last
-            if reading.text != given and reading.text.startswith(given) and (intended.row or not given):
-                self._items.send_missing(intended, reading.text, why=intended.row)
+            if reading.text != given and reading.text.startswith(given) and (intended.defect or not given):
+                self._items.send_missing(intended, reading.text, why=intended.defect)
 
     def _unstreamed(self, payload: Payload, resolved: Sequence[ResolvedFragment]) -> None:
         """Send the calls that only the terminal event has."""
@@ -166,7 +166,7 @@ class ResponseDifference:
             if intended.is_duplicate or json_access.get(content, "status") == "incomplete":
                 continue
             text = stream.calls.reading(intended, over=True).text
-            if not (stream.calls.whole(intended) or is_object(text)):
+            if not (stream.calls.is_complete(intended) or is_object(text)):
                 continue
             sends = stream.report(UNSTREAMED_CALLS, "the call comes in the completed response only", call)
             if sends and not self._custom.put(intended, content):
@@ -179,8 +179,8 @@ class ResponseDifference:
         for intended in _open(stream.calls.by_key.values()):
             if stream.calls.failed or not self._may_close(intended):
                 continue
-            row = ITEM_PER_FRAGMENT if intended.is_split else UNCLOSED_CALL
-            if stream.report(row, "no output_item.done came for the call", intended.call):
+            defect = ITEM_PER_FRAGMENT if intended.is_split else UNCLOSED_CALL
+            if stream.report(defect, "no output_item.done came for the call", intended.call):
                 self._items.put_end(intended)
 
     def _may_close(self, intended: IntendedCall) -> bool:
@@ -197,7 +197,8 @@ class ResponseDifference:
             return False
         agrees = text.startswith(has.text.text) or has.done
         return agrees and (
-            (said and calls.whole(intended)) or (not intended.call.cut and calls.whole_by_itself(intended))
+            (said and calls.is_complete(intended))
+            or (not intended.call.cut and calls.is_complete_without_event(intended))
         )
 
     def _with_output(self, payload: Payload, resolved: Sequence[ResolvedFragment]) -> Payload:
@@ -274,7 +275,7 @@ class ResponseDifference:
         stream, client, calls = self._stream, self._stream.client, self._stream.calls.by_key
         if client.ended or stream.calls.failed or not clean or not calls or client.open_text or client.open_others:
             return False
-        if not all(self._is_whole(intended) for intended in calls.values() if not intended.is_duplicate):
+        if not all(self._is_complete(intended) for intended in calls.values() if not intended.is_duplicate):
             return False
         if not stream.report(MISSING_FINISH, f"the stream ended without {stream.form.completed}"):
             return False
@@ -287,13 +288,13 @@ class ResponseDifference:
         stream.put({"type": stream.form.completed, "response": response})
         return True
 
-    def _is_whole(self, intended: IntendedCall) -> bool:
+    def _is_complete(self, intended: IntendedCall) -> bool:
         has = intended.has
         if has is None or intended.call.cut or intended.passes:
             return False
         if not has.closed:
             return self._may_close(intended)
-        return self._stream.calls.whole(intended) and same_arguments(has.final, call_text(intended))
+        return self._stream.calls.is_complete(intended) and same_arguments(has.final, call_text(intended))
 
 
 def call_text(intended: IntendedCall) -> str:

@@ -16,7 +16,7 @@ from toolstream_core.repair.policy import (
     TINY_FRAGMENTS,
     WHOLE_CALLS,
     Policy,
-    is_whole,
+    is_complete,
 )
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_paths import known_only, merged
@@ -292,10 +292,10 @@ class CompleteCalls:
             if intended.queued and not over:
                 return False
             reading = intended.reading(over=True)
-            repaired = reading.row is None or (self._reporter.on(reading.row) and not reading.stands)
+            repaired = reading.defect is None or (self._reporter.on(reading.defect) and not reading.stands)
             if repaired and is_object(reading.text):
                 return True
-        return is_whole(call, self._context, over=over)
+        return is_complete(call, self._context, over=over)
 
     def _identity(self, call: OpenCall) -> Payload:
         """What names a call for the client."""

@@ -67,7 +67,7 @@ class One(NamedTuple):
 
     event: Event
     resolved: Sequence[ResolvedFragment]
-    came: CallEvent | None
+    received: CallEvent | None
     """Its part of a function call; `None` if it has none."""
 
 
@@ -116,12 +116,12 @@ class ResponsesRepair(Repairer):
         if self._passes and stream.shapes_nothing:
             return [frame]
         stream.now = frame.number
-        came = None if self._passes else self._came(frame, resolved)
+        received = None if self._passes else self._receive(frame, resolved)
         is_plain = stream.shapes_nothing and not (self._waiting or self._renames)
-        if came is not None and is_plain and self._is_next_delta(came):
+        if received is not None and is_plain and self._is_next_delta(received):
             return [frame]
         self.torn = self.torn or (not event_type(frame).startswith("response.") and is_unread(event))
-        one, content = One(event, resolved, came), event.content
+        one, content = One(event, resolved, received), event.content
         self._flush = self._flush or bool(content.finishes or content.error)
         if not (self._waiting or self._waits(one, followed=False)):
             self._flush = False
@@ -129,15 +129,15 @@ class ResponsesRepair(Repairer):
             self.went(frame, out, waits=stream.shaping.waits)
             return out
         self._waiting.add(one)
-        if came is not None:
-            came.intended.queued += 1
+        if received is not None:
+            received.intended.queued += 1
         self._flush = self._flush or self._waiting.too_long
         out = self._go()
         self.went(frame, out, waits=self._waits_for_more)
         self._waiting.sent()
         return out
 
-    def _came(self, frame: Frame, resolved: Sequence[ResolvedFragment]) -> CallEvent | None:
+    def _receive(self, frame: Frame, resolved: Sequence[ResolvedFragment]) -> CallEvent | None:
         payload = frame.json
         if not resolved or not isinstance(payload, dict) or resolved[0].call.kind is not Kind.FUNCTION:
             return None
@@ -160,11 +160,11 @@ class ResponsesRepair(Repairer):
             more = arguments.size - size if arguments is before and intended.meaning.as_it_came else -1
         return CallEvent(frame, payload, kind, intended, own, piece, arguments, arguments.size, more)
 
-    def _is_next_delta(self, came: CallEvent) -> bool:
+    def _is_next_delta(self, received: CallEvent) -> bool:
         """Whether a delta is the next part of an open object, with the client's ids. Nearly all are."""
-        intended, payload, piece = came.intended, came.payload, came.payload.get("delta")
+        intended, payload, piece = received.intended, received.payload, received.payload.get("delta")
         has = intended.has
-        if came.kind != DELTA or has is None or type(piece) is not str or not piece or has.done or has.closed:
+        if received.kind != DELTA or has is None or type(piece) is not str or not piece or has.done or has.closed:
             return False
         if (
             payload.get("item_id") != has.id
@@ -172,7 +172,7 @@ class ResponsesRepair(Repairer):
             or self._stream.client.renumbers
         ):
             return False
-        if came.more != len(piece) or not self._is_inside(intended, came.more) or piece[-1] >= "\ud800":
+        if received.more != len(piece) or not self._is_inside(intended, received.more) or piece[-1] >= "\ud800":
             return False
         if self.form.names_calls and payload.get("call_id") != has.call_id:
             return False
@@ -192,18 +192,18 @@ class ResponsesRepair(Repairer):
     # -- waiting events
 
     def _waits(self, one: One, *, followed: bool) -> bool:
-        came = one.came
-        if self._flush or self._passes or came is None or came.passes:
+        received = one.received
+        if self._flush or self._passes or received is None or received.passes:
             return False
-        intended, stream = came.intended, self._stream
-        if intended.has is None and self._identity_waits(intended, came.kind):
+        intended, stream = received.intended, self._stream
+        if intended.has is None and self._identity_waits(intended, received.kind):
             return True
-        if came.kind == CLOSED and stream.on(ITEM_PER_FRAGMENT) and stream.calls.ends_in_piece(intended):
-            others = (other.came for other in list(self._waiting)[1:])
+        if received.kind == CLOSED and stream.on(ITEM_PER_FRAGMENT) and stream.calls.ends_in_part(intended):
+            others = (other.received for other in list(self._waiting)[1:])
             return all(other is not None and other.kind == CLOSED and other.intended is intended for other in others)
         over = intended.has is not None and (intended.has.done or intended.has.closed)
         snapshots = intended.meaning.newest is not None and stream.on(SNAPSHOT_ARGUMENTS)
-        if came.kind != DELTA or over or not (snapshots or stream.calls.text_waits(intended)):
+        if received.kind != DELTA or over or not (snapshots or stream.calls.text_waits(intended)):
             return False
         if followed and not self._arguments_follow(intended, math.inf if snapshots else _FEW):
             intended.meaning.settle()
@@ -214,8 +214,10 @@ class ResponsesRepair(Repairer):
         """Whether no more than `few` events follow the first waiting one: deltas of its call, or events of others."""
         if len(self._waiting) > few:
             return False
-        after = (one.came for one in islice(self._waiting, 1, None) if one.event.frame.data is not None)
-        return all(came is not None and (came.intended is not intended or came.kind == DELTA) for came in after)
+        after = (one.received for one in islice(self._waiting, 1, None) if one.event.frame.data is not None)
+        return all(
+            received is not None and (received.intended is not intended or received.kind == DELTA) for received in after
+        )
 
     def _identity_waits(self, intended: IntendedCall, kind: str) -> bool:
         """Whether the identity of a call may still change."""
@@ -237,11 +239,11 @@ class ResponsesRepair(Repairer):
         """The frames to send for events that no longer wait."""
         sent: list[Frame] = []
         for one in self._waiting if self._flush else ():
-            if one.came is not None:
-                one.came.intended.meaning.settle()
+            if one.received is not None:
+                one.received.intended.meaning.settle()
         for one in self._waiting.ready(self._waits):
-            if one.came is not None:
-                one.came.intended.queued -= 1
+            if one.received is not None:
+                one.received.intended.queued -= 1
             sent += self._gone(one)
         self._flush = False
         return sent
@@ -269,8 +271,8 @@ class ResponsesRepair(Repairer):
         if not begun:
             self._response.begin(payload, kind)
         stream.judge_number(payload, kind)
-        if one.came is not None and not stream.client.ended:
-            self._of_call(one.came)
+        if one.received is not None and not stream.client.ended:
+            self._of_call(one.received)
         elif (changed := self._of_response(payload, kind, one)) is not None:
             self._send(one, changed)
 
@@ -309,24 +311,26 @@ class ResponsesRepair(Repairer):
             self._stream.calls.failed = True
             self._stream.report(IN_BAND_ERROR, f"the provider reports an error: {event.content.error}")
 
-    def _of_call(self, came: CallEvent) -> None:
-        intended, stream = came.intended, self._stream
-        if intended.has is None and not came.passes:
-            if self._custom.put(intended, came.payload.get("item")):
+    def _of_call(self, received: CallEvent) -> None:
+        intended, stream = received.intended, self._stream
+        if intended.has is None and not received.passes:
+            if self._custom.put(intended, received.payload.get("item")):
                 return
             if intended.is_duplicate and stream.report(DOUBLED_CALL, "the call repeats an earlier one", intended.call):
                 return
-            if not intended.call.name and came.kind != ADDED:
+            if not intended.call.name and received.kind != ADDED:
                 stream.report(MISSING_START, "the item was not added before", intended.call)
                 intended.passed = True
-        closes_again = came.kind == CLOSED and next(self._kinds_waiting(intended), "") == CLOSED
-        is_added_later = came.kind == DELTA and intended.has is None and ADDED in self._kinds_waiting(intended)
+        closes_again = received.kind == CLOSED and next(self._kinds_waiting(intended), "") == CLOSED
+        is_added_later = received.kind == DELTA and intended.has is None and ADDED in self._kinds_waiting(intended)
         last = not intended.queued
-        self._items.send(came, last=last, closes_again=closes_again, is_added_later=is_added_later)
+        self._items.send(received, last=last, closes_again=closes_again, is_added_later=is_added_later)
 
     def _kinds_waiting(self, intended: IntendedCall) -> Iterator[str]:
         """The types of a call's waiting events."""
-        return (one.came.kind for one in self._waiting if one.came is not None and one.came.intended is intended)
+        return (
+            one.received.kind for one in self._waiting if one.received is not None and one.received.intended is intended
+        )
 
     def _pass_on(self) -> None:
         self._passes = True
@@ -402,8 +406,8 @@ class ResponsesRepair(Repairer):
     def _skip(self, intended: IntendedCall, has: ClientItem, passed: SkippedRun) -> None:
         for number, piece in enumerate(passed.pieces, passed.first):
             self._stream.number = self._stream.now = number
-            row = judge_unseen(intended.meaning, has.text, piece)
-            if row is not None:
-                self._stream.report(row, MESSAGES[row.name], intended.call)
+            defect = judge_unseen(intended.meaning, has.text, piece)
+            if defect is not None:
+                self._stream.report(defect, MESSAGES[defect.name], intended.call)
         if passed.text:
             skip(intended.meaning, has.text, passed.text, passed.last)

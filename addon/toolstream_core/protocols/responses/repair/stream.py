@@ -12,7 +12,7 @@ from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Severity
     from toolstream_core.protocols.responses.repair.events import EventForm
     from toolstream_core.protocols.responses.repair.intended import CallEvent
@@ -49,7 +49,7 @@ class Stream:
 
     def report(
         self,
-        row: Row,
+        defect: Defect,
         message: str,
         call: OpenCall | None = None,
         *,
@@ -57,7 +57,7 @@ class Stream:
         now: bool = False,
     ) -> bool:
         """Report a defect at the event that is sent, or (`now`) at the last one; whether it is repaired."""
-        return self._repairer.report(row, self.now if now else self.number, message, call, severity=severity)
+        return self._repairer.report(defect, self.now if now else self.number, message, call, severity=severity)
 
     # -- sequence numbers
 
@@ -71,8 +71,8 @@ class Stream:
             return
         last, self._came = self._came, number
         if last is not None and number <= last:
-            row, message = SEQUENCE_NUMBERS, f"sequence number {number} after {last}"
-            self.client.renumbers = self._repairer.report(row, self.now, message) or self.client.renumbers
+            defect, message = SEQUENCE_NUMBERS, f"sequence number {number} after {last}"
+            self.client.renumbers = self._repairer.report(defect, self.now, message) or self.client.renumbers
 
     def counts_on(self, payload: Payload) -> bool:
         """Note an event's sequence number; `False` if it is not above the last one."""
@@ -113,12 +113,12 @@ class Stream:
         else:
             self._shape(Outgoing(frame, payload, self.number, call))
 
-    def send_for(self, came: CallEvent, payload: Payload) -> None:
+    def send_for(self, received: CallEvent, payload: Payload) -> None:
         """Send `payload` in place of an event of a call."""
         if self.shapes_nothing:
-            self._rewrite(came.frame, payload)
+            self._rewrite(received.frame, payload)
         else:
-            self._shape(Outgoing(came.frame, payload, self.number, came.intended.call))
+            self._shape(Outgoing(received.frame, payload, self.number, received.intended.call))
 
     def end_turn(self, *, over: bool) -> None:
         """Send the events that wait for complete calls; `over`: the response ended by itself."""
@@ -143,10 +143,12 @@ class Stream:
 
     def _rewrite(self, frame: Frame, payload: Payload | None) -> None:
         payload = None if payload is None else self._counted(payload)
-        came = frame.json
-        if payload is None or payload is came:
+        received = frame.json
+        if payload is None or payload is received:
             self.frames.append(frame)
             return
         kind = payload.get("type")
-        renamed = frame.name and isinstance(kind, str) and not (isinstance(came, dict) and came.get("type") == kind)
+        renamed = (
+            frame.name and isinstance(kind, str) and not (isinstance(received, dict) and received.get("type") == kind)
+        )
         self.frames.append(self.context.writer.rewrite(frame, payload, kind if renamed else None))

@@ -14,6 +14,7 @@ from toolstream_core.defects.arguments import (
     SHORT_CLOSING,
     SHORT_DELTAS,
 )
+from toolstream_core.defects.defect import WARNING
 from toolstream_core.defects.identity import (
     CHANGING_CALL_ID,
     DECORATED_NAME,
@@ -26,7 +27,6 @@ from toolstream_core.defects.identity import (
     REUSED_INDEX,
     ROTATING_ITEM_ID,
 )
-from toolstream_core.defects.row import WARNING
 from toolstream_core.model import ABSENT
 from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED
 from toolstream_core.repair.fields import TOP, laid_over
@@ -36,67 +36,67 @@ from toolstream_core.wire import json_access
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.protocols.responses.repair.client import Client
     from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall
     from toolstream_core.protocols.responses.repair.stream import Stream
     from toolstream_core.repair.fields import Deviation, Paths, Payload
 
 
-type Namer = Callable[[Deviation, str, IntendedCall, Client], Row | None]
+type Namer = Callable[[Deviation, str, IntendedCall, Client], Defect | None]
 
 
-def of_field(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Row | None:
+def of_field(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Defect | None:
     """The defect of a field that deviates; `None` if the deviation is not one that is known."""
     return _FIELDS[one.field](one, kind, intended, client)
 
 
-def _index(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Row | None:
-    if not isinstance(json_access.integer(one.came), int):
+def _index(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Defect | None:
+    if not isinstance(json_access.integer(one.received), int):
         return MISSING_INDEX
     if intended.has is not None and (why := intended.has.why.get("output_index")):
         return why
     if intended.is_split:
         return ITEM_PER_FRAGMENT
-    anothers = isinstance(one.came, int) and one.came in client.taken
+    anothers = isinstance(one.received, int) and one.received in client.taken
     return REUSED_INDEX if kind == CLOSED and anothers else None
 
 
-def _item_id(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Row | None:
+def _item_id(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Defect | None:
     del one, client, kind
     return ITEM_PER_FRAGMENT if intended.is_split else ROTATING_ITEM_ID
 
 
-def _call_id(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Row | None:
+def _call_id(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Defect | None:
     del client
     given = intended.call.id
     if kind == ADDED:
-        return DUPLICATE_ID if isinstance(one.came, str) and nonblank(one.came) else MISSING_ID
-    if one.came == given and intended.has is not None:
+        return DUPLICATE_ID if isinstance(one.received, str) and nonblank(one.received) else MISSING_ID
+    if one.received == given and intended.has is not None:
         return intended.has.why.get("call_id")
-    blank = not (isinstance(one.came, str) and nonblank(one.came))
+    blank = not (isinstance(one.received, str) and nonblank(one.received))
     return MISSING_ID if blank and not nonblank(given) else CHANGING_CALL_ID
 
 
-def _name(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Row | None:
+def _name(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Defect | None:
     del client
-    if not (isinstance(one.came, str) and nonblank(one.came)):
+    if not (isinstance(one.received, str) and nonblank(one.received)):
         return LATE_NAME if kind == ADDED else EMPTY_NAME
-    return DECORATED_NAME if one.came == intended.call.name else None
+    return DECORATED_NAME if one.received == intended.call.name else None
 
 
-def _delta(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Row | None:
+def _delta(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Defect | None:
     del kind, client
-    if not isinstance(one.came, str):
+    if not isinstance(one.received, str):
         return OBJECT_ARGUMENTS
     prefilled = intended.has.why.get("arguments") if intended.has is not None else None
-    return intended.row or prefilled
+    return intended.defect or prefilled
 
 
-def _arguments(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Row | None:
+def _arguments(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Defect | None:
     """In an event with the complete arguments."""
     del client
-    said, text = one.came, one.meant
+    said, text = one.received, one.intended
     assert isinstance(text, str)
     if kind == ADDED:
         return PREFILLED_ARGUMENTS if said not in ("", None, ABSENT) and isinstance(said, str | dict) else None
@@ -107,8 +107,8 @@ def _arguments(one: Deviation, kind: str, intended: IntendedCall, client: Client
     if intended.is_split and text.endswith(said):
         return ITEM_PER_FRAGMENT
     meaning = read_text(said, over=True)
-    if meaning.row is not None and meaning.text != said and same_arguments(meaning.text, text):
-        return meaning.row
+    if meaning.defect is not None and meaning.text != said and same_arguments(meaning.text, text):
+        return meaning.defect
     return SHORT_CLOSING if is_object(text) and not is_object(said) else None
 
 
@@ -123,7 +123,7 @@ _FIELDS: Final[dict[str, Namer]] = {
 }
 
 
-def of_missing(intended: IntendedCall) -> Row:
+def of_missing(intended: IntendedCall) -> Defect:
     """The defect of deltas that lack a part of the complete arguments."""
     assert intended.has is not None
     return SHORT_DELTAS if intended.has.text.size else MISSING_DELTAS
@@ -174,22 +174,29 @@ class ItemWriter:
         """For one stream."""
         self._stream = stream
 
-    def repairs(self, row: Row, intended: IntendedCall, message: str = "") -> bool:
-        severity = WARNING if row.name == "empty-name" else None
-        message = message or MESSAGES.get(row.name, row.meaning)
-        return self._stream.report(row, message, intended.call, severity=severity, now=row.name in _LATER)
+    def repairs(self, defect: Defect, intended: IntendedCall, message: str = "") -> bool:
+        severity = WARNING if defect.name == "empty-name" else None
+        message = message or MESSAGES.get(defect.name, defect.meaning)
+        return self._stream.report(defect, message, intended.call, severity=severity, now=defect.name in _LATER)
 
-    def written(self, came: CallEvent, wanted: Payload, paths: Paths = TOP) -> Payload:
+    def written(self, received: CallEvent, wanted: Payload, paths: Paths = TOP) -> Payload:
         wanted = {key: value for key, value in wanted.items() if key != "type"}
-        if paths is TOP and "call_id" in wanted and "call_id" not in came.payload and nonblank(came.intended.call.id):
+        if (
+            paths is TOP
+            and "call_id" in wanted
+            and "call_id" not in received.payload
+            and nonblank(received.intended.call.id)
+        ):
             del wanted["call_id"]
-        return laid_over(came.payload, wanted, lambda one: self.repairs_field(one, came.kind, came.intended), paths)
+        return laid_over(
+            received.payload, wanted, lambda one: self.repairs_field(one, received.kind, received.intended), paths
+        )
 
     def repairs_field(self, one: Deviation, kind: str, intended: IntendedCall) -> bool:
-        if one.field == "arguments" and kind != ADDED and _says_the_same(one, intended):
+        if one.field == "arguments" and kind != ADDED and _has_same_arguments(one, intended):
             return False
-        row = of_field(one, kind, intended, self._stream.client)
-        repairs = row is not None and self.repairs(row, intended)
+        defect = of_field(one, kind, intended, self._stream.client)
+        repairs = defect is not None and self.repairs(defect, intended)
         if repairs and one.field == "call_id":
             self._note_own_id(intended)
         return repairs
@@ -202,13 +209,13 @@ class ItemWriter:
         if has is not None and made.made(has.call_id) and not taken:
             made.stands_for(has.call_id, own, has.name)
 
-    def forward(self, came: CallEvent) -> None:
+    def forward(self, received: CallEvent) -> None:
         """Forward an event whose intention is unknown, but never to another item than the provider's."""
-        stream, intended, payload = self._stream, came.intended, came.payload
-        if (start := intended.dropped.pop(came.own, None)) is not None:
+        stream, intended, payload = self._stream, received.intended, received.payload
+        if (start := intended.dropped.pop(received.own, None)) is not None:
             stream.because(ITEM_PER_FRAGMENT)
             stream.put(self._at_free_place(start, intended) | {"type": ADDED}, intended.call)
-        stream.send_for(came, self._at_free_place(payload, intended))
+        stream.send_for(received, self._at_free_place(payload, intended))
 
     def _at_free_place(self, payload: Payload, intended: IntendedCall) -> Payload:
         client, place = self._stream.client, payload.get("output_index")
@@ -219,8 +226,10 @@ class ItemWriter:
         return {**payload, "output_index": client.instead_of(place)}
 
 
-def _says_the_same(one: Deviation, intended: IntendedCall) -> bool:
+def _has_same_arguments(one: Deviation, intended: IntendedCall) -> bool:
     """Whether the arguments of an event equal the intended ones as JSON."""
-    if not isinstance(one.came, str):
+    if not isinstance(one.received, str):
         return False
-    return same_arguments(one.came, str(one.meant)) or (not one.came.strip() and intended.call.arguments.empty)
+    return same_arguments(one.received, str(one.intended)) or (
+        not one.received.strip() and intended.call.arguments.empty
+    )

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Json
 
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-_PIECE: Final = re.compile(r'\{\}|\{"|":"|","|"\}| ?\w{1,7}|.', re.DOTALL)
+_DELTA_LENGTH: Final = re.compile(r'\{\}|\{"|":"|","|"\}| ?\w{1,7}|.', re.DOTALL)
 """About what one token is."""
 CREATED: Final = 1_767_225_600
 """When every such answer was made, in seconds since 1970: the same request has the same answer."""
@@ -31,7 +31,7 @@ class HealthyCall(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HealthyAnswer:
+class HealthyResponse:
     """One answer."""
 
     model: str
@@ -62,11 +62,11 @@ class HealthyAnswer:
         return len(str(self.request)) // 4 + 1, len(said) // 4 + 1
 
 
-def pieces_after_empty(text: str) -> list[str]:
+def deltas_after_empty(text: str) -> list[str]:
     """The same, with an empty delta before arguments, as Anthropic and Bedrock have it."""
-    return ["", *pieces(text)] if text.startswith("{") else pieces(text)
+    return ["", *deltas(text)] if text.startswith("{") else deltas(text)
 
 
-def pieces(text: str) -> list[str]:
+def deltas(text: str) -> list[str]:
     """A text as providers cut it into deltas; one empty piece where there is none."""
-    return _PIECE.findall(text) or [text]
+    return _DELTA_LENGTH.findall(text) or [text]

@@ -26,7 +26,9 @@ def text_content(text: Json, thought: Json) -> EventContent:
     return EventContent(text=text) if text and isinstance(text, str) else NOTHING
 
 
-def whole_content(payload: Json, fragments: Iterable[Fragment], texts: Iterable[str], reason: Json) -> EventContent:
+def unstreamed_content(
+    payload: Json, fragments: Iterable[Fragment], texts: Iterable[str], reason: Json
+) -> EventContent:
     """The content of a whole answer that has its model and its error under the usual keys."""
     model = json_access.get(payload, "model")
     return EventContent(

@@ -11,14 +11,14 @@ from toolstream_core.engine.session import read_body
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.api import Question, Tool
 from toolstream_core.protocols.registry import PROTOCOLS, named
-from toolstream_core.synthetic.answers import DONE, PLAIN, SyntheticProvider, parse_calls
+from toolstream_core.synthetic.responses import DONE, PLAIN, SyntheticProvider, parse_calls
 from toolstream_core.wire.form import CONTENT_TYPES, Form
 from toolstream_core.wire.write import encoded
 
 if TYPE_CHECKING:
     from toolstream_core.model import Record
     from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.synthetic.answers import Written
+    from toolstream_core.synthetic.responses import Written
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 TOOLS = (Tool("get_weather", "Weather.", CITY), Tool("now", "Time.", {"type": "object", "properties": {}}))
@@ -37,14 +37,14 @@ def request_of(protocol: WireProtocol, *, streamed: bool = True, tools: Any = TO
 
 def ask(provider: SyntheticProvider, path: str, body: Any) -> Written:
     """The answer to a request that has one."""
-    written = provider.answer(path, encoded(body))
+    written = provider.response(path, encoded(body))
     assert written is not None
     return written
 
 
 def read(written: Written, path: str, body: Any) -> Record:
     """The answer as a client reads it."""
-    sent = written.events or (encoded(written.whole),)
+    sent = written.events or (encoded(written.unstreamed),)
     exchange = StreamFacts(path=path, content_type=CONTENT_TYPES[written.wanted.form], request=body)
     record = read_body(sent, exchange)
     assert record is not None
@@ -85,7 +85,7 @@ def test_a_request_without_tools_gets_a_text(protocol: WireProtocol, streamed: b
     written = ask(SyntheticProvider(), path, body)
     record = read(written, path, body)
     assert (record.calls, record.findings, record.ended) == ([], [], True)
-    said = b"".join(written.events) or encoded(written.whole)
+    said = b"".join(written.events) or encoded(written.unstreamed)
     assert PLAIN.split()[0].encode() in said
 
 
@@ -238,7 +238,7 @@ def test_a_tool_that_is_not_on_offer_is_not_called() -> None:
 def test_other_requests_have_no_answer() -> None:
     """Neither embeddings nor whatever else is asked."""
     for path, body in (("/v1/embeddings", {"model": "m", "input": "x"}), ("/x", {"a": 1})):
-        assert SyntheticProvider().answer(path, encoded(body)) is None
+        assert SyntheticProvider().response(path, encoded(body)) is None
 
 
 def test_the_array_of_gemini_is_the_form_that_was_asked_for() -> None:

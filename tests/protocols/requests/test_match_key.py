@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolstream_core.protocols.requests.asked import looks_like_llm, model_of, read
+from toolstream_core.protocols.requests.match_key import looks_like_llm, model_of, read
 from toolstream_core.wire.form import Form
 
 KEYS = st.sampled_from(

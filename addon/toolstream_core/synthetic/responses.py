@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolstream_core.errors import ToolstreamError
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
+from toolstream_core.protocols.healthy_response import HealthyCall, HealthyResponse
 from toolstream_core.protocols.registry import named
-from toolstream_core.protocols.requests import asked
+from toolstream_core.protocols.requests import match_key
 from toolstream_core.synthetic.harmless import may_be_called
 from toolstream_core.synthetic.schema import clear_places, distinct_arguments
 from toolstream_core.wire import json_access, numbers
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.model import Json
     from toolstream_core.protocols.protocol import WireProtocol
-    from toolstream_core.protocols.requests.asked import Asked
+    from toolstream_core.protocols.requests.match_key import RequestKey
     from toolstream_core.protocols.requests.requests import Requests
     from toolstream_core.protocols.requests.tools import OfferedTool
 
@@ -103,10 +103,10 @@ class Written:
     """A response in the form that was asked for."""
 
     protocol: WireProtocol
-    wanted: Asked
+    wanted: RequestKey
     events: tuple[bytes, ...]
     """The events of the stream, in the protocol's usual framing; none unless the request asks for a stream."""
-    whole: Json
+    unstreamed: Json
     """The response without streaming; `ABSENT` if the request asks for a stream."""
     calls: tuple[HealthyCall, ...]
     not_offered: str = ""
@@ -127,26 +127,26 @@ class SyntheticProvider:
         self._specs = tuple(specs)
         self._seed = seed
         self._wide_characters = wide_characters
-        self._asked: Counter[str] = Counter()
+        self._requested: Counter[str] = Counter()
         self._sent: deque[str] = deque(maxlen=_REMEMBERED)
         self._lock = threading.Lock()
 
-    def answer(self, path: str, body: bytes) -> Written | None:
+    def response(self, path: str, body: bytes) -> Written | None:
         """The response to a POST of `body` to `path` (with query); `None` where that asks for no completion.
 
         The same request has the same calls, each time under other ids.
         """
         request = parse(body)
-        wanted = asked.read(path, request)
+        wanted = match_key.read(path, request)
         if wanted is None:
             return None
         reader = named(wanted.dialect).requests
         token = self._token(wanted, body)
         calls = () if self._is_answered(reader, request) else self._calls(reader, request)
         text = "" if calls else DONE if reader.offered(request) else PLAIN
-        answer = HealthyAnswer(model=wanted.model or MODEL, request=request, calls=calls, text=text, token=token)
-        self._sent.extend(answer.call_letters(place, _MARK) for place in range(len(calls)))
-        written = _written(answer, wanted, self._not_offered(reader, request))
+        response = HealthyResponse(model=wanted.model or MODEL, request=request, calls=calls, text=text, token=token)
+        self._sent.extend(response.call_letters(place, _MARK) for place in range(len(calls)))
+        written = _written(response, wanted, self._not_offered(reader, request))
         return written if calls or self._specs else replace(written, withheld=withheld(reader, request))
 
     def _not_offered(self, reader: Requests, request: Json) -> str:
@@ -155,11 +155,11 @@ class SyntheticProvider:
         missing = dict.fromkeys(spec.tool for spec in self._specs if offered and spec.tool not in offered)
         return f"{', '.join(missing)} is not an offered tool; available tools: {', '.join(offered)}" if missing else ""
 
-    def _token(self, wanted: Asked, body: bytes) -> str:
+    def _token(self, wanted: RequestKey, body: bytes) -> str:
         key = f"{self._seed}|{wanted.dialect}|{hashlib.sha256(body).hexdigest()}"
         with self._lock:
-            self._asked[key] += 1
-            return f"{key}|{self._asked[key]}"
+            self._requested[key] += 1
+            return f"{key}|{self._requested[key]}"
 
     def _is_answered(self, reader: Requests, request: Json) -> bool:
         """Whether the calls have come back, with results or in the text."""
@@ -202,18 +202,18 @@ class SyntheticProvider:
         return json_access.get(made, "input")
 
 
-def final_text(wanted: Asked, request: Json) -> Written:
+def final_text(wanted: RequestKey, request: Json) -> Written:
     """The response after the last tool result."""
     token = hashlib.sha256(encoded(request)).hexdigest()
-    return _written(HealthyAnswer(model=wanted.model or MODEL, request=request, text=DONE, token=token), wanted)
+    return _written(HealthyResponse(model=wanted.model or MODEL, request=request, text=DONE, token=token), wanted)
 
 
-def _written(answer: HealthyAnswer, wanted: Asked, missing: str = "") -> Written:
+def _written(response: HealthyResponse, wanted: RequestKey, missing: str = "") -> Written:
     """A response in the form that was asked for; `missing` as in `Written.not_offered`."""
     protocol = named(wanted.dialect)
     if wanted.form is Form.WHOLE:
-        return Written(protocol, wanted, (), protocol.healthy_whole(answer), answer.calls, missing)
-    return Written(protocol, wanted, tuple(protocol.healthy_stream(answer)), ABSENT, answer.calls, missing)
+        return Written(protocol, wanted, (), protocol.healthy_unstreamed(response), response.calls, missing)
+    return Written(protocol, wanted, tuple(protocol.healthy_stream(response)), ABSENT, response.calls, missing)
 
 
 def withheld(reader: Requests, request: Json) -> tuple[str, ...]:

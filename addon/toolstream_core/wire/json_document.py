@@ -6,7 +6,7 @@ from toolstream_core.wire.frame import Cutter, Frame
 from toolstream_core.wire.sse import BOM
 
 
-class WholeFramer(Cutter):
+class DocumentFramer(Cutter):
     """Gathers the body for reading. Above the cap it is not one frame with data but oversize pieces."""
 
     def _seek(self, chunk: bytes, at: int) -> int:

@@ -14,7 +14,7 @@ from toolstream_core.wire import numbers
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from toolstream_core.defects.row import Row
+    from toolstream_core.defects.defect import Defect
     from toolstream_core.model import Json
     from toolstream_core.stages.leaks.syntax import Found
 
@@ -22,7 +22,7 @@ MAX_CODE: Final = 16 * 1024
 """Characters of a message above which it is not read as code."""
 
 
-def whole_text(text: str, offered: Mapping[str, Json]) -> Iterator[tuple[Row, Found]]:
+def bare_calls(text: str, offered: Mapping[str, Json]) -> Iterator[tuple[Defect, Found]]:
     """The calls of a message that is only calls: bare JSON, or code; only of offered tools."""
     bare = text.strip().removeprefix("<|python_tag|>").strip()
     if bare[:1] in {"{", "["}:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RequestKey:
     """The properties of a request that decide which saved response fits it."""
 
     dialect: str
@@ -49,13 +49,13 @@ _OF_LLM: Final = frozenset(
 """Keys of which every request to an LLM has one near its beginning."""
 
 
-def read(path: str, request: Json) -> Asked | None:
+def read(path: str, request: Json) -> RequestKey | None:
     """The properties of a POST of `request` to `path` (with query); `None` if it does not request a completion."""
     protocol = protocol_of(path, request)
     if protocol is None:
         return None
     reader = protocol.requests
-    return Asked(
+    return RequestKey(
         dialect=protocol.name,
         model=model_of(path, request),
         form=reader.form(path, request),

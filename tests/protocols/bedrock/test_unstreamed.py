@@ -65,15 +65,15 @@ def test_events_that_have_their_name_as_a_key_amount_to_the_same() -> None:
     assert assembled(body(said, keyed=True)) == ANSWER
 
 
-@pytest.mark.parametrize("answer", [{"message": "Too many requests"}, {"output": {}}, {"output": {"message": []}}])
-def test_what_is_no_answer_becomes_no_stream(answer: dict[str, Any]) -> None:
+@pytest.mark.parametrize("response", [{"message": "Too many requests"}, {"output": {}}, {"output": {"message": []}}])
+def test_what_is_no_answer_becomes_no_stream(response: dict[str, Any]) -> None:
     """An error stays what it is."""
-    assert BEDROCK.streamed(answer, {}) == []
+    assert BEDROCK.streamed(response, {}) == []
 
 
 def test_odd_content_raises_nothing() -> None:
     """Whatever a block is, it is said in a delta of its own."""
     content = [None, {}, {"image": {"format": "png"}}, {"toolUse": {"toolUseId": "t", "name": "f"}}]
-    answer = {"output": {"message": {"content": content}}, "stopReason": "tool_use"}
-    [call] = run(b"".join(BEDROCK.streamed(answer, {})))[1].calls
+    response = {"output": {"message": {"content": content}}, "stopReason": "tool_use"}
+    [call] = run(b"".join(BEDROCK.streamed(response, {})))[1].calls
     assert (call.name, json.loads(call.arguments)) == ("f", {})

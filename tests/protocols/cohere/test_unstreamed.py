@@ -49,10 +49,10 @@ def test_the_stream_of_an_answer_amounts_to_it(lacking: tuple[str, ...]) -> None
     """Plan, thinking, text, calls, citations and usage; what an answer lacks does not come."""
     message = {key: value for key, value in ANSWER["message"].items() if key not in lacking}
     reason = "COMPLETE" if "tool_calls" in lacking else "TOOL_CALL"
-    answer = {**ANSWER, "message": message, "finish_reason": reason}
-    raw = b"".join(COHERE.streamed(answer, {}))
+    response = {**ANSWER, "message": message, "finish_reason": reason}
+    raw = b"".join(COHERE.streamed(response, {}))
     assert raw.endswith(b"data: [DONE]\n\n")
-    assert assembled(raw) == answer
+    assert assembled(raw) == response
 
 
 def test_content_that_is_a_text_becomes_a_block() -> None:
@@ -73,7 +73,7 @@ def test_deltas_without_a_start_are_text_all_the_same() -> None:
     }
 
 
-@pytest.mark.parametrize("answer", [{"message": "invalid api token"}, {"message": None}, {}])
-def test_what_is_no_answer_becomes_no_stream(answer: dict[str, Any]) -> None:
+@pytest.mark.parametrize("response", [{"message": "invalid api token"}, {"message": None}, {}])
+def test_what_is_no_answer_becomes_no_stream(response: dict[str, Any]) -> None:
     """An error stays what it is."""
-    assert COHERE.streamed(answer, {}) == []
+    assert COHERE.streamed(response, {}) == []

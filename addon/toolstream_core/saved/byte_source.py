@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import IO
 
 
-PIECE: Final = 64 * 1024
+CHUNK: Final = 64 * 1024
 _IN_MEMORY: Final = 8 * 1024 * 1024
 
 
@@ -29,7 +29,7 @@ def readable() -> Iterator[None]:
         raise UnreadableError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
-class Pieces:
+class ByteSource:
     """A pipe's bytes come when they are there; as much of them as was looked at is kept."""
 
     def __init__(self, head: bytes, rest: io.BufferedReader) -> None:
@@ -77,7 +77,7 @@ class Pieces:
         rest = self._rest
         read = rest.read1 if isinstance(rest, io.BufferedReader) else rest.read
         with readable():
-            while piece := read(PIECE):
+            while piece := read(CHUNK):
                 yield piece
 
 
@@ -115,7 +115,7 @@ class Recoded(io.RawIOBase):
     def readinto(self, buffer: Buffer, /) -> int:
         view = memoryview(buffer)
         while not self._ready and not self._over:
-            piece = self._rest.read1(PIECE)
+            piece = self._rest.read1(CHUNK)
             self._over = not piece
             self._ready = self._decoder.decode(piece, final=not piece).encode("utf-8", "replace")
         size = min(len(view), len(self._ready))

@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.harness.samples import MAKERS
 from toolstream_core.engine.session import Session, read_body
 from toolstream_core.model import StreamFacts
-from toolstream_core.protocols.healthy_answer import HealthyAnswer, HealthyCall
+from toolstream_core.protocols.healthy_response import HealthyCall, HealthyResponse
 from toolstream_core.protocols.registry import PROTOCOLS, named
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Cutter
@@ -45,10 +45,10 @@ def test_the_stream_says_what_the_answer_says(dialect: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", MAKERS)
-@pytest.mark.parametrize("answer", [None, [], {}, {"error": {"message": "no"}}])
-def test_what_is_no_answer_is_no_stream(dialect: str, answer: object) -> None:
+@pytest.mark.parametrize("response", [None, [], {}, {"error": {"message": "no"}}])
+def test_what_is_no_answer_is_no_stream(dialect: str, response: object) -> None:
     """An error stays what it is."""
-    assert named(dialect).streamed(answer, {}) == []
+    assert named(dialect).streamed(response, {}) == []
 
 
 def test_text_thoughts_and_usage_come_too() -> None:
@@ -70,11 +70,11 @@ def test_text_thoughts_and_usage_come_too() -> None:
 
 def test_numbers_stay_as_they_were_written() -> None:
     """Arguments that were JSON become text."""
-    answer = loads(
+    response = loads(
         '{"type":"message","role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"f",'
         '"input":{"n":1e400,"m":-0.12345678901234567890}}],"stop_reason":"tool_use"}'
     )
-    said = json.loads(named("anthropic").streamed(answer, {})[2].split(b"data: ")[1])
+    said = json.loads(named("anthropic").streamed(response, {})[2].split(b"data: ")[1])
     assert said["delta"]["partial_json"] == '{"n": 1e400, "m": -0.12345678901234567890}'
 
 
@@ -94,23 +94,23 @@ def variants(value: object) -> Iterator[object]:
             yield from ([*value[:at], variant, *value[at + 1 :]] for variant in variants(one))
 
 
-def healthy(protocol: WireProtocol) -> list[HealthyAnswer]:
+def healthy(protocol: WireProtocol) -> list[HealthyResponse]:
     """Responses of a text, of calls, and of a custom tool's call."""
     calls = (HealthyCall("f", '{"a": "b"}'), HealthyCall("g", "{}"))
     request = {"model": "m", "messages": [], "stream_options": {"include_usage": True}}
-    answer = HealthyAnswer(model="m", request=request)
-    made = [replace(answer, calls=calls), replace(answer, text="Hi")]
+    response = HealthyResponse(model="m", request=request)
+    made = [replace(response, calls=calls), replace(response, text="Hi")]
     if protocol.name in {"openai-chat", "openai-responses"}:
-        made.append(replace(answer, calls=(HealthyCall("f", "x", custom=True),)))
+        made.append(replace(response, calls=(HealthyCall("f", "x", custom=True),)))
     return made
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda one: one.name)
 def test_a_response_with_values_of_any_type_raises_nothing(protocol: WireProtocol) -> None:
     """Neither where it becomes a stream nor where it is read."""
-    for answer in healthy(protocol):
-        for whole in variants(protocol.healthy_whole(answer)):
-            assert all(isinstance(event, bytes) for event in protocol.streamed(whole, answer.request))
+    for response in healthy(protocol):
+        for whole in variants(protocol.healthy_unstreamed(response)):
+            assert all(isinstance(event, bytes) for event in protocol.streamed(whole, response.request))
             session = Session(StreamFacts(content_type="application/json"))
             session.feed(json.dumps(whole).encode())
             session.end()
@@ -121,8 +121,8 @@ def test_a_response_with_values_of_any_type_raises_nothing(protocol: WireProtoco
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda one: one.name)
 def test_a_stream_with_values_of_any_type_becomes_a_response(protocol: WireProtocol) -> None:
     """JSON, whatever the stream holds."""
-    for answer in healthy(protocol):
-        body = b"".join(protocol.healthy_stream(answer))
+    for response in healthy(protocol):
+        body = b"".join(protocol.healthy_stream(response))
         record = read_body([body], StreamFacts(content_type=protocol.content_type))
         framer = choose(protocol.content_type, body, ended=True)
         assert record is not None

@@ -48,7 +48,7 @@ LIVE: Final = frozenset({"TS302", "TS303", "TS307"})
 """Codes of the rows whose repair takes the connection itself, or another request: only the proxy can do that."""
 
 
-class Row(NamedTuple):
+class Defect(NamedTuple):
     """A defect. Its code is never used for another; its name is the bad pattern."""
 
     code: str

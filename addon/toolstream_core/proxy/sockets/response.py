@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolstream_core.protocols.provider_error import ErrorKind
-from toolstream_core.proxy.live_response import pieces
+from toolstream_core.proxy.live_response import chunks
 from toolstream_core.sockets.lines import LineEnds, Messages, line_of
 from toolstream_core.transit import Cut, Finish, Wait
 from toolstream_core.wire.write import encoded
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from toolstream_core.sockets.saved import SavedMessage
 
 
-class SocketAnswer:
+class SocketResponse:
     """Reads one response, and decides what the client gets."""
 
     def __init__(
@@ -61,7 +61,7 @@ class SocketAnswer:
         if not self.live.rewrites:
             self.live.read(line)
             return None
-        passed = pieces(self.live.stream(line))
+        passed = chunks(self.live.stream(line))
         if self._delivery is None:
             return None if passed == [line] else self._messages.made(passed)
         for piece in passed:
@@ -95,7 +95,7 @@ class SocketAnswer:
             live.stream(b"")
             self.over = True
             return []
-        last = pieces(live.stream(b""))
+        last = chunks(live.stream(b""))
         if self._delivery is not None:
             for piece in last:
                 self._delivery.offer(piece)

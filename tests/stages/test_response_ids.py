@@ -11,7 +11,7 @@ import pytest
 from toolstream_core.engine.session import Session, read_body
 from toolstream_core.model import StreamFacts
 from toolstream_core.settings import SAFE, Settings
-from toolstream_core.stages.answer_ids import MAX_IDS, AnswerIds, Ids, Own
+from toolstream_core.stages.response_ids import MAX_IDS, Ids, Own, ResponseIds
 
 HERE = "https://a.example:443/v1/chat/completions"
 
@@ -19,46 +19,46 @@ HERE = "https://a.example:443/v1/chat/completions"
 def test_no_two_answers_have_an_id_in_common() -> None:
     """Nor two runs, nor two ids of one answer."""
     runs = [Ids(), Ids()]
-    answers = [run.answer(HERE) for run in runs for _ in range(50)]
-    made = [answer.make(prefix) for answer in answers for prefix in ("call_", "toolu_", "fc_") for _ in range(4)]
+    responses = [run.response(HERE) for run in runs for _ in range(50)]
+    made = [response.make(prefix) for response in responses for prefix in ("call_", "toolu_", "fc_") for _ in range(4)]
     assert len({one.partition("_")[2] for one in made}) == len(made) == 1200
 
 
 def test_the_same_seed_gives_the_same_ids() -> None:
     """A saved stream is mended to the same bytes each time."""
-    first, second, other = AnswerIds("a"), AnswerIds("a"), AnswerIds("b")
+    first, second, other = ResponseIds("a"), ResponseIds("a"), ResponseIds("b")
     assert [first.make("call_") for _ in range(3)] == [second.make("call_") for _ in range(3)]
-    assert other.make("call_") != AnswerIds("a").make("call_")
-    assert len(AnswerIds("a").make("call_", 60)) == 60
+    assert other.make("call_") != ResponseIds("a").make("call_")
+    assert len(ResponseIds("a").make("call_", 60)) == 60
 
 
 @pytest.mark.parametrize("nothing", ["", "null"])
 def test_nothing_stands_behind_an_id_for_which_none_came(nothing: str) -> None:
     """An id that says nothing is none."""
     ids = Ids()
-    answer = ids.answer(HERE)
-    answer.stands_for(answer.make("call_"), nothing, "f")
+    response = ids.response(HERE)
+    response.stands_for(response.make("call_"), nothing, "f")
     assert not ids
 
 
 def test_an_id_that_was_made_up_twice_stands_for_the_providers() -> None:
     """Two stages may each put an id of their own in the place of the one before it."""
     ids = Ids()
-    answer = ids.answer(HERE)
-    first, second, third, fourth = (answer.make("call_") for _ in range(4))
-    answer.stands_for(first, "own", "f")
-    answer.stands_for(second, first, "f")
+    response = ids.response(HERE)
+    first, second, third, fourth = (response.make("call_") for _ in range(4))
+    response.stands_for(first, "own", "f")
+    response.stands_for(second, first, "f")
     assert ids.own(second, HERE) == Own("own", "f", HERE)
-    answer.stands_for(fourth, third, "f")
+    response.stands_for(fourth, third, "f")
     assert ids.own(fourth, HERE) is None
 
 
 def test_an_id_belongs_to_its_upstream() -> None:
     """And to the endpoints below it."""
     ids = Ids()
-    answer = ids.answer(HERE)
-    made = answer.make("call_")
-    answer.stands_for(made, "own", "f")
+    response = ids.response(HERE)
+    made = response.make("call_")
+    response.stands_for(made, "own", "f")
     assert ids.own(made, HERE)
     assert ids.own(made, f"{HERE}/count")
     for other in (HERE.replace("443", "444"), HERE.replace("https", "http"), HERE.replace("/v1", "/v2"), f"{HERE}2"):
@@ -68,10 +68,10 @@ def test_an_id_belongs_to_its_upstream() -> None:
 def test_what_the_provider_says_itself_is_its_own() -> None:
     """Such an entry is taken out."""
     ids = Ids()
-    answer = ids.answer(HERE)
-    made = answer.make("call_")
-    answer.stands_for(made, "own", "f")
-    ids.answer(HERE).note_given(["other", made])
+    response = ids.response(HERE)
+    made = response.make("call_")
+    response.stands_for(made, "own", "f")
+    ids.response(HERE).note_given(["other", made])
     assert not ids
 
 
@@ -109,7 +109,7 @@ RESPONSES = [item("added", None, ""), DELTA, item("done", "own", '{"a":1}')]
 def test_an_id_that_comes_late_stands_behind_the_made_up_one(path: str, payloads: list[dict[str, Any]]) -> None:
     """The client had to have one before."""
     ids = Ids()
-    body = Session(StreamFacts(path=path, content_type="text/event-stream"), Settings(SAFE), ids=ids.answer(HERE))
+    body = Session(StreamFacts(path=path, content_type="text/event-stream"), Settings(SAFE), ids=ids.response(HERE))
     out = b"".join(body.feed(b"".join(b"data: " + json.dumps(one).encode() + b"\n\n" for one in payloads)))
     made = set(re.findall(r"call_[0-9a-f]{24}", out.decode()))
     assert len(made) == 1

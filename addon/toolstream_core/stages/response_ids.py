@@ -111,7 +111,7 @@ class Ids:
     def __init__(self) -> None:
         """No response arrived."""
         self._run = secrets.token_hex(16)
-        self._answers = 0
+        self._responses = 0
         self._own: dict[str, Own] = {}
         self.functions = Functions()
         """Function calls that clients have as calls of custom tools."""
@@ -120,10 +120,10 @@ class Ids:
         """The number of remembered ids."""
         return len(self._own)
 
-    def answer(self, upstream: str) -> AnswerIds:
+    def response(self, upstream: str) -> ResponseIds:
         """The generator of ids for the next response of `upstream`: no other response of any run has them."""
-        self._answers += 1
-        return AnswerIds(f"{self._run}|{self._answers}", self, upstream)
+        self._responses += 1
+        return ResponseIds(f"{self._run}|{self._responses}", self, upstream)
 
     def remember(self, made: str, own: Own) -> None:
         """From now on `made` stands for a call of the provider."""
@@ -144,7 +144,7 @@ class Ids:
         return own if theirs else None
 
 
-class AnswerIds:
+class ResponseIds:
     """Generates the ids of one response; the same seed gives the same ids in the same order."""
 
     def __init__(self, seed: str = "", ids: Ids | None = None, upstream: str = "") -> None:

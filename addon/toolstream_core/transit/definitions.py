@@ -45,7 +45,7 @@ class Moment(enum.Enum):
     """It has been asked for by a message of a WebSocket."""
 
 
-class TransitRow(NamedTuple):
+class TransitDefinition(NamedTuple):
     """One transit fault."""
 
     name: str
@@ -61,12 +61,12 @@ class TransitRow(NamedTuple):
 class TransitFault:
     """A transit fault with the values that it was given."""
 
-    row: TransitRow
+    definition: TransitDefinition
     values: Mapping[str, Value]
 
     def acts_at(self, moment: Moment) -> bool:
         """Whether it is drawn at a moment."""
-        before_answer = self.row.make is None
+        before_answer = self.definition.make is None
         match moment:
             case Moment.ANSWER:
                 return not before_answer
@@ -108,16 +108,16 @@ def _ms(default: int | None) -> Key:
     return Key("ms", _number(0), "milliseconds", default)
 
 
-TRANSIT: Final[tuple[TransitRow, ...]] = (
-    TransitRow(
+TRANSIT: Final[tuple[TransitDefinition, ...]] = (
+    TransitDefinition(
         "first-byte-delay",
         "delays the headers and the first byte of the response",
         (_ms(1000), _JITTER, _DIST),
         faults.FirstByteDelay,
     ),
-    TransitRow("stall", "pauses the response once", (_ms(1000), _JITTER, _DIST, _AT), faults.Stall),
-    TransitRow("drip", "delays each event", (_ms(50), _JITTER, _DIST), faults.Drip),
-    TransitRow(
+    TransitDefinition("stall", "pauses the response once", (_ms(1000), _JITTER, _DIST, _AT), faults.Stall),
+    TransitDefinition("drip", "delays each event", (_ms(50), _JITTER, _DIST), faults.Drip),
+    TransitDefinition(
         "cut",
         "closes the connection inside the response",
         (
@@ -133,7 +133,7 @@ TRANSIT: Final[tuple[TransitRow, ...]] = (
         faults.CutOff,
         lossy=True,
     ),
-    TransitRow(
+    TransitDefinition(
         "recut",
         "re-chunks the response; the bytes stay the same",
         (
@@ -143,7 +143,7 @@ TRANSIT: Final[tuple[TransitRow, ...]] = (
         ),
         faults.Recut,
     ),
-    TransitRow(
+    TransitDefinition(
         "http-error",
         "responds with an HTTP error",
         (
@@ -159,23 +159,23 @@ TRANSIT: Final[tuple[TransitRow, ...]] = (
         None,
         lossy=True,
     ),
-    TransitRow(
+    TransitDefinition(
         "error-event",
         "sends an error inside the stream, which then ends",
         (Key("error", _one_of(*ERRORS), ", ".join(ERRORS), "overloaded"), _AT),
         faults.ErrorEvent,
         lossy=True,
     ),
-    TransitRow(
+    TransitDefinition(
         "hold-open",
         "sends the complete response and keeps the connection open",
         (_ms(0), Key("heartbeat", _number(1), "milliseconds between comments", 0)),
         faults.HoldOpen,
     ),
-    TransitRow("duplicate-event", "sends an event twice", (_AT,), faults.DuplicateEvent, lossy=True),
-    TransitRow("drop-event", "drops an event", (_AT,), faults.DropEvent, lossy=True),
-    TransitRow("swap-events", "swaps an event with the next one", (_AT,), faults.SwapEvents, lossy=True),
-    TransitRow(
+    TransitDefinition("duplicate-event", "sends an event twice", (_AT,), faults.DuplicateEvent, lossy=True),
+    TransitDefinition("drop-event", "drops an event", (_AT,), faults.DropEvent, lossy=True),
+    TransitDefinition("swap-events", "swaps an event with the next one", (_AT,), faults.SwapEvents, lossy=True),
+    TransitDefinition(
         "wrong-stream-id",
         "gives a WebSocket message the stream_id of another response; no effect over HTTP",
         (Key("id", lambda text: text or None, "a stream_id", "other"), _AT),
@@ -184,16 +184,16 @@ TRANSIT: Final[tuple[TransitRow, ...]] = (
     ),
 )
 
-_BY_NAME = {row.name: row for row in TRANSIT}
+_BY_NAME = {definition.name: definition for definition in TRANSIT}
 
 
 def transit_of(name: str, given: Mapping[str, str]) -> TransitFault | None:
     """The transit fault of that name; `None` where there is none. Raises `ToolstreamError`."""
-    row = _BY_NAME.get(name)
-    if row is None:
+    definition = _BY_NAME.get(name)
+    if definition is None:
         return None
     values: dict[str, Value] = {}
-    for key in row.keys:
+    for key in definition.keys:
         text = given.get(key.name)
         value = key.default if text is None else key.parse(text)
         if value is None:
@@ -201,10 +201,10 @@ def transit_of(name: str, given: Mapping[str, str]) -> TransitFault | None:
         values[key.name] = value
     if name == "recut" and sum(bool(values[key]) for key in ("bytes", "events", "utf8")) != 1:
         raise ToolstreamError("recut needs exactly one of bytes=N, events=N and utf8=yes")
-    return TransitFault(row, values)
+    return TransitFault(definition, values)
 
 
 def keys_of(name: str) -> tuple[str, ...]:
     """The keys of a transit fault; none for any other name."""
-    row = _BY_NAME.get(name)
-    return tuple(key.name for key in row.keys) if row else ()
+    definition = _BY_NAME.get(name)
+    return tuple(key.name for key in definition.keys) if definition else ()

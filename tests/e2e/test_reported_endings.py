@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.harness.client import BrokenOffError
 from tests.e2e.harness.proxies import client, way
 from tests.e2e.harness.samples import JSON, openai_chat
-from tests.e2e.harness.script import Answer, Break, Gate, Send, Wait, answer
+from tests.e2e.harness.script import Answer, Break, Gate, Send, Wait, response
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +64,7 @@ def test_a_repair_that_breaks_or_ends_is_told_as_one(proxies: Proxies, plain: Up
     """In the record, in the log, and where mitmproxy tells how a flow broke off."""
     asking = Asking(proxies, plain, "ends", toolstream_repair="safe", flow_detail="1")
     mark = len(asking.proxy.output)
-    came, told = asking.end(answer(CHAT[:3]))
+    came, told = asking.end(response(CHAT[:3]))
     assert came.endswith(b"BROKEN")
     assert (told["notes"], told["broken"], told["faults"]) == (BROKEN_OFF, None, [])
     asking.proxy.wait_for("cut-off-call: the connection was closed so that the client sees an error", after=mark)
@@ -74,7 +74,7 @@ def test_a_repair_that_breaks_or_ends_is_told_as_one(proxies: Proxies, plain: Up
     assert came == b"".join(CHAT)
     assert told["notes"] == IN_ORDER
     asking.proxy.wait_for("unterminated-body: the response was terminated normally for the client", after=mark)
-    assert asking.end(answer(CHAT))[1]["notes"] == []
+    assert asking.end(response(CHAT))[1]["notes"] == []
 
 
 def test_what_upstream_broke_is_no_repair(proxies: Proxies, plain: Upstream) -> None:
@@ -82,7 +82,7 @@ def test_what_upstream_broke_is_no_repair(proxies: Proxies, plain: Upstream) -> 
     asking = Asking(proxies, plain, "ends2", toolstream_repair="safe")
     assert asking.end(Answer((*map(Send, CHAT[:3]), Break.CLOSE)))[1]["notes"] == []
     looking = Asking(proxies, plain, "ends3")
-    assert looking.end(answer(CHAT[:3]))[1]["notes"] == []
+    assert looking.end(response(CHAT[:3]))[1]["notes"] == []
 
 
 def test_a_client_that_has_heard_everything_breaks_nothing(proxies: Proxies, plain: Upstream) -> None:
@@ -102,7 +102,7 @@ def test_faults_at_the_end_are_counted(proxies: Proxies, plain: Upstream, spec: 
     """Also where the last event comes from a repair."""
     asking = Asking(proxies, plain, f"ends {spec}", toolstream_repair="safe", toolstream_fault=spec)
     for pieces in (CHAT, CHAT[:-1]):
-        came, told = asking.end(answer(pieces))
+        came, told = asking.end(response(pieces))
         assert came.endswith(b"[DONE]\n\n")
         assert told["faults"][0]["changes"] > 0
 
@@ -115,7 +115,7 @@ def test_recovered_calls_are_calls(proxies: Proxies, plain: Upstream) -> None:
     asking = Asking(proxies, plain, "ends4", toolstream_repair="safe,missing-calls")
     mark = len(asking.proxy.output)
     whole = json.dumps(openai_chat("call_1", "Bern").whole).encode()
-    _, told = asking.end(answer(EMPTY), Answer((Send(whole),), content_type=JSON))
+    _, told = asking.end(response(EMPTY), Answer((Send(whole),), content_type=JSON))
     [call] = told["calls"]
     assert (call["name"], call["arguments"], call["complete"]) == ("get_weather", '{"city": "Bern"}', True)
     assert told["changes"] == ["missing-calls"]
@@ -132,7 +132,7 @@ def test_recovered_calls_are_calls(proxies: Proxies, plain: Upstream) -> None:
 def test_a_second_request_that_fails_says_why(proxies: Proxies, plain: Upstream, second: Answer, why: str) -> None:
     """In the record too."""
     asking = Asking(proxies, plain, "ends4", toolstream_repair="safe,missing-calls")
-    _, told = asking.end(answer(EMPTY), second)
+    _, told = asking.end(response(EMPTY), second)
     [note] = told["notes"]
     assert note == {"name": "missing-calls", "message": f"the request was repeated without success: {why}"}
     assert told["calls"] == []
@@ -161,7 +161,7 @@ def test_what_was_mended_is_named_in_the_short_log_too(proxies: Proxies, plain: 
     proxy = proxies.get(toolstream_log="calls", toolstream_repair="safe")
     mark = len(proxy.output)
     sample = openai_chat("call_1", "Bern")
-    plan = plain.plan(answer(sample.pieces[:-1]))
+    plan = plain.plan(response(sample.pieces[:-1]))
     with client("h1", way(proxy, plain)) as connection:
         connection.request(sample.path, sample.body, plan.headers).rest()
     proxy.wait_for(r"1 event repaired \(missing-done\)", after=mark)
