@@ -23,7 +23,7 @@ from toolstream_core.protocols.api import Api
 from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.protocols.provider_error import ErrorKind
 from toolstream_core.protocols.registry import PROTOCOLS
-from toolstream_core.repair.policy import Policy
+from toolstream_core.repair.shapes import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

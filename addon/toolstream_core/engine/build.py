@@ -11,7 +11,7 @@ from toolstream_core.defects.leak import LEAK
 from toolstream_core.engine.chain import Chain, StageSet
 from toolstream_core.faults.spec import Picker
 from toolstream_core.protocols.requests import match_key
-from toolstream_core.repair.policy import Policy, combined
+from toolstream_core.repair.shapes import Policy, combined
 from toolstream_core.settings import PARTS, SAFE
 from toolstream_core.stages.context import Context, nobody
 from toolstream_core.stages.leaks import may_leak

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.api import Api
     from toolstream_core.protocols.healthy_response import HealthyResponse
     from toolstream_core.protocols.provider_error import ErrorKind
-    from toolstream_core.repair.policy import Policy
+    from toolstream_core.repair.shapes import Policy
     from toolstream_core.stages.inject.injector import InjectorMaker
     from toolstream_core.stages.promotion import Promotion
     from toolstream_core.stages.repair.repairer import RepairerMaker

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from toolstream_core.defects.identity import DOUBLED_CALL, DUPLICATE_ID
 from toolstream_core.repair.client_call import Turn, same
 from toolstream_core.repair.intended import IntendedCall
-from toolstream_core.repair.policy import NO_SHAPE
+from toolstream_core.repair.shapes import NO_SHAPE
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall
     from toolstream_core.repair.client_call import ClientCall
-    from toolstream_core.repair.policy import Policy
+    from toolstream_core.repair.shapes import Policy
     from toolstream_core.stages.context import Context
     from toolstream_core.stages.repair.reporter import Reporter
 

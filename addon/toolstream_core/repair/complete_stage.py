@@ -9,7 +9,7 @@ from toolstream_core.defects.arguments import PLACEHOLDER_ARGUMENTS
 from toolstream_core.defects.finish import CALLS_IN_DONE, IN_BAND_ERROR
 from toolstream_core.defects.framing import UNTERMINATED_EVENT
 from toolstream_core.repair.complete_client import CompleteCallClient
-from toolstream_core.repair.policy import NO_SHAPE, ONE_CALL_PER_EVENT, WHOLE_CALLS
+from toolstream_core.repair.shapes import NO_SHAPE, ONE_CALL_PER_EVENT, WHOLE_CALLS
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
 from toolstream_core.stages.repair.repairer import Repairer
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from toolstream_core.calls import ResolvedFragment
     from toolstream_core.model import Event, Json
     from toolstream_core.repair.complete_form import CompleteCallForm, Entry
-    from toolstream_core.repair.policy import Policy
+    from toolstream_core.repair.shapes import Policy
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
     from toolstream_core.wire.json_paths import Path

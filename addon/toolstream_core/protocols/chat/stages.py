@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.defects.defect import CHAT
 from toolstream_core.protocols.chat.inject import OWN, ChatCodec
 from toolstream_core.protocols.chat.repair.stage import ChatRepair
-from toolstream_core.repair.policy import POLICIES
+from toolstream_core.repair.shapes import POLICIES
 from toolstream_core.stages import framing
 from toolstream_core.stages.inject.injector import injectors
 

@@ -18,7 +18,7 @@ from toolstream_core.repair.blocks.faults import BlockCodec
 from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexDefects
 from toolstream_core.repair.blocks.stage import BlockDifference
 from toolstream_core.repair.finish import FinishWords
-from toolstream_core.repair.policy import OF_BLOCKS
+from toolstream_core.repair.shapes import OF_BLOCKS
 from toolstream_core.stages import framing
 from toolstream_core.stages.inject.injector import injectors
 from toolstream_core.stages.repair.early_finish import EarlyFinishRepairer

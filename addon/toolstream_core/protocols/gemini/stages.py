@@ -13,7 +13,7 @@ from toolstream_core.protocols.gemini.reader import calls, unwrapped
 from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.repair.complete_form import CompleteCallForm, CompleteCodec, Entry
 from toolstream_core.repair.complete_stage import CompleteCallStage, incomplete_calls
-from toolstream_core.repair.policy import ONE_CALL_PER_EVENT, WHOLE_CALLS
+from toolstream_core.repair.shapes import ONE_CALL_PER_EVENT, WHOLE_CALLS
 from toolstream_core.stages import framing
 from toolstream_core.stages.inject.injector import Injector, injectors
 from toolstream_core.wire import json_access

@@ -13,7 +13,7 @@ from toolstream_core.protocols.ollama.responses import line
 from toolstream_core.protocols.requests.tools import earlier_ids
 from toolstream_core.repair.complete_form import CompleteCallForm, CompleteCodec
 from toolstream_core.repair.complete_stage import CompleteCallStage, incomplete_calls
-from toolstream_core.repair.policy import ONE_CALL_PER_EVENT
+from toolstream_core.repair.shapes import ONE_CALL_PER_EVENT
 from toolstream_core.stages.inject.injector import Injector, UnterminatedEvent, injectors
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_paths import changed

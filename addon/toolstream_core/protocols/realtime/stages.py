@@ -11,7 +11,7 @@ from toolstream_core.protocols.realtime.reader import DONE
 from toolstream_core.protocols.responses.inject import OWN, ResponsesCodec
 from toolstream_core.protocols.responses.repair.events import EventForm
 from toolstream_core.protocols.responses.repair.stage import ResponsesRepair
-from toolstream_core.repair.policy import SEQUENTIAL, TINY_FRAGMENTS, WHOLE_CALLS
+from toolstream_core.repair.shapes import SEQUENTIAL, TINY_FRAGMENTS, WHOLE_CALLS
 from toolstream_core.stages.inject.injector import injectors
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from toolstream_core.defects.defect import RESPONSES
 from toolstream_core.protocols.responses.inject import OWN, ResponsesCodec
 from toolstream_core.protocols.responses.repair.stage import ResponsesRepair
-from toolstream_core.repair.policy import OF_RESPONSES
+from toolstream_core.repair.shapes import OF_RESPONSES
 from toolstream_core.stages import framing
 from toolstream_core.stages.inject.injector import injectors
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls

@@ -40,7 +40,7 @@ from toolstream_core.repair.blocks import arguments as truth
 from toolstream_core.repair.blocks.message import Block, Sent, Waiting
 from toolstream_core.repair.blocks.protocol import ARGUMENTS, DELTA_TYPE, ID, INDEX, NAME, TYPE, number_of
 from toolstream_core.repair.identity import judge_id, judge_name
-from toolstream_core.repair.policy import is_complete
+from toolstream_core.repair.shapes import is_complete
 
 if TYPE_CHECKING:
     from toolstream_core.calls import OpenCall

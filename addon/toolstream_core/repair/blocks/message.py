@@ -15,7 +15,7 @@ from toolstream_core.repair.blocks.protocol import ARGUMENTS, number_of
 from toolstream_core.repair.client_text import ClientText, is_in_step
 from toolstream_core.repair.fields import TOP, always, laid_over
 from toolstream_core.repair.meaning import Meaning
-from toolstream_core.repair.policy import WHOLE_CALLS
+from toolstream_core.repair.shapes import WHOLE_CALLS
 from toolstream_core.wire.json_paths import known_only, merged
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Event, Json
     from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol
     from toolstream_core.repair.fields import Payload
-    from toolstream_core.repair.policy import Policy
+    from toolstream_core.repair.shapes import Policy
     from toolstream_core.stages.context import Context
     from toolstream_core.stages.repair.reporter import Reporter
     from toolstream_core.wire.frame import Frame

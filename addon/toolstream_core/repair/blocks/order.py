@@ -13,7 +13,7 @@ from toolstream_core.model import ABSENT
 from toolstream_core.repair.blocks import arguments as truth
 from toolstream_core.repair.blocks.message import Block, Sent, Waiting
 from toolstream_core.repair.blocks.protocol import ARGUMENTS, INDEX, TYPE, UNREAD, number_of
-from toolstream_core.repair.policy import MAX_HELD
+from toolstream_core.repair.shapes import MAX_HELD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -20,7 +20,7 @@ from toolstream_core.repair.blocks.message import BlockStream, Sent
 from toolstream_core.repair.blocks.order import BlockOrder
 from toolstream_core.repair.blocks.protocol import ARGUMENTS, DELTA_TYPE, INDEX, UNREAD, number_of
 from toolstream_core.repair.client_text import is_withheld, judge_unseen, skip
-from toolstream_core.repair.policy import NO_SHAPE
+from toolstream_core.repair.shapes import NO_SHAPE
 from toolstream_core.stages.context import nobody
 from toolstream_core.stages.repair.repairer import Repairer, is_unread
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import Event, Fragment, Json, SkippedRun
     from toolstream_core.repair.blocks.message import Block
     from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol
-    from toolstream_core.repair.policy import Policy
+    from toolstream_core.repair.shapes import Policy
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 

@@ -26,7 +26,7 @@ from toolstream_core.protocols.chat.repair.finishing import WORDS, Finishes
 from toolstream_core.protocols.chat.repair.stream import Stream
 from toolstream_core.protocols.chat.repair.writer import EntryWriter
 from toolstream_core.repair.difference import lack
-from toolstream_core.repair.policy import ONE_CALL_PER_EVENT, at_once
+from toolstream_core.repair.shapes import ONE_CALL_PER_EVENT, at_once
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:

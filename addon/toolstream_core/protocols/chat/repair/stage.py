@@ -10,8 +10,8 @@ from toolstream_core.protocols.chat.repair.events import ChatEvents
 from toolstream_core.protocols.chat.repair.waiting import Touched, Waiting
 from toolstream_core.repair.client import Client
 from toolstream_core.repair.client_text import is_in_step, is_withheld, judge_unseen
-from toolstream_core.repair.policy import NO_SHAPE
 from toolstream_core.repair.queue import Queue
+from toolstream_core.repair.shapes import NO_SHAPE
 from toolstream_core.stages.repair.repairer import Repairer
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from toolstream_core.calls import OpenCall, ResolvedFragment
     from toolstream_core.model import Event, Fragment, SkippedRun
-    from toolstream_core.repair.policy import Policy
+    from toolstream_core.repair.shapes import Policy
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 

@@ -19,7 +19,7 @@ from toolstream_core.repair.client_call import Held
 from toolstream_core.repair.difference import Lack, lack
 from toolstream_core.repair.fields import Deviation, laid_over
 from toolstream_core.repair.identity import judge_id
-from toolstream_core.repair.policy import EVEN_IDS, WHOLE_CALLS
+from toolstream_core.repair.shapes import EVEN_IDS, WHOLE_CALLS
 from toolstream_core.wire import json_access
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.resolver import is_cut
 from toolstream_core.model import Kind, Phase
 from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED, DELTA
-from toolstream_core.repair.policy import (
+from toolstream_core.repair.shapes import (
     BARE_DELTAS,
     MAX_HELD,
     SELF_CONTAINED_DELTAS,

@@ -42,8 +42,8 @@ from toolstream_core.protocols.responses.repair.shaping import turn_over
 from toolstream_core.protocols.responses.repair.stream import Stream
 from toolstream_core.protocols.responses.repair.writer import MESSAGES
 from toolstream_core.repair.client_text import is_withheld, judge_unseen, skip
-from toolstream_core.repair.policy import NO_SHAPE
 from toolstream_core.repair.queue import Queue
+from toolstream_core.repair.shapes import NO_SHAPE
 from toolstream_core.stages.repair.repairer import Repairer, is_unread
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.responses.repair.client import ClientItem
     from toolstream_core.protocols.responses.repair.intended import IntendedCall
     from toolstream_core.repair.fields import Payload
-    from toolstream_core.repair.policy import Policy
+    from toolstream_core.repair.shapes import Policy
     from toolstream_core.stages.context import Context
     from toolstream_core.wire.frame import Frame
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.responses.repair.events import EventForm
     from toolstream_core.protocols.responses.repair.intended import CallEvent
     from toolstream_core.repair.fields import Payload
-    from toolstream_core.repair.policy import Policy
+    from toolstream_core.repair.shapes import Policy
     from toolstream_core.stages.context import Context
     from toolstream_core.stages.repair.repairer import Repairer
     from toolstream_core.wire.frame import Frame
