@@ -1,4 +1,4 @@
-"""The door: what `mitmdump -s addon/toolstream.py` loads. It imports the addon and lists it, nothing else."""
+"""The entry point: `mitmdump -s addon/toolstream.py` loads it. It imports the addon and lists it."""
 
 from toolstream_core.proxy.addon import ToolstreamAddon
 

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class ToolstreamError(ValueError):
-    """What was asked cannot be done. The message is one sentence or two: what is wrong, and what was expected."""
+    """A request of the user cannot be carried out. The message: what is wrong, and what was expected."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 SAFE: Final = frozenset(definition.code for definition in repairs(["safe"]))
-"""The codes of all rows whose repair is safe."""
+"""The codes of all defects whose repair is safe."""
 FOR: Final = "for:"
 DESTREAM: Final = "destream"
 """The shape that streams a non-streaming response."""
@@ -69,7 +69,7 @@ class Settings:
     """The changes to streams in flight."""
 
     repairs: frozenset[str] = frozenset()
-    """Codes of the rows whose repair is on."""
+    """Codes of the defects whose repair is on."""
     shapes: tuple[str, ...] = ()
     """Names of shapes, in the order in which they are applied."""
     faults: tuple[tuple[Fault, Budget], ...] = ()
@@ -77,7 +77,7 @@ class Settings:
     transit: tuple[tuple[TransitFault, Fault, Budget], ...] = ()
     """Timing and connection faults, in the order in which they are applied."""
     destream: bool = False
-    """Whether upstream is asked without a stream, and its answer streamed here."""
+    """Whether upstream gets the request without a stream, and its response is streamed here."""
     seed: int = 0
 
     @property
@@ -125,7 +125,7 @@ def settings(words: Words) -> Settings:
 
 
 def faults_of(texts: Iterable[str]) -> Iterable[str]:
-    """The specifications in texts that may hold several: behind a comma comes another fault, or a pair of this one.
+    """The specifications in texts that may hold several: after a comma comes another fault, or a pair of this one.
 
     What has an equals sign before any colon is a pair; all else is a fault. Raises `ToolstreamError`.
     """

@@ -21,7 +21,7 @@ class StateFile:
     def __init__(self, path: Path, about: Mapping[str, object], *, command: str, parts: str) -> None:
         """Continue the file at `path`, or create one that only its owner can read.
 
-        `about` has to be the same in both runs of `command`; `parts` says for people what that is. Raises
+        `about` has to be the same in both runs of `command`; `parts` describes it for people. Raises
         `ToolstreamError` for the file of another run, `OSError`.
         """
         header = json.dumps({command: 1, **about})

@@ -109,7 +109,7 @@ def _program_name(word: str) -> str:
 
 
 PROXY: Final = "PROXY"
-"""What names the proxy's own URL in the rows of agents."""
+"""The placeholder of the proxy's own URL in the table of agents."""
 SOCKETS: Final = "SOCKETS"
 """What stands there for whether the user wants WebSockets."""
 _NAMED: Final = re.compile(r"\{([A-Z][A-Z_]*)\}")
@@ -130,7 +130,7 @@ class Launch:
     arguments: tuple[str, ...]
     """Those that were added to the command line."""
     takes_terminal: bool
-    """Whether the command draws on the whole terminal."""
+    """Whether the command uses the full screen of the terminal."""
 
 
 def launch(

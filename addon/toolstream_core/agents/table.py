@@ -1,4 +1,4 @@
-"""The row of an agent: how it is recognised, and what it needs beside the variables that all clients get."""
+"""An agent: how it is recognised, and what it needs beside the variables that all clients get."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Agent:
     arguments: Mapping[Upstream, tuple[str, ...]] = field(default_factory=dict)
     """Inserted after the program's name, by upstream."""
     configured: Callable[[Mapping[str, str], Sequence[str]], bool] | None = None
-    """Whether the user's environment, files or arguments say already what the arguments for real providers would."""
+    """Whether the user's environment, files or arguments already set what the arguments for real providers would."""
     headless: tuple[str, ...] = ()
     """Arguments with which it does not take over the terminal; empty where it never does."""
     protocols: str
@@ -59,12 +59,12 @@ class Agent:
     reaches: str
     """Which of the variables lead it to the proxy, and which it ignores, for people."""
     tried: str = ""
-    """The version that went through the proxy; empty where the row rests on documents."""
+    """The version that went through the proxy; empty if the entry rests on documents."""
     sources: tuple[str, ...]
     """Where that is documented."""
 
     def takes_terminal(self, arguments: Sequence[str]) -> bool:
-        """Whether it draws on the whole terminal when started with these."""
+        """Whether it uses the full screen of the terminal with these arguments."""
         return bool(self.headless) and not any(
             word in self.headless or word.partition("=")[0] in self.headless for word in arguments
         )
@@ -87,7 +87,7 @@ def override(**settings: str | bool) -> tuple[str, ...]:
 
 
 def has_provider(environment: Mapping[str, str], arguments: Sequence[str]) -> bool:
-    """Whether the user chose a provider: such a one streams over HTTP unless it says otherwise."""
+    """Whether the user chose a provider: such a provider streams over HTTP unless it is configured otherwise."""
     if any(word in _LOCAL or _CHOICE.match(word) for word in arguments):
         return True
     home = environment.get("CODEX_HOME") or str(Path(environment.get("HOME", "~")).expanduser() / ".codex")

@@ -1,4 +1,4 @@
-"""A client under check: its command, its runs behind a proxy, and copies of its working directory."""
+"""A client under check: its command, its runs through a proxy, and copies of its working directory."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Reproduction:
 def reproduction(path: Path, shows: Callable[[Candidate], bool] | None) -> Reproduction:
     """The responses in a flow file; where a fault changed one, as the client received it, because that failed.
 
-    `shows` says whether the bug shows, if that is cheap: if only the provider's response shows it, that is taken.
+    `shows`: whether the bug shows, if that is cheap to find out; a bug that the response alone shows is accepted.
     Raises `ToolstreamError`.
     """
     sent = read_responses(path)

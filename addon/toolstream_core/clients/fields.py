@@ -413,7 +413,7 @@ def kept(groups: Sequence[Group], form: CallForm, model: ClientModel) -> list[Gr
 
 
 def _padded(groups: Sequence[Group]) -> list[Group]:
-    """The calls at the places that their indexes say, and empty ones where there is none."""
+    """The calls at the places of their indexes, and empty ones at the others."""
     places = {one.index: one for one in groups if one.index is not None and 0 <= one.index < MAX_PADDED}
     if len(places) < len(groups):
         return list(groups)

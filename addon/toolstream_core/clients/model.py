@@ -271,7 +271,7 @@ def entries_of(events: Iterable[ReceivedEvent]) -> list[Entry]:
 def shortened(entries: Iterable[Entry]) -> list[Entry]:
     """The entries with the middles of runs joined; a run is alike but for its argument text.
 
-    What tells readings apart stands at the ends of runs, but for clients that open a call for each entry of a run.
+    Readings differ at the ends of runs, but for clients that open a call for each entry of a run.
     """
     found: list[Entry] = []
     run: list[Entry] = []

@@ -180,7 +180,7 @@ def _changes(entry: Entry, place: int, edits: Sequence[Edit | None]) -> Iterator
 
 _CUT: Final = r"\\(?:u[0-9a-fA-F]{0,3})?"
 _CUT_ESCAPE: Final = re.compile(rf"(?<!\\)(?:\\\\)*({_CUT}|\\u[dD][89abAB][0-9a-fA-F]{{2}}(?:{_CUT})?)\Z")
-"""An escape that is cut off, or the first half of a surrogate pair, at the end of a part of a JSON string."""
+"""An escape that is cut off, or the first code unit of a surrogate pair, at the end of a part of a JSON string."""
 _HIGH_SURROGATES: Final = ("\ud800", "\udbff")
 
 

@@ -1,4 +1,4 @@
-"""Defects of what a call says: its arguments."""
+"""Defects of a call's arguments."""
 
 from typing import Final
 

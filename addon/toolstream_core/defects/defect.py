@@ -1,4 +1,4 @@
-"""What a defect is to everything else: one row. Knows no stream."""
+"""The definition of a defect. Knows no stream."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TEXT_KEYS: Final = ("content", "text", "delta")
 """Keys of events that findings are about, in all protocols."""
 
 LIVE: Final = frozenset({"TS302", "TS303", "TS307"})
-"""Codes of the rows whose repair takes the connection itself, or another request: only the proxy can do that."""
+"""Codes of the defects whose repair takes the connection itself, or another request: only the proxy can do that."""
 
 
 class Defect(NamedTuple):
@@ -59,13 +59,13 @@ class Defect(NamedTuple):
     repair: Safety | None
     dialects: tuple[str, ...]
     meaning: str
-    """What is wrong, in half a sentence."""
+    """What is wrong, as part of a sentence."""
     must: str
     """What a correct client does under it."""
     also: tuple[str, ...] = ()
-    """Names of the rows that are true of the same stream wherever this one is caused, or may be."""
+    """Names of the defects that the same stream has, or may have, wherever this one is injected."""
     lossy: bool = False
-    """Whether something of the answer is lost, so that a client which does not run the call does the right thing."""
+    """Whether a part of the response is lost, so that a client which does not run the call is right."""
     may_refuse: bool = False
     """Whether a client may also report it, instead of running the call."""
     keys: tuple[str, ...] = ()

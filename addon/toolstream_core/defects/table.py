@@ -27,9 +27,9 @@ def named(words: Iterable[str]) -> frozenset[str]:
 
 
 def repairs(words: Iterable[str]) -> frozenset[Defect]:
-    """The rows whose repair `words` switch on: as `named`, and `safe`. A family and `all` mean the safe ones in them.
+    """The defects whose repair `words` switch on: as `named`, and `safe`. A family and `all` mean their safe ones.
 
-    Raises `ToolstreamError`, also for a row that has no repair.
+    Raises `ToolstreamError`, also for a defect that has no repair.
     """
     chosen: set[Defect] = set()
     for word in words:

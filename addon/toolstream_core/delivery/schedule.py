@@ -37,7 +37,7 @@ type Drawn = Sequence[tuple[TransitFault, Picker]]
 # It sees what goes to the client: decoded, and rewritten where that was asked for. Frames go on when they are whole.
 
 _CALLED = frozenset({"tool_calls", "tool_use", "TOOL_CALL"})
-"""Finish reasons that say so."""
+"""The finish reasons of such an end."""
 
 
 class Schedule:

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class Recovered(NamedTuple):
-    """What a second answer brought."""
+    """The content of the second response."""
 
     frames: list[Frame]
-    """The calls as events, and the event that says the finish."""
+    """The calls as events, and the event with the finish reason."""
     calls: list[Call]
     usage: Json
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MAX_BYTES: Final = 1024 * 1024
 """Bytes of a response that are kept; a longer one is read while it is sent, and not kept."""
 _HEAD: Final = 16 * 1024
-"""Bytes in which an answer's id is looked for."""
+"""Bytes in which a response's id is searched."""
 
 
 class SentBytes:
@@ -38,7 +38,7 @@ class SentBytes:
         self._too_long = False
 
     def take(self, piece: bytes) -> None:
-        """Keep the next piece."""
+        """Keep the next chunk."""
         self._size += len(piece)
         if self._session is not None:
             self._session.feed(piece)
@@ -62,7 +62,7 @@ class SentBytes:
 
     @property
     def response(self) -> str:
-        """The id by which later requests may name the answer (`previous_response_id`), where it has one."""
+        """The id by which later requests may name the response (`previous_response_id`), if it has one."""
         return self._response or response_id(self._pieces, self.exchange)
 
     def record(self, *, broken: str | None) -> Record | None:

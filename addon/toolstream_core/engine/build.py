@@ -1,4 +1,4 @@
-"""Makes the stages that one answer meets, of what is switched on and what its protocol offers."""
+"""Makes the stages of one response, from the settings and from what its protocol offers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LEAK_CODES: Final = frozenset(defect.code for defect in LEAK)
 
 @dataclass
 class ChainFactory:
-    """Makes the stages of one answer whose protocol is known, and that streams."""
+    """Makes the stages of one streamed response whose protocol is known."""
 
     exchange: StreamFacts
     settings: Settings
@@ -97,7 +97,7 @@ class ChainFactory:
         return judges, [] if policy.shapes_nothing else [self.dialect.shaped(policy)(shaping)]
 
     def _repairing(self, context: Context) -> list[Stage]:
-        """The repairers in a row; the last one repairs and shapes calls."""
+        """The repairers in their order; the last one repairs and shapes calls."""
         policy, _ = self._shapes
         makers = [*self.dialect.repairs[:-1], self.dialect.shaped(policy)]
         return [maker(replace(context)) for maker in makers]

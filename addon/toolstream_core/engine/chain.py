@@ -1,4 +1,4 @@
-"""Stages in a row: each sees the output of the one before it. Knows no protocol."""
+"""Stages in their order: each sees the output of the one before it. Knows no protocol."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ _FIELDS: Final = (b"data:", b"event:", b"{")
 _MAX_LITERAL: Final = 4096
 """Bytes of a frame around its text above which nothing is learned from it."""
 _MAX_MISSES: Final = 16
-"""Frames learned in a row without use, after which a stream has no likeness."""
+"""Frames learned one after the other without use, after which a stream has no likeness."""
 _MANY: Final = 256
 """Events after which a run is reported."""
 
@@ -255,7 +255,7 @@ class FastPath:
         self._begun = not self._stages.wants_each
 
     def read(self, frame: Frame) -> EventContent:
-        """What `frame` says: the same as the protocol's reader."""
+        """The content of `frame`, as the protocol's reader gives it."""
         if self._cutter is None:
             return self._read(frame)
         like, raw = self._like, frame.raw
@@ -530,7 +530,7 @@ def past_faults(framer: Framer, read: Callable[[Frame], EventContent], stages: S
 
 
 def _content(like: Likeness, text: str) -> EventContent:
-    """What such a frame says, with this text."""
+    """The content of such a frame, with this text."""
     fragment = like.content.fragments[0]._replace(arguments=text)
     return EventContent((fragment,), (), "", like.content.model)
 

@@ -79,12 +79,12 @@ class Output:
         self.taken.clear()
 
     def let_out(self, chunk: bytes) -> list[bytes]:
-        """The pieces that are forwarded for `chunk`, after it was read. None is empty: mitmproxy would end the body."""
+        """The chunks that are forwarded for `chunk`, after it was read. None is empty: mitmproxy would end the body."""
         out = self.joined() if self.collects else chunk
         return [out] if out else []
 
     def unread(self, chunk: bytes, decoder: BodyDecoder) -> list[bytes]:
-        """The pieces that are forwarded for a chunk that is not read."""
+        """The chunks that are forwarded for a chunk that is not read."""
         if self.collects:
             self._out.append(decoder.decode(chunk))
         return self.let_out(chunk)

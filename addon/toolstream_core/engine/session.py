@@ -102,7 +102,7 @@ class Session:
         """Why reading stopped before the end, if it did."""
         self._error: Exception | None = None
         self._cut_off = False
-        """Whether a call was incomplete when the response was over, and nothing in it says so."""
+        """Whether a call was incomplete at the end of the response, and no finish reason or error explains it."""
         self._output = Output(collects=self.settings.rewrites)
         self._decoder = BodyDecoder(self.exchange.content_encoding)
         self._coded = self._decoder.coded
@@ -130,7 +130,7 @@ class Session:
         return self._error or self._stages.error
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The pieces that are forwarded for `chunk`, which is not empty. None of them is empty."""
+        """The chunks that are forwarded for `chunk`, which is not empty. None of them is empty."""
         sent = self.feed_fast(chunk)
         if sent is None:
             return self._fed(chunk, clean=True)
@@ -155,7 +155,7 @@ class Session:
             return None
 
     def end(self, *, broken: str | None = None) -> list[bytes]:
-        """The pieces that are forwarded at the end of the body. `broken`: how the connection broke, if it did."""
+        """The chunks that are forwarded at the end of the body. `broken`: how the connection broke, if it did."""
         out = self._fed(b"", clean=broken is None)
         self._cut_off = self.reader is not None and self.error is None and bool(self.reader.incomplete_calls())
         return out
@@ -170,8 +170,8 @@ class Session:
     def cut_off(self, record: Record) -> Defect | None:
         """Why the response, which is over, has to end as truncated for the client: a call of it is incomplete.
 
-        `None` if it ends unchanged: complete, incomplete as its finish reason or its error says, or with the repair
-        switched off. An end that said otherwise (`[DONE]`, `message_stop`, `response.completed`) was withheld.
+        `None` if it ends unchanged: complete, incomplete by its finish reason or its error, or with the repair
+        switched off. An end that claims to be complete (`[DONE]`, `message_stop`, `response.completed`) was withheld.
         """
         if CUT_OFF_CALL.code not in self.settings.repairs:
             return None
@@ -195,7 +195,7 @@ class Session:
         return record
 
     def _fed(self, chunk: bytes, *, clean: bool) -> list[bytes]:
-        """The pieces that are forwarded for `chunk`; `b""` is the end, which is `clean` unless the connection broke."""
+        """The chunks that are forwarded for `chunk`; `b""` is the end, which is `clean` unless the connection broke."""
         output = self._output
         if self.state is State.PASSING:
             return output.unread(chunk, self._decoder)

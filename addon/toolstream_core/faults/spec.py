@@ -31,11 +31,11 @@ class Fault:
     tool: str | None = None
     """Only calls of tools that match this glob."""
     turn: int | None = None
-    """Only the answer to a request with so many tool results: 0 is a conversation's first."""
+    """Only the response to a request with so many tool results: 0 is a conversation's first."""
     nth: int | None = None
     """Only the nth call of each stream (from 1), among those that match the other targets."""
     p: float = 1.0
-    """The probability for each call, or for each stream where the fault concerns it as a whole."""
+    """The probability for each call, or for each stream if the fault acts on the stream."""
     times: int | None = None
     """The most times that it acts, over all streams."""
     own: tuple[tuple[str, str], ...] = ()
@@ -68,7 +68,7 @@ class Fault:
 
 KEYS: Final = tuple(one.name for one in fields(Fault) if one.name not in {"name", "own"})
 _COUNTS = {"turn": 0, "nth": 1, "times": 0}
-"""Keys whose value is a whole number, with the least value."""
+"""Keys whose value is an integer, with the least value."""
 
 
 def parse_fault(text: str, known: Collection[str], own: Callable[[str], Sequence[str]] = lambda name: ()) -> Fault:  # noqa: ARG005
@@ -170,7 +170,7 @@ class Picker:
         return self._calls[key]
 
     def stream(self) -> bool:
-        """Whether the fault acts on the stream as a whole; always the same."""
+        """Whether the fault acts on this stream; always the same."""
         if self._stream is None:
             self._stream = self._roll()
         return self._stream

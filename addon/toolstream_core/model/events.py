@@ -26,7 +26,7 @@ class Phase(enum.StrEnum):
     CLOSE = "close"
     """Ends the call, perhaps with all its fields (`output_item.done`, `content_block_stop`)."""
     WHOLE = "whole"
-    """Says a call that may never have been streamed (`message.tool_calls`, `response.completed`)."""
+    """Has a call that may never have been streamed (`message.tool_calls`, `response.completed`)."""
 
 
 class Kind(enum.StrEnum):
@@ -47,7 +47,7 @@ class Fragment(NamedTuple):
     index: Seen[int] = ABSENT  # type: ignore[assignment]  # a tuple has a method of this name
     """The protocol's place of the call: `index`, `output_index`, content block index."""
     id: Seen[str] = ABSENT
-    """The id that the client answers to: `id`, `call_id`."""
+    """The id by which the client returns the result: `id`, `call_id`."""
     item_id: Seen[str] = ABSENT
     """A second id that only the stream uses (Responses `item_id`)."""
     name: Seen[str] = ABSENT
@@ -59,7 +59,7 @@ class Fragment(NamedTuple):
     well_formed: bool = True
     """Whether the entry came in the form that the protocol wants: in a list, arguments as text, index a number."""
     cut: bool = False
-    """Whether it says itself that the call was cut off (`status` of a Responses item)."""
+    """Whether it marks the call as cut off (`status` of a Responses item)."""
     doubtful: bool = False
     """Whether clients may read it as a call of another kind: a function's entry that has `custom` too (pi#8504)."""
 
@@ -83,7 +83,7 @@ class EventContent(NamedTuple):
     error: str | None = None
     """An in-band error, as text."""
     end: bool = False
-    """Nothing of this answer follows (`[DONE]`, `message_stop`, `response.completed`)."""
+    """Nothing of this response follows (`[DONE]`, `message_stop`, `response.completed`)."""
     thought: str = ""
     """Reasoning that is shown, of all choices."""
     begins: tuple[Seen[int], ...] = ()
@@ -93,7 +93,7 @@ class EventContent(NamedTuple):
 
 
 NOTHING: Final = EventContent()
-"""What a frame says that concerns no tool call, finish, error or end."""
+"""The content of a frame without tool call, finish, error or end."""
 
 
 class Event:
@@ -104,7 +104,7 @@ class Event:
     def __init__(
         self, frame: Frame, read: Callable[[Frame], EventContent], content: EventContent | None = None
     ) -> None:
-        """`read` is the protocol's reader; `content` is what the frame says, where that is known."""
+        """`read` is the protocol's reader; `content` is the frame's content, if it is known."""
         self.frame = frame
         self.content = read(frame) if content is None else content
 

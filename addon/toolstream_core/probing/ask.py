@@ -142,7 +142,7 @@ class Asker:
     def ask(self, url: str, request: dict[str, Any]) -> Exchange:
         """The response, after a few tries if the provider is busy. Never raises for what a provider does.
 
-        Its status is 0 if there was no response; `broken` says why.
+        Its status is 0 if there was no response; `broken` is the reason.
         """
         response = self._once(url, request)
         for attempt in range(_RETRIES):

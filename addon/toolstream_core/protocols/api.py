@@ -60,24 +60,24 @@ class Api:
     server: ClassVar[str]
     """Scheme and host of the provider who defined the protocol."""
     hosts: ClassVar[tuple[str, ...]] = ()
-    """Hosts that speak this protocol whatever the path."""
+    """Hosts that speak this protocol on every path."""
     port: ClassVar[int | None] = None
     """The port of a local server, where one is usual."""
     prefix: ClassVar[str] = "/v1"
-    """What stands before the endpoint where a URL has no path."""
+    """The prefix of the endpoint if a URL has no path."""
     base_has_prefix: ClassVar[bool] = True
-    """Whether a URL that has a path has the prefix in it; else clients put it behind that path."""
+    """Whether a URL that has a path has the prefix in it; else clients append it to that path."""
     endpoint: ClassVar[str]
     """The end of a request's path."""
     key_variables: ClassVar[tuple[str, ...]]
     """Environment variables that usually hold the key."""
     base_path: ClassVar[str] = ""
-    """What clients want behind the host in their base URL."""
+    """The path that clients expect after the host in their base URL."""
     base_url_variables: ClassVar[tuple[str, ...]]
     """Environment variables in which clients look for a base URL, the official one first."""
 
     offline: ClassVar[Mapping[str, str]] = {}
-    """Other variables without which clients do not start, and what to say in them where nothing real is asked."""
+    """Other variables without which clients do not start, and values for a provider that is not real."""
 
     signs_address: ClassVar[bool] = False
     """Whether requests are signed with the host that they name, so that no proxy can forward them to another."""
@@ -93,7 +93,7 @@ class Api:
         return f"{given}{'' if whole else self.prefix}{self.endpoint}"
 
     def path_and_model(self, given: str) -> tuple[str, str | None]:
-        """What of a path comes before that which depends on the model, and the model that the path names."""
+        """The part of a path before the model, and the model that the path names."""
         return given, None
 
     def url(self, base: str, query: list[tuple[str, str]], *, streamed: bool) -> tuple[str, list[tuple[str, str]]]:

@@ -1,4 +1,4 @@
-"""Errors within an AWS event stream, whatever protocol its messages carry: exceptions, as the service says them.
+"""Errors within an AWS event stream, in every protocol that its messages carry: exceptions of the service.
 
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ResponseStream.html
 """
@@ -22,5 +22,5 @@ _EXCEPTIONS: Final = {
 
 
 def exception_message(kind: ErrorKind) -> bytes:
-    """The bytes of a message that says an error and ends the stream."""
+    """The bytes of a message with an error, which ends the stream."""
     return fresh(encoded({"message": kind.message}), _EXCEPTIONS[kind]).encode()

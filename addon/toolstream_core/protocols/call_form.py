@@ -7,8 +7,8 @@ class CallForm(enum.StrEnum):
     """How a protocol's streams bring a call."""
 
     DELTAS = "deltas"
-    """Deltas that each say which call they belong to (Chat Completions)."""
+    """Deltas that each name their call (Chat Completions)."""
     ANNOUNCED = "announced"
     """An event announces a call, deltas follow, an event closes it (Responses, Anthropic, Cohere, Bedrock)."""
     WHOLE = "whole"
-    """Each entry is a whole call (Gemini, Ollama)."""
+    """Each entry is a complete call (Gemini, Ollama)."""

@@ -1,4 +1,4 @@
-"""An answer as a healthy provider means it, before it is written in any protocol: calls, or a text."""
+"""A healthy provider's response before it is written in any protocol: calls, or a text."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 _DELTA_LENGTH: Final = re.compile(r'\{\}|\{"|":"|","|"\}| ?\w{1,7}|.', re.DOTALL)
 """About what one token is."""
 CREATED: Final = 1_767_225_600
-"""When every such answer was made, in seconds since 1970: the same request has the same answer."""
+"""The time of every such response, in seconds since 1970: the same request has the same response."""
 CREATED_TEXT: Final = "2026-01-01T00:00:00.000000Z"
 
 
 class HealthyCall(NamedTuple):
-    """A call that the answer makes."""
+    """A call of the response."""
 
     name: str
     arguments: str
@@ -32,7 +32,7 @@ class HealthyCall(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthyResponse:
-    """One answer."""
+    """One response."""
 
     model: str
     request: Json
@@ -40,7 +40,7 @@ class HealthyResponse:
     calls: tuple[HealthyCall, ...] = ()
     text: str = ""
     token: str = ""
-    """What ids are made of: another one gives other ids."""
+    """The seed of ids: another one gives other ids."""
 
     def letters(self, use: str, length: int) -> str:
         """Letters and digits, always the same for the same token and use; fewer are the begin of more."""
@@ -52,12 +52,12 @@ class HealthyResponse:
         return hashlib.sha512(f"{self.token}|{use}".encode()).hexdigest()[:length]
 
     def call_letters(self, place: int, length: int) -> str:
-        """What tells the id of one of the calls from all others."""
+        """What distinguishes the ids of calls."""
         return self.letters(f"call {place}", length)
 
     @property
     def tokens(self) -> tuple[int, int]:
-        """How many tokens the request and the answer have, about."""
+        """About how many tokens the request and the response have."""
         said = self.text + "".join(call.name + call.arguments for call in self.calls)
         return len(str(self.request)) // 4 + 1, len(said) // 4 + 1
 
@@ -68,5 +68,5 @@ def deltas_after_empty(text: str) -> list[str]:
 
 
 def deltas(text: str) -> list[str]:
-    """A text as providers cut it into deltas; one empty piece where there is none."""
+    """A text as providers cut it into deltas; one empty delta for an empty text."""
     return _DELTA_LENGTH.findall(text) or [text]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from toolstream_core.wire.frame import Frame
 
 MAX_ERROR = 2000
-"""Characters of an error that are reported; some carry the whole failed generation."""
+"""Characters of an error that are reported; some carry the complete failed generation."""
 
 
 def error_text(payload: Json, event: str) -> str | None:
@@ -33,7 +33,7 @@ def error_text(payload: Json, event: str) -> str | None:
 
 
 def stray_error(raw: bytes) -> str | None:
-    """The error of a message that belongs to no answer, or `None`: only an object with an `error`, or of that type."""
+    """The error of a message without a response, or `None`: only an object with an `error`, or of that type."""
     return error_text(parse(raw), "") if b'"error"' in raw else None
 
 

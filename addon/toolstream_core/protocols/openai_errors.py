@@ -1,4 +1,4 @@
-"""Errors as both of OpenAI's protocols say them.
+"""Errors in the form of both of OpenAI's protocols.
 
 https://platform.openai.com/docs/guides/error-codes
 """

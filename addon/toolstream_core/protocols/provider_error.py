@@ -1,4 +1,4 @@
-"""Kinds of errors that providers answer with. Each protocol has its own words for them."""
+"""Kinds of errors of providers. Each protocol has its own words for them."""
 
 import enum
 from typing import Final
@@ -30,5 +30,5 @@ ERRORS: Final = {
 
 
 def kind_of(status: int) -> ErrorKind:
-    """The kind of error that an HTTP status says; a server error for statuses without one of their own."""
+    """The kind of error of an HTTP status; a server error for statuses without one of their own."""
     return next((kind for kind in ErrorKind if kind.status == status), ErrorKind.SERVER)

@@ -1,4 +1,4 @@
-"""The protocols, one row each. The order is the order in which a stream of unknown path is tried."""
+"""The protocols, in a table. The order is the order in which a stream of unknown path is tried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The content of events and of whole answers that several protocols read alike."""
+"""The content of events and of complete responses that several protocols read alike."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def finishes(reason: Json) -> tuple[Finish, ...]:
 
 
 def text_content(text: Json, thought: Json) -> EventContent:
-    """The content of a part of the visible text, or of what the model thinks."""
+    """The content of a part of the visible text, or of the model's thinking."""
     if thought and isinstance(thought, str):
         return EventContent(thought=thought)
     return EventContent(text=text) if text and isinstance(text, str) else NOTHING
@@ -29,7 +29,7 @@ def text_content(text: Json, thought: Json) -> EventContent:
 def unstreamed_content(
     payload: Json, fragments: Iterable[Fragment], texts: Iterable[str], reason: Json
 ) -> EventContent:
-    """The content of a whole answer that has its model and its error under the usual keys."""
+    """The content of a complete response that has its model and its error under the usual keys."""
     model = json_access.get(payload, "model")
     return EventContent(
         tuple(fragments),

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 class SentSoFar:
-    """What the client has of an answer that is a response object, by the events that went."""
+    """What the client has of a response object, by the events that were forwarded."""
 
     def __init__(self) -> None:
         """Nothing went."""
         self.response: dict[str, Json] = {}
         """The object as the first event has it."""
         self.output: list[Json] = []
-        """The items that are whole."""
+        """The complete items."""
         self.number = -1
         """Of the last event, where events are numbered."""
         self.ended = False

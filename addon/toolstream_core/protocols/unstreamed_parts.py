@@ -1,4 +1,4 @@
-"""What whole answers of several protocols are taken apart with, and put together."""
+"""Parts that several protocols need to convert complete responses to streams, and back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 type Payload = dict[str, Any]
 type Payloads = Sequence[Payload]
 type Cut = Callable[[str], Sequence[str]]
-"""How the texts and arguments of a whole answer are cut into the deltas of a stream."""
+"""Cuts the texts and arguments of a complete response into the deltas of a stream."""
 
 
 def uncut(text: str) -> Sequence[str]:
@@ -39,14 +39,14 @@ def named_event(payload: Payload) -> bytes:
 
 
 def add_texts(message: dict[str, Json], delta: Json) -> None:
-    """`content`, and what vendors say beside it: `reasoning`, `reasoning_content`, `refusal`."""
+    """`content`, and the fields that vendors add to it: `reasoning`, `reasoning_content`, `refusal`."""
     for key, piece in dictionary(delta).items():
         if isinstance(piece, str) and piece and key != "role":
             message[key] = message.get(key, "") + piece
 
 
 def merged(payloads: Payloads, *, leaving: tuple[str, ...]) -> dict[str, Json]:
-    """What the payloads say beside their deltas; the last word counts, but null is none."""
+    """The other fields of the payloads; the last value counts, but null is none."""
     return {
         key: value for payload in payloads for key, value in payload.items() if key not in leaving and value is not None
     }

@@ -98,7 +98,7 @@ class ActionQueue:
             self.send(piece)
 
     def send(self, piece: bytes) -> None:
-        """Send a piece through the faults; `b""` is the end."""
+        """Send a chunk through the faults; `b""` is the end."""
         schedule = self._schedule
         if schedule is not None:
             schedule.rest += piece
@@ -211,7 +211,7 @@ class Delivery:
         whose calls did not arrive. `fetch` returns the chunks of a response that is not there yet.
         """
         self.paced = schedule is not None or saved is not None or fetch is not None
-        """Whether it decides on every piece, not only on how the response ends."""
+        """Whether it decides on every chunk, not only on how the response ends."""
         self._step: Step = None
         self._live = live
         self._sent = live.delivered() if schedule or fetch or (saved and live.rewrites) else None
@@ -219,7 +219,7 @@ class Delivery:
         chunks, self._broken, _ = saved or Provided((), None)
         self._saved = SavedChunks(chunks, speed)
         self.provided = saved is not None or fetch is not None
-        """Whether the body comes from saved chunks, and not from the offered piece."""
+        """Whether the body comes from saved chunks, and not from the offered chunk."""
         self._providing = False
         """Whether the headers were sent and saved chunks are left."""
         self._closed = closed
@@ -244,9 +244,9 @@ class Delivery:
         self._queue.begin()
 
     def offer(self, piece: bytes | None) -> None:
-        """A piece of the body is about to be sent; `None` is the end of the body.
+        """A chunk of the body is about to be sent; `None` is the end of the body.
 
-        Of a saved response, its chunks are sent in the place of the one piece that it is.
+        Of a saved response, its chunks are sent in place of its body.
         """
         self.heading = False
         if not self._last and self.provided:

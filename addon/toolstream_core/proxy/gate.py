@@ -138,7 +138,7 @@ class GatedStream(HttpStream):
             read_upstream(self.flow, on=True)
 
     def _take_delivery(self, delivery: Delivery | None) -> None:
-        """Use a delivery; only one that decides on every piece costs something for each."""
+        """Use a delivery; only one that decides on every chunk costs something for each."""
         self._delivery = delivery
         self._paced = delivery is not None and delivery.paced
         if self._paced:
@@ -247,7 +247,7 @@ class GatedStream(HttpStream):
         self.client_state = self.server_state = self.state_errored
 
     def _leave_upstream(self, why: str) -> Commands:
-        """Upstream need not say the rest."""
+        """Upstream need not send the rest."""
         if self.server_state == self.state_stream_response_body:
             gone = _events.RequestProtocolError(self.stream_id, why, _events.ErrorCode.CANCEL)
             yield SendHttp(gone, self.context.server)

@@ -141,8 +141,8 @@ class LiveResponse:
     def stream(self, chunk: bytes) -> bytes | list[bytes]:
         """Called by mitmproxy with each chunk: the same object is sent at once. `b""` is the end.
 
-        Chunks are read right after, those of one network read together: it costs the proxy half as much as
-        reading each between two sends, and no client waits for it.
+        Chunks are read right after, those of one network read together: it costs the proxy half as much
+        as reading each between two sends, and no client waits for it.
         """
         if self.rewrites:
             return self._rewritten(chunk)
@@ -166,7 +166,7 @@ class LiveResponse:
         self._read(chunk, [chunk])
 
     def finish(self, *, broken: str | None = None) -> None:
-        """The response is over; `broken` says how, unless by its own end."""
+        """The response is over; `broken` is the reason, unless it is its own end."""
         if self.over:
             return
         self.over, self._broken = True, broken
@@ -273,7 +273,7 @@ class LiveResponse:
         return self._session.cut_off(record)
 
     def _rewritten(self, chunk: bytes) -> list[bytes]:
-        """The pieces that the client gets for `chunk`."""
+        """The chunks that the client gets for `chunk`."""
         self._now = time.time()
         if chunk:
             self._arrived(time.monotonic(), chunk, (len(chunk),))
@@ -291,7 +291,7 @@ class LiveResponse:
         return chunks
 
     def _feed(self, data: bytes) -> list[bytes]:
-        """The pieces that are forwarded for bytes that have to be cut into frames."""
+        """The chunks that are forwarded for bytes that have to be cut into frames."""
         try:
             out = self._session.feed_frames(data)
         except Exception as error:  # noqa: BLE001 - mitmproxy would drop the connection
@@ -350,7 +350,7 @@ type Through = Callable[[bytes], bytes | Iterable[bytes]]
 
 
 def chunks(passed: bytes | list[bytes]) -> list[bytes]:
-    """The forwarded pieces, as a list."""
+    """The forwarded chunks, as a list."""
     return [passed] if isinstance(passed, bytes) else passed
 
 

@@ -125,7 +125,7 @@ type AnyProvider = Provider | CallProvider
 
 
 def provider_of(options: Options) -> AnyProvider | None:
-    """What answers from saved flows, or with calls that it makes; `None` where nothing does. Raises `OptionsError`."""
+    """The provider of saved or generated responses; `None` if there is none. Raises `OptionsError`."""
     values: Sequence[str] = options.toolstream_provider
     repeats: int = options.toolstream_provider_repeats
     if repeats < 0:

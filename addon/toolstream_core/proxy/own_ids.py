@@ -97,7 +97,7 @@ def _elements(text: str, at: int) -> Iterator[Item]:
 
 
 def _after(text: str, at: int, mark: str) -> int:
-    """The place behind a mark that has to come, and behind white space."""
+    """The place after a mark that has to come, and after white space."""
     at = _solid(text, at)
     if text[at : at + 1] != mark:
         raise ValueError(mark)
@@ -127,7 +127,7 @@ _MARKER = "\ue000{}\ue001"
 
 
 def restore(flow: http.HTTPFlow, ids: Ids) -> None:
-    """Put the provider's own ids and items back where the client means calls that this upstream said as these."""
+    """Put the provider's own ids and items back where the client returns calls of this upstream."""
     if not (len(ids) or len(ids.functions)):
         return
     try:

@@ -1,4 +1,4 @@
-"""Answers LLM requests from saved flows, with no key and no network. Knows mitmproxy's flow."""
+"""Responds to LLM requests from saved flows, with no key and no network. Knows mitmproxy's flow."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _LISTS = re.compile(r"/(v1/models|v1beta/models|api/tags)/?$")
 
 
 def models(path: str, fixtures: Sequence[Fixture]) -> Json | None:
-    """The answer to a GET of `path`, where that is a list of models: of those that the saved flows know."""
+    """The response to a GET of `path`, if that is a list of models: of those that the saved flows know."""
     return models_named(path, lambda kind: _names(fixtures, kind))
 
 
 def models_named(path: str, names_of_kind: Callable[[ModelList], Sequence[str]]) -> Json | None:
-    """The answer to a GET of `path`, where that is a list of models."""
+    """The response to a GET of `path`, if that is a list of models."""
     found = _LISTS.search(path.partition("?")[0])
     if found is None:
         return None
@@ -109,7 +109,7 @@ _NOT_REPEATED = {b"content-length", b"content-encoding", b"transfer-encoding", b
 
 
 class Provider:
-    """Answers in the providers' place."""
+    """Responds in the providers' place."""
 
     def __init__(self, fixtures: Sequence[Fixture], *, strict: bool = False, repeats: int = 0) -> None:
         """The earlier of two that fit alike is given; `strict` and `repeats` as for `Matcher`."""
@@ -234,7 +234,7 @@ logger = logging.getLogger(__name__)
 
 
 class CallProvider:
-    """Answers in the providers' place."""
+    """Responds in the providers' place."""
 
     def __init__(self, provider: SyntheticProvider) -> None:
         """`provider` selects the content; this puts it into HTTP."""

@@ -23,7 +23,7 @@ VERSION = 1
 
 
 def note(flow: http.HTTPFlow, match: Match) -> None:
-    """Keep with the flow which fixture answered it, and whether its request was the recorded one."""
+    """Keep with the flow its fixture, and whether its request was the recorded one."""
     said: dict[str, Any] = {
         "version": VERSION,
         "answer": str(match.response),
@@ -46,7 +46,7 @@ def note(flow: http.HTTPFlow, match: Match) -> None:
 
 
 def report(flow: http.HTTPFlow, *, line: Callable[[str], None] | None, jsonl: Callable[[str], None] | None) -> None:
-    """Tell it, where it was a saved flow that answered."""
+    """Report it, if the response was a saved one."""
     said = flow.metadata.get(REPLAY)
     if said is None:
         return

@@ -1,6 +1,6 @@
 """A WebSocket whose messages may each become none, one or several, in order, with delays.
 
-Knows mitmproxy's inside, as `gate` does. `inject.websocket` would send behind all messages of the same read.
+Knows mitmproxy's inside, as `gate` does. `inject.websocket` would send after all messages of the same read.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class ServedSocket(RelayedSocket):
 
 
 class NoServer:
-    """Replaces the connection to a provider if there is none: pings are answered here."""
+    """Replaces the connection to a provider if there is none: pings get their pongs here."""
 
     state: Final = ConnectionState.CLOSED
 

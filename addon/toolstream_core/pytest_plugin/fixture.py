@@ -80,7 +80,7 @@ type Words = str | Iterable[str | None] | None
 
 
 def setup_of(item: pytest.Item) -> Setup:
-    """What the markers of a test say together; where two say the same, the one nearest to the test counts."""
+    """The options of all markers of a test; of two with the same option, the nearest to the test counts."""
     said: dict[str, Any] = {}
     for mark in item.iter_markers("toolstream"):
         responses = _responses(mark.args, item) if mark.args and not {"flows", "calls"} & {*said} else {}
@@ -107,7 +107,7 @@ def _checked(said: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _responses(given: Iterable[str | Path], item: pytest.Item) -> dict[str, Any]:
-    """What answers: calls, written as `calls:…`, or saved flows."""
+    """The source of responses: calls, written as `calls:…`, or saved flows."""
     calls = [one for one in given if isinstance(one, str) and one.startswith(PREFIX)]
     flows = tuple(_found(one, item) for one in given if one not in calls)
     if calls and flows:
@@ -141,7 +141,7 @@ class Toolstream:
     """
 
     def __init__(self, proxy: ProxySession, setup: Setup, network: str, root: Path) -> None:
-        """`setup` is what the test's markers say; `root` is what paths are shown relative to."""
+        """`setup` is from the test's markers; `root` is what paths are shown relative to."""
         self._proxy = proxy
         self.setup = replace(setup, network=network)
         """What the proxy does now."""
@@ -236,7 +236,7 @@ _PORT = 8765
 
 
 def reproduction(item: pytest.Item, current: Toolstream) -> str:
-    """The commands, then what the proxy told of the responses."""
+    """The commands, then the proxy's report on the responses."""
     arguments = shlex.join(_relative(current.setup).arguments())
     spoken = [named(one.protocol) for one in current.requests if one.protocol] or [PROTOCOLS[0]]
     variables = provider_variables(f"http://127.0.0.1:{_PORT}")
@@ -317,7 +317,7 @@ class Provider:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Note which flows a test used; where it failed, tell how to see it again."""
+        """Note which flows a test used; if it failed, print how to see it again."""
         report = yield
         current = self._current
         if current is None or report.when == "teardown":

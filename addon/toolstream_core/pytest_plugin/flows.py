@@ -66,7 +66,7 @@ class Flows:
                 self._changes.append(f"removed {self._said(path)}")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Tell what was written, and what nobody uses."""
+        """Print what was written, and what nobody uses."""
         unused = [f"unused fixture {self._said(path)}: no test replays it" for path in self._unused()]
         if self._config.get_verbosity() <= 0:
             unused = shortened(unused)
@@ -129,7 +129,7 @@ def _modes(given: str) -> frozenset[str]:
 
 
 def _collect_also(config: pytest.Config, folders: list[Path]) -> None:
-    """Where `testpaths` says what is collected, the folders of flows are collected as well."""
+    """If `testpaths` selects what is collected, the folders of flows are collected as well."""
     if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
         return
     there = [Path(config.invocation_params.dir, arg).resolve() for arg in config.args]
@@ -161,7 +161,7 @@ class FlowFile(pytest.File):
 
 
 class FlowItem(pytest.Item):
-    """Whether a flow is read as its `.expect.json` says."""
+    """Whether a flow is read as its `.expect.json` expects."""
 
     def runtest(self) -> None:
         """Compare, or write what is expected where that is asked for. Raises `FlowMismatch`."""

@@ -68,7 +68,7 @@ class NetworkBlock:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Tell a failing test's refused connections: clients like to swallow errors."""
+        """Print a failing test's refused connections: clients like to swallow errors."""
         report = yield
         if report.failed and self._refused:
             report.sections.append(("refused connections", "\n".join(dict.fromkeys(self._refused))))

@@ -49,7 +49,7 @@ _PLAIN_CODE: Final = re.compile(rb"(?:[A-Za-z0-9._~+/-]|%2[BF]|%3D)+", re.IGNORE
 SIGNS: Final = (*_STEMS, *b"sig= sid= pat= uid= code= appid= state= ticket= nonce=".split())
 """Of these, in lower case, a text has one where `assignments` finds something."""
 _BEFORE: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
-"""Characters of a name before the piece that counts."""
+"""Characters of a name before the part that counts."""
 _NAME_AFTER: Final = re.compile(rb"[A-Za-z0-9_\-]*")
 _LONGEST_NAME: Final = 64
 _BETWEEN: Final = re.compile(
@@ -167,7 +167,7 @@ def assignments(text: bytes, sensitivity: Callable[[str], Sensitivity] = field_s
 
 
 def _hits(text: bytes) -> list[int]:
-    """Where pieces of names stand, in order."""
+    """Where parts of names stand, in order."""
     found: set[int] = set()
     words = vocabulary(text)
     for stem in [stem for stem in _STEMS if stem in words]:

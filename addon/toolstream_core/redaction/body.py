@@ -56,7 +56,7 @@ class Fields:
     """Those of one body; remembers the names it has seen."""
 
     def __init__(self, finder: SecretFinder) -> None:
-        """`finder` knows what names say."""
+        """`finder` knows the names of secrets."""
         self._finder = finder
         self._levels: dict[bytes, Sensitivity] = {}
 
@@ -69,7 +69,7 @@ class Fields:
             yield Edit(start, filled(text[start:end]))
 
     def is_special(self, key: bytes) -> bool:
-        """Whether more is asked of a value with this key than what it says together with others."""
+        """Whether a value with this key is also searched by itself."""
         return key in _SPECIAL or bool(self._level(key))
 
     def _strings(self, text: bytes, found: Sequence[Leaf]) -> Iterator[Span]:
@@ -87,7 +87,7 @@ class Fields:
             named = leaf if leaf.key in _NAMING and len(value) < _NAME else None
 
     def _is_named(self, text: bytes, name: Leaf, leaf: Leaf) -> bool:
-        """Whether a value is that of the name before it, as HAR files and traces say headers.
+        """Whether a value is that of the name before it, as HAR files and traces have headers.
 
         `{"name": "x-api-key", "value": "…"}`; `[["x-api-key", "…"]]`, while `["password", "email"]` are two names.
         """
@@ -153,7 +153,7 @@ class MessageRedactor:
     """Redacts the messages of one body; each goes on as long as it was."""
 
     def __init__(self, text: Redactor) -> None:
-        """`text` redacts what the messages say."""
+        """`text` redacts the messages."""
         self._text = text
         self._framer = EventStreamFramer()
         self._awaited: deque[_Awaited] = deque()
@@ -262,7 +262,7 @@ class BodyRedactor:
         self._text = _TextRedactor(redaction, known, finder)
         self._head = b""
         self._redactor: Redactor | None = None
-        """Known when the first bytes tell what the body is."""
+        """Known when the first bytes show the kind of body."""
 
     def feed(self, data: bytes) -> bytes:
         """The finished bytes of all that was fed; a window of bounded size is held back."""
@@ -400,6 +400,6 @@ def _between_characters(window: bytes, limit: int) -> int:
 def redacted_body(
     data: bytes, redaction: Redaction = _PLAIN, known: Sequence[str] = (), finder: SecretFinder | None = None
 ) -> bytes:
-    """A whole body, redacted, as many bytes long; the arguments are those of `BodyRedactor`."""
+    """A complete body, redacted, as many bytes long; the arguments are those of `BodyRedactor`."""
     redactor = BodyRedactor(redaction, known, finder)
     return redactor.feed(data) + redactor.finish()

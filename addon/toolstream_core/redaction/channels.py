@@ -53,7 +53,7 @@ REPEATED: Final = 16
 
 
 class Channel:
-    """Leaves that belong together: pieces of one text, or the texts of one document side by side."""
+    """Leaves that belong together: parts of one text, or the texts of one document side by side."""
 
     def __init__(self, tail: bytes, event: int = -1) -> None:
         """`tail` is the end of the earlier text, and `event` the number of its event, if that still goes on."""
@@ -111,7 +111,7 @@ class Channel:
             yield from self.on_leaves(edit)
 
     def alone(self, finder: SecretFinder) -> Iterator[Edit]:
-        """Keys behind whose escapes nobody sees where they begin, looked for beside no other leaf."""
+        """Keys after escapes that hide where they begin, searched beside no other leaf."""
         for leaf, (place, plain) in enumerate(self._leaves):
             if plain is None or not plain.hides:
                 continue
@@ -252,7 +252,7 @@ _MOST: Final = 256
 _FEW: Final = 32 * 1024
 """Bytes of all channels below which most of a search is what it costs for each of them."""
 _PARTS: Final = 32
-"""Parts of an answer up to which each is looked through by itself, too."""
+"""Parts of a response up to which each is also searched by itself."""
 # Each begins with what a search in C looks for first.
 _ADDRESSES: Final = (
     re.compile(rb'ndex"\s*+:\s*+"?([0-9]++)'),
@@ -337,7 +337,7 @@ class Channels:
     def _groupings(
         text: bytes, found: Sequence[Leaf], framing: Framing
     ) -> Iterator[tuple[Iterable[Name], Sequence[int]]]:
-        """Each way to say which leaves belong together, and in which event each stands."""
+        """Each way to mark which leaves belong together, and in which event each stands."""
         if framing is not Framing.LINES:
             # Side by side, not joined.
             yield [_DOCUMENT] * len(found), [0] * len(found)
@@ -375,7 +375,7 @@ def _by_lines(text: bytes, found: Sequence[Leaf], may_leak: Sequence[tuple[int, 
 
 
 def call_marks(text: bytes) -> list[tuple[int, bytes]]:
-    """The indexes and ids of calls, what says that a text is a thought or whose voice it is, and where they stand."""
+    """The indexes and ids of calls, the marks of thoughts and of speakers, and where they stand."""
     marks = (*_ADDRESSES, *_PARTED)
     return sorted((match.start(), match[1]) for address in marks for match in address.finditer(text))
 

@@ -20,7 +20,7 @@ class Context(enum.Enum):
     """The kinds of an object's fields."""
 
     PROTOCOL = enum.auto()
-    """Of the protocol: their names say what they are."""
+    """Of the protocol: their names show what they are."""
     KEPT = enum.auto()
     """Of a schema, or counts: nobody's text."""
     TEXT = enum.auto()

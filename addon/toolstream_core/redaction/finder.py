@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from toolstream_core.redaction.settings import Redaction
 
 RUN: Final = 16
-"""Characters in a row without which no key is written."""
+"""Consecutive characters without which no key is written."""
 
 _RUN_BYTES: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+/="
 _TO_RUNS: Final = bytes(120 if byte in _RUN_BYTES else 32 for byte in range(256))
@@ -91,7 +91,7 @@ _NEAR: Final = 400
 _BASE64_SIGN: Final = re.compile(rb"[/+]")
 _NO_BASE64: Final = re.compile(rb"[^A-Za-z0-9+/=]")
 _LOOKED_AT: Final = 256
-"""Characters before a key that tell whether it is a part of base64."""
+"""Characters before a key that show whether it is a part of base64."""
 _DEEPEST: Final = 4
 
 _SHORT: Final = 1024
@@ -149,7 +149,7 @@ class SecretFinder:
         return Sensitivity.STRONG if normal(name) in self._names else field_sensitivity(name)
 
     def edits(self, text: bytes, depth: int = 0) -> Iterator[Edit]:
-        """What overwrites all secrets in a text, also those behind escapes of JSON in JSON and percent-encoded ones."""
+        """What overwrites all secrets in a text, also those after escapes of JSON in JSON and percent-encoded ones."""
         escaped = b"\\" in text
         for found in self.find(text):
             for start, end in beside_escapes(text, found.start, found.end) if escaped else [(found.start, found.end)]:
@@ -191,7 +191,7 @@ class SecretFinder:
             yield from (Found(*match.span(), "pattern") for match in pattern.finditer(text) if match[0])
 
     def begun(self, text: bytes) -> int | None:
-        """Where the first secret begins that is incomplete at the end of a text, as far as its beginning tells.
+        """Where the first secret begins that is incomplete at the end of a text, as far as its beginning shows.
 
         The mark of a key, the first bytes of a known secret, or a value that would be found if it were longer. One that
         is found already is none of them: it is overwritten as far as it has come.
@@ -214,7 +214,7 @@ class SecretFinder:
         return min(starts, default=None)
 
     def _runs(self, text: bytes) -> Iterator[Found]:
-        """By shape: only where enough characters of keys stand in a row."""
+        """By shape: only where enough consecutive characters of keys stand."""
         classes = text.translate(_TO_RUNS)
         at = classes.find(_A_RUN)
         while at >= 0:
@@ -243,7 +243,7 @@ class SecretFinder:
 
 
 def _may_name(text: bytes) -> bool:
-    """Whether something in a text may say of something else that it is a secret; said of many lines, so quick."""
+    """Whether something in a text may mark something else as a secret; asked of many lines, so quick."""
     if not text.isascii():
         return True
     lowered = text.decode().lower()

@@ -36,7 +36,7 @@ def _is_credential(word: bytes) -> bool:
 
 
 def _is_userinfo(user: bytes) -> bool:
-    """Whether what a URL says before the host is more than a user's name or the words of an example."""
+    """Whether the part of a URL before the host is more than a user's name or the words of an example."""
     name, colon, password = user.partition(b":")
     return _is_url_password(password) if colon else looks_random(name)
 
@@ -65,7 +65,7 @@ def _is_drawn_up(word: bytes) -> bool:
 
 
 class Mark(NamedTuple):
-    """A way to say that something is a credential."""
+    """A way to mark something as a credential."""
 
     signs: tuple[bytes, ...]
     """Of these, in lower case, one stands in each text that has it: the expression is not tried in others."""

@@ -9,7 +9,7 @@ from typing import Final
 
 
 class Sensitivity(enum.IntEnum):
-    """How much a name says of its value."""
+    """How much a name shows of its value."""
 
     NONE = 0
     IDENTITY = 1

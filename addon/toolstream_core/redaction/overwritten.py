@@ -1,4 +1,4 @@
-"""What redaction overwrote, told without saying it."""
+"""What redaction overwrote, reported without the secret."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _SHOWN: Final = 4
 _PIECE: Final = 16
-"""Bytes below which something overwritten may be a piece of a secret that is cut into deltas."""
+"""Bytes below which something overwritten may be a part of a secret that is cut into deltas."""
 
 
 class Overwritten(NamedTuple):
@@ -25,7 +25,7 @@ class Overwritten(NamedTuple):
 
     at: int
     begin: bytes
-    """Its first characters, no more than a prefix tells."""
+    """Its first characters, no more than a prefix shows."""
     size: int
     """In bytes."""
     kind: str

@@ -45,7 +45,7 @@ PLACES: Final = {
     b"reasoning_opaque": _places("delta", "message", "messages"),
 }
 _SHORTEST: Final = 64
-"""Bytes of a whole signature; in `_STREAMED`, fragments of any length are exempt."""
+"""Bytes of a complete signature; in `_STREAMED`, fragments of any length are exempt."""
 _STREAMED: Final = frozenset({b"delta", b"candidates", b"modelTurn"})
 _TOOL_TREES: Final = frozenset(b"args arguments functionResponse function_response toolResult tool_input".split())
 _TOOL_RESULTS: Final = frozenset({b"tool_result", b"function_call_output", b"custom_tool_call_output"})

@@ -39,7 +39,7 @@ def edited(text: bytes, edits: Iterable[Edit]) -> bytes:
 
 
 def beside_escapes(text: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The parts of a span that belong to no escape: those are only ever overwritten as a whole."""
+    """The parts of a span that belong to no escape: those are only overwritten completely."""
     at = max(0, start - _UNICODE_LENGTH)
     while at and text[at - 1 : at] == b"\\":
         at -= 1
@@ -108,7 +108,7 @@ class Unescaped:
 
 
 def _unescaped(raw: bytes) -> bytes:
-    """By whole replacements: no JSON string holds a zero byte."""
+    """By complete replacements: no JSON string holds a zero byte."""
     if b"\\u" in raw or b"\0" in raw:
         return _ESCAPE.sub(_meaning, raw)
     text = raw.replace(b"\\\\", b"\0")

@@ -19,7 +19,7 @@ type Paths = Mapping[str, Path]
 type Fields = dict[str, Json]
 """Values by field name. `ABSENT`: the event must not have the field."""
 type Judge = Callable[[Deviation], bool]
-"""Names a deviation and answers whether to repair it."""
+"""Names a deviation and returns whether to repair it."""
 
 TOP: Final[Paths] = {}
 """Every field is a key of the event."""

@@ -32,7 +32,7 @@ class IntendedCall:
     __slots__ = ("_context", "_on", "call", "cut_off", "is_placeholder", "meaning", "settled")
 
     def __init__(self, call: OpenCall, context: Context, on: Callable[[Defect], bool]) -> None:
-        """A call that opens; `on`: whether a row's repair is on."""
+        """A call that opens; `on`: whether a defect's repair is on."""
         self.call = call
         self.meaning = Meaning(call.arguments)
         self._context = context

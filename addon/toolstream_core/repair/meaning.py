@@ -1,6 +1,6 @@
 """The meaning of a call's arguments so far, fragment by fragment. Knows no protocol.
 
-Nothing here reads the whole text at every fragment: a deviation is seen at the fragment that begins it, and from there
+Nothing here reads all of the text at every fragment: a deviation is seen at the fragment that begins it, and from there
 on the intended text grows beside the text that came.
 """
 

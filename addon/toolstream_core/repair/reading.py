@@ -1,7 +1,7 @@
-"""Interprets the text of a call's arguments: what it means, and the row that names the deviation. Pure.
+"""Interprets the text of a call's arguments: what it means, and the defect that names the deviation. Pure.
 
-Each known way of writing arguments that differs from plain JSON text is one row, and the reading names it. Where the
-row is switched off, callers forward the text unchanged. Knows JSON and no protocol.
+Each known way of writing arguments that differs from plain JSON text is one defect, and the reading names it. If its
+repair is off, callers forward the text unchanged. Knows JSON and no protocol.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Reading(NamedTuple):
     defect: Defect | None = None
     """The defect because of which this differs from the received text."""
     stands: bool = False
-    """Whether the text is forwarded unchanged: the row names a deviation that has no certain repair."""
+    """Whether the text is forwarded unchanged: the defect has no certain repair."""
 
 
 def is_placeholder(text: str) -> bool:

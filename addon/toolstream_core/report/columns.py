@@ -122,7 +122,7 @@ def foreign(text: str) -> str:
 
 
 def middle(text: str, room: int, *, count: bool = False) -> str:
-    """`text` in at most `room` columns; with `count` it says how many characters are left out in the middle."""
+    """`text` in at most `room` columns; with `count`, it has the number of characters left out in the middle."""
     return _shortened(text, text, room, str, count=count)
 
 

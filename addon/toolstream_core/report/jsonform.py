@@ -117,7 +117,7 @@ class JsonLines(Sink):
         self._write(f'{{"type":"event",{self._head},"event":{first}{self._time()},"bytes":{size}}}')
 
     def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
-        """An event that says something."""
+        """An event with content."""
         more: list[str] = []
         if told:
             more.append(f',"fragments":[{",".join(map(self._fragment, told))}]')

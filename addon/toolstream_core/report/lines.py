@@ -1,4 +1,4 @@
-"""The log lines of a response: its chunks, calls, findings and faults, and one line on the whole stream."""
+"""The log lines of a response: its chunks, calls, findings and faults, and one line on the stream."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _BY_CHANCE: Final = re.compile(r"[:,](?:p|times)=")
 
 
 def overview(record: Record, model: str | None) -> Marked:
-    """One line on the whole stream; `model` is the one that was named before."""
+    """One line on the stream; `model` is the one that was named before."""
     calls, events = counted(len(record.calls), "call"), counted(record.events, "event")
     reasons = ", ".join(foreign(reason) for reason in record.finish)
     finish = f"finish {reasons}" if reasons else "no finish reason"

@@ -66,7 +66,7 @@ class ReportedResponse:
 
 
 def understanding(responses: Sequence[ReportedResponse]) -> bool | None:
-    """Whether the client understood all responses; `None` where nothing that was saved tells.
+    """Whether the client understood all responses; `None` if nothing that was saved shows it.
 
     A response without calls has nothing to misread, and is never followed by a verdict.
     """
@@ -160,7 +160,7 @@ def described(dialect: str) -> tuple[str, str]:
 
 PORT = 8642
 _LONGEST_BODY = 4096
-"""Bytes of a request that are printed; of a longer one, what is needed to be answered."""
+"""Bytes of a request that are printed; of a longer one, what is needed for a response."""
 _SHORT = 200
 """Characters of a setting or message in such a short request."""
 _MESSAGES = ("messages", "input", "contents")
@@ -189,7 +189,7 @@ def server_lines(flow: str, path: str, request: Json, faults: Sequence[str] = ()
 
 
 def as_test(flow: str, path: str, request: Json, findings: list[str], faults: Sequence[str] = ()) -> str:
-    """A test for `toolstream`'s pytest plugin that runs as it is, and says where a client goes."""
+    """A test for `toolstream`'s pytest plugin that runs as it is, and has a place for a client."""
     body = numbers.dumps(asking(path, request), ascii_only=True)
     under = f", fault={list(faults)!r}" if faults else ""
     return (
@@ -208,7 +208,7 @@ def as_test(flow: str, path: str, request: Json, findings: list[str], faults: Se
 
 
 def asking(path: str, request: Json) -> Json:
-    """A request that is answered as `request` is: itself, or a short one where it is long."""
+    """A request that gets the response of `request`: itself, or a short one if it is long."""
     if not isinstance(request, dict) or len(numbers.dumps(request)) <= _LONGEST_BODY:
         return request
     plain = {
@@ -222,7 +222,7 @@ def asking(path: str, request: Json) -> Json:
 
 
 def _last_words(messages: Json) -> Json:
-    """What the user said last, cut."""
+    """The user's last text, shortened."""
     if isinstance(messages, str):
         return messages[:_SHORT]
     said = [one for one in json_access.items(messages) if json_access.get(one, "role") == "user"]
@@ -317,7 +317,7 @@ _SEVERITIES: Final = {
 
 
 def bug_report(responses: Sequence[ReportedResponse], flow: str, version: str) -> str:
-    """The report on answers with which anything went wrong, or on all. `flow` is the name of their file."""
+    """The report on responses with a problem, or on all. `flow` is the name of their file."""
     shown = [response for response in responses if response.is_telling] or list(responses)
     parts = (_head(shown, version), _wrong(shown), _events(shown), _calls(shown), client_lines(shown), _protocol(shown))
     head = "\n".join(line for part in parts for line in part)

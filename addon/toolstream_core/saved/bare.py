@@ -31,7 +31,7 @@ RESPONSES = {
 VERSION = 1
 """Of `manifest.json`."""
 EXPECTATION = ".expect.json"
-"""Ends the name of the file that says what a flow file is to be read as."""
+"""Ends the name of the file with the expected reading of a flow file."""
 
 _REQUEST_HEADERS = "request-headers.json"
 _RESPONSE_HEADERS = "response-headers.json"

@@ -37,7 +37,7 @@ class UnreadableError(Exception):
 
 
 class RefusedError(UnreadableError):
-    """A file of a known kind that cannot hold a response; the message says how to bring the response in."""
+    """A file of a known kind that cannot hold a response; the message is how to import the response."""
 
 
 type Headers = tuple[tuple[str, str], ...]

@@ -106,7 +106,7 @@ class _Group:
 
 
 def _digests(one: Fixture) -> Iterator[bytes]:
-    """One for each beginning of the messages, the whole last; hosts and protocols do not mix."""
+    """One for each beginning of the messages, the longest last; hosts and protocols do not mix."""
     said = hashlib.sha256(f"{one.host} {one.asked.dialect}".encode())
     for entry in _entries(one.request):
         said.update(json.dumps(_still(entry), sort_keys=True).encode())

@@ -175,7 +175,7 @@ class Begun:
     rest: io.BufferedReader
     coding: str
     lead: bytes
-    """What the first bytes say, uncompressed."""
+    """The first bytes, uncompressed."""
     removed: tuple[Note, ...] = ()
     """The layers that were undone to read it."""
 

@@ -74,7 +74,7 @@ CHUNKS_VERSION = 1
 
 
 LINE_ENDS: Final = "line_ends"
-"""The key there under which is what `LineEnds.places` says of a body whose lines were messages of a WebSocket."""
+"""The key there of the `LineEnds.places` of a body whose lines were messages of a WebSocket."""
 
 
 def chunks_of(flow: http.HTTPFlow) -> list[Chunk]:
@@ -98,7 +98,7 @@ def chunks_of(flow: http.HTTPFlow) -> list[Chunk]:
 
 
 def table_of(chunks: Iterable[Chunk]) -> dict[str, Json]:
-    """What `flow.metadata["toolstream"]` says of a body: `[[ms since the first byte, bytes], …]`."""
+    """The note in `flow.metadata["toolstream"]` on a body: `[[ms since the first byte, bytes], …]`."""
     return {"version": CHUNKS_VERSION, "chunks": [[chunk.after, len(chunk.data)] for chunk in chunks]}
 
 
@@ -118,7 +118,7 @@ def content_of(message: http.Message) -> bytes:
 
 
 def facts_of(flow: http.HTTPFlow, request: Json, source: str | None = None) -> StreamFacts:
-    """What a flow says of its response beside the body; without a `source`, it is named by its id."""
+    """The facts of a flow's response without its body; without a `source`, it is named by its id."""
     assert flow.response is not None
     headers = flow.response.headers
     return StreamFacts(

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 SOCKET: Final = "toolstream_socket"
-"""The key in a flow's metadata that says which socket its response came over."""
+"""The key in a flow's metadata of the socket of its response."""
 
 
 class SocketFlow(NamedTuple):
@@ -110,7 +110,7 @@ def socket_flows(flow: http.HTTPFlow) -> list[SocketFlow] | None:
 
 
 def note_of(lane: str, begun: float, others: list[SavedMessage]) -> dict[str, Json]:
-    """What a flow's `toolstream` metadata says of the socket that its response came over.
+    """The note in a flow's `toolstream` metadata on the socket of its response.
 
     `stream_id` where it had one, and `sent`, what the client sent while the response came: `[[ms, text], …]`, counted
     from the request.
@@ -130,7 +130,7 @@ def _provided(flow: http.HTTPFlow, messages: list[SavedMessage]) -> list[SavedMe
 
 
 def _gone(flow: http.HTTPFlow, messages: list[SavedMessage]) -> list[SavedMessage]:
-    """What the client said and what it got."""
+    """What the client sent and what it got."""
     assert flow.websocket is not None
     pairs = zip(messages, flow.websocket.messages, strict=True)
     return [one for one, said in pairs if (not said.injected if said.from_client else not said.dropped)]
@@ -143,7 +143,7 @@ def _differs(flow: http.HTTPFlow) -> bool:
 
 
 def _closed(flow: http.HTTPFlow) -> str | None:
-    """How a socket broke; a provider that closes it in order has said everything."""
+    """How a socket broke; a provider that closes it in order has sent everything."""
     assert flow.websocket is not None
     if flow.error is not None:
         return flow.error.msg
@@ -224,7 +224,7 @@ _PIECE = 64 * 1024
 
 
 def responses_in(stream: BinaryIO, source: str) -> Iterator[Exchange]:
-    """Each HTTP flow's answer, named by the flow's place in the file."""
+    """Each HTTP flow's response, named by the flow's place in the file."""
     for number, one in enumerate(flows_in(stream)):
         if isinstance(one, http.HTTPFlow) and one.response is not None:
             found = socket_flows(one)
@@ -289,7 +289,7 @@ def _put(one: http.HTTPFlow, saved: Exchange, change: Callable[[Exchange], NewBo
 
 
 def saved_response(one: http.HTTPFlow, source: str, socket: SocketLane | None = None) -> Exchange:
-    """The response of a flow; `socket` says where on a WebSocket it came, where it did."""
+    """The response of a flow; `socket` is its place on a WebSocket, if it has one."""
     assert one.response is not None
     facts = facts_of(one, request_json(one.request), source)
     body = one.response.raw_content

@@ -129,7 +129,7 @@ def entries(document: Json) -> list[Json]:
 
 
 def has_response(entry: Json) -> bool:
-    """Whether an entry says what was answered."""
+    """Whether an entry has a response."""
     return isinstance(entry, dict) and isinstance(entry.get("response"), dict)
 
 

@@ -1,4 +1,4 @@
-"""The saved response that answers a request: an equal request's, or the nearest, and where the requests differ."""
+"""The saved response for a request: an equal request's, or the nearest, and where the requests differ."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _FAMILY = re.compile(r"^[a-z]*")
 
 
 def can_respond(fixture: Fixture, wanted: RequestKey) -> bool:
-    """Whether a fixture's answer can be given to such a request at all; an HTTP error is the same in all forms."""
+    """Whether a fixture's response fits such a request at all; an HTTP error is the same in all forms."""
     if fixture.asked.dialect != wanted.dialect:
         return False
     return fixture.record.streamed or wanted.form is Form.WHOLE or fixture.status >= BAD_STATUS
@@ -277,11 +277,11 @@ def _responses(result: ToolResult, identity: str, name: str) -> bool:
 
 
 NEAR = 3
-"""Flows that are named where none answers."""
+"""Flows that are named if none matches."""
 
 
 class RequestMatch(enum.StrEnum):
-    """How a request was answered."""
+    """How a request was matched."""
 
     EXACT = "exact"
     """With what was recorded as the response to an equal request."""
@@ -290,11 +290,11 @@ class RequestMatch(enum.StrEnum):
     FINISHED = "finished"
     """With a final text, since the request holds the results of the calls that fit best."""
     REFUSED = "refused"
-    """With an error, since no flow answers it."""
+    """With an error, since no flow matches."""
 
 
 class Near(NamedTuple):
-    """A flow that does not answer a request, and why."""
+    """A flow that does not match a request, and why."""
 
     source: str
     why: str
@@ -357,7 +357,7 @@ class Matcher:
         """The calls of each fixture's conversation that were asked for, by the fixture's identity."""
 
     def match(self, path: str, body: bytes, redact: Redact = _unchanged) -> Match | None:
-        """What answers a POST of `body` to `path` (with query); `None` where that asks for no completion.
+        """The match for a POST of `body` to `path` (with query); `None` if that requests no completion.
 
         Two recorded responses to equal requests are given one after the other, and then the last one again, up to
         `repeats` times. `redact` does to a request what was done to the recorded ones.
@@ -546,7 +546,7 @@ class _Request(NamedTuple):
         return where
 
     def why_not(self, fixture: Fixture) -> str:
-        """Why a fixture does not answer it."""
+        """Why a fixture does not match it."""
         if fixture.asked.dialect != self.wanted.dialect:
             return f"uses another protocol, {fixture.asked.dialect} ({', '.join(names_of(fixture)[:1])})"
         if not can_respond(fixture, self.wanted):

@@ -106,7 +106,7 @@ def _saved(one: Unwrapped, source: str, request: Json, removed: Sequence[Note]) 
 
 
 def body_of(saved: Exchange) -> bytes:
-    """The whole body, its content coding undone."""
+    """The complete body, its content coding undone."""
     return b"".join(_plain(saved.chunks, saved.facts.content_encoding))
 
 
@@ -121,6 +121,6 @@ def _plain(pieces: Iterable[bytes], coding: str) -> Iterator[bytes]:
 
 
 def suffix(path: str) -> str:
-    """The ending of a file's name that tells what is in it, that of `.gz` aside."""
+    """The ending of a file's name that shows its format, without `.gz`."""
     name = PurePath(path)
     return (name.with_suffix("") if name.suffix.lower() == ".gz" else name).suffix.lower()

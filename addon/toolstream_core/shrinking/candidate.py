@@ -1,4 +1,4 @@
-"""Candidates: saved responses as pieces that can be removed or made smaller one by one. Judges nothing."""
+"""Candidates: saved responses as frames that can be removed or made smaller one by one. Judges nothing."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Piece:
 
 
 class Framing:
-    """Joins the pieces of one body."""
+    """Joins the frames of one body."""
 
     def __init__(self, framer: Framer) -> None:
         """`framer` cut the body."""
@@ -128,7 +128,7 @@ class Framing:
         return self._array and not piece.counts
 
     def rewritten(self, piece: Piece, payload: Json) -> Piece:
-        """`piece` with other JSON. A chunk that began inside the old bytes begins with the next piece."""
+        """`piece` with other JSON. A chunk that began inside the old bytes begins with the next frame."""
         frame = piece.frame
         if self._writer is None:
             data = encoded(payload)

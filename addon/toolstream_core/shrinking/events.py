@@ -153,7 +153,7 @@ def fewer_events(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
 
 
 type _Places = dict[int, list[Path]]
-"""By piece: the paths in its JSON that tie it to a group."""
+"""By frame: the paths in its JSON that tie it to a group."""
 
 
 def fewer_groups(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:

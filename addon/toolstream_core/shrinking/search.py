@@ -79,7 +79,7 @@ class _Try(NamedTuple):
 
 
 class Search:
-    """Makes a candidate smaller while the oracle says that it shows the bug.
+    """Makes a candidate smaller while the oracle finds the bug in it.
 
     With several jobs the oracle is asked about several proposals at once, and the first in order that shows the bug is
     taken, so the result is the same as with one job.

@@ -32,7 +32,7 @@ class Part(NamedTuple):
     """One event's part of a text."""
 
     piece: int
-    """Its place in the response's pieces."""
+    """Its place in the response's frames."""
     path: Path
     """Where it is in the event's JSON."""
     text: str
@@ -74,7 +74,7 @@ class _ChannelSink(Sink):
     each = True
 
     def __init__(self, turn: Turn) -> None:
-        """Events have the numbers of the pieces of `turn` with data."""
+        """Events have the numbers of the frames of `turn` with data."""
         self.channels: dict[object, Channel] = {}
         self._numbers = [number for number, piece in enumerate(turn.pieces) if piece.counts]
 
@@ -116,7 +116,7 @@ def _groupings(parts: Sequence[Part]) -> Iterator[list[Sequence[Part]]]:
 
 
 def _merged(turn: Turn, channel: Channel, groups: Sequence[Sequence[Part]]) -> list[Piece]:
-    """The pieces, with each group merged into its first part, or into its last where the text is cumulative."""
+    """The frames, with each group merged into its first part, or into its last where the text is cumulative."""
     texts: dict[int, tuple[Part, str]] = {}
     gone: set[int] = set()
     for group in groups:

@@ -1,4 +1,4 @@
-"""Which answer a socket's messages belong to: several may be under way at once."""
+"""Which response a socket's messages belong to: several may be under way at once."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Part[A](NamedTuple):
     ends: bool
     """Whether it is the last one."""
     unended: A | None = None
-    """The answer before it, where that one's last message never came."""
+    """The response before it, if its last message never came."""
 
 
 class Lanes[A]:
-    """The answers under way on one socket. A request begins one; behind another of its lane it waits for its turn."""
+    """The responses under way on one socket. A request begins one; after another of its lane it waits for its turn."""
 
     def __init__(self, wire: SocketWire, talk: SocketTalk, begin: Callable[[SocketRequest], A | None]) -> None:
         """`talk` reads the socket. `begin` makes the response to a request.
@@ -71,7 +71,7 @@ class Lanes[A]:
         return Part(response, event.ends, unended)
 
     def concerned(self, raw: bytes) -> A | None:
-        """The answer under way that a client's message is about which asks for none: its lane's, or the only one."""
+        """The response under way that a client's other message is about: its lane's, or the only one."""
         if self._is_media(raw):
             return None
         lane = json_access.get(parse(raw), "stream_id")
@@ -89,7 +89,7 @@ class Lanes[A]:
             del self._open[lane]
 
     def __iter__(self) -> Iterator[A]:
-        """The answers under way."""
+        """The responses under way."""
         for waiting in self._open.values():
             yield from waiting
 

@@ -1,4 +1,4 @@
-"""A socket's messages as lines of JSON, which is how an answer's events are read, and back."""
+"""A socket's messages as lines of JSON, which is how a response's events are read, and back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LINE_ENDS: Final = {"lf": b"\n", "cr": b"\r"}
 
 
 def line_of(message: bytes) -> bytes:
-    """A message as one line. Line ends in JSON stand between its tokens, so a space says the same."""
+    """A message as one line. Line ends in JSON stand between its tokens, so a space is equivalent."""
     if b"\n" in message or b"\r" in message:
         message = message.replace(b"\r", b" ").replace(b"\n", b" ")
     return message + b"\n"

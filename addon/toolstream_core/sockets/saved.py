@@ -54,7 +54,7 @@ class SavedResponse:
     others: list[SavedMessage] = field(default_factory=list)
     """What the client sent while it came: to steer it, or to cancel it."""
     broken: str | None = None
-    """How the socket ended, where that was before the answer's last message."""
+    """How the socket ended, if that was before the response's last message."""
 
     @property
     def lane(self) -> SocketLane:
@@ -77,7 +77,7 @@ class SavedResponse:
         return found
 
     def become(self, pieces: Sequence[bytes]) -> list[list[bytes]]:
-        """The replacement of each message if its line became `pieces[n]`; the last piece comes after all."""
+        """The replacement of each message if its line became `pieces[n]`; the last one comes after all."""
         going = Messages(self.lane)
         made: list[list[bytes]] = []
         for message, piece in zip(self.messages, pieces, strict=False):

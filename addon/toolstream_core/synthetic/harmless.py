@@ -49,7 +49,7 @@ _VENDORS: Final = _pattern(
     "github gitlab git jira confluence notion slack linear figma asana trello sentry stripe mcp aws s3 gcp azure k8s "
     "kubernetes kubectl docker postgres mongodb redis supabase filesystem fs api"
 )
-"""Prefixes that say where a tool comes from: `jira_get_issue`."""
+"""Prefixes that name a tool's source: `jira_get_issue`."""
 _OUTSIDE: Final = _pattern(
     "web website websites webpage webpages site internet online browser browse browsing url urls uri http https www "
     "google bing duckduckgo brave tavily exa serp serper perplexity crawl* scrap* download* wget curl secrets? "
@@ -90,7 +90,7 @@ _EFFECTS: Final = _pattern(
 )
 """Words of effects, anywhere in a name: `get_and_delete`, `read_write`."""
 _JOINS: Final = frozenset({"and", "or", "then"})
-"""Words after which a name says what else the tool does."""
+"""Words after which a name has what else the tool does."""
 _RUNS_ARGUMENT: Final = _pattern(
     "commands? cmd argv shell sql script scripts statement statements program url urls uri uris link href "
     "endpoint webhook"
@@ -112,7 +112,7 @@ def has_effect(words: Iterable[str]) -> bool:
 
 
 def is_harmless(tool: OfferedTool) -> bool:
-    """Whether a call of the tool only reads, as far as its name, description and schema say."""
+    """Whether a call of the tool only reads, by its name, description and schema."""
     return (
         not tool.custom
         and _is_harmless_name(tool.name)
@@ -150,7 +150,7 @@ def _is_harmless_name(name: str) -> bool:
 
 
 def _parts(words: Sequence[str]) -> list[list[str]]:
-    """What a name says, cut at `and`, `or`, `then`."""
+    """The parts of a name, cut at `and`, `or`, `then`."""
     parts: list[list[str]] = [[]]
     for word in words:
         if word in _JOINS:

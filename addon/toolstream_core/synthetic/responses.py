@@ -47,7 +47,7 @@ class CallSpec(NamedTuple):
 
 
 def parse_calls(texts: Iterable[str]) -> tuple[CallSpec, ...]:
-    """The calls that the texts say, with or without `calls:` before them; none is a harmless tool on offer.
+    """The calls in the texts, with or without `calls:` before them; none is a harmless tool on offer.
 
     Raises `ToolstreamError`.
     """
@@ -116,7 +116,7 @@ class Written:
 
 
 class SyntheticProvider:
-    """Answers the requests of one run."""
+    """Responds to the requests of one run."""
 
     def __init__(self, specs: Sequence[CallSpec] = (), seed: int = 0, *, wide_characters: bool = False) -> None:
         """`specs` are the calls to make; without any, a harmless tool on offer is called, if there is one.

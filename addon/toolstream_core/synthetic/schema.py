@@ -451,7 +451,7 @@ class SchemaValues:
         return {name: self.value(properties.get(name, {}), f"{path}.{name}", depth + 1) for name in names}
 
     def _more(self, optional: list[str], path: str) -> list[str]:
-        """Optional properties that make another value, without those whose names say an effect."""
+        """Optional properties that make another value, without those whose names mean an effect."""
         plain = [name for name in optional if not has_effect(words_of(name))]
         drawn = self._random(path)
         return drawn.sample(plain, drawn.randint(0, min(_OPTIONAL, len(plain)))) if self.varied else []
@@ -542,7 +542,7 @@ def _merged(one: Schema, other: Schema) -> Schema:
 
 
 def _number(schema: Schema, *, whole: bool, varied: bool, random: random.Random) -> Json:
-    """A number between the bounds, and a multiple where one is wanted; whole if the bounds allow it.
+    """A number between the bounds, and a multiple where one is wanted; an integer if the bounds allow it.
 
     `varied`: if they allow several.
     """

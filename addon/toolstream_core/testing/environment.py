@@ -129,7 +129,7 @@ def _own(environment: Mapping[str, str]) -> Iterator[bytes]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What a proxy answers with, and what it does to the responses."""
+    """The source of a proxy's responses, and what it does to them."""
 
     flows: tuple[Path, ...] = ()
     """Flow files and folders whose responses replace those of the providers."""
@@ -143,7 +143,7 @@ class Setup:
     """Replay speed factor of saved flows: 1 is the recorded timing, 0 no delay."""
     seed: int = 0
     strict: bool = False
-    """Whether a request that no saved one equals is refused, instead of answered by the flow that fits best."""
+    """Whether a request that no saved one equals is refused, instead of matched with the best flow."""
     provider_repeats: int = REPEATS
     """Limit of equal requests per saved response; 0 sets none."""
     network: str = "none"
@@ -176,7 +176,7 @@ class Setup:
         return [f"calls:{call}" for call in self.calls or ("",)]
 
     def changes(self) -> list[str]:
-        """The options that say what is done to answers."""
+        """The options that change responses."""
         return [
             *_each("toolstream_repair", self.repair),
             *_each("toolstream_shape", self.shape),

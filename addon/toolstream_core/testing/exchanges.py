@@ -101,7 +101,7 @@ class FoundFault(Entry):
 
 
 def verdict_of(said: Mapping[str, Any]) -> FoundVerdict:
-    """Read what the proxy tells of a verdict."""
+    """Read the proxy's report of a verdict."""
     chosen = {one.name: said.get(one.name, "") for one in fields(FoundVerdict)}
     problems = tuple(FoundProblem(**problem) for problem in said["problems"])
     lists = {name: tuple(said[name]) for name in ("explained", "advice", "sent", "results")}
@@ -109,7 +109,7 @@ def verdict_of(said: Mapping[str, Any]) -> FoundVerdict:
 
 
 def finding_of(finding: Mapping[str, Any]) -> FoundDefect:
-    """Read what the proxy tells of a finding."""
+    """Read the proxy's report of a finding."""
     return FoundDefect(**{one.name: finding[one.name] for one in fields(FoundDefect)})
 
 
@@ -125,7 +125,7 @@ class SentCall(Entry):
     id: str
     name: str
     arguments: str
-    """As text; `input` is what it says."""
+    """As text; `input` is its content."""
     complete: bool
     """Whether all of it came."""
     events: tuple[int, ...]
@@ -236,7 +236,7 @@ class ProxiedExchange:
     broken: str | None
     """How the response broke, where it did."""
     source: str
-    """The saved flow that answered, `PATH#N`; `""` where none did."""
+    """The saved flow of the response, `PATH#N`; `""` if there is none."""
     changes: tuple[str, ...]
     """Names of the repairs and shapes for which events were rewritten."""
     comment: str
@@ -279,7 +279,7 @@ def until_complete(calls: Iterable[SentCall], later: Iterable[ProxiedExchange]) 
 
 
 def proxied_exchange(said: Mapping[str, Any]) -> ProxiedExchange:
-    """Read what the proxy tells of one."""
+    """Read the proxy's report of one."""
     record: Mapping[str, Any] = said.get("record") or {}
     told = said["request"]
     return ProxiedExchange(

@@ -118,7 +118,7 @@ class WorkerProcess:
     def __init__(self, log: IO[Any] | int | None, folder: str | None = None) -> None:
         """Start it, with a new folder where none is given; the process removes it when it ends.
 
-        `log` is what it prints to; with `DEVNULL`, that is kept for the error that says why it ended.
+        `log` is what it prints to; with `DEVNULL`, that is kept for the error about its end.
         """
         self._made = tempfile.TemporaryDirectory(prefix="toolstream-") if folder is None else None
         self.folder = Path(self._made.name if self._made is not None else str(folder))
@@ -157,7 +157,7 @@ class WorkerProcess:
             self._process.stdin.flush()
 
     def receive(self) -> dict[str, Any]:
-        """The next reply. Raises `ProxySessionError` for one that tells an error, and where there is none."""
+        """The next reply. Raises `ProxySessionError` for an error, and if there is none."""
         try:
             line = self._replies.get(timeout=_REPLY_SECONDS)
         except queue.Empty:
@@ -229,7 +229,7 @@ class ProxySession:
     ) -> None:
         """`port` 0 is any; `log` is what the proxy prints to (`None`: this process's standard error).
 
-        Without `log`, what it prints is kept until it ends, for the error that says why it did.
+        Without `log`, what it prints is kept until it ends, for the error about its end.
 
         With `keep`, requests and responses are kept, in memory, until the next `reset`; else they are counted.
 
@@ -364,7 +364,7 @@ class ProxySession:
         return {**proxy_variables(self.proxy_url, str(self.ca_file)), **provider_variables(self.proxy_url)}
 
     def child_environment(self) -> dict[str, str]:
-        """The whole environment for a child process: this one's, changed so that clients come here."""
+        """The environment for a child process: this one's, changed so that clients come here."""
         removed = REMOVED if self._setup.network != "all" else ()
         return {name: value for name, value in os.environ.items() if name not in removed} | self.environment()
 
@@ -376,7 +376,7 @@ class ProxySession:
         return [proxied_exchange(one) for one in self._order("tell", bodies=bodies)["exchanges"]]
 
     def log(self) -> list[str]:
-        """What the proxy told of the responses since the last `reset`."""
+        """The proxy's report on the responses since the last `reset`."""
         lines: list[str] = self._order("tell")["log"]
         return lines
 

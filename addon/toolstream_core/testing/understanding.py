@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _SHOWN = 72
 """Characters of arguments and results that are shown."""
 _WIDTH = 120
-"""Characters of a line where no terminal says how many it has."""
+"""Characters of a line without a terminal."""
 _MARGIN = 6
 """Of these, how many pytest and we leave blank at the beginning."""
 _WHY = 400
@@ -96,7 +96,7 @@ def _no_request(exchanges: Sequence[ProxiedExchange]) -> str:
 def _judged(asked: Sequence[ProxiedExchange]) -> Iterator[Judged]:
     """Each response on which there is a verdict.
 
-    A flow may answer more often than was recorded; such a repetition counts only if somebody went on from it.
+    A flow may match more often than was recorded; such a repetition counts only if a request followed it.
     """
     requests = {one.request.number: one.request for one in asked}
     told: set[str] = set()
@@ -202,7 +202,7 @@ def _status(exchange: ProxiedExchange) -> str:
 
 
 def sources(exchanges: Iterable[ProxiedExchange]) -> set[str]:
-    """The flow files that answered."""
+    """The flow files that were used."""
     return {one.source.rpartition("#")[0] for one in exchanges if one.source}
 
 
@@ -222,9 +222,9 @@ class Passed:
     others: int
     """Requests to anything else."""
     refused: int
-    """Requests to LLMs that were answered with an HTTP error."""
+    """Requests to LLMs with an HTTP error as the response."""
     websockets: int
-    """Connections to LLMs as WebSockets; each may have had many answers."""
+    """Connections to LLMs as WebSockets; each may have had many responses."""
     unopened: int
     """WebSockets to LLMs that were refused with an HTTP error."""
     responses: int
@@ -284,7 +284,7 @@ class Passed:
 
 
 def passed_of(told: Mapping[str, Any]) -> Passed:
-    """Read what the proxy tells at its end."""
+    """Read the proxy's report at its end."""
     chosen = {one.name: told[one.name] for one in fields(Passed)}
     return Passed(**{**chosen, "captured": [Path(path) for path in told["captured"]]})
 

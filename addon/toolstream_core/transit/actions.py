@@ -18,7 +18,7 @@ class BreakKind(enum.StrEnum):
     """How a connection breaks."""
 
     CLOSE = "close"
-    """A clean close before the body is over: HTTP/1.1 without the last chunk, HTTP/2 the whole connection."""
+    """A clean close before the body is over: HTTP/1.1 without the last chunk, HTTP/2 the connection."""
     RESET = "reset"
     """HTTP/1.1 by a TCP reset, HTTP/2 by a reset of the stream."""
 

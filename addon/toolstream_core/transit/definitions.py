@@ -52,7 +52,7 @@ class TransitDefinition(NamedTuple):
     meaning: str
     keys: tuple[Key, ...]
     make: Callable[[FaultContext], Stage] | None
-    """`None` where the proxy answers itself, without asking upstream."""
+    """`None` if the proxy responds itself, without a request to upstream."""
     lossy: bool = False
     """Whether a part of the response is lost or damaged, and no call of it has to be run."""
 

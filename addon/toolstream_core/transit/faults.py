@@ -52,7 +52,7 @@ class AtPoint(Stage):
     """Acts once, at a point."""
 
     whole = False
-    """Whether it acts on the whole event that the point is in, not only on its bytes behind the point."""
+    """Whether it acts on all of the event that the point is in, not only on its bytes after the point."""
 
     def __init__(self, context: FaultContext) -> None:
         """For one stream, from its start."""
@@ -74,7 +74,7 @@ class AtPoint(Stage):
         yield from self.reached(replace(send, raw=send.raw[before:]))
 
     def reached(self, rest: Send) -> Iterable[Action]:
-        """The actions in place of the bytes behind the point."""
+        """The actions in place of the bytes after the point."""
         raise NotImplementedError
 
 
@@ -86,7 +86,7 @@ class FaultContext:
     """By key, as in the table."""
     protocol: WireProtocol = PROTOCOLS[0]
     binary: bool = False
-    """Whether the stream is an AWS event stream, which can only hold whole messages."""
+    """Whether the stream is an AWS event stream, which can only hold complete messages."""
     socket: SocketLane | None = None
     """Where on a WebSocket the stream comes, each event a message; `None` for one over HTTP."""
     seed: str = ""
@@ -204,7 +204,7 @@ class SwapEvents(AtPoint):
 
 
 class WrongStreamId(AtPoint):
-    """Has an event of a WebSocket say another `stream_id`."""
+    """Gives an event of a WebSocket another `stream_id`."""
 
     whole = True
 
@@ -229,7 +229,7 @@ class WrongStreamId(AtPoint):
 
 
 NO_CLOSE_FRAME = 1006
-"""The code that no close frame says: https://www.rfc-editor.org/rfc/rfc6455#section-7.1.5"""
+"""The code that no close frame has: https://www.rfc-editor.org/rfc/rfc6455#section-7.1.5"""
 
 
 class FirstByteDelay(Stage):
@@ -329,7 +329,7 @@ def _parts(raw: bytes, cuts: Iterable[int]) -> Iterator[bytes]:
 
 
 class HoldOpen(Stage):
-    """Leaves the connection open after the whole body."""
+    """Leaves the connection open after the complete body."""
 
     @override
     def end(self) -> Iterable[Action]:

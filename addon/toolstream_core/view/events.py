@@ -33,7 +33,7 @@ class Events(Sink):
     each = True
 
     def __init__(self, hide: Callable[[str], str], elapsed: Callable[[], int | None]) -> None:
-        """`hide` redacts what the wire said; `elapsed` gives the milliseconds of what is read now."""
+        """`hide` redacts what was received; `elapsed` gives the milliseconds of what is read now."""
         self._hide = hide
         self._elapsed = elapsed
         self.objects: list[dict[str, Any]] = []

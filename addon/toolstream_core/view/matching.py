@@ -25,12 +25,12 @@ def matched(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[tuple[in
 
 
 def _anchors(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[tuple[int, int]]:
-    """The longest rising row of pairs of items that each sequence has once."""
+    """The longest increasing sequence of pairs of items that each sequence has once."""
     counts, theirs = Counter(one), Counter(other)
     places = {item: at for at, item in enumerate(other) if theirs[item] == 1}
     pairs = [(place, places[item]) for place, item in enumerate(one) if counts[item] == 1 and item in places]
     ends: list[int] = []
-    """The least last place of a rising row of each length."""
+    """The least last place of an increasing sequence of each length."""
     last: list[int] = []
     """The pair at that end."""
     before: list[int | None] = []

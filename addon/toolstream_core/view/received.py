@@ -45,7 +45,7 @@ class Alignment:
         return None if number is None else self.numbers.get(number, number)
 
     def objects(self) -> dict[int, dict[str, Any]]:
-        """By place of the provider's event, what the document says of the frames that the client got instead."""
+        """By place of the provider's event, the document's entries of the frames that the client got instead."""
         return {row: self._object(frames) for row, frames in self.received.items()}
 
     def _object(self, frames: Sequence[int]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Steps:
-    """Encodes changes: `[event, place, what]`, or `[event, place, what, count]` for so many events in a row."""
+    """Encodes changes: `[event, place, what]`, or `[event, place, what, count]` for so many consecutive events."""
 
     def __init__(self, fragments: Mapping[tuple[int, int], int], changed: frozenset[int] = frozenset()) -> None:
         """`fragments` gives the place of a fragment in the document; `changed`: events that the client got changed."""
@@ -22,7 +22,7 @@ class Steps:
         self._changed = changed
         self._names: dict[int, list[str]] = {}
         self.arguments: dict[int, list[str]] = {}
-        """By place of the call, the pieces of its arguments."""
+        """By place of the call, the fragments of its arguments."""
         self.encoded: list[list[Any]] = []
 
     def add(self, change: Change, fragment: Fragment) -> None:
@@ -79,7 +79,7 @@ class Steps:
 
 
 def result(calls: Sequence[SteppedCall], arguments: Mapping[int, Sequence[str]]) -> list[dict[str, Any]]:
-    """What the end does to the calls: other arguments, invalid JSON, a call dropped. Equal ones in a row are joined."""
+    """What the end does to the calls: other arguments, invalid JSON, a call dropped. Equal neighbours are joined."""
     made: list[dict[str, Any]] = []
     for call in calls:
         if call.place is None:

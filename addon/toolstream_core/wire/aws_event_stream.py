@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 
 PRELUDE: Final = 12
-"""Bytes that say how long a message is."""
+"""Bytes of a message's length."""
 MAX_HEADERS: Final = 128 * 1024
 """Bytes of headers that the encoding allows."""
 _CRC: Final = 4
 
 
 class DamageError(ValueError):
-    """The bytes are not a message; the text says which part is wrong."""
+    """The bytes are not a message; the text names the wrong part."""
 
 
 class HeaderType(enum.IntEnum):
@@ -115,7 +115,7 @@ class Message(NamedTuple):
 def length(prelude: bytes) -> int:
     """The total length, in bytes, of the message that begins with `prelude` (`PRELUDE` bytes).
 
-    Raises `DamageError` where its checksum or its lengths are wrong: nobody can tell then where the next one begins.
+    Raises `DamageError` where its checksum or its lengths are wrong: the beginning of the next one is unknown then.
     """
     if crc32(prelude[:8]) != int.from_bytes(prelude[8:PRELUDE]):
         raise DamageError("the checksum of a message's prelude is wrong")
@@ -136,7 +136,7 @@ def decode(raw: bytes) -> Message:
 
 
 def with_payload(raw: bytes, payload: bytes) -> bytes:
-    """The bytes of a whole message with another payload, its headers as they are."""
+    """The bytes of a complete message with another payload, its headers as they are."""
     begin = PRELUDE + int.from_bytes(raw[4:8])
     lengths = (begin + len(payload) + _CRC).to_bytes(4) + raw[4:8]
     said = lengths + crc32(lengths).to_bytes(4) + raw[PRELUDE:begin] + payload
@@ -233,9 +233,9 @@ class EventStreamFramer(Cutter):
         self._begun = False
         self._prelude = b""
         self._left = 0
-        """Bytes that the open message still lacks behind its prelude."""
+        """Bytes that the open message still lacks after its prelude."""
         self._lost = ""
-        """Why nobody can tell any more where a message ends."""
+        """Why the end of a message is unknown."""
 
     def _seek(self, chunk: bytes, at: int) -> int:
         if self._lost:
@@ -251,7 +251,7 @@ class EventStreamFramer(Cutter):
         return -1 if self._left else end
 
     def _begin(self) -> bool:
-        """Whether the prelude is there, and right: what it says is awaited then."""
+        """Whether the prelude is there, and right: so many bytes are awaited then."""
         if len(self._prelude) < PRELUDE:
             return False
         prelude, self._prelude = self._prelude, b""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class BodyDecoder:
-    """Gives the decoded bytes of one body, or says that it cannot."""
+    """Gives the decoded bytes of one body, or fails."""
 
     def __init__(self, coding: str) -> None:
         """`coding` is the value of the `Content-Encoding` header, `""` where there is none."""
@@ -33,7 +33,7 @@ class BodyDecoder:
     def decode(self, chunk: bytes) -> bytes:
         """The decoded bytes of `chunk`, `b""` being the end.
 
-        None where the bytes are wrong: `failure` says why then. Bytes of an unknown coding stay as they are.
+        None if the bytes are wrong: `failure` is the reason then. Bytes of an unknown coding stay as they are.
         """
         if self._decoder is None:
             return chunk
@@ -45,7 +45,7 @@ class BodyDecoder:
 
 
 class BodyFraming:
-    """Keeps the first decoded bytes of a body until they say how it is framed."""
+    """Keeps the first decoded bytes of a body until they show its framing."""
 
     def __init__(self, content_type: str) -> None:
         """`content_type` is the value of the header, `""` where there is none."""
@@ -53,7 +53,7 @@ class BodyFraming:
         self.framer: Framer | None = None
         """Cuts the body, once that is known."""
         self.foreign = False
-        """Whether the body is in no framing that could carry an LLM's answer."""
+        """Whether the body is in no framing that could carry an LLM's response."""
         self.head = b""
         """The bytes that came before it was known."""
 

@@ -82,7 +82,7 @@ def zstd_decoder() -> Decode:
 
 
 MAX_OUTPUT = 64 * 1024 * 1024
-"""Bytes that one call of `decode` may yield. A chunk that says more is a bomb."""
+"""Bytes that one call of `decode` may yield. A chunk that yields more is a bomb."""
 
 _SLICE = 32
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -92,7 +92,7 @@ type _Stage = Callable[[bytes], bytes]
 
 
 class CodingError(Exception):
-    """The bytes are not what the coding says, or expand beyond reason. The decoder is of no use any more."""
+    """The bytes are invalid in their coding, or expand beyond reason. The decoder is of no use any more."""
 
 
 class UnknownCodingError(CodingError):
@@ -100,13 +100,13 @@ class UnknownCodingError(CodingError):
 
 
 class Decoder:
-    """Undoes one content coding, or several in a row (`gzip, br`), chunk by chunk.
+    """Undoes one content coding, or several (`gzip, br`), chunk by chunk.
 
     Everything that the sender flushed is out at once: nothing is held back, so the end has nothing to add.
     A body that stops in the middle of its coding is not an error here; all of it was returned already.
 
     Input goes in by slices of 32 bytes, and what they yield is counted: so no call takes more memory than
-    `max_output` and what one slice can say, which is some 25 MiB at worst (brotli). No codec's own limit does
+    `max_output` and what one slice can yield, which is some 25 MiB at worst (brotli). No codec's own limit does
     it for all of them, or for all versions that mitmproxy 12 comes with.
     """
 
@@ -125,7 +125,7 @@ class Decoder:
         self._max = max_output
 
     def decode(self, chunk: bytes) -> bytes:
-        """What `chunk` says; `b""` is the end. Raises `CodingError` as soon as the bytes are wrong."""
+        """The decoded `chunk`; `b""` is the end. Raises `CodingError` as soon as the bytes are wrong."""
         for stage in self._stages:
             chunk = self._through(stage, chunk)
         return chunk

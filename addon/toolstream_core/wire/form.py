@@ -4,7 +4,7 @@ import enum
 
 
 class Form(enum.StrEnum):
-    """How an answer's body is cut into events."""
+    """How a response's body is cut into events."""
 
     WHOLE = "one JSON document"
     EVENTS = "server-sent events"
@@ -20,4 +20,4 @@ CONTENT_TYPES = {
     Form.ARRAY: "application/json",
     Form.MESSAGES: "application/vnd.amazon.eventstream",
 }
-"""What the `content-type` header says of each."""
+"""The `content-type` header of each."""

@@ -18,10 +18,10 @@ MAX_FRAME = 8 * 1024 * 1024
 
 
 class Frame:
-    """Bytes as sent, and what the framing alone says of them. JSON is parsed once, when asked for.
+    """Bytes as sent, and what the framing alone shows. JSON is parsed once, when asked for.
 
     `raw` of all frames in order, joined, is the input. `number` counts the frames that carry data (for SSE: those that
-    the standard dispatches, and those that say an `error:`), from 0; a frame without data (comments, blank lines, a
+    the standard dispatches, and those with an `error:`), from 0; a frame without data (comments, blank lines, a
     trailing rest) has the number of the next one with data and `data is None`.
     """
 
@@ -51,7 +51,7 @@ class Frame:
         self.name = name
         self.last_id = last_id
         self.oversize = oversize
-        """A piece of a frame over the cap, or of a damaged one: passed raw, never read."""
+        """A part of a frame over the cap, or of a damaged one: passed raw, never read."""
         self.trailing = trailing
         """Came without the terminator of its framing: the SSE standard would not dispatch it."""
         self.parsed = False
@@ -86,7 +86,7 @@ class DamagedFrame(Frame):
     __slots__ = ("damage",)
 
     def __init__(self, raw: bytes, number: int, damage: str) -> None:
-        """`damage` says what is wrong, as part of a sentence."""
+        """`damage` is what is wrong, as part of a sentence."""
         super().__init__(raw, number, None, oversize=True)
         self.damage = damage
 

@@ -48,7 +48,7 @@ def integer(value: Json) -> Seen[int]:
 
 
 def scalar(value: Json) -> Json:
-    """What may be looked up in a table: an object or array says as little as null."""
+    """What may be looked up in a table: an object or array counts as null."""
     return None if isinstance(value, dict | list) else value
 
 

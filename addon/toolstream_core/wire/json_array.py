@@ -32,9 +32,9 @@ _IN_ELEMENT = {_Where.NESTED, _Where.STRING, _Where.WORD}
 
 
 class ArrayFramer(Cutter):
-    """Cuts `[{…},{…}]` behind each element; commas and blanks belong to the element after them.
+    """Cuts `[{…},{…}]` after each element; commas and blanks belong to the element after them.
 
-    Reads values that merely follow one another the same way. The rest behind the last element is a frame
+    Reads values that merely follow one another the same way. The rest after the last element is a frame
     without data, `trailing` unless the array was closed; an element cut short is `trailing` with data.
     """
 
@@ -73,7 +73,7 @@ class ArrayFramer(Cutter):
         return opening.end() if opening[0] == b"[" else opening.start()
 
     def _enter(self, chunk: bytes, at: int) -> int:
-        """Take the first byte behind a gap."""
+        """Take the first byte after a gap."""
         first = chunk[at : at + 1]
         if not first:
             return at

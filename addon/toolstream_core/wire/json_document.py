@@ -7,7 +7,7 @@ from toolstream_core.wire.sse import BOM
 
 
 class DocumentFramer(Cutter):
-    """Gathers the body for reading. Above the cap it is not one frame with data but oversize pieces."""
+    """Gathers the body for reading. Above the cap it is not one frame with data but oversize parts."""
 
     def _seek(self, chunk: bytes, at: int) -> int:
         del chunk, at

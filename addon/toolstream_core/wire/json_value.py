@@ -37,7 +37,7 @@ type Seen[T] = T | Absent | None
 
 
 def may_hide_letters(raw: bytes) -> bool:
-    r"""Whether JSON text may say an ASCII letter by an escape, so that a search of its bytes would miss a key.
+    r"""Whether JSON text may have an ASCII letter as an escape, so that a search of its bytes would miss a key.
 
     That is `\u004x` to `\u007x`; other escapes, which are frequent, do not count.
     """

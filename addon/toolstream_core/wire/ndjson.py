@@ -14,7 +14,7 @@ from toolstream_core.wire.sse import BOM
 class LineFramer(TextCutter):
     """Cuts a body at its line feeds. Blank lines open the next frame.
 
-    The last line may lack its line feed and is then a frame with data all the same: `trailing` only says
+    The last line may lack its line feed and is then a frame with data all the same: `trailing` only means
     that it was not terminated.
     """
 

@@ -68,7 +68,7 @@ def dumps(value: Json, *, ascii_only: bool = False) -> str:
 
 
 def spaced(value: Json) -> str:
-    """The same with a space behind each comma and colon: how arguments that are made into text look."""
+    """The same with a space after each comma and colon: how arguments that are made into text look."""
     return _marks_replaced(value, _SPACED) if Written.match else _SPACED(value)
 
 

@@ -21,13 +21,13 @@ MAX_HEAD = 64 * 1024
 
 
 class NotOurs(enum.Enum):
-    """The type of `NOT_OURS`, so that an answer narrows under `is`."""
+    """The type of `NOT_OURS`, so that a result narrows under `is`."""
 
     NOT_OURS = "not ours"
 
 
 NOT_OURS: Final = NotOurs.NOT_OURS
-"""No framing that could carry an LLM's answer."""
+"""No framing that could carry an LLM's response."""
 
 type _Choice = type[SseFramer | LineFramer | ArrayFramer | DocumentFramer | EventStreamFramer] | NotOurs | None
 
@@ -112,7 +112,7 @@ def _look(label: _Label, lead: bytes) -> _Choice:
 
 
 def _message(label: _Label, lead: bytes) -> _Choice:
-    """A binary message, or other binary? Lengths and their checksum tell; no message has 16 MiB."""
+    """A binary message, or other binary? Lengths and their checksum show it; no message has 16 MiB."""
     if len(lead) < PRELUDE:
         return None
     try:
@@ -123,7 +123,7 @@ def _message(label: _Label, lead: bytes) -> _Choice:
 
 
 def _object(label: _Label, text: bytes) -> _Choice:
-    """A document, or the first of many lines? Under no label for lines, only a line with a follower tells."""
+    """A document, or the first of many lines? Without a content type of lines, only a line with a follower shows it."""
     line, end, rest = text.partition(b"\n")
     if not end:
         return None

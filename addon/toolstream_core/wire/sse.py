@@ -49,7 +49,7 @@ _MAX_RETRY_DIGITS = 18
 class SseFramer(TextCutter):
     """Cuts an event stream into its blocks.
 
-    `retry` is the reconnection time in milliseconds as last said. What the stream leaves unfinished is a
+    `retry` is the last reconnection time in milliseconds. What the stream leaves unfinished is a
     frame marked `trailing` whose data is shown, although the standard would not dispatch it.
     """
 

@@ -21,7 +21,7 @@ _BEFORE_DATA: Final = frozenset({b"data:", b"data: ", b"error:", b"error: "})
 
 
 def encoded(payload: Json) -> bytes:
-    """Compact JSON, keys in their order; bytes as they are. Half a surrogate pair has no UTF-8 and is escaped."""
+    """Compact JSON, keys in their order; bytes as they are. A lone surrogate has no UTF-8 and is escaped."""
     if isinstance(payload, bytes):
         return payload
     try:
@@ -50,7 +50,7 @@ class SseWriter:
     """Makes SSE blocks, in the line ends of the stream."""
 
     def __init__(self) -> None:
-        """Lines end with LF until a frame says otherwise."""
+        """Lines end with LF until a frame has another end."""
         self._newline = b"\n"
 
     def rewrite(self, frame: Frame, payload: Json, name: str | None = None) -> Frame:

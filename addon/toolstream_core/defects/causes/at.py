@@ -48,7 +48,7 @@ class Fields(Protocol):
 
 
 class Known(Protocol):
-    """What is known of the exchange."""
+    """The facts of the exchange."""
 
     exchange: StreamFacts
     schemas: Mapping[str, Json]

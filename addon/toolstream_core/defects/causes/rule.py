@@ -86,7 +86,7 @@ class Cause(NamedTuple):
 
     rules: tuple[Rule, ...]
     per_stream: bool = False
-    """Whether a fault selects the stream as a whole, instead of single calls."""
+    """Whether a fault selects the stream, instead of single calls."""
     kind: Kind = Kind.FUNCTION
     """The kind of the calls that are changed."""
 
@@ -164,5 +164,5 @@ class Injection(NamedTuple):
 
 
 def inject(defect: Defect, cause: Cause, *protocols: str) -> Injection:
-    """A row for `protocols`; for all protocols of the defect if none is given."""
+    """An injection for `protocols`; for all protocols of the defect if none is given."""
     return Injection(defect, cause, tuple(one for one in protocols or defect.dialects if one in defect.dialects))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from toolstream_core.defects.causes.rule import Cause, Injection
 
 INJECTIONS: Final[tuple[Injection, ...]] = (*FRAMING, *IDENTITY, *ARGUMENTS, *ENDING, *LEAK)
-"""Those that need nothing but the fields that protocols share. What needs more is in the protocol's `inject`."""
+"""Injections that need only the fields that protocols share. The others are in the protocol's `inject`."""
 
 
 def causes_for(protocol: str) -> dict[str, Cause]:

@@ -4,7 +4,7 @@ from enum import StrEnum, auto
 
 
 class What(StrEnum):
-    """What an event is to a client, in all protocols."""
+    """The kinds of events for a client, in all protocols."""
 
     HEAD = auto()
     """Begins the message."""

@@ -41,7 +41,7 @@ _BLOCK, _INPUT = "content_block", {"type": "input_json_delta", "partial_json": "
 
 
 def read(frame: Frame) -> BlockEvent | None:
-    """What a frame is."""
+    """The kind of a frame."""
     body = frame.json
     if not isinstance(body, dict):
         return None

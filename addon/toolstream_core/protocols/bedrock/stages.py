@@ -43,7 +43,7 @@ _TOOL: Final = ("start", "toolUse")
 
 
 def read(frame: Frame) -> BlockEvent | None:
-    """What a frame is."""
+    """The kind of a frame."""
     event = converse.event_of(frame)
     return None if event is None else BlockEvent(KINDS[event.kind], event.kind, event.body)
 

@@ -252,7 +252,7 @@ def long_name(at: At) -> bool:
 
 
 def part_of_name(which: int) -> Any:
-    """The first or the second half of the name."""
+    """The first or the second part of the name."""
     return lambda at: (at.call.name[: len(at.call.name) // 2], at.call.name[len(at.call.name) // 2 :])[which]
 
 

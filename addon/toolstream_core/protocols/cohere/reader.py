@@ -84,7 +84,7 @@ def _unread(frame: Frame) -> EventContent:
 
 
 def _bare_error(payload: dict[str, Json]) -> str | None:
-    """The body of an HTTP error in mid-stream, as gateways send it: `{"message": "…"}`, without a type."""
+    """The body of an HTTP error inside a stream, as gateways send it: `{"message": "…"}`, without a type."""
     message = payload.get("message")
     return message[:MAX_ERROR] if isinstance(message, str) and message and "type" not in payload else None
 

@@ -59,7 +59,7 @@ REASONS: Final = frozenset({"TOOL_CALL", "COMPLETE", "STOP_SEQUENCE", "MAX_TOKEN
 
 
 def read(frame: Frame) -> BlockEvent | None:
-    """What a frame is."""
+    """The kind of a frame."""
     if frame.data is not None and frame.data.strip() == DONE:
         return BlockEvent(What.END, "[DONE]", {})
     body = frame.json

@@ -33,7 +33,7 @@ class GeminiCalls(Calls):
 
     @override
     def _end(self, choice: int) -> None:
-        """A part itself tells whether it is complete; a finish does not change that."""
+        """A part itself marks whether it is complete; a finish does not change that."""
 
     @override
     def _is_incomplete(self, call: OpenCall) -> bool:

@@ -121,10 +121,10 @@ class Folder:
 
 
 def _write(file: IO[bytes], chunks: Iterable[bytes]) -> None:
-    """Write all pieces: the file has them even if this process is killed. Raises `OSError`.
+    """Write all parts: the file has them even if this process is killed. Raises `OSError`.
 
     The system writes them to the disk in its own time: a power failure may cost the last captures, or cut them off,
-    and one that was cut off does not read as whole. mitmproxy's own dumps, VCR's cassettes and git's loose objects are
+    and a truncated one does not read as complete. mitmproxy's own dumps, VCR's cassettes and git's loose objects are
     kept so, too (https://git-scm.com/docs/git-config#Documentation/git-config.txt-corefsync); to wait for the disk,
     capture by capture, would take longer than all that is done to most of them.
     """

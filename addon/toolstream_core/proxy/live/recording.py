@@ -90,7 +90,7 @@ class LiveRecording:
     def __init__(
         self, flow: http.HTTPFlow, request: Json, keep: Callable[[int], bool], failed: Callable[[Exception], None]
     ) -> None:
-        """`keep` says whether so many more bytes are kept, and wakes the viewers; `failed` reports a bug of ours."""
+        """`keep` returns whether so many more bytes are kept, and wakes the viewers; `failed` reports a bug of ours."""
         self.exchange = facts_of(flow, request)
         self.secrets = secrets_of(flow.request)
         self.began = flow.request.timestamp_start

@@ -69,7 +69,7 @@ class Shown:
             self.object |= reader.live_object()
 
     def finish(self) -> None:
-        """Read it as a whole, without secrets."""
+        """Read all of it, without secrets."""
         self._reader = None
         self.complete = read(without_secrets(self.recording.saved()))
 

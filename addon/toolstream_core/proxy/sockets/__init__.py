@@ -1,4 +1,4 @@
-"""Answers that come over WebSockets, live. Knows mitmproxy's flow."""
+"""Responses over WebSockets, live. Knows mitmproxy's flow."""
 
 from toolstream_core.proxy.sockets.provider import SocketProvider
 from toolstream_core.proxy.sockets.sockets import REFUSED, Sockets

@@ -1,4 +1,4 @@
-"""Sockets that are answered here, from saved flows or with calls that are made. Knows mitmproxy's flow."""
+"""Sockets without a provider: the responses are saved or generated. Knows mitmproxy's flow."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class SocketProvider:
         return self._provider.example(flow.request.path)
 
     def response(self, flow: http.HTTPFlow, place: SocketLane) -> Provided:
-        """The answer to a socket's request, which is a flow of its own, as lines with their times."""
+        """The response to a socket's request, which is a flow of its own, as lines with their times."""
         head = flow.response
         request = request_json(flow.request)
         warm = place.wire.warm_up(request, flow.id)

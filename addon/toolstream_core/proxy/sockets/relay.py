@@ -1,4 +1,4 @@
-"""One socket of an LLM: its messages are taken apart into answers. Knows mitmproxy's flow."""
+"""One socket of an LLM: its messages are taken apart into responses. Knows mitmproxy's flow."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class SocketRelay:
         self.ordered = False
         """Whether a layer sends the messages of `outgoing`, in order; else messages are forwarded unchanged."""
         self.served = host is not None
-        """Whether it has no provider: what its client says is answered here."""
+        """Whether it has no provider: its client's requests get their responses here."""
         self.kept = False
         """Whether the flow keeps its messages, and what went in their place."""
         self.outgoing: list[Outgoing] = []
@@ -76,7 +76,7 @@ class SocketRelay:
         self._strayed = strayed
         self.failed = failed
         self._going: dict[str, list[SocketResponse]] = {}
-        """Answers that have a part of them still to go, by lane, in order."""
+        """Responses of which a part is not sent yet, by lane, in order."""
 
     def take(self, message: WebSocketMessage) -> None:
         """Take the next message of either side."""
@@ -149,7 +149,7 @@ class SocketRelay:
             self._send(response.release(why), response)
 
     def end(self, broken: str) -> None:
-        """The socket is over; `broken` says how, where no fault broke it."""
+        """The socket is over; `broken` is the reason, if no fault broke it."""
         broken = broken if self.broken is None else self.broken.why
         left = {id(one): one for one in self._lanes.close()}
         left.update((id(one), one) for waiting in self._going.values() for one in waiting)
@@ -178,7 +178,7 @@ class SocketRelay:
             self._reply(self._host, parse(message.content), binary=binary)
 
     def greet(self, messages: Sequence[Json]) -> None:
-        """Say what a server says first."""
+        """Send a server's first message."""
         self._say(messages, binary=False)
 
     def _say(self, messages: Sequence[Json], *, binary: bool) -> None:
@@ -199,7 +199,7 @@ class SocketRelay:
         return response
 
     def _response(self, response: SocketResponse, error: bytes) -> None:
-        """Answer with an error, without asking the provider."""
+        """Respond with an error, without a request to the provider."""
         self._lanes.withdraw(response)
         made = response.only(error)
         self.outgoing += [Outgoing(one, to_client=True, binary=response.binary, injected=False) for one in made]
@@ -213,7 +213,7 @@ class SocketRelay:
                 self._say(self._host.sent(response.lane, one), binary=response.binary)
 
     def _forget(self, response: SocketResponse) -> None:
-        """Nothing more of an answer goes."""
+        """Nothing more of a response is sent."""
         waiting = self._going.get(response.lane, [])
         if response in waiting:
             waiting.remove(response)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class Refusal(NamedTuple):
-    """The answer to a request that the provider is not asked."""
+    """The response to a request that is not sent to the provider."""
 
     message: bytes
     fault: str
@@ -78,7 +78,7 @@ class ToolstreamSocketRequestHook(Hook):
 
 @dataclass
 class ToolstreamSocketResponseHook(Hook):
-    """Nothing more of an answer goes to the client."""
+    """Nothing more of a response is sent to the client."""
 
     flow: http.HTTPFlow
 
@@ -93,7 +93,7 @@ REFUSED: Final = "toolstream_refused"
 
 
 class Sockets:
-    """Finds the sockets of LLMs, and has each of their answers watched."""
+    """Finds the sockets of LLMs, and watches each of their responses."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class Sockets:
         order: Callable[[SocketRelay], bool],
         replayed: Callable[[http.HTTPFlow], None],
     ) -> None:
-        """`order` has a socket's messages sent in order by a layer of ours; it says whether it can.
+        """`order` has a socket's messages sent in order by a layer of ours; it returns whether it can.
 
         `replayed` receives each response from a saved flow.
         """
@@ -260,13 +260,13 @@ class Sockets:
         return response
 
     def _saved(self, provider: SocketProvider, flow: http.HTTPFlow, place: SocketLane) -> Provided:
-        """The answer to a request that no provider is asked."""
+        """The response to a request that no provider gets."""
         saved = provider.response(flow, place)
         self._replayed(flow)
         return saved
 
     def _close(self, response: SocketResponse) -> None:
-        """Nothing more of an answer goes to the client."""
+        """Nothing more of a response is sent to the client."""
         flow = response.live.flow
         flow.metadata[SOCKET] |= note_of(response.lane, flow.request.timestamp_start, response.others)
         if response.line_ends:

@@ -1,4 +1,4 @@
-"""The view *Events*: one line for each event of a response; text in a row is one line."""
+"""The view *Events*: one line for each event of a response; consecutive text is one line."""
 
 from __future__ import annotations
 

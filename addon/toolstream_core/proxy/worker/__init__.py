@@ -1,1 +1,1 @@
-"""The proxy process behind a `ProxySession`: a lean mitmproxy whose options change between tests."""
+"""The proxy process of a `ProxySession`: a lean mitmproxy whose options change between tests."""

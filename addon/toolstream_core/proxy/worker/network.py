@@ -31,7 +31,7 @@ class Network(enum.StrEnum):
 
 
 class Guard:
-    """Refuses what no saved flow answered."""
+    """Refuses requests without a saved response."""
 
     name = "toolstream-guard"
 
@@ -42,7 +42,7 @@ class Guard:
         """Where this proxy itself listens: nobody else is there."""
 
     def request(self, flow: http.HTTPFlow) -> None:
-        """Answer in place of a server that must not be asked."""
+        """Respond in place of a server that must not get the request."""
         if flow.response is None and not self._allows(flow.request.host, flow.request.port):
             what = f"{flow.request.method} {flow.request.pretty_host}{flow.request.path.partition('?')[0]}"
             message = f"toolstream: no saved flow matches {what}, and this proxy has no network access"
@@ -75,7 +75,7 @@ NOT_FOUND = 404
 
 
 class Forward:
-    """A reverse proxy for several servers: the first part of the path says which."""
+    """A reverse proxy for several servers: the first part of the path selects one."""
 
     name = "toolstream-forward"
 

@@ -45,7 +45,7 @@ _COUNTED: Final = ("requests", "others", "refused", "websockets", "unopened", "r
 
 
 class Tally(Sink):
-    """The addon behind all others: what it counts is `docs/cli.md`'s summary of `toolstream run`."""
+    """The last addon: what it counts is `docs/cli.md`'s summary of `toolstream run`."""
 
     name = "toolstream-tally"
 
@@ -72,7 +72,7 @@ class Tally(Sink):
         self._counts["requests" if claiming(flow.request.path) is not None else "others"] += 1
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
-        """An answer begins."""
+        """A response begins."""
         assert flow.response is not None
         failed = flow.response.status_code >= BAD_STATUS
         if failed and RESENT not in flow.metadata and claiming(flow.request.path) is not None:
@@ -120,7 +120,7 @@ class Tally(Sink):
 
 
 def _is_read(flow: http.HTTPFlow) -> bool:
-    """Whether a WebSocket is taken apart into requests and answers."""
+    """Whether a WebSocket is taken apart into requests and responses."""
     return ctx.options.toolstream_websocket == "read" and any(wire.claims(flow.request.path) for wire in SOCKETS)
 
 
@@ -224,7 +224,7 @@ class Ledger:
         self.entries: dict[str, Entry] = {}
         self.log: list[str] = []
         self.last = Closing(self)
-        """The addon behind all others."""
+        """The last addon."""
 
     def request(self, flow: http.HTTPFlow) -> None:
         """Keep it without its credentials, except for the body, which tests read."""
@@ -311,7 +311,7 @@ class ResponseRecorder(Sink):
 
 
 class Closing:
-    """The addon behind all others: it sees how each flow went."""
+    """The last addon: it sees how each flow ended."""
 
     name = "toolstream-closing"
 

@@ -1,4 +1,4 @@
-"""The worker's orders: start, reset, configure, tell, stop. Knows mitmproxy's master and its addons."""
+"""The worker's orders: start, reset, configure, report, stop. Knows mitmproxy's master and its addons."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def _serve(channel: Channel) -> None:
 
 
 class ServiceError(RuntimeError):
-    """The proxy cannot listen; the message says why."""
+    """The proxy cannot listen; the message is the reason."""
 
 
 class Service:

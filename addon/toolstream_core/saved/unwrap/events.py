@@ -78,7 +78,7 @@ class Found:
 
     @property
     def ends(self) -> bool:
-        """Whether it says that a stream is over, or why."""
+        """Whether it has the end of a stream, or the reason."""
         content = self.content
         return content is not None and bool(content.end or any(one.reason for one in content.finishes))
 
@@ -328,7 +328,7 @@ def _json(text: str, at: int) -> tuple[Json, int] | None:
 
 
 def _recognised(one: Found) -> Found:
-    """With its protocol and what it says there."""
+    """With its protocol and its content there."""
     payload = one.payload
     data = encoded(payload) if payload is not ABSENT and not one.data else one.data.encode("utf-8", "replace")
     frame = Frame(b"", 0, data, one.name)
@@ -345,7 +345,7 @@ def _recognised(one: Found) -> Found:
 
 
 def _request(record: dict[str, Json], outer: Json) -> Json:
-    """The request that a record says beside its response."""
+    """The request that a record has beside its response."""
     said = record.get("request")
     body = said.get("body", said.get("postData")) if isinstance(said, dict) else None
     if isinstance(body, dict) and isinstance(body.get("text"), str):

@@ -138,7 +138,7 @@ def _trace_ascii(head: Sequence[str]) -> Step | None:
 
 
 def _traced(lines: Iterable[str]) -> Iterator[str]:
-    """The received bytes as text. A row ends after 64 characters or at CRLF, which is not shown; LF becomes a dot."""
+    """The received bytes as text. A line ends after 64 characters or at CRLF, which is not shown; LF becomes a dot."""
     size = end = 0
     received = False
     for line in lines:
@@ -346,7 +346,7 @@ _AFTER_LITERAL: Final = re.compile(r"[\s,\])}]*")
 
 
 def _strings(head: Sequence[str]) -> Step | None:
-    """Lines that each hold pieces of the stream as strings, wherever the network cut them."""
+    """Lines that each hold parts of the stream as strings, wherever the network cut them."""
     lines = [line for line in head if line.strip()]
     texts = [text for line in lines if (text := _literals(line))]
     if not texts or len(texts) < _MOST * len(lines) or not _gains(lines, texts):
@@ -374,7 +374,7 @@ def _literals(line: str) -> str:
 
 
 def _records(head: Sequence[str]) -> Step | None:
-    """JSON records that each hold a piece of the stream as a string."""
+    """JSON records that each hold a part of the stream as a string."""
     lines = [line for line in head if line.strip()]
     records = [record for line in lines if isinstance(record := parse(line.encode("utf-8", "replace")), dict)]
     if len(records) < _FEW or len(records) < _MOST * len(lines):

@@ -27,7 +27,7 @@ _MAX_REQUEST: Final = 64 * 1024 * 1024
 
 @dataclass(slots=True)
 class Message:
-    """A response, as far as its head says, and the request before it."""
+    """A response by its head, and the request before it."""
 
     status: int = 0
     """0 where the text has no head."""

@@ -19,7 +19,7 @@ class Lines:
     """Lines without their ends, of which the first can be looked at."""
 
     def __init__(self, lines: Iterable[str], enough: Callable[[Sequence[str]], bool] | None = None) -> None:
-        """`lines` are taken once; `enough` says early that the first ones tell all."""
+        """`lines` are taken once; `enough` ends the search early."""
         self._enough = enough
         self._rest = iter(lines)
         self._head: list[str] | None = None

@@ -182,7 +182,7 @@ class _Reader:
         return [self.value() for _ in self._until(closing)]
 
     def _until(self, closing: str) -> Iterator[None]:
-        """Stand at each item up to the closing bracket, and behind the bracket in the end."""
+        """Stand at each item up to the closing bracket, and after the bracket in the end."""
         self._skip()
         while not self.text.startswith(closing, self.at):
             yield

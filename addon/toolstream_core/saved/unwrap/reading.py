@@ -261,7 +261,7 @@ class _Reading:
         return self.places[0] < other.places[-1] and other.places[0] < self.places[-1]
 
     def agrees(self, other: _Reading) -> bool:
-        """Whether both say the same, as far as they go."""
+        """Whether one is the beginning of the other."""
         return self.text.startswith(other.text) or other.text.startswith(self.text)
 
 
@@ -322,7 +322,7 @@ def _form(lead: Found) -> Form:
 
 
 def _name(one: Found) -> str:
-    """The name of an event; as an object it says the name as its type."""
+    """The name of an event; an object has the name as its type."""
     said = one.payload.get("type") if isinstance(one.payload, dict) else None
     return one.name or (said if isinstance(said, str) and "data" not in one.group.notation else "")
 

@@ -84,7 +84,7 @@ class Scanner:
         self._open = ""
         """Undecided text, from the first possible markup on."""
         self._whole: list[str] | None = []
-        """All text so far, while the whole of it may be a call."""
+        """All text so far, while all of it may be a call."""
         self._size = 0
         self._ticks = 0
         self._tail = ""

@@ -61,7 +61,7 @@ class Syntax(NamedTuple):
 
     defect: Defect
     expression: re.Pattern[str]
-    """Matches the whole, closed markup; its `name` and `body` groups are what is read."""
+    """Matches the complete, closed markup; its `name` and `body` groups are what is read."""
     read: Callable[[re.Match[str]], Iterator[Found]]
 
 

@@ -45,7 +45,7 @@ class Named(NamedTuple):
     defect: Defect
     message: str
     severity: Severity | None = None
-    """Where it is another one than the row's."""
+    """The name, if it is not the entry's."""
 
 
 class EntryContext(NamedTuple):

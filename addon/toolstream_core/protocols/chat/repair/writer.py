@@ -1,4 +1,4 @@
-"""The entries of one Chat Completions stream: what the client lacks, field by field, under the names of rows."""
+"""The entries of one Chat Completions stream: what the client lacks, field by field, under the names of defects."""
 
 from __future__ import annotations
 

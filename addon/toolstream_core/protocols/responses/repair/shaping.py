@@ -59,7 +59,7 @@ class Outgoing(NamedTuple):
 
     @property
     def phase(self) -> Phase:
-        """What it says of its call."""
+        """The fields of its call."""
         kind = str(json_access.get(self.payload, "type"))
         return _PHASES.get(kind, Phase.MORE if kind.endswith(".delta") else Phase.ARGUMENTS)
 
