@@ -74,7 +74,7 @@ def markdown(measured: Sequence[Measured]) -> str:
         "",
         "## Incomplete and repeated calls",
         "",
-        *incomplete_calls([(client.name, record) for client, record in ran]),
+        *half_calls([(client.name, record) for client, record in ran]),
     ]
     lines += _section("Failures by severity", _red(cells))
     lines += _section("Worse with repair", _single((cell for cell in cells if cell.worse), notes))
@@ -142,7 +142,7 @@ def _clients(ran: Iterable[tuple[MatrixClient, Record]]) -> Iterator[Sequence[ob
     for client, record in ran:
         grades = [counts[grade] for counts in (record.raw, record.safe) for grade in COUNTS[:5]]
         apart = sum(counts[grade] for counts in (record.raw, record.safe) for grade in COUNTS[5:])
-        again = f"{len(record.half_cells)}, {record.incomplete_calls.date}" if record.incomplete_calls else ""
+        again = f"{len(record.half_cells)}, {record.half_calls.date}" if record.half_calls else ""
         yield *_named(client), record.protocol, record.date, again, *grades, apart
 
 
@@ -203,10 +203,10 @@ _SIGNS: Final = {"ran": RAN, "rejected": {REJECTED}, "unknown": {UNKNOWN}}
 _COLUMNS: Final = ("raw", "`safe`", "`whole-calls`")
 
 
-def incomplete_calls(records: Sequence[tuple[str, Record]]) -> Iterator[str]:
+def half_calls(records: Sequence[tuple[str, Record]]) -> Iterator[str]:
     """When it was measured, what was not run again, and a table of the cases."""
     cells = [cell for _, record in records for cell in record.half_cells]
-    runs = [record.incomplete_calls for _, record in records if record.incomplete_calls is not None]
+    runs = [record.half_calls for _, record in records if record.half_calls is not None]
     yield from (*RULE.splitlines(), "")
     yield "- Date: " + _told(run.date for run in runs)
     yield "- Commit: " + _told(f"`{commit}`" for run in runs for commit in run.commits)

@@ -174,7 +174,7 @@ class Record:
     """How many cases have each grade of `COUNTS`."""
     safe: dict[str, int]
     """The same with repair."""
-    incomplete_calls: HalfCallRun | None = None
+    half_calls: HalfCallRun | None = None
     """`None` if the cells that results decide on were not run again."""
     half_cells: tuple[HalfCell, ...] = ()
     cells: tuple[Cell, ...] = ()
@@ -216,15 +216,13 @@ def with_half_calls(record: Record, found: dict[str, Any] | None, earlier: Recor
     Only what was found of the same version counts. Cells that this run does not have keep what an earlier one found.
     """
     if earlier is not None and earlier.version == record.version:
-        record = replace(record, incomplete_calls=earlier.incomplete_calls, half_cells=earlier.half_cells)
+        record = replace(record, half_calls=earlier.half_calls, half_cells=earlier.half_cells)
     about = None if found is None else found["about"]
     if found is None or about is None or (about["not_run"], about["version"]) != (None, record.version):
         return record
     ran = {case["id"] for case in found["raw"]["clients"][0]["cases"]}
     new = half_cells((cell.case for cell in record.cells if cell.case in ran), found)
-    return _regraded(
-        replace(record, incomplete_calls=joined(half_call_run(found), record.incomplete_calls)), tuple(new)
-    )
+    return _regraded(replace(record, half_calls=joined(half_call_run(found), record.half_calls)), tuple(new))
 
 
 def _regraded(record: Record, half: tuple[HalfCell, ...]) -> Record:
@@ -271,7 +269,7 @@ def read_record(name: str, file: Path = MEASURED) -> Record | None:
     told = read.pop("half_calls")
     run = None if told is None else HalfCallRun(**{**told, "commits": tuple(told["commits"])})
     lists = {key: tuple(read[key]) for key in ("commits", "commands")}
-    return Record(**{**read, **lists}, cells=cells, incomplete_calls=run, half_cells=half)
+    return Record(**{**read, **lists}, cells=cells, half_calls=run, half_cells=half)
 
 
 def write_record(name: str, record: Record, file: Path = MEASURED) -> None:

@@ -31,14 +31,14 @@ MODES: dict[str, dict[str, str]] = {
 }
 DIALECTS = ("openai-chat", "anthropic", "ollama")
 PLACES = [
-    "live_responses:LiveResponses.asked",
+    "live_responses:LiveResponses.on_request",
     "live_responses:LiveResponses.request_of",
     "live_responses:LiveResponses.begin",
     "live_responses:LiveResponses.close",
     "deliveries:Deliveries.refuses",
     "deliveries:Deliveries.begin",
     "deliveries:Deliveries.provides",
-    "verdicts:Verdicts.asked",
+    "verdicts:Verdicts.on_request",
     "verdicts:Verdicts.answered",
     "report:Reporters.sinks",
     "live_response:LiveResponse.keep_sent",

@@ -68,7 +68,7 @@ BUGS = {
     "resolving": (ChatCalls, "take"),
     "framing": (SseFramer, "feed"),
     "ending": (Chain, "end"),
-    "going by": (FastPath, "whole"),
+    "going by": (FastPath, "forward_frame"),
     "going by as text": (FastPath, "_pass"),
     "handing on": (FastPath, "hand_on"),
     "learning": (FastPath, "learn"),

@@ -7,7 +7,7 @@ from pathlib import Path
 from toolstream_core.testing.understanding import passed_of
 
 NOTHING = {
-    **dict.fromkeys(("requests", "others", "refused", "websockets", "unopened", "answers", "calls"), 0),
+    **dict.fromkeys(("requests", "others", "refused", "websockets", "unopened", "responses", "calls"), 0),
     **{name: {} for name in ("findings", "changes", "faults", "verdicts", "advice", "unreached")},
     "captured": [],
 }
@@ -20,7 +20,7 @@ def test_all_of_it() -> None:
             **NOTHING,
             "requests": 3,
             "refused": 1,
-            "answers": 2,
+            "responses": 2,
             "calls": 1,
             "others": 4,
             "websockets": 1,
@@ -58,7 +58,7 @@ def test_a_provider_that_was_not_reached() -> None:
     line = "could not connect to api.example.com:443: Name or service not known"
     assert [*passed_of({**NOTHING, "unreached": unreached}).lines()] == ["0 requests, 0 responses, 0 calls sent", line]
     assert line in passed_of({**NOTHING, "requests": 1, "unreached": unreached}).lines()
-    assert line not in passed_of({**NOTHING, "answers": 1, "unreached": unreached}).lines()
+    assert line not in passed_of({**NOTHING, "responses": 1, "unreached": unreached}).lines()
 
 
 def test_a_socket_that_was_refused() -> None:

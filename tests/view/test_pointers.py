@@ -27,7 +27,6 @@ PATTERNS: Final = patterns()
 NOT_RECORDED: Final[dict[str, set[str]]] = {
     "openai-realtime": {"/transcript", "/text", "/error"},
     "openai-responses": {"/response/error", "/error"},
-    "anthropic": {"/delta/thinking"},
     "gemini": {"/promptFeedback", "/error"},
     "gemini-live": {
         "/toolCallCancellation",

@@ -28,6 +28,7 @@ CHAT: Final = WireProtocol(
         "/choices/*/message",
         "/choices/*/finish_reason",
         "/error",
+        "/x_groq/error",
     ),
     requests=ChatRequests(),
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.defects.causes.what import What
 from toolstream_core.defects.framing import MISSING_EVENT_NAME
-from toolstream_core.model import ABSENT, Kind
+from toolstream_core.model import Kind
 from toolstream_core.repair.blocks.protocol import ARGUMENTS, number_of
 from toolstream_core.repair.client_text import ClientText, is_in_step
 from toolstream_core.repair.fields import TOP, always, laid_over
@@ -69,7 +69,7 @@ class Block:
     index: Json
     """The index of its start, as spelled there."""
     order: int
-    type: Json = ABSENT
+    type: str = ""
     """The type in its start."""
     call: OpenCall | None = field(init=False)
     """Its call if the client runs it."""

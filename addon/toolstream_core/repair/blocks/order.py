@@ -100,7 +100,9 @@ class BlockOrder:
         if known is not None:
             return known
         protocol, parsed = self.protocol, one.parsed
-        block = Block(call, protocol.get(parsed, INDEX), len(message.blocks), protocol.get(parsed, TYPE))
+        kind = protocol.get(parsed, TYPE)
+        of_type = kind if isinstance(kind, str) else ""
+        block = Block(call, protocol.get(parsed, INDEX), len(message.blocks), of_type)
         for before in message.blocks[-1:]:
             before.stopped = before.stopped or before.stop_waits
         if message.blocks and not message.blocks[-1].stopped and message.blocks[-1].sent is not Sent.ENDED:
