@@ -268,6 +268,6 @@ def test_a_forbidden_import_is_reported(module: str, source: str, complaint: str
         ("pytest_plugin/x.py", "import pytest"),
     ],
 )
-def test_a_lawful_import_is_not_reported(module: str, source: str) -> None:
+def test_a_valid_import_is_not_reported(module: str, source: str) -> None:
     """What only a type checker reads is held to the same order; what mitmproxy brings may be used."""
     assert complaints(module, source) == []

@@ -1,4 +1,4 @@
-"""Every known pattern as a wire sample, with what is to be told of it: findings, or nothing where it is lawful."""
+"""Every known pattern as a wire sample, with what is to be told of it: findings, or nothing where it is valid."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_findings(pattern: Pattern, step: int) -> None:
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
 def test_what_is_told_safe_is_mended(pattern: Pattern) -> None:
-    """Of what safe repairs let go on, none of the findings that they answer is left; what is lawful is untouched."""
+    """Of what safe repairs let go on, none of the findings that they answer is left; what is valid is untouched."""
     line = Session(pattern.exchange, Settings(SAFE))
     body = pattern.body
     out = b"".join(line.feed(body)) + b"".join(line.end())

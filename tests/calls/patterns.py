@@ -46,7 +46,7 @@ class Pattern:
     tools: dict[str, bool | None] = field(default_factory=dict)
     calls: list[Meant] = field(default_factory=list)
     findings: list[tuple[str, str, int]] = field(default_factory=list)
-    """What is told of it: name, severity and event number; nothing where it is lawful."""
+    """What is told of it: name, severity and event number; nothing where it is valid."""
 
     @property
     def exchange(self) -> StreamFacts:

@@ -1,4 +1,4 @@
-"""Intended calls rendered as each protocol lawfully says them, in ways drawn by chance. Knows the protocols' letter."""
+"""Intended calls in the valid streams of each protocol, drawn by chance. Knows what the protocols document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever lawful way a protocol takes to say calls: the calls that were intended are what is read."""
+"""Whatever valid way a protocol takes to say calls: the calls that were intended are what is read."""
 
 from __future__ import annotations
 

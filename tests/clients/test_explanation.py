@@ -53,7 +53,7 @@ def test_the_words_name_the_bug_and_where_the_readings_part() -> None:
 
 
 def test_the_arguments_that_a_client_never_got_are_explained_by_its_key() -> None:
-    """The report on GLM-5: lawful continuations without an id, and the call comes back with `{}`."""
+    """The report on GLM-5: valid continuations without an id, and the call comes back with `{}`."""
     pieces = ("", '{"max_results": 10, "query": "x"', "}")
     events = chat(HEADER, *([entry(arguments=text)] for text in pieces), "tool_calls")
     found = explain(FORM, events, echoed(("call_1", "get_weather", "{}")))

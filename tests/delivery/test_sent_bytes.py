@@ -70,7 +70,7 @@ def test_the_id_of_a_long_answer_is_kept() -> None:
     sent.take(CREATED)
     for _ in range(20):
         sent.take(event("response.output_text.delta", delta="x"))
-    assert (sent.body, sent.response) == (None, "resp_1")
+    assert (sent.body, sent.response_id) == (None, "resp_1")
 
 
 def test_a_long_answer_that_went_as_it_came_is_not_read_again() -> None:
@@ -78,4 +78,4 @@ def test_a_long_answer_that_went_as_it_came_is_not_read_again() -> None:
     sent = SentBytes(EVENTS, reads_long=False, max_bytes=200)
     for _ in range(20):
         sent.take(CREATED)
-    assert (sent.body, sent.response, sent.record(broken=None)) == (None, "resp_1", None)
+    assert (sent.body, sent.response_id, sent.record(broken=None)) == (None, "resp_1", None)

@@ -27,7 +27,7 @@ CHAT = openai_chat("call_1", "Bern")
 
 
 @pytest.fixture(scope="module")
-def mending(proxies: Proxies) -> Mitmdump:
+def repairing(proxies: Proxies) -> Mitmdump:
     """A proxy that mends what is safe to mend."""
     return proxies.get(toolstream_repair="safe")
 
@@ -36,14 +36,14 @@ def mending(proxies: Proxies) -> Mitmdump:
 @pytest.mark.parametrize("carrier", ["plain-h1", "tls-h1", "tls-h2"])
 @pytest.mark.parametrize("dialect", MAKERS)
 def test_a_healthy_stream_waits_for_nothing(
-    mending: Mitmdump, plain: Upstream, secure: Upstream, dialect: str, carrier: str, coding: str
+    repairing: Mitmdump, plain: Upstream, secure: Upstream, dialect: str, carrier: str, coding: str
 ) -> None:
     """Each event before the next is sent, and the same bytes, but for their coding."""
     sample = MAKERS[dialect]("call_1", "Genève")
     planned, gates = lockstep(sample.pieces, coding=coding, content_type=sample.content_type)
     upstream = plain if carrier == "plain-h1" else secure
     plan = upstream.plan(planned)
-    with client(carrier[-2:], way(mending, upstream)) as connection:
+    with client(carrier[-2:], way(repairing, upstream)) as connection:
         reply = connection.request(sample.path, sample.body, plan.headers | {"accept-encoding": "gzip, br"})
         assert not {"content-encoding", "content-length"} & set(reply.headers)
         follow(reply, sample.pieces, gates, "identity")
@@ -53,13 +53,13 @@ def test_a_healthy_stream_waits_for_nothing(
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
 @pytest.mark.parametrize("dialect", DUPLICATES)
-def test_a_doubled_id_is_never_put_back(mending: Mitmdump, secure: Upstream, dialect: str, version: str) -> None:
+def test_a_doubled_id_is_never_put_back(repairing: Mitmdump, secure: Upstream, dialect: str, version: str) -> None:
     """The client has told the calls apart; the provider is asked with them apart."""
     twice, ids, answered = DUPLICATES[dialect]
     sample = MAKERS[dialect](f"toolcall-{version}", "Bern")
     plan = secure.plan(response(twice(sample.call_id)))
     following = secure.plan(streamed(MAKERS[dialect]("call_3", "Oslo")))
-    with client(version, way(mending, secure)) as connection:
+    with client(version, way(repairing, secure)) as connection:
         seen = ids(connection.request(sample.path, sample.body, plan.headers).rest())
         first, second = seen
         assert first == sample.call_id != second
@@ -69,11 +69,11 @@ def test_a_doubled_id_is_never_put_back(mending: Mitmdump, secure: Upstream, dia
 
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
-def test_an_empty_id_is_never_put_back(mending: Mitmdump, secure: Upstream, version: str) -> None:
+def test_an_empty_id_is_never_put_back(repairing: Mitmdump, secure: Upstream, version: str) -> None:
     """The same for a call that opened with id `""`."""
     sample = openai_chat("", f"Bern {version}")
     plan, following = secure.plan(streamed(sample)), secure.plan(streamed(sample))
-    with client(version, way(mending, secure)) as connection:
+    with client(version, way(repairing, secure)) as connection:
         [made] = chat_ids(connection.request(sample.path, sample.body, plan.headers).rest())
         assert made.startswith("call_")
         body = json.dumps({**sample.request, **chat_answer([made])}).encode()
@@ -99,14 +99,14 @@ OTHERS: dict[str, tuple[str, bytes, str, bytes]] = {
 @pytest.mark.parametrize("framing", Framing)
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_is_no_stream_of_an_llm_stays_as_it_is(
-    mending: Mitmdump, plain: Upstream, name: str, framing: Framing, coding: str
+    repairing: Mitmdump, plain: Upstream, name: str, framing: Framing, coding: str
 ) -> None:
     """Pages, data and streams of others, and a provider's answers that are no stream."""
     path, asked, content_type, body = OTHERS[name]
     status = 429 if name == "error" else 200
     planned = Answer((Send(body),), status, content_type, framing=framing, coding=coding)
     plan = plain.plan(planned)
-    with client("h1", way(mending, plain)) as connection:
+    with client("h1", way(repairing, plain)) as connection:
         reply = connection.request(path, asked, plan.headers | {"accept-encoding": "br"}, "POST" if asked else "GET")
         passed = reply.rest()
     assert DECODERS[reply.headers.get("content-encoding", "identity")]()(passed) == body
@@ -127,14 +127,14 @@ def test_what_is_no_stream_of_an_llm_stays_as_it_is(
     ],
 )
 def test_a_stream_that_breaks_stays_broken(
-    mending: Mitmdump, plain: Upstream, secure: Upstream, carrier: str, framing: Framing, how: Break
+    repairing: Mitmdump, plain: Upstream, secure: Upstream, carrier: str, framing: Framing, how: Break
 ) -> None:
     """No repair makes an end of it: a client that took it for one would run half a call."""
     upstream = plain if carrier == "plain-h1" else secure
     gate = Gate()
     steps: list[Step] = [*map(Send, CHAT.pieces[:3]), Wait(gate), how]
     plan = upstream.plan(Answer(tuple(steps), framing=framing))
-    with client(carrier[-2:], way(mending, upstream)) as connection:
+    with client(carrier[-2:], way(repairing, upstream)) as connection:
         reply = connection.request(CHAT.path, CHAT.body, plan.headers)
         here = b""
         while len(here) < len(b"".join(CHAT.pieces[:3])):

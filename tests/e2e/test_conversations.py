@@ -70,7 +70,7 @@ CALLS = {
 
 
 @pytest.fixture(scope="module")
-def mending(proxies: Proxies) -> Mitmdump:
+def repairing(proxies: Proxies) -> Mitmdump:
     """A proxy that mends what is safe to mend, and makes calls of one syntax."""
     return proxies.get(toolstream_repair=["safe", "leaked-hermes"])
 
@@ -121,9 +121,9 @@ def have_their_own(proxy: Mitmdump, upstream: Upstream, dialect: str, body: byte
 
 
 @pytest.mark.parametrize(("dialect", "name"), CALLS)
-def test_every_result_has_its_call(mending: Mitmdump, secure: Upstream, dialect: str, name: str) -> None:
+def test_every_result_has_its_call(repairing: Mitmdump, secure: Upstream, dialect: str, name: str) -> None:
     """As the server sees it, which says the same ids each time."""
-    assert have_their_own(mending, secure, dialect, CALLS[dialect, name])
+    assert have_their_own(repairing, secure, dialect, CALLS[dialect, name])
 
 
 @pytest.mark.parametrize("name", [name for dialect, name in CALLS if dialect == "openai-chat"])

@@ -45,7 +45,7 @@ UNREAD = {
 }
 """What event streams may look like and a client does not read."""
 NEEDS = {"java langchain4j chat": "for:langchain4j"}
-"""Clients that do not bear everything lawful, and the shapes that are for them."""
+"""Clients that do not bear everything valid, and the shapes that are for them."""
 
 
 class Through:

@@ -30,7 +30,7 @@ CARRIERS = pytest.mark.parametrize("version", ["h1", "h2"])
 
 
 @pytest.fixture(scope="module")
-def mending(proxies: Proxies) -> Mitmdump:
+def repairing(proxies: Proxies) -> Mitmdump:
     """A proxy that mends what is safe to mend."""
     return proxies.get(toolstream_repair="safe")
 
@@ -60,18 +60,18 @@ def read(
 @CARRIERS
 @pytest.mark.parametrize("framing", [Framing.CHUNKED, Framing.LENGTH, Framing.CLOSE])
 def test_half_a_call_ends_as_a_break(
-    proxies: Proxies, mending: Mitmdump, secure: Upstream, version: str, framing: Framing
+    proxies: Proxies, repairing: Mitmdump, secure: Upstream, version: str, framing: Framing
 ) -> None:
     """Upstream ended in order inside the arguments: so does the client's stream without the repair, and not with it."""
     planned = response(HALF, framing=framing)
     assert read(proxies.get(), secure, version, planned) == (b"".join(HALF), True)
-    assert read(mending, secure, version, planned) == (b"".join(HALF), False)
-    assert read(mending, secure, version, response(CHAT.pieces)) == (b"".join(CHAT.pieces), True)
+    assert read(repairing, secure, version, planned) == (b"".join(HALF), False)
+    assert read(repairing, secure, version, response(CHAT.pieces)) == (b"".join(CHAT.pieces), True)
 
 
 @pytest.mark.parametrize("ending", ENDINGS, ids=lambda ending: ending.protocol)
 def test_half_a_call_that_is_said_to_be_whole_ends_as_a_break(
-    proxies: Proxies, mending: Mitmdump, secure: Upstream, ending: Ending
+    proxies: Proxies, repairing: Mitmdump, secure: Upstream, ending: Ending
 ) -> None:
     """Without the end that said so; an honest end and an error stay."""
     about, version = ending.exchange, "h1"
@@ -82,19 +82,19 @@ def test_half_a_call_that_is_said_to_be_whole_ends_as_a_break(
 
     claimed = planned(ending.half, ending.whole)
     assert read(proxies.get(), secure, version, claimed, **told) == (claimed.body, True)
-    came, ended = read(mending, secure, version, claimed, **told)
+    came, ended = read(repairing, secure, version, claimed, **told)
     assert compact(came) == compact(ending.body(ending.half, ending.goes))
     assert not ended
     for end in (ending.honest, ending.error):
         said = planned(ending.half, end)
-        assert read(mending, secure, version, said, **told) == (said.body, True)
+        assert read(repairing, secure, version, said, **told) == (said.body, True)
 
 
 @CARRIERS
 @pytest.mark.parametrize("how", Break)
 @pytest.mark.parametrize("framing", [Framing.CHUNKED, Framing.LENGTH])
 def test_a_whole_answer_ends_in_order(
-    proxies: Proxies, mending: Mitmdump, secure: Upstream, version: str, how: Break, framing: Framing
+    proxies: Proxies, repairing: Mitmdump, secure: Upstream, version: str, how: Break, framing: Framing
 ) -> None:
     """Upstream broke behind the last event."""
     steps: list[Step] = [*map(Send, CHAT.pieces), how]
@@ -103,18 +103,18 @@ def test_a_whole_answer_ends_in_order(
     assert not whole
     if how is Break.CLOSE:
         assert came == b"".join(CHAT.pieces)
-        assert read(mending, secure, version, planned) == (b"".join(CHAT.pieces), True)
-        mending.wait_for("TS303 unterminated-body")
+        assert read(repairing, secure, version, planned) == (b"".join(CHAT.pieces), True)
+        repairing.wait_for("TS303 unterminated-body")
 
 
 @CARRIERS
-def test_what_was_not_whole_stays_broken(mending: Mitmdump, secure: Upstream, version: str) -> None:
+def test_what_was_not_whole_stays_broken(repairing: Mitmdump, secure: Upstream, version: str) -> None:
     """Upstream broke inside the call."""
     steps: list[Step] = [*map(Send, HALF), Break.CLOSE]
-    assert read(mending, secure, version, Answer(tuple(steps))) == (b"".join(HALF), False)
+    assert read(repairing, secure, version, Answer(tuple(steps))) == (b"".join(HALF), False)
 
 
-def test_an_sdk_that_does_the_wrong_thing(proxies: Proxies, mending: Mitmdump, secure: Upstream) -> None:
+def test_an_sdk_that_does_the_wrong_thing(proxies: Proxies, repairing: Mitmdump, secure: Upstream) -> None:
     """The openai SDK takes half a call for an answer where the stream ends in order, and raises where it breaks."""
 
     def ask(proxy: Mitmdump, planned: Answer) -> object:
@@ -144,14 +144,14 @@ def test_an_sdk_that_does_the_wrong_thing(proxies: Proxies, mending: Mitmdump, s
     with pytest.raises(ValueError, match="line 1"):
         json.loads(half)
     with pytest.raises((httpx2.HTTPError, openai.APIError)):
-        ask(mending, response(HALF))
+        ask(repairing, response(HALF))
     broken = Answer((*map(Send, CHAT.pieces), Break.CLOSE))
-    assert ask(mending, broken) == '{"city": "Bern"}'
+    assert ask(repairing, broken) == '{"city": "Bern"}'
 
 
 @CARRIERS
 def test_a_coding_that_breaks_ends_as_a_break(
-    proxies: Proxies, mending: Mitmdump, secure: Upstream, version: str
+    proxies: Proxies, repairing: Mitmdump, secure: Upstream, version: str
 ) -> None:
     """The client gets what could be decoded, under no coding: its own decoder has nothing to complain of."""
     packed = gzip.compress(b"".join(CHAT.pieces))
@@ -159,7 +159,7 @@ def test_a_coding_that_breaks_ends_as_a_break(
         (Send(packed[: len(packed) // 2]), Send(b"no more of it")), headers=(("content-encoding", "gzip"),)
     )
     assert read(proxies.get(), secure, version, planned) == (planned.body, True)
-    came, ended = read(mending, secure, version, planned)
+    came, ended = read(repairing, secure, version, planned)
     assert b"".join(CHAT.pieces).startswith(came)
     assert not ended
-    mending.wait_for("TS004 unreadable-body")
+    repairing.wait_for("TS004 unreadable-body")

@@ -49,7 +49,7 @@ VERSIONS = pytest.mark.parametrize("version", ["h1", "h2"])
 
 
 @pytest.fixture(scope="module")
-def mending(proxies: Proxies) -> Mitmdump:
+def repairing(proxies: Proxies) -> Mitmdump:
     """A proxy that asks again."""
     return proxies.get(toolstream_repair="safe,missing-calls")
 
@@ -76,11 +76,11 @@ def fetch(proxy: Mitmdump, upstream: Upstream, version: str, sample: Sample, pla
 
 @VERSIONS
 @pytest.mark.parametrize("dialect", SAMPLES)
-def test_the_calls_come_before_the_finish(mending: Mitmdump, secure: Upstream, version: str, dialect: str) -> None:
+def test_the_calls_come_before_the_finish(repairing: Mitmdump, secure: Upstream, version: str, dialect: str) -> None:
     """The same request but for its stream; the calls of its answer; one request more and no other."""
     sample, empty = SAMPLES[dialect]
     plan = planned(secure, empty, whole(sample), sample.content_type)
-    came = fetch(mending, secure, version, sample, plan)
+    came = fetch(repairing, secure, version, sample, plan)
     record = read_body([came], StreamFacts(path=sample.path, content_type=sample.content_type))
     assert record is not None
     assert [(call.name, json.loads(call.arguments)) for call in record.calls] == [("get_weather", {"city": "Bern"})]
@@ -89,7 +89,7 @@ def test_the_calls_come_before_the_finish(mending: Mitmdump, secure: Upstream, v
     again = plan.came_again.result(30)
     assert (again.target, json.loads(again.body)) == (sample.whole_path, sample.unstreamed)
     assert again.header("authorization") == "Bearer sk-1"
-    mending.wait_for("repeated the request of flow")
+    repairing.wait_for("repeated the request of flow")
 
 
 @VERSIONS
@@ -112,19 +112,19 @@ def test_it_happens_only_where_it_is_named(proxies: Proxies, secure: Upstream, v
         (Answer((Send(b"{"), Break.CLOSE), content_type=JSON), "the response is not JSON"),
     ],
 )
-def test_in_vain(mending: Mitmdump, secure: Upstream, second: Answer, why: str) -> None:
+def test_in_vain(repairing: Mitmdump, secure: Upstream, second: Answer, why: str) -> None:
     """The stream goes on as it was, and the log says why."""
     plan = planned(secure, EMPTY, second)
-    seen = len(mending.output)
-    assert fetch(mending, secure, "h1", CHAT, plan) == b"".join(EMPTY)
-    mending.wait_for(lambda line: f"without success: {why}" in line, after=seen)
+    seen = len(repairing.output)
+    assert fetch(repairing, secure, "h1", CHAT, plan) == b"".join(EMPTY)
+    repairing.wait_for(lambda line: f"without success: {why}" in line, after=seen)
 
 
-def test_a_client_that_leaves_ends_the_second_request(mending: Mitmdump, secure: Upstream) -> None:
+def test_a_client_that_leaves_ends_the_second_request(repairing: Mitmdump, secure: Upstream) -> None:
     """Nobody waits for it any more."""
     never = Gate()
     plan = planned(secure, EMPTY, Answer((Send(b"{"), Wait(never)), content_type=JSON))
-    with client("h1", way(mending, secure)) as connection:
+    with client("h1", way(repairing, secure)) as connection:
         reply = connection.request(CHAT.path, CHAT.body, plan.headers)
         assert reply.piece() == EMPTY[0]
         plan.came_again.result(30)

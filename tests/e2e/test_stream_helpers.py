@@ -83,7 +83,7 @@ def test_python(proxies: Proxies, secure: Upstream, name: str) -> None:
 
 @pytest.mark.parametrize("name", BADLY_READ)
 def test_python_without_it(proxies: Proxies, secure: Upstream, name: str) -> None:
-    """What is lawful raises, safe repairs or not: there is nothing to mend."""
+    """What is valid raises, safe repairs or not: there is nothing to mend."""
     with pytest.raises(ValueError, match="line 1"):
         python(proxies.get(toolstream_repair="safe"), secure, READ[name])
 

@@ -72,7 +72,7 @@ BUGS = {
     "going by as text": (FastPath, "_pass"),
     "handing on": (FastPath, "hand_on"),
     "learning": (FastPath, "learn"),
-    "mending what went by": (ChatRepair, "on_skipped"),
+    "repairing what went by": (ChatRepair, "on_skipped"),
 }
 """Where a bug of ours may show."""
 KEEP_ALIVE = b": hello\n\ndata: \n\ndata: : hello\n\n"

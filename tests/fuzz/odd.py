@@ -28,7 +28,7 @@ ODD: Final = (
     *('{"a":1}', '"tool_calls"', '"stop"', '"length"', '"tool_use"', '"content_filter"', '{"type":"function"}'),
     *(DEEP, f'{{"a":{DEEP}}}'),
 )
-"""JSON texts, some of them not lawful."""
+"""JSON texts, some of them not valid."""
 _PLACE: Final = re.compile(r'"@odd(\d+)@"')
 
 

@@ -62,7 +62,7 @@ def test_foreign_payloads(dialect: WireProtocol, payload: object) -> None:
     for name in ("", "error", "message_delta", "response.completed"):
         made = frame(payload, name)
         dialect.read(made)
-        dialect.response(made.json)
+        dialect.read_response(made.json)
         dialect.recognise(name, made.json)
 
 

@@ -163,7 +163,7 @@ def test_request_json() -> None:
     assert request_json(http.Request.make("POST", "http://h/", b"{", http.Headers(content_type="text/plain"))) is ABSENT
 
 
-@pytest.mark.parametrize("wanted", [NOTHING, Settings(SAFE)], ids=["looking", "mending"])
+@pytest.mark.parametrize("wanted", [NOTHING, Settings(SAFE)], ids=["looking", "repairing"])
 @pytest.mark.parametrize("healthy", streams(), ids=str)
 def test_the_empty_chunk_is_the_end(healthy: Healthy, wanted: Settings) -> None:
     """Whatever went by last, and a text event or a fragment like the one before it goes by unread."""

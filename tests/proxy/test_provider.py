@@ -40,7 +40,7 @@ def flow_for(body: Any, path: str = "/v1/chat/completions", method: str = "POST"
 
 def answered(provider: Provider, flow: http.HTTPFlow) -> http.Response:
     """The response that the provider has set."""
-    assert provider.response(flow)
+    assert provider.respond(flow)
     assert flow.response
     return flow.response
 
@@ -93,7 +93,7 @@ def extracted(protocol: str) -> tuple[Fixture, Any]:
         return first, second.request
     path_asked, body = request_of(named(protocol))
     flow = flow_for(body, path_asked)
-    assert CallProvider.load(["calls:get_weather {}"], 0).response(flow)
+    assert CallProvider.load(["calls:get_weather {}"], 0).respond(flow)
     made = read_flow(flow, "made#0")
     assert made is not None
     [call] = made.record.calls
@@ -184,7 +184,7 @@ def test_gemini_gets_the_stream_it_asks_for(file: str, query: str, kind: str) ->
 )
 def test_other_requests_are_left_alone(flow: http.HTTPFlow) -> None:
     """They go where they were going."""
-    assert not Provider.load([GLM]).response(flow)
+    assert not Provider.load([GLM]).respond(flow)
     assert flow.response is None
     assert flow.comment == ""
 

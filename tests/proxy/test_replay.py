@@ -22,7 +22,7 @@ def told(request: Any, *, strict: bool = False) -> tuple[str, dict[str, Any], st
     flow = llm_flow()
     flow.response = None
     flow.request.content = json.dumps(request).encode()
-    assert Provider([GLM], strict=strict).response(flow)
+    assert Provider([GLM], strict=strict).respond(flow)
     lines: list[str] = []
     objects: list[str] = []
     report(flow, line=lines.append, jsonl=objects.append)

@@ -7,7 +7,7 @@ import pytest
 
 from toolstream_core.protocols.requests.match_key import RequestKey
 from toolstream_core.proxy.provider import models, nothing_saved
-from toolstream_core.saved.matching import Match, RequestMatch
+from toolstream_core.saved.matching import Match, Outcome
 from toolstream_core.saved.read import load
 from toolstream_core.wire.form import Form
 
@@ -63,7 +63,7 @@ def test_the_message_stands_where_the_sdk_looks(dialect: str, where: tuple[str, 
     file, there = ("glm-5", "openai-chat (z-ai/glm-5)")
     if dialect == "openai-chat":
         file, there = ("gemini-single", "gemini (gemini-2.5-flash)")
-    said: Any = nothing_saved(Match(RequestMatch.REFUSED, wanted), load(FLOWS / f"{file}.flow"))
+    said: Any = nothing_saved(Match(Outcome.REFUSED, wanted), load(FLOWS / f"{file}.flow"))
     for key in where:
         said = said[key]
     assert said == f"toolstream_provider has no saved {dialect} response. It has: {there}"

@@ -97,7 +97,7 @@ def test_what_is_no_conversation_stays(body: bytes) -> None:
 def remembered(flow: Any) -> tuple[Ids, str]:
     """A made-up id of the flow's upstream, with `x` behind it."""
     ids = Ids()
-    response = ids.response(upstream(flow))
+    response = ids.for_response(upstream(flow))
     made = response.make("call_")
     response.stands_for(made, "x", "f")
     return ids, made

@@ -37,7 +37,7 @@ RESULT = {"type": "function_call_output", "call_id": "call_1", "output": "done"}
 def known() -> Ids:
     """A call of the custom tool that was said as a function's."""
     ids = Ids()
-    ids.response(HERE).sent_as_custom(Custom("call_1", "apply_patch", PATCH, "resp_1"), ARGUMENTS)
+    ids.for_response(HERE).sent_as_custom(Custom("call_1", "apply_patch", PATCH, "resp_1"), ARGUMENTS)
     return ids
 
 
@@ -60,7 +60,7 @@ def after(request: Any, place: str = HERE) -> Any:
         ([OUTPUT], [OUTPUT]),
         ([FUNCTION, RESULT], [FUNCTION, RESULT]),
     ],
-    ids=["both", "among others", "another text", "another tool", "two of an id", "the result alone", "lawful already"],
+    ids=["both", "among others", "another text", "another tool", "two of an id", "the result alone", "valid already"],
 )
 def test_the_provider_gets_its_own_item(items: list[Any], changed: list[Any]) -> None:
     """And the result goes the way of its call."""
@@ -98,7 +98,7 @@ def test_items_and_ids_are_put_back_together() -> None:
     """A call whose id was made up, too."""
     flow = tflow.tflow()
     ids = Ids()
-    response = ids.response(upstream(flow))
+    response = ids.for_response(upstream(flow))
     made = response.make("call_")
     response.stands_for(made, "x", "apply_patch")
     response.sent_as_custom(Custom(made, "apply_patch", PATCH), ARGUMENTS)

@@ -18,7 +18,7 @@ from toolstream_core.proxy.provider import Provider
 from toolstream_core.proxy.replay import REPLAY
 from toolstream_core.redaction import Redaction, TextMode, redacted_body
 from toolstream_core.saved.flow import Fixture, read_flow
-from toolstream_core.saved.matching import Match, Matcher, RequestMatch, parting
+from toolstream_core.saved.matching import Match, Matcher, Outcome, parting
 from toolstream_core.saved.read import load
 from toolstream_core.saved.redact import redact as redact_flow
 from toolstream_core.saved.redact import save
@@ -164,7 +164,7 @@ def test_a_recorded_request_is_answered_exactly(of_all: Matcher, path: Path) -> 
     """Whatever the order of its keys, and below whatever base URL."""
     for fixture in load(path):
         match = matched(of_all, shuffled(fixture.request), f"/gateway{fixture.path}")
-        assert (match.response, match.fixture and match.fixture.source) == (RequestMatch.EXACT, fixture.source)
+        assert (match.outcome, match.fixture and match.fixture.source) == (Outcome.EXACT, fixture.source)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_a_recorded_request_is_answered_exactly(of_all: Matcher, path: Path) -> 
 )
 def test_what_differs_by_its_nature_does_not_count(change: dict[str, Any]) -> None:
     """Names of sessions and users."""
-    assert matched(Matcher([FIRST]), {**FIRST.request, **change}).response is RequestMatch.EXACT
+    assert matched(Matcher([FIRST]), {**FIRST.request, **change}).outcome is Outcome.EXACT
 
 
 def test_a_flag_that_says_the_default_does_not_count() -> None:
@@ -182,7 +182,7 @@ def test_a_flag_that_says_the_default_does_not_count() -> None:
     without = {key: value for key, value in whole.request.items() if key != "stream"}
     for request in (without, {**without, "stream": False}):
         match = matched(Matcher([whole]), request)
-        assert (match.response, match.fixture) == (RequestMatch.EXACT, whole)
+        assert (match.outcome, match.fixture) == (Outcome.EXACT, whole)
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_a_flag_that_says_the_default_does_not_count() -> None:
 def test_another_request_diverges(change: dict[str, Any], at: str) -> None:
     """It is told where, and answered all the same."""
     match = matched(Matcher([FIRST, SECOND]), {**FIRST.request, **change})
-    assert (match.response, match.fixture) == (RequestMatch.DIVERGED, FIRST)
+    assert (match.outcome, match.fixture) == (Outcome.DIVERGED, FIRST)
     assert str(match.parting).startswith(at)
 
 
@@ -205,18 +205,18 @@ def test_a_strict_matcher_refuses_what_diverges() -> None:
     """And names the nearest flows, the nearest first."""
     other = load(FLOWS / "anthropic-single.flow")[0]
     match = matched(Matcher([other, SECOND, FIRST], strict=True), {**FIRST.request, "temperature": 1})
-    assert (match.response, match.fixture) == (RequestMatch.REFUSED, None)
+    assert (match.outcome, match.fixture) == (Outcome.REFUSED, None)
     assert [near.source for near in match.near] == [FIRST.source, SECOND.source, other.source]
     assert match.near[0].why == "differs at temperature: recorded nothing, requested 1"
     assert match.near[2].why == f"uses another protocol, anthropic ({other.asked.model})"
-    assert matched(Matcher([FIRST], strict=True), FIRST.request).response is RequestMatch.EXACT
+    assert matched(Matcher([FIRST], strict=True), FIRST.request).outcome is Outcome.EXACT
 
 
 def test_a_whole_answer_is_near_to_who_wants_a_stream() -> None:
     """It cannot be given, and says why."""
     whole = load(FLOWS / "openrouter-no-deltas.flow")[1]
     match = matched(Matcher([whole]), {**whole.request, "stream": True})
-    assert match.response is RequestMatch.REFUSED
+    assert match.outcome is Outcome.REFUSED
     assert [near.why for near in match.near] == ["was not streamed; the request asks for server-sent events"]
 
 
@@ -245,12 +245,12 @@ def test_a_call_whose_result_has_come_is_not_served_again(file: str) -> None:
     path = first.path
     match = Matcher([first]).match(path, json.dumps(request).encode())
     assert match is not None
-    assert (match.response, match.fixture) == (RequestMatch.FINISHED, first)
+    assert (match.outcome, match.fixture) == (Outcome.FINISHED, first)
     for call in first.record.calls:
         request = json.loads(json.dumps(request).replace(call.id or "no id", f"own-{call.position}"))
     match = Matcher([first]).match(path, json.dumps(request).encode())
     assert match is not None
-    assert match.response is RequestMatch.FINISHED
+    assert match.outcome is Outcome.FINISHED
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -262,30 +262,30 @@ def test_a_call_that_came_back_otherwise_is_served_again(protocol: str) -> None:
     changed = json.dumps(request).replace(json.dumps(value)[1:-1], "elsewhere")
     match = Matcher([first]).match(first.path, changed.encode())
     assert match is not None
-    assert (match.response, match.fixture) == (RequestMatch.DIVERGED, first)
+    assert (match.outcome, match.fixture) == (Outcome.DIVERGED, first)
     both, _ = conversation(f"{protocol}-parallel")
     match = Matcher([both]).match(first.path, json.dumps(request).encode())
     assert match is not None
-    assert (match.response, match.fixture) == (RequestMatch.DIVERGED, both)
+    assert (match.outcome, match.fixture) == (Outcome.DIVERGED, both)
 
 
 @pytest.mark.parametrize(
     ("content", "response"),
     [
-        ({"content": [{"type": "text", "text": "mild"}]}, RequestMatch.FINISHED),
-        ({"content": "mild", "is_error": False}, RequestMatch.FINISHED),
-        ({"content": "mild", "is_error": True}, RequestMatch.DIVERGED),
-        ({"content": '{"error": "no such tool"}'}, RequestMatch.DIVERGED),
+        ({"content": [{"type": "text", "text": "mild"}]}, Outcome.FINISHED),
+        ({"content": "mild", "is_error": False}, Outcome.FINISHED),
+        ({"content": "mild", "is_error": True}, Outcome.DIVERGED),
+        ({"content": '{"error": "no such tool"}'}, Outcome.DIVERGED),
     ],
 )
-def test_a_rejection_is_no_result(content: dict[str, Any], response: RequestMatch) -> None:
+def test_a_rejection_is_no_result(content: dict[str, Any], response: Outcome) -> None:
     """The model would call again, and so does the flow."""
     first, request = conversation("anthropic-single")
     result = {**request["messages"][-1]["content"][-1], **content}
     messages = [*request["messages"][:-1], {"role": "user", "content": [result]}]
     match = Matcher([first]).match(first.path, json.dumps({**request, "messages": messages}).encode())
     assert match is not None
-    assert match.response is response
+    assert match.outcome is response
 
 
 def turns(times: int, opening: str = "hi") -> list[dict[str, Any]]:
@@ -309,7 +309,7 @@ def test_a_loop_is_ended(requests: list[dict[str, Any]]) -> None:
     assert [one.fixture for one in responses] == [FIRST] * 8 + [None] * 2
     [near] = responses[-1].near
     assert near == (FIRST.source, "reached the limit of 8 equal requests (toolstream_provider_repeats)")
-    assert {one.response for one in responses[8:]} == {RequestMatch.REFUSED}
+    assert {one.outcome for one in responses[8:]} == {Outcome.REFUSED}
     without = Matcher([FIRST])
     assert [matched(without, request).fixture for request in requests] == [FIRST] * 10
     assert matched(matcher, turns(1, opening="Another one?")[0]).fixture is FIRST
@@ -352,7 +352,7 @@ def test_a_conversation_that_the_server_keeps_is_counted_by_its_calls() -> None:
     def source(request: dict[str, Any]) -> str | None:
         match = matcher.match(first.path, json.dumps(request).encode())
         assert match is not None
-        return match.response if match.fixture else None
+        return match.outcome if match.fixture else None
 
     matcher = Matcher([first], repeats=8)
     for _ in range(20):
@@ -387,17 +387,15 @@ def test_a_poll_that_was_recorded_goes_on() -> None:
     again = replace(FIRST, source="again", request=SECOND.request, request_body=SECOND.request_body, asked=SECOND.asked)
     matcher = Matcher([FIRST, again])
     first = matched(matcher, {**SECOND.request, "temperature": 1})
-    assert (first.response, first.fixture) == (RequestMatch.DIVERGED, again)
+    assert (first.outcome, first.fixture) == (Outcome.DIVERGED, again)
     echo, result = SECOND.request["messages"][-2:]
     echo, result = ({**one} for one in json.loads(json.dumps([echo, result]).replace(call.id, "call_again")))
     longer = [*SECOND.request["messages"], echo, result]
-    assert matched(matcher, {**SECOND.request, "messages": longer, "temperature": 1}).response is RequestMatch.FINISHED
+    assert matched(matcher, {**SECOND.request, "messages": longer, "temperature": 1}).outcome is Outcome.FINISHED
 
 
-@pytest.mark.parametrize(
-    ("text", "response"), [("missing argument", RequestMatch.DIVERGED), ("mild", RequestMatch.FINISHED)]
-)
-def test_of_results_alone_one_that_led_to_the_same_call_is_none(text: str, response: RequestMatch) -> None:
+@pytest.mark.parametrize(("text", "response"), [("missing argument", Outcome.DIVERGED), ("mild", Outcome.FINISHED)])
+def test_of_results_alone_one_that_led_to_the_same_call_is_none(text: str, response: Outcome) -> None:
     """Where the server keeps the conversation, only the result shows that the client read the call otherwise."""
     first, second = load(FLOWS / "openai-responses-single.flow")
     [call] = first.record.calls
@@ -411,7 +409,7 @@ def test_of_results_alone_one_that_led_to_the_same_call_is_none(text: str, respo
     changed = json.dumps({**asked(text), "temperature": 1}).encode()
     match = Matcher([first, again]).match(first.path, changed)
     assert match is not None
-    assert match.response is response
+    assert match.outcome is response
 
 
 def test_of_those_alike_the_one_with_the_same_history_is_given() -> None:
@@ -428,7 +426,7 @@ def test_of_those_alike_the_one_with_the_same_history_is_given() -> None:
     matcher = Matcher([recorded("red", "go on"), recorded("blue", "well", "go on")])
     for first in ("red", "blue"):
         match = matched(matcher, asked(first, "changed", "go on"))
-        assert (match.response, match.fixture and match.fixture.source) == (RequestMatch.DIVERGED, first)
+        assert (match.outcome, match.fixture and match.fixture.source) == (Outcome.DIVERGED, first)
 
 
 def test_a_saved_request_is_known_by_what_it_was_before(tmp_path: Path) -> None:
@@ -446,7 +444,7 @@ def test_a_saved_request_is_known_by_what_it_was_before(tmp_path: Path) -> None:
         assert key.encode() not in fixture.request_body
         again = http.HTTPFlow(flow.client_conn, flow.server_conn)
         again.request = flow.request.copy()
-        assert Provider([fixture], strict=True).response(again)
+        assert Provider([fixture], strict=True).respond(again)
         assert again.metadata[REPLAY]["answer"] == "exact"
 
 
@@ -465,11 +463,11 @@ def test_what_was_redacted_may_be_anything() -> None:
 
     match = Matcher([saved_as("*" * len(key))]).match(PATH, json.dumps(request).encode(), redact)
     assert match
-    assert match.response is RequestMatch.EXACT
+    assert match.outcome is Outcome.EXACT
     for hidden in ("[redacted]", "*" * 20):
-        assert matched(Matcher([saved_as(hidden)]), request).response is RequestMatch.EXACT
+        assert matched(Matcher([saved_as(hidden)]), request).outcome is Outcome.EXACT
         wrong = json.loads(json.dumps(request).replace("use ", "take "))
-        assert matched(Matcher([saved_as(hidden)]), wrong).response is RequestMatch.DIVERGED
+        assert matched(Matcher([saved_as(hidden)]), wrong).outcome is Outcome.DIVERGED
 
 
 def test_a_request_for_something_else_is_not_matched() -> None:
@@ -519,7 +517,7 @@ def test_a_client_may_say_again_what_a_redacted_answer_told_it(text: str) -> Non
     asked["messages"][1] = recorded["messages"][1]
     match = matcher.match(PATH, json.dumps(asked).encode(), redact)
     assert match
-    assert (match.response, match.fixture and match.fixture.source) == (RequestMatch.EXACT, "x#1")
+    assert (match.outcome, match.fixture and match.fixture.source) == (Outcome.EXACT, "x#1")
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3)))

@@ -26,7 +26,7 @@ def answered(asked: dict[str, Any], calls: str = 'get_weather {"city": "Oslo"}')
     """What a healthy provider says to that, each event on the lane of its request."""
     lane = {"stream_id": asked["stream_id"]} if "stream_id" in asked else {}
     body = {key: value for key, value in asked.items() if key not in {"type", "stream_id"}} | {"stream": True}
-    written = SyntheticProvider(parse_calls([calls])).response(PATH, json.dumps(body).encode())
+    written = SyntheticProvider(parse_calls([calls])).respond(PATH, json.dumps(body).encode())
     assert written is not None
     return [{**json.loads(event.partition(b"data: ")[2]), **lane} for event in written.events]
 

@@ -19,7 +19,7 @@ HERE = "https://a.example:443/v1/chat/completions"
 def test_no_two_answers_have_an_id_in_common() -> None:
     """Nor two runs, nor two ids of one answer."""
     runs = [Ids(), Ids()]
-    responses = [run.response(HERE) for run in runs for _ in range(50)]
+    responses = [run.for_response(HERE) for run in runs for _ in range(50)]
     made = [response.make(prefix) for response in responses for prefix in ("call_", "toolu_", "fc_") for _ in range(4)]
     assert len({one.partition("_")[2] for one in made}) == len(made) == 1200
 
@@ -36,7 +36,7 @@ def test_the_same_seed_gives_the_same_ids() -> None:
 def test_nothing_stands_behind_an_id_for_which_none_came(nothing: str) -> None:
     """An id that says nothing is none."""
     ids = Ids()
-    response = ids.response(HERE)
+    response = ids.for_response(HERE)
     response.stands_for(response.make("call_"), nothing, "f")
     assert not ids
 
@@ -44,7 +44,7 @@ def test_nothing_stands_behind_an_id_for_which_none_came(nothing: str) -> None:
 def test_an_id_that_was_made_up_twice_stands_for_the_providers() -> None:
     """Two stages may each put an id of their own in the place of the one before it."""
     ids = Ids()
-    response = ids.response(HERE)
+    response = ids.for_response(HERE)
     first, second, third, fourth = (response.make("call_") for _ in range(4))
     response.stands_for(first, "own", "f")
     response.stands_for(second, first, "f")
@@ -56,7 +56,7 @@ def test_an_id_that_was_made_up_twice_stands_for_the_providers() -> None:
 def test_an_id_belongs_to_its_upstream() -> None:
     """And to the endpoints below it."""
     ids = Ids()
-    response = ids.response(HERE)
+    response = ids.for_response(HERE)
     made = response.make("call_")
     response.stands_for(made, "own", "f")
     assert ids.own(made, HERE)
@@ -68,10 +68,10 @@ def test_an_id_belongs_to_its_upstream() -> None:
 def test_what_the_provider_says_itself_is_its_own() -> None:
     """Such an entry is taken out."""
     ids = Ids()
-    response = ids.response(HERE)
+    response = ids.for_response(HERE)
     made = response.make("call_")
     response.stands_for(made, "own", "f")
-    ids.response(HERE).note_given(["other", made])
+    ids.for_response(HERE).note_given(["other", made])
     assert not ids
 
 
@@ -109,7 +109,7 @@ RESPONSES = [item("added", None, ""), DELTA, item("done", "own", '{"a":1}')]
 def test_an_id_that_comes_late_stands_behind_the_made_up_one(path: str, payloads: list[dict[str, Any]]) -> None:
     """The client had to have one before."""
     ids = Ids()
-    body = Session(StreamFacts(path=path, content_type="text/event-stream"), Settings(SAFE), ids=ids.response(HERE))
+    body = Session(StreamFacts(path=path, content_type="text/event-stream"), Settings(SAFE), ids=ids.for_response(HERE))
     out = b"".join(body.feed(b"".join(b"data: " + json.dumps(one).encode() + b"\n\n" for one in payloads)))
     made = set(re.findall(r"call_[0-9a-f]{24}", out.decode()))
     assert len(made) == 1

@@ -37,7 +37,7 @@ def request_of(protocol: WireProtocol, *, streamed: bool = True, tools: Any = TO
 
 def ask(provider: SyntheticProvider, path: str, body: Any) -> Written:
     """The answer to a request that has one."""
-    written = provider.response(path, encoded(body))
+    written = provider.respond(path, encoded(body))
     assert written is not None
     return written
 
@@ -238,7 +238,7 @@ def test_a_tool_that_is_not_on_offer_is_not_called() -> None:
 def test_other_requests_have_no_answer() -> None:
     """Neither embeddings nor whatever else is asked."""
     for path, body in (("/v1/embeddings", {"model": "m", "input": "x"}), ("/x", {"a": 1})):
-        assert SyntheticProvider().response(path, encoded(body)) is None
+        assert SyntheticProvider().respond(path, encoded(body)) is None
 
 
 def test_the_array_of_gemini_is_the_form_that_was_asked_for() -> None:

@@ -162,7 +162,7 @@ class Fitting:
 
     def _response(self, calls: tuple[str, ...]) -> tuple[bytes, ...]:
         """The events of the healthy response; none if it makes no call."""
-        written = SyntheticProvider(parse_calls(calls), self._seed).response(self._request.path, self._request.body)
+        written = SyntheticProvider(parse_calls(calls), self._seed).respond(self._request.path, self._request.body)
         if written is None or not written.calls:
             return ()
         wire = next((one for one in SOCKETS if one.dialect == self._protocol.name), None)

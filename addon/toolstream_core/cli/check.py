@@ -205,13 +205,13 @@ class Reports:
 
     def announce(self, line: str) -> None:
         """Print a line before the report."""
-        print(printable(line), file=self._described(), flush=True)
+        print(printable(line), file=self._text_output(), flush=True)
 
     def write(self, report: dict[str, Any], sessions: Sequence[dict[str, Any]] = ()) -> None:
         """Write all of them. `sessions` as for `check_page`. Raises `OSError`."""
         from toolstream_core.saved.files import write_atomic
 
-        told = self._described()
+        told = self._text_output()
         if self.junit is not None:
             write_atomic(self.junit, junit(report).encode(), replace=True)
         if self.html is not None:
@@ -232,7 +232,7 @@ class Reports:
         if self.json and self.output is None:
             print(document)
 
-    def _described(self) -> TextIO:
+    def _text_output(self) -> TextIO:
         """Where people read: standard output, unless it gets the JSON."""
         return sys.stderr if self.json and self.output is None else sys.stdout
 

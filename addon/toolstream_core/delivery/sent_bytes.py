@@ -34,7 +34,7 @@ class SentBytes:
         self._pieces: list[bytes] = []
         self._size = 0
         self._session: Session | None = None
-        self._response = ""
+        self._id = ""
         self._too_long = False
 
     def take(self, piece: bytes) -> None:
@@ -49,7 +49,7 @@ class SentBytes:
 
     def _keep_no_more(self) -> None:
         self._too_long = True
-        self._response = self.response
+        self._id = self.response_id
         if self.reads_long:
             self._session = Session(self.exchange)
             self._session.feed(b"".join(self._pieces))
@@ -61,9 +61,9 @@ class SentBytes:
         return None if self._too_long else b"".join(self._pieces)
 
     @property
-    def response(self) -> str:
+    def response_id(self) -> str:
         """The id by which later requests may name the response (`previous_response_id`), if it has one."""
-        return self._response or response_id(self._pieces, self.exchange)
+        return self._id or response_id(self._pieces, self.exchange)
 
     def record(self, *, broken: str | None) -> Record | None:
         """The response that the client got, if it was kept or read; called once, when it is over."""

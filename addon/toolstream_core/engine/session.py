@@ -389,7 +389,7 @@ class Session:
         assert framer is not None
         self._stages = self._made_stages(dialect, framer)
         if isinstance(framer, DocumentFramer):
-            self._read = lambda frame: dialect.response(frame.json)
+            self._read = lambda frame: dialect.read_response(frame.json)
         else:
             self._fast = FastPath(framer, dialect.read, dialect.quiet, self._stages, fast=self.fast)
             self._past_faults = past_faults(framer, dialect.read, self._stages) if self.fast else None

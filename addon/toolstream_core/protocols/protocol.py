@@ -50,7 +50,7 @@ class WireProtocol:
     """Whether a frame of this SSE event name and JSON payload can only be this protocol's."""
     read: Callable[[Frame], EventContent]
     """The content of a frame of the stream."""
-    response: Callable[[Json], EventContent]
+    read_response: Callable[[Json], EventContent]
     """The content of a response without a stream; every call in it is a fragment of phase `WHOLE`."""
     quiet: Callable[[bytes], bool]
     """A cheap test on the raw bytes of a frame: whether it surely has no tool call, finish, error or end.

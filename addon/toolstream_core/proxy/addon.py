@@ -177,14 +177,14 @@ class ToolstreamAddon:
         """
         if _is_long(flow.request) and RESENT not in flow.metadata and self._watched(flow):
             return self._long_request(flow)
-        self._requested(flow)
+        self._on_request(flow)
         self._prepared(flow)
         self._respond(flow)
         return None
 
     async def _long_request(self, flow: http.HTTPFlow) -> None:
         await asyncio.to_thread(self._read, flow)
-        self._requested(flow)
+        self._on_request(flow)
         await asyncio.to_thread(self._prepared, flow)
         await asyncio.to_thread(self._read, flow)  # ids may have changed
         self._respond(flow)
@@ -194,7 +194,7 @@ class ToolstreamAddon:
         self._responses.request_of(flow)
 
     @_guarded
-    def _requested(self, flow: http.HTTPFlow) -> None:
+    def _on_request(self, flow: http.HTTPFlow) -> None:
         if RESENT not in flow.metadata and self._filtered(flow):
             self._responses.on_request(flow)
 
@@ -215,7 +215,7 @@ class ToolstreamAddon:
         if self._provider is not None and flow.response is None:
             if self._deliveries.has(flow) and self._sockets.serves(flow):
                 return
-            self._provider.response(flow)
+            self._provider.respond(flow)
             self._replayed(flow)
 
     @_guarded

@@ -101,7 +101,7 @@ class Deliveries:
         self._speed: float | None = None
         self._deliveries: dict[str, Delivery] = {}
         self._gate: Gate | None = None
-        self._running = self._described = False
+        self._running = self._reported = False
         self._requests = 0
         self._fetching: dict[str, WireProtocol] = {}
         """Protocols of the responses that will be requested without a stream."""
@@ -275,8 +275,8 @@ class Deliveries:
             if lack is None:
                 self._gate = Gate(lambda flow: self._deliveries.get(flow.id))
                 ctx.master.addons.add(self._gate)
-            elif not self._described:
-                self._described = True
+            elif not self._reported:
+                self._reported = True
                 logger.error(
                     "toolstream: mitmproxy %s has no %s: timing faults and some repairs are off",
                     mitmproxy.version.VERSION,

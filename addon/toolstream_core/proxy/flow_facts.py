@@ -169,7 +169,7 @@ def forwarded_response(
     return ForwardedResponse(
         calls=calls,
         dropped=dropped(record),
-        response_id=sent.response if calls else "",
+        response_id=sent.response_id if calls else "",
         heading=heading,
         exchange=replace(sent.exchange, request=ABSENT),
         body=sent.body if calls else None,

@@ -36,7 +36,7 @@ class Codings:
 
     def __init__(self) -> None:
         """Nothing was logged."""
-        self._described: set[str] = set()
+        self._reported: set[str] = set()
 
     def reads(self, response: http.Response) -> bool:
         """Whether the body can be decoded as it arrives; if not, the reason is logged once."""
@@ -44,8 +44,8 @@ class Codings:
             Decoder(response.headers.get("content-encoding", ""))
         except CodingError as error:
             why = str(error)
-            if why not in self._described:
-                self._described.add(why)
+            if why not in self._reported:
+                self._reported.add(why)
                 logger.warning("toolstream forwards responses with this coding unread: %s", why)
             return False
         return True

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolstream_core.model import ABSENT
-from toolstream_core.protocols.requests.mentions import mentions, only_results
+from toolstream_core.protocols.requests.mentions import mentions, refers_to_kept_calls
 from toolstream_core.stages.response_ids import DIGITS, Custom, ResponseIds
 from toolstream_core.wire import json_access, long_json, numbers
 from toolstream_core.wire.frame import parse
@@ -157,7 +157,7 @@ def is_signed(request: http.Request) -> bool:
 
 def response_ids(flow: http.HTTPFlow, ids: Ids) -> ResponseIds:
     """Makes the ids of a flow's response: the same ones each time for a flow from a file."""
-    return ids.response(upstream(flow)) if flow.live or flow.is_replay else ResponseIds(flow.id)
+    return ids.for_response(upstream(flow)) if flow.live or flow.is_replay else ResponseIds(flow.id)
 
 
 def upstream(flow: http.HTTPFlow) -> str:
@@ -184,7 +184,9 @@ def restored(body: bytes, own: Callable[[str], Own | None]) -> bytes:
     intended = {token.marker: token.made for token in tokens}
     found = list(mentions(request))
     named = {one.id for one in found}
-    wanted = _wanted([one._replace(id=intended.get(one.id, one.id)) for one in found], owns, kept=only_results(request))
+    wanted = _wanted(
+        [one._replace(id=intended.get(one.id, one.id)) for one in found], owns, kept=refers_to_kept_calls(request)
+    )
     back = [token for token in tokens if token.marker in named and token.made in wanted]
     return _with(body, [(token.match, wanted[token.made]) for token in back])
 

@@ -19,7 +19,7 @@ from toolstream_core.proxy.replay import note
 from toolstream_core.redaction import Redaction, TextMode, known_secrets, redacted_body
 from toolstream_core.saved.flow import Fixture, content_of
 from toolstream_core.saved.flowfile import SOCKET
-from toolstream_core.saved.matching import Matcher, RequestMatch, form_of, names_of
+from toolstream_core.saved.matching import Matcher, Outcome, form_of, names_of
 from toolstream_core.saved.read import load
 from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.synthetic.responses import MODEL, SyntheticProvider, final_text, parse_calls
@@ -132,7 +132,7 @@ class Provider:
         of_protocol = [one for one in self._fixtures if protocol is not None and one.asked.dialect == protocol.name]
         return next((one.request for one in of_protocol if model in {None, one.asked.model}), ABSENT)
 
-    def response(self, flow: http.HTTPFlow) -> bool:
+    def respond(self, flow: http.HTTPFlow) -> bool:
         """Set the response of a request that is an LLM's; others are left alone and `False`."""
         request = flow.request
         if request.method == "GET" and (listed := models(request.path, self._fixtures)) is not None:
@@ -145,10 +145,10 @@ class Provider:
             return False
         if match.fixture is None:
             flow.response = json_response(404, nothing_saved(match, self._fixtures))
-        elif match.response is RequestMatch.FINISHED:
+        elif match.outcome is Outcome.FINISHED:
             respond(flow, final_text(match.wanted, parse(content_of(request))))
         else:
-            _respond(flow, match.fixture, match.wanted.form, exact=match.response is RequestMatch.EXACT)
+            _respond(flow, match.fixture, match.wanted.form, exact=match.outcome is Outcome.EXACT)
         note(flow, match)
         return True
 
@@ -240,7 +240,7 @@ class CallProvider:
         """`provider` selects the content; this puts it into HTTP."""
         self._provider = provider
         self._models = {MODEL}
-        self._described: set[str] = set()
+        self._reported: set[str] = set()
         """The messages on tools that are not on offer, one for each set of tools."""
 
     @classmethod
@@ -258,7 +258,7 @@ class CallProvider:
         del path
         return ABSENT
 
-    def response(self, flow: http.HTTPFlow) -> bool:
+    def respond(self, flow: http.HTTPFlow) -> bool:
         """Set the response of a request that is an LLM's; others are left alone and `False`."""
         request = flow.request
         if request.method == "GET":
@@ -266,15 +266,15 @@ class CallProvider:
             if listed is not None:
                 flow.response = json_response(200, listed)
             return listed is not None
-        written = self._provider.response(request.path, content_of(request)) if request.method == "POST" else None
+        written = self._provider.respond(request.path, content_of(request)) if request.method == "POST" else None
         if written is None:
             return False
         if written.wanted.model:
             self._models.add(written.wanted.model)
         flow.comment = f"answered with {_counted(len(written.calls))}"
         for why in filter(None, (written.not_offered, _withheld(written.withheld))):
-            if why not in self._described:
-                self._described.add(why)
+            if why not in self._reported:
+                self._reported.add(why)
                 logger.warning("toolstream answered with %s: %s", _counted(len(written.calls)), why)
         respond(flow, written)
         return True

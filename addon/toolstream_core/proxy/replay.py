@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from toolstream_core.printable import word
 from toolstream_core.redact import redacted
 from toolstream_core.saved.flow import secrets_of
-from toolstream_core.saved.matching import RequestMatch
+from toolstream_core.saved.matching import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ def note(flow: http.HTTPFlow, match: Match) -> None:
     """Keep with the flow its fixture, and whether its request was the recorded one."""
     said: dict[str, Any] = {
         "version": VERSION,
-        "answer": str(match.response),
+        "answer": str(match.outcome),
         "dialect": match.wanted.dialect,
         "protocol": match.wanted.dialect,
         "model": match.wanted.model and redacted(match.wanted.model, secrets_of(flow.request)),
@@ -38,9 +38,7 @@ def note(flow: http.HTTPFlow, match: Match) -> None:
         said["near"] = [near._asdict() for near in match.near]
     flow.metadata[REPLAY] = said
     source = (
-        f"answered from {match.fixture.source}: "
-        if match.fixture and match.response is not RequestMatch.FINISHED
-        else ""
+        f"answered from {match.fixture.source}: " if match.fixture and match.outcome is not Outcome.FINISHED else ""
     )
     flow.comment = f"{source}{_outcome(said)}"
 
@@ -59,11 +57,11 @@ def report(flow: http.HTTPFlow, *, line: Callable[[str], None] | None, jsonl: Ca
 
 
 def _outcome(said: dict[str, Any]) -> str:
-    if said["answer"] == RequestMatch.DIVERGED:
+    if said["answer"] == Outcome.DIVERGED:
         differs = f"the request differs at {said['at']}: recorded {said['recorded']}, requested {said['asked']}"
         return f"diverged (best match; {differs})"
-    if said["answer"] == RequestMatch.FINISHED:
+    if said["answer"] == Outcome.FINISHED:
         return "finished: the request has the results of its calls; the response is a final text"
-    if said["answer"] == RequestMatch.REFUSED:
+    if said["answer"] == Outcome.REFUSED:
         return "refused: " + ("; ".join(f"{near['source']} {near['why']}" for near in said["near"]))
     return str(said["answer"])

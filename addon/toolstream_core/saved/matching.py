@@ -280,7 +280,7 @@ NEAR = 3
 """Flows that are named if none matches."""
 
 
-class RequestMatch(enum.StrEnum):
+class Outcome(enum.StrEnum):
     """How a request was matched."""
 
     EXACT = "exact"
@@ -303,7 +303,7 @@ class Near(NamedTuple):
 class Match(NamedTuple):
     """What came of a request."""
 
-    response: RequestMatch
+    outcome: Outcome
     wanted: RequestKey
     fixture: Fixture | None = None
     parting: Parting | None = None
@@ -368,8 +368,8 @@ class Matcher:
         self._forget_ended(wanted)
         request = _Request(wanted, path, body, redact)
         key = self._recorded(wanted, body, redact)
-        found = self._nearest(request) if key is None else self._given_next(Match(RequestMatch.EXACT, wanted), key)
-        if found.response is RequestMatch.FINISHED:
+        found = self._nearest(request) if key is None else self._given_next(Match(Outcome.EXACT, wanted), key)
+        if found.outcome is Outcome.FINISHED:
             self._forget_left(request)
         elif found.fixture is not None:
             self._forget_left(request, self._keys[id(found.fixture)])
@@ -409,11 +409,11 @@ class Matcher:
         best = self.best(request.wanted, parse(request.body), request.path)
         where = None if best is None else request.parting(best)
         if best is None or (self.strict and where is not None):
-            return Match(RequestMatch.REFUSED, request.wanted, near=self._near(request))
+            return Match(Outcome.REFUSED, request.wanted, near=self._near(request))
         if where is not None and self._is_finished(request, best):
-            return Match(RequestMatch.FINISHED, request.wanted, best, where)
-        response = RequestMatch.EXACT if where is None else RequestMatch.DIVERGED
-        return self._given_next(Match(response, request.wanted, parting=where), self._keys[id(best)])
+            return Match(Outcome.FINISHED, request.wanted, best, where)
+        outcome = Outcome.EXACT if where is None else Outcome.DIVERGED
+        return self._given_next(Match(outcome, request.wanted, parting=where), self._keys[id(best)])
 
     def _given_next(self, match: Match, key: Key) -> Match:
         """The match with the next of the responses to equal requests; refused where the last one is used up."""
@@ -423,7 +423,7 @@ class Matcher:
         again = given.times - (len(group) - 1)
         if self.repeats and again >= self.repeats:
             why = f"reached the limit of {self.repeats} equal requests (toolstream_provider_repeats)"
-            return Match(RequestMatch.REFUSED, match.wanted, near=(Near(group[-1].source, why),))
+            return Match(Outcome.REFUSED, match.wanted, near=(Near(group[-1].source, why),))
         counted[key] = _Given(given.times + 1, match.wanted.results)
         return match._replace(fixture=group[min(again, 0) - 1])
 

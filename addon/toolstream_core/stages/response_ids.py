@@ -120,7 +120,7 @@ class Ids:
         """The number of remembered ids."""
         return len(self._own)
 
-    def response(self, upstream: str) -> ResponseIds:
+    def for_response(self, upstream: str) -> ResponseIds:
         """The generator of ids for the next response of `upstream`: no other response of any run has them."""
         self._responses += 1
         return ResponseIds(f"{self._run}|{self._responses}", self, upstream)

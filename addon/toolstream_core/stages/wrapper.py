@@ -110,7 +110,7 @@ class Audited(Wrapper):
         elif frames or not self.holding:
             frames_left = self._unchanged(frames)
             if frames_left or not self.holding:
-                self._described(event.frame.number, frames_left)
+                self._record_change(event.frame.number, frames_left)
         return frames
 
     @override
@@ -121,7 +121,7 @@ class Audited(Wrapper):
     def end(self, *, clean: bool) -> Iterable[Frame]:
         frames = list(self._inner.end(clean=clean))
         if frames or self._held:
-            self._described((frames or self._held)[-1].number, [*frames, *self._last])
+            self._record_change((frames or self._held)[-1].number, [*frames, *self._last])
         return frames
 
     def _apart(self, frames: Iterable[Frame]) -> list[Frame]:
@@ -138,7 +138,7 @@ class Audited(Wrapper):
         del self._held[:same]
         return frames[same:]
 
-    def _described(self, number: int, frames: list[Frame]) -> None:
+    def _record_change(self, number: int, frames: list[Frame]) -> None:
         before, self._held = self._held, []
         change = Change((self._name,), number, before, frames, self._kind)
         if change.before != change.after:

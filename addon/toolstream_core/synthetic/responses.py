@@ -131,7 +131,7 @@ class SyntheticProvider:
         self._sent: deque[str] = deque(maxlen=_REMEMBERED)
         self._lock = threading.Lock()
 
-    def response(self, path: str, body: bytes) -> Written | None:
+    def respond(self, path: str, body: bytes) -> Written | None:
         """The response to a POST of `body` to `path` (with query); `None` where that asks for no completion.
 
         The same request has the same calls, each time under other ids.

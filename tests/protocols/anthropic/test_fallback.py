@@ -124,6 +124,6 @@ def test_a_response_that_was_not_streamed() -> None:
         {"type": "tool_use", "id": "toolu_2", "name": "get_weather", "input": {"a": 2}},
     ]
     response = {"type": "message", "role": "assistant", "content": calls, "stop_reason": "tool_use"}
-    assert [one.name for one in named("anthropic").response(response).fragments] == ["get_weather"]
+    assert [one.name for one in named("anthropic").read_response(response).fragments] == ["get_weather"]
     whole = StreamFacts(path="/v1/messages", content_type="application/json", request=EXCHANGE.request)
     assert run(json.dumps(response).encode(), whole, Settings(SAFE)).calls == [("get_weather", {"a": 2})]

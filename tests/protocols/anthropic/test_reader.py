@@ -59,7 +59,7 @@ def test_errors() -> None:
 
 def test_answer() -> None:
     """A whole message: its calls, text and stop reason."""
-    said = ANTHROPIC.response(
+    said = ANTHROPIC.read_response(
         {
             "type": "message",
             "model": "m",

@@ -8,7 +8,7 @@ import pytest
 
 from tests.protocols.bedrock.messages import BEGIN, END, body, calls, more, run, start, stop, text, told
 from toolstream_core.model import Kind
-from toolstream_core.protocols.bedrock.reader import quiet, read, recognise, response
+from toolstream_core.protocols.bedrock.reader import quiet, read, read_response, recognise
 from toolstream_core.wire.aws_event_stream import EventStreamFramer, fresh
 
 CALL = [start(24), more(24, '{"a":'), more(24, "1}"), stop(24)]
@@ -62,7 +62,7 @@ def test_bedrock_runs_calls_of_its_own() -> None:
 def test_a_whole_answer() -> None:
     """Text, calls and the stop reason; an error has a message alone."""
     tool = {"toolUse": {"toolUseId": "t", "name": "f", "input": {"a": 1}}}
-    said = response({"output": {"message": {"content": [{"text": "Hm."}, tool]}}, "stopReason": "tool_use"})
+    said = read_response({"output": {"message": {"content": [{"text": "Hm."}, tool]}}, "stopReason": "tool_use"})
     [fragment] = said.fragments
     assert (fragment.id, fragment.name, fragment.arguments, said.text) == ("t", "f", '{"a":1}', "Hm.")
-    assert response({"message": "Too many requests"}).error == "Too many requests"
+    assert read_response({"message": "Too many requests"}).error == "Too many requests"

@@ -165,7 +165,7 @@ def test_a_complete_response() -> None:
         "tool_calls": [{"id": "c1", "type": "custom", "custom": {"name": "shell", "input": "ls"}}],
     }
     payload = {"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
-    (fragment,) = named("openai-chat").response(payload).fragments
+    (fragment,) = named("openai-chat").read_response(payload).fragments
     assert (fragment.kind, fragment.name, fragment.arguments) == ("custom", "shell", "ls")
     streamed = b"".join(named("openai-chat").streamed(payload, {}))
     assert [one[0] for one in read(streamed)] == ["custom"]

@@ -93,7 +93,7 @@ def test_ends_and_errors() -> None:
 
 def test_answer() -> None:
     """A whole answer's calls, text and finish reason."""
-    said = CHAT.response(
+    said = CHAT.read_response(
         {
             "object": "chat.completion",
             "model": "m",

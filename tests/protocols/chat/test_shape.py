@@ -33,7 +33,7 @@ def shaped(body: bytes, shape: str = "even-ids") -> tuple[bytes, Ids]:
     """What goes on, and the ids that were made up for it."""
     exchange = StreamFacts(path=PATH, content_type="text/event-stream", request={})
     run = Ids()
-    line = Session(exchange, Settings(shapes=(shape,)), ids=run.response(PATH))
+    line = Session(exchange, Settings(shapes=(shape,)), ids=run.for_response(PATH))
     out = b"".join([*line.feed(body), *line.end()])
     assert line.error is None
     return out, run

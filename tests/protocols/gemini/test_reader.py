@@ -96,4 +96,4 @@ def test_wrappers_and_gaps() -> None:
 
 def test_answer_ends() -> None:
     """A whole answer is its own end."""
-    assert GEMINI.response(chunk({"functionCall": {"name": "f", "args": {}}})).end
+    assert GEMINI.read_response(chunk({"functionCall": {"name": "f", "args": {}}})).end

@@ -35,5 +35,5 @@ def test_error_line() -> None:
 
 def test_answer() -> None:
     """Not streamed, the one object is the whole answer."""
-    said = OLLAMA.response({"message": {"tool_calls": [{"function": {"name": "f"}}]}, "done": True})
+    said = OLLAMA.read_response({"message": {"tool_calls": [{"function": {"name": "f"}}]}, "done": True})
     assert [one.phase for one in said.fragments] == [Phase.WHOLE]

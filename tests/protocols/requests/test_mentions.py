@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolstream_core.protocols.requests.mentions import Mention, mentions, only_results
+from toolstream_core.protocols.requests.mentions import Mention, mentions, refers_to_kept_calls
 
 CALL, RESULT = Mention("x", call=True, name="f"), Mention("x", call=False, name="")
 CHAT: list[Any] = [
@@ -46,7 +46,7 @@ def test_calls_and_results_are_found(request_: object) -> None:
 def test_odd_requests_name_none(odd: object) -> None:
     """Whatever they are."""
     assert not list(mentions(odd))
-    assert not only_results(odd)
+    assert not refers_to_kept_calls(odd)
 
 
 @pytest.mark.parametrize(
@@ -55,4 +55,4 @@ def test_odd_requests_name_none(odd: object) -> None:
 )
 def test_calls_may_be_the_servers_to_keep(kept: object) -> None:
     """Then a request has results alone."""
-    assert only_results(kept)
+    assert refers_to_kept_calls(kept)

@@ -91,7 +91,7 @@ def test_errors() -> None:
 
 def test_answer_text() -> None:
     """A whole answer's text comes from its message items."""
-    said = RESPONSES.response(
+    said = RESPONSES.read_response(
         {"object": "response", "status": "completed", "output": [{"type": "message", "content": [{"text": "hi"}, {}]}]}
     )
     assert (said.text, said.end) == ("hi", True)

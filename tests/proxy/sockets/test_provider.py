@@ -45,7 +45,7 @@ def answered(provider: SocketProvider, lane: str = "", **more: Any) -> tuple[Pro
     """What comes for a request on a lane, and the request's flow."""
     body = {key: value for key, value in conversation.request(**more).items() if key != "type"}
     flow = response_flow(upgrade(), SocketRequest(lane, {**body, "stream": True}), 1)
-    return provider.response(flow, SocketLane(WIRE, lane)), flow
+    return provider.respond(flow, SocketLane(WIRE, lane)), flow
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_an_answer_that_was_saved_whole_comes_as_its_events() -> None:
     """A strict provider gives the one that was recorded for an equal request."""
     body = {key: value for key, value in conversation.request().items() if key != "type"}
     flow = response_flow(upgrade(), SocketRequest("", body), 1)
-    assert CallProvider.load(["calls:get_weather {}"], 0).response(flow)
+    assert CallProvider.load(["calls:get_weather {}"], 0).respond(flow)
     fixture = read_flow(flow, "a")
     assert fixture is not None
     assert not fixture.record.streamed

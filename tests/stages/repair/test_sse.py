@@ -51,7 +51,7 @@ def test_what_keeps_alive_becomes_a_blank_line_in_gemini(block: bytes) -> None:
 
 
 @pytest.mark.parametrize("block", [b": ping\n\n", b"event: ping\n\n", b"id: 1\n\n", b"\n\n"])
-def test_a_block_without_data_is_lawful(block: bytes) -> None:
+def test_a_block_without_data_is_valid(block: bytes) -> None:
     """The standard does not dispatch it."""
     went = changed(FIRST + block + REST, CHAT)
     assert (went.out, went.told) == (FIRST + block + REST, [])

@@ -28,7 +28,7 @@ def payloads(body: bytes) -> list[Payload]:
     return [json.loads(data) for data in blocks if data and data != b"[DONE]"]
 
 
-def lawful(dialect: str, came: list[Payload]) -> list[Payload | str]:
+def valid(dialect: str, came: list[Payload]) -> list[Payload | str]:
     """How the provider ends the turn in which the token limit was reached."""
     if dialect == "openai-chat":
         return [{**came[0], "choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]}, "[DONE]"]
@@ -70,7 +70,7 @@ def stopped(healthy: Healthy) -> Iterator[tuple[bytes, bool]]:
         came = b"".join(frames[:end])
         yield came, False
         if not seen(came, healthy.exchange).record.ended:
-            yield came + sse(*lawful(healthy.dialect, payloads(came))), True
+            yield came + sse(*valid(healthy.dialect, payloads(came))), True
 
 
 def places(dialect: str, body: bytes) -> list[int]:
@@ -115,7 +115,7 @@ def test_a_header_alone_is_no_call(dialect: str) -> None:
     frames = healthy.frames
     at = 1 + next(at for at, frame in enumerate(frames) if b'"ping"' in frame)
     head = b"".join(frames[:at])
-    for body in (head, head + sse(*lawful(dialect, payloads(head)))):
+    for body in (head, head + sse(*valid(dialect, payloads(head)))):
         assert seen(shaped(body, healthy.exchange, "whole-calls"), healthy.exchange).record.calls == []
     assert [name for name, _ in seen(shaped(healthy.body, healthy.exchange, "whole-calls"), healthy.exchange).calls]
 
@@ -294,7 +294,7 @@ ODD = {
         [{"tool_calls": {"index": 0, "id": "a", "function": {"name": "f"}}}],
         [{"tool_calls": {"index": 0, "function": {"arguments": one}}} for one in ('{"a', '":1}')],
     ),
-    "flat behind a lawful header": (
+    "flat behind a valid header": (
         [{"tool_calls": [{"index": 0, "id": "a", "function": {"name": "f", "arguments": ""}}]}],
         [{"tool_calls": [{"index": 0, "arguments": one}]} for one in ('{"a', '":1}')],
     ),

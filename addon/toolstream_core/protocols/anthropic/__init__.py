@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from toolstream_core.protocols.anthropic.reader import quiet, read, recognise, response
+from toolstream_core.protocols.anthropic.reader import quiet, read, read_response, recognise
 from toolstream_core.protocols.anthropic.request import AnthropicRequests
 from toolstream_core.protocols.anthropic.resolver import AnthropicCalls
 from toolstream_core.protocols.protocol import WireProtocol
@@ -18,7 +18,7 @@ ANTHROPIC: Final = WireProtocol(
     calls=AnthropicCalls,
     recognise=recognise,
     read=read,
-    response=response,
+    read_response=read_response,
     quiet=quiet,
     pointers=(
         "/index",

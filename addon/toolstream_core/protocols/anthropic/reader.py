@@ -135,8 +135,8 @@ def _delta(payload: dict[str, Json]) -> EventContent:
     return text_content(delta.get("text"), delta.get("thinking"))
 
 
-def response(payload: Json) -> EventContent:
-    """The content of a complete response; see `WireProtocol.response`."""
+def read_response(payload: Json) -> EventContent:
+    """The content of a complete response; see `WireProtocol.read_response`."""
     fragments: list[Fragment] = []
     texts: list[str] = []
     for place, block in enumerate(json_access.items(json_access.get(payload, "content"))):

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from toolstream_core.protocols.bedrock.reader import quiet, read, recognise, response
+from toolstream_core.protocols.bedrock.reader import quiet, read, read_response, recognise
 from toolstream_core.protocols.bedrock.request import BedrockRequests
 from toolstream_core.protocols.bedrock.resolver import ConverseCalls
 from toolstream_core.protocols.protocol import WireProtocol
@@ -19,7 +19,7 @@ BEDROCK: Final = WireProtocol(
     calls=ConverseCalls,
     recognise=recognise,
     read=read,
-    response=response,
+    read_response=read_response,
     quiet=quiet,
     pointers=(
         "/contentBlockIndex",

@@ -107,8 +107,8 @@ def _delta(event: ConverseEvent) -> EventContent:
     return text_content(text, thought)
 
 
-def response(payload: Json) -> EventContent:
-    """The content of a complete response; see `WireProtocol.response`."""
+def read_response(payload: Json) -> EventContent:
+    """The content of a complete response; see `WireProtocol.read_response`."""
     fragments: list[Fragment] = []
     texts: list[str] = []
     blocks = json_access.items(json_access.get(payload, "output", "message", "content"))

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from toolstream_core.protocols.call_form import CallForm
-from toolstream_core.protocols.chat.reader import quiet, read, recognise, response
+from toolstream_core.protocols.chat.reader import quiet, read, read_response, recognise
 from toolstream_core.protocols.chat.request import ChatRequests
 from toolstream_core.protocols.chat.resolver import ChatCalls
 from toolstream_core.protocols.protocol import WireProtocol
@@ -16,7 +16,7 @@ CHAT: Final = WireProtocol(
     calls=ChatCalls,
     recognise=recognise,
     read=read,
-    response=response,
+    read_response=read_response,
     quiet=quiet,
     call_form=CallForm.DELTAS,
     pointers=(

@@ -127,7 +127,7 @@ def index_changed(state: ChoiceCalls, fragment: Fragment) -> OpenCall | None:
     return None if owner is None or owner.arguments.is_complete else owner
 
 
-def has_index_now(state: ChoiceCalls, fragment: Fragment, index: int) -> OpenCall | None:
+def given_index(state: ChoiceCalls, fragment: Fragment, index: int) -> OpenCall | None:
     """The call that opened without an index of its own, if a continuation, which has no name, is the first with one.
 
     It had no index, or that of an earlier call and is the call of this place.

@@ -175,8 +175,8 @@ def _model(payload: Json) -> str | None:
     return model if model and isinstance(model, str) else None
 
 
-def response(payload: Json) -> EventContent:
-    """The content of a response without a stream; see `WireProtocol.response`."""
+def read_response(payload: Json) -> EventContent:
+    """The content of a response without a stream; see `WireProtocol.read_response`."""
     fragments: list[Fragment] = []
     finishes: list[Finish] = []
     texts: list[str] = []

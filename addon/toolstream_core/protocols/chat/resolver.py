@@ -12,7 +12,7 @@ from toolstream_core.model import Call, Fragment, Kind, Phase
 from toolstream_core.protocols.chat.evidence import (
     ChoiceCalls,
     announces_next,
-    has_index_now,
+    given_index,
     id_changed,
     index_changed,
     names_another,
@@ -214,7 +214,7 @@ class ChatCalls(Calls):
         here = state.by_index.get(index)
         if here is None:
             named = fragment.name and nonblank(fragment.name)
-            return None if named else index_changed(state, fragment) or has_index_now(state, fragment, index)
+            return None if named else index_changed(state, fragment) or given_index(state, fragment, index)
         newest = here[-1]
         key = nonblank(fragment.id)
         name = fragment.name

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from toolstream_core.protocols.cohere.reader import quiet, read, recognise, response
+from toolstream_core.protocols.cohere.reader import quiet, read, read_response, recognise
 from toolstream_core.protocols.cohere.request import CohereRequests
 from toolstream_core.protocols.cohere.resolver import CohereCalls
 from toolstream_core.protocols.protocol import WireProtocol
@@ -15,7 +15,7 @@ COHERE: Final = WireProtocol(
     calls=CohereCalls,
     recognise=recognise,
     read=read,
-    response=response,
+    read_response=read_response,
     quiet=quiet,
     pointers=(
         "/index",

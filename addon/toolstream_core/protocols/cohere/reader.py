@@ -136,8 +136,8 @@ def _message_end(payload: dict[str, Json]) -> EventContent:
     return EventContent(finishes=finishes(reason), error=error, end=True)
 
 
-def response(payload: Json) -> EventContent:
-    """The content of a complete response; see `WireProtocol.response`."""
+def read_response(payload: Json) -> EventContent:
+    """The content of a complete response; see `WireProtocol.read_response`."""
     message = json_access.get(payload, "message")
     calls = json_access.items(json_access.get(message, "tool_calls"))
     content = json_access.get(message, "content")

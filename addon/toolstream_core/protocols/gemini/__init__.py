@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from toolstream_core.protocols.call_form import CallForm
-from toolstream_core.protocols.gemini.reader import quiet, read, recognise, response
+from toolstream_core.protocols.gemini.reader import quiet, read, read_response, recognise
 from toolstream_core.protocols.gemini.request import GeminiRequests
 from toolstream_core.protocols.gemini.resolver import GeminiCalls
 from toolstream_core.protocols.protocol import WireProtocol
@@ -16,7 +16,7 @@ GEMINI: Final = WireProtocol(
     calls=GeminiCalls,
     recognise=recognise,
     read=read,
-    response=response,
+    read_response=read_response,
     quiet=quiet,
     call_form=CallForm.WHOLE,
     pointers=("/candidates/*/content/parts", "/candidates/*/finishReason", "/promptFeedback", "/error"),

@@ -140,8 +140,8 @@ def _call(part: dict[str, Json], number: int) -> tuple[Fragment, ...]:
     return (Fragment(number, ABSENT, identity, ABSENT, name, args, "functionCall", phase, well_formed=well_formed),)
 
 
-def response(payload: Json) -> EventContent:
-    """The content of a complete response; see `WireProtocol.response`."""
+def read_response(payload: Json) -> EventContent:
+    """The content of a complete response; see `WireProtocol.read_response`."""
     return _content(payload, "")._replace(end=True)
 
 

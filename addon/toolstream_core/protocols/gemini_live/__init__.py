@@ -5,7 +5,7 @@ from typing import Final
 
 from toolstream_core.calls.resolver import CompleteCalls
 from toolstream_core.protocols.call_form import CallForm
-from toolstream_core.protocols.gemini_live.reader import quiet, read, recognise, response
+from toolstream_core.protocols.gemini_live.reader import quiet, read, read_response, recognise
 from toolstream_core.protocols.gemini_live.request import GeminiLiveRequests
 from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.wire.form import Form
@@ -19,7 +19,7 @@ GEMINI_LIVE: Final = WireProtocol(
     calls=CompleteCalls,
     recognise=recognise,
     read=read,
-    response=response,
+    read_response=read_response,
     quiet=quiet,
     pointers=("/toolCall", "/toolCallCancellation", *(f"/serverContent/{key}" for key in _CONTENT), "/error"),
     requests=GeminiLiveRequests(),

@@ -33,8 +33,8 @@ def read(frame: Frame) -> EventContent:
     return _content(frame.json, frame.name)
 
 
-def response(payload: Json) -> EventContent:
-    """The content of a complete response, which has the form of its messages; see `WireProtocol.response`."""
+def read_response(payload: Json) -> EventContent:
+    """The content of a complete response, which has the form of its messages; see `WireProtocol.read_response`."""
     return _content(payload, "")._replace(end=True)
 
 

@@ -44,8 +44,8 @@ def calls(payload: Json) -> list[tuple[Path, Json]]:
     return [(("message", "tool_calls", at), one) for at, one in enumerate(found)] if len(usual) == len(found) else []
 
 
-def response(payload: Json) -> EventContent:
-    """The content of a complete response, which has the form of a line; see `WireProtocol.response`."""
+def read_response(payload: Json) -> EventContent:
+    """The content of a complete response, which has the form of a line; see `WireProtocol.read_response`."""
     return _content(payload, Phase.WHOLE)
 
 

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from toolstream_core.protocols.protocol import WireProtocol
-from toolstream_core.protocols.realtime.reader import quiet, read, recognise, response
+from toolstream_core.protocols.realtime.reader import quiet, read, read_response, recognise
 from toolstream_core.protocols.realtime.request import RealtimeRequests
 from toolstream_core.protocols.responses.resolver import ResponsesCalls
 from toolstream_core.wire.form import Form
@@ -16,7 +16,7 @@ REALTIME: Final = WireProtocol(
     calls=ResponsesCalls,
     recognise=recognise,
     read=read,
-    response=response,
+    read_response=read_response,
     quiet=quiet,
     pointers=(
         "/item",

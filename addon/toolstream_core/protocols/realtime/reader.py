@@ -55,9 +55,9 @@ def read(frame: Frame) -> EventContent:
     return content
 
 
-def response(payload: Json) -> EventContent:
-    """The content of a complete response; see `WireProtocol.response`."""
-    return _ended(responses.response(payload), payload)
+def read_response(payload: Json) -> EventContent:
+    """The content of a complete response; see `WireProtocol.read_response`."""
+    return _ended(responses.read_response(payload), payload)
 
 
 def _ended(content: EventContent, response: Json) -> EventContent:

@@ -30,7 +30,7 @@ def mentions(request: Json) -> Iterator[Mention]:
     yield from _of_message(json_access.get(request, "item"))
 
 
-def only_results(request: Json) -> bool:
+def refers_to_kept_calls(request: Json) -> bool:
     """Whether a Responses request may bring results of calls that the server has kept; each item of Realtime may.
 
     https://platform.openai.com/docs/guides/conversation-state

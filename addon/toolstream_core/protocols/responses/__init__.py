@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from toolstream_core.protocols.protocol import WireProtocol
-from toolstream_core.protocols.responses.reader import quiet, read, recognise, response
+from toolstream_core.protocols.responses.reader import quiet, read, read_response, recognise
 from toolstream_core.protocols.responses.request import ResponsesRequests
 from toolstream_core.protocols.responses.resolver import ResponsesCalls
 
@@ -15,7 +15,7 @@ RESPONSES: Final = WireProtocol(
     calls=ResponsesCalls,
     recognise=recognise,
     read=read,
-    response=response,
+    read_response=read_response,
     quiet=quiet,
     pointers=(
         "/item",

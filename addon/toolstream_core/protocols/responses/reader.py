@@ -72,7 +72,7 @@ def _about_response(payload: dict[str, Json], kind: str) -> EventContent:
         error = error_text(payload, kind)
         return EventContent(model=model if isinstance(model, str) else None, error=error)
     # Some proxies leave the envelope out (sap-ai-core-llm-proxy#35).
-    content = response(payload.get("response", payload))
+    content = read_response(payload.get("response", payload))
     if content.finishes:
         return content
     return content._replace(finishes=(Finish(0, kind.removeprefix("response.").replace("done", "completed")),))
@@ -159,8 +159,8 @@ def _other_kind(kind: str, item: dict[str, Json]) -> Kind:
     return Kind.CUSTOM if kind in _CLIENT_RUN and not hosted else Kind.SERVER
 
 
-def response(payload: Json) -> EventContent:
-    """The content of a complete response; see `WireProtocol.response`."""
+def read_response(payload: Json) -> EventContent:
+    """The content of a complete response; see `WireProtocol.read_response`."""
     fragments: list[Fragment] = []
     texts: list[str] = []
     for place, item in enumerate(json_access.items_at(payload, "output")):

@@ -128,8 +128,8 @@ def _write(file: IO[bytes], chunks: Iterable[bytes]) -> None:
     kept so, too (https://git-scm.com/docs/git-config#Documentation/git-config.txt-corefsync); to wait for the disk,
     capture by capture, would take longer than all that is done to most of them.
     """
-    for piece in chunks:
-        file.write(piece)
+    for chunk in chunks:
+        file.write(chunk)
     file.flush()
     os.close(os.dup(file.fileno()))  # a file system on the network says now what it could not write
 

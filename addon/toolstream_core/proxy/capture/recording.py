@@ -72,7 +72,7 @@ class Recording:
             # `proxy.provider` set a length that the recorded response did not have.
             self._head["headers"] = [field for field in self._head["headers"] if field[0].lower() != b"content-length"]
         self._request: http.Request | None = None
-        self._arrived = _Chunks(self._response_head)
+        self._arrived = _Chunks(self._upstream_sent)
         self._went = _Chunks(self._client_got)
         self._lost = self._over = False
         self._due: asyncio.TimerHandle | None = None
@@ -167,7 +167,7 @@ class Recording:
             state["response"] = {**self._head, "timestamp_end": ended, "trailers": trailers}
         return state
 
-    def _response_head(self, batch: Batch, size: int) -> None:
+    def _upstream_sent(self, batch: Batch, size: int) -> None:
         coding = dict(self._head["headers"]).get(b"content-encoding", b"") if self._head else b""
         self._submit(lambda: self._draft.add_upstream(batch, coding.decode("latin-1")), size)
 

@@ -15,7 +15,7 @@ from toolstream_core.proxy.flow_facts import Provided, opens_socket, provided
 from toolstream_core.proxy.replay import REPLAY
 from toolstream_core.saved.flow import content_of, request_json
 from toolstream_core.saved.flowfile import socket_lines
-from toolstream_core.saved.matching import RequestMatch
+from toolstream_core.saved.matching import Outcome
 from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.wire import json_access
 from toolstream_core.wire.form import CONTENT_TYPES, Form
@@ -66,7 +66,7 @@ class SocketProvider:
         """A request that was saved and could be made on a socket; `ABSENT` where none is known."""
         return self._provider.example(flow.request.path)
 
-    def response(self, flow: http.HTTPFlow, place: SocketLane) -> Provided:
+    def respond(self, flow: http.HTTPFlow, place: SocketLane) -> Provided:
         """The response to a socket's request, which is a flow of its own, as lines with their times."""
         head = flow.response
         request = request_json(flow.request)
@@ -74,11 +74,11 @@ class SocketProvider:
         if warm and not self._provider.recorded(flow):
             return _at_once(warm, place)
         whole = flow.copy()
-        self._provider.response(flow)
+        self._provider.respond(flow)
         saved = provided(flow)
         answered, flow.response = flow.response, head
         flow.metadata.pop(_NOTED, None)
-        if json_access.get(flow.metadata, REPLAY, "answer") == RequestMatch.REFUSED and (events := self._events(whole)):
+        if json_access.get(flow.metadata, REPLAY, "answer") == Outcome.REFUSED and (events := self._events(whole)):
             flow.metadata[REPLAY], flow.comment = whole.metadata[REPLAY], whole.comment
             return _at_once(events, place)
         if answered is None or answered.status_code >= BAD_STATUS:
@@ -94,7 +94,7 @@ class SocketProvider:
         if protocol is None or not isinstance(request, dict):
             return []
         flow.request.content = encoded(protocol.requests.unstreamed(request))
-        self._provider.response(flow)
+        self._provider.respond(flow)
         if flow.response is None or flow.response.status_code >= BAD_STATUS:
             return []
         return list(protocol.streamed(parse(content_of(flow.response)), request))

@@ -82,7 +82,7 @@ class SocketRelay:
         """Take the next message of either side."""
         binary = not message.is_text
         if message.from_client:
-            self._requested(message, binary=binary)
+            self._on_request(message, binary=binary)
             if self.served:
                 self.advance()
             return
@@ -159,7 +159,7 @@ class SocketRelay:
                 response.end(broken)
             self._closed(response)
 
-    def _requested(self, message: WebSocketMessage, *, binary: bool) -> None:
+    def _on_request(self, message: WebSocketMessage, *, binary: bool) -> None:
         restored = self._restore(message.content)
         response = self._lanes.asked(message.content)
         if response is not None and response.error is not None:

@@ -261,7 +261,7 @@ class Sockets:
 
     def _saved(self, provider: SocketProvider, flow: http.HTTPFlow, place: SocketLane) -> Provided:
         """The response to a request that no provider gets."""
-        saved = provider.response(flow, place)
+        saved = provider.respond(flow, place)
         self._replayed(flow)
         return saved
 

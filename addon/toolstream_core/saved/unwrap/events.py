@@ -337,7 +337,7 @@ def _recognised(one: Found) -> Found:
     if one.dialect is not None:
         frame.json = payload
         one.content = one.dialect.read(frame)
-        response = one.dialect.response(payload)
+        response = one.dialect.read_response(payload)
         one.is_complete = bool(response.fragments or response.text) and not (one.content.fragments or one.content.text)
     elif one.data == _DONE:
         one.content = EventContent(end=True)

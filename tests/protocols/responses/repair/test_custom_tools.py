@@ -29,7 +29,7 @@ def patched(said: str) -> list[Payload]:
     return [{**one, "item": {**one["item"], "name": "apply_patch"}} if "item" in one else one for one in events]
 
 
-def lawful(*pieces: str) -> list[Payload]:
+def valid(*pieces: str) -> list[Payload]:
     """The events of a custom tool's call."""
     text, place = "".join(pieces), {"item_id": "ctc_0", "output_index": 0}
     content = {"type": "custom_tool_call", "id": "ctc_0", "call_id": "call_0", "name": "apply_patch"}
@@ -112,7 +112,7 @@ def test_half_a_call_goes_on_as_it_came(broken: str | None) -> None:
 
 def test_a_custom_tool_that_is_called_lawfully_passes() -> None:
     """And is read as what it is."""
-    body = sse(*lawful("*** Begin", " Patch"))
+    body = sse(*valid("*** Begin", " Patch"))
     went = changed(body, EXCHANGE)
     assert went.out == body
     assert went.told == []
@@ -123,7 +123,7 @@ def test_a_custom_tool_that_is_called_lawfully_passes() -> None:
 @pytest.mark.parametrize("pieces", [(PATCH,), ('*** "Beg', "in\n", "")])
 def test_the_plant_is_undone_by_its_repair(pieces: tuple[str, ...]) -> None:
     """Each delta's text is escaped by itself."""
-    body = sse(*numbered(0, *lawful(*pieces)))
+    body = sse(*numbered(0, *valid(*pieces)))
     broken = injected(body, EXCHANGE, NAME)
     assert broken.record.faults[0].changes > 0
     assert b"custom_tool_call" not in broken.out
