@@ -101,18 +101,18 @@ class Words:
 
 def settings(words: Words) -> Settings:
     """What `words` ask for. Raises `ToolstreamError`."""
-    asked = list(_split(words.repair))
+    names = list(_split(words.repair))
     shapes: list[str] = []
     for word in _split(words.shape):
         if word.startswith(FOR):
             mine, needs = _client(word.removeprefix(FOR))
             shapes += mine
-            asked = [*needs, *asked]
+            names = [*needs, *names]
         elif word in shape_names() or word == DESTREAM:
             shapes.append(word)
         else:
             raise ToolstreamError(unknown("shape", word, known_shapes()))
-    codes = frozenset(definition.code for definition in repairs(asked))
+    codes = frozenset(definition.code for definition in repairs(names))
     transit = [_fault(text) for text in faults_of(words.fault)]
     return Settings(
         codes,
@@ -154,4 +154,4 @@ def _client(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _split(words: Iterable[str]) -> Iterable[str]:
-    return (word for part in words for piece in part.split(",") if (word := piece.strip()))
+    return (word for part in words for name in part.split(",") if (word := name.strip()))

@@ -76,8 +76,8 @@ def recognise(command: Sequence[str]) -> Recognised | None:
         return None
     if not separated:
         return Recognised(agent, at + 1)
-    behind = [place for place, word in enumerate(command) if word == "--"]
-    return Recognised(agent, at + 1 if not behind else max(at, behind[0]) + 1, not behind)
+    separators = [place for place, word in enumerate(command) if word == "--"]
+    return Recognised(agent, at + 1 if not separators else max(at, separators[0]) + 1, not separators)
 
 
 def _runner(words: Sequence[str]) -> Runner | None:

@@ -81,8 +81,8 @@ def override(**settings: str | bool) -> tuple[str, ...]:
     Without a base URL it is asked where the user's login leads to. Over HTTP each request holds the whole
     conversation, over a WebSocket only what is new.
     """
-    whole = {name: _toml(value) for name, value in {**settings, "wire_api": "responses"}.items()}
-    shown = ",".join(f"{name}={value}" for name, value in {**whole, "supports_websockets": "{SOCKETS}"}.items())
+    all_settings = {name: _toml(value) for name, value in {**settings, "wire_api": "responses"}.items()}
+    shown = ",".join(f"{name}={value}" for name, value in {**all_settings, "supports_websockets": "{SOCKETS}"}.items())
     return ("-c", f'model_provider="{PROVIDER}"', "-c", f"model_providers.{PROVIDER}={{{shown}}}")
 
 

@@ -237,24 +237,24 @@ class ArgumentText:
         self.room.left += len(self.text())
         return ArgumentText(room=self.room)
 
-    def add(self, piece: str) -> None:
+    def add(self, fragment: str) -> None:
         """Add the next fragment."""
-        if not piece:
+        if not fragment:
             return
-        count = len(piece)
+        count = len(fragment)
         if not self.size:
-            self._begin(piece)
+            self._begin(fragment)
         else:
-            if piece[0] in _BEFORE_OBJECT and piece.lstrip(WHITE).startswith("{"):
-                self._note_complete(piece)
-            if not self.scanner.in_string or self.scanner.escape or STRING.fullmatch(piece) is None:
-                self._scan(piece)
-        self._last = piece
-        if count > self.size > 0 and piece[0] == "{" and not self.viable and closes_object(piece):
-            self.whole_again = piece if piece.startswith(self.text()) else self.whole_again
-        if tail := piece.rstrip(WHITE)[-1:]:
+            if fragment[0] in _BEFORE_OBJECT and fragment.lstrip(WHITE).startswith("{"):
+                self._note_complete(fragment)
+            if not self.scanner.in_string or self.scanner.escape or STRING.fullmatch(fragment) is None:
+                self._scan(fragment)
+        self._last = fragment
+        if count > self.size > 0 and fragment[0] == "{" and not self.viable and closes_object(fragment):
+            self.whole_again = fragment if fragment.startswith(self.text()) else self.whole_again
+        if tail := fragment.rstrip(WHITE)[-1:]:
             self._tail, self.empty = tail, False
-        self._first = self._first or piece.lstrip(WHITE)[:1]
+        self._first = self._first or fragment.lstrip(WHITE)[:1]
         self.size += count
         room = self.room
         if self.truncated or self.size > self._limit or count > room.left:
@@ -262,7 +262,7 @@ class ArgumentText:
             return
         room.left -= count
         joined = self._joined
-        joined.append(piece)
+        joined.append(fragment)
         if len(joined) == joined.full:
             joined.merge()
 
@@ -278,8 +278,8 @@ class ArgumentText:
             self.add(passed.text)
             if not self.truncated:
                 self._last = passed.last or self._last
-        for piece in passed.pieces:
-            self.add(piece)
+        for fragment in passed.pieces:
+            self.add(fragment)
 
     def text(self) -> str:
         """The fragments joined."""
@@ -301,8 +301,8 @@ class ArgumentText:
             return ("{}", True) if may_be_empty else (joined, False)
         if self.is_json:
             return unwrapped(joined), True
-        if (placeholder := _PLACEHOLDER.match(joined)) and (behind := _read(joined[placeholder.end() :])):
-            return behind, True
+        if (placeholder := _PLACEHOLDER.match(joined)) and (after := _read(joined[placeholder.end() :])):
+            return after, True
         if self.whole_again is not None:
             return self.whole_again, True
         rest = joined[placeholder.end() :] if placeholder else ""
@@ -315,11 +315,11 @@ class ArgumentText:
         return repeated(joined[: self._end], joined[self._end :])
 
     def restarted_by(self, piece: Seen[str]) -> bool:
-        """Whether `piece` starts other arguments: an object that cannot continue the open one."""
+        """Whether `fragment` starts other arguments: an object that cannot continue the open one."""
         return isinstance(piece, str) and piece.lstrip(WHITE).startswith("{") and self._may_restart(piece)
 
     def continued_by(self, piece: Seen[str]) -> bool:
-        """Whether `piece` continues the value that is open. White space fits anywhere, so it proves nothing."""
+        """Whether `fragment` continues the value that is open. White space fits anywhere, so it proves nothing."""
         blank = isinstance(piece, str) and not piece.strip()
         return not blank and self.viable and not self.ended and not self.restarted_by(piece)
 
@@ -329,47 +329,47 @@ class ArgumentText:
             self._object = self._first == "{" or is_object(held)
         return self._object
 
-    def _begin(self, piece: str) -> None:
-        self._end = end_at_once(piece)
+    def _begin(self, fragment: str) -> None:
+        self._end = end_at_once(fragment)
         if self._end:
             self.scanner = AN_OBJECT
-            self.spilled = self._end < len(piece) and bool(piece[self._end :].strip(WHITE))
+            self.spilled = self._end < len(fragment) and bool(fragment[self._end :].strip(WHITE))
             is_json = not self.spilled
         else:
             self.scanner = JsonScanner()
-            self._scan(piece)
-            is_json = piece[-1] in "} \t\r\n" and self.is_json
-        if is_json and piece.lstrip(WHITE).startswith("{"):
-            self.whole_again = piece
+            self._scan(fragment)
+            is_json = fragment[-1] in "} \t\r\n" and self.is_json
+        if is_json and fragment.lstrip(WHITE).startswith("{"):
+            self.whole_again = fragment
 
-    def _note_complete(self, piece: str) -> None:
-        restarts = self._may_restart(piece)
-        if len(piece) <= _SHORT and piece.strip(WHITE) == "{}" and self.is_complete:
+    def _note_complete(self, fragment: str) -> None:
+        restarts = self._may_restart(fragment)
+        if len(fragment) <= _SHORT and fragment.strip(WHITE) == "{}" and self.is_complete:
             return
-        if restarts and (piece == self.whole_again or closes_object(piece)):
-            self.whole_again = piece
+        if restarts and (fragment == self.whole_again or closes_object(fragment)):
+            self.whole_again = fragment
         elif restarts or self.ended:
             self._grown = self._grown if self.whole_again is None or self.ended else (self.whole_again, self.size)
             self.whole_again = None
 
-    def _may_restart(self, piece: str) -> bool:
+    def _may_restart(self, fragment: str) -> bool:
         """Whether an object that begins here cannot be inside the open one."""
-        if not self._tail or (self._last and piece.startswith(self._last)):
+        if not self._tail or (self._last and fragment.startswith(self._last)):
             return True
         return not self.scanner.in_string and self._tail not in ":[,"
 
-    def _scan(self, piece: str) -> None:
+    def _scan(self, fragment: str) -> None:
         before = self.scanner.ended
-        end = self.scanner.feed(piece)
+        end = self.scanner.feed(fragment)
         if self.scanner.ended and not before:
             self._end = self.size + end
         if not self.spilled:
-            self.spilled = self.scanner.depth < 0 or bool(piece[end:].strip(WHITE))
+            self.spilled = self.scanner.depth < 0 or bool(fragment[end:].strip(WHITE))
 
 
 def _read(text: str) -> str:
     """The intended object of a text, `""` if there is none."""
     arguments = ArgumentText()
     arguments.add(text)
-    said, complete = arguments.reading(may_be_empty=False) if text[:1] in {"{", '"'} else ("", False)
-    return said if complete and is_object(said) else ""
+    arguments_text, complete = arguments.reading(may_be_empty=False) if text[:1] in {"{", '"'} else ("", False)
+    return arguments_text if complete and is_object(arguments_text) else ""

@@ -36,7 +36,7 @@ def without_repeated(calls: list[Call]) -> list[Call]:
     """The calls without those that repeat another one under its id."""
     kept: list[Call] = []
     first: dict[tuple[int, str], Call] = {}
-    said: dict[tuple[int, str, str, str], Call] = {}
+    by_meaning: dict[tuple[int, str, str, str], Call] = {}
     again: dict[int, list[Runs]] = {}
     for call in calls:
         twin = first.setdefault((call.choice, call.id), call)
@@ -45,8 +45,8 @@ def without_repeated(calls: list[Call]) -> list[Call]:
             continue
         if twin.complete and id(twin) not in again:
             again[id(twin)] = [twin.events]
-            said.setdefault(_meaning(twin), twin)
-        twin = said.setdefault(_meaning(call), call)
+            by_meaning.setdefault(_meaning(twin), twin)
+        twin = by_meaning.setdefault(_meaning(call), call)
         if twin is call:
             kept.append(call)
         else:

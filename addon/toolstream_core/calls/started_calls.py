@@ -95,17 +95,17 @@ class StartedCalls(Calls):
 
     def _continued(self, fragment: Fragment, event: int) -> OpenCall:
         """The call that a delta continues."""
-        index, says = fragment.index, bool(fragment.arguments)
+        index, has_arguments = fragment.index, bool(fragment.arguments)
         own = self._newest.get(index)
-        if own is not None and says and not own.sure:
+        if own is not None and has_arguments and not own.sure:
             self._check(own, fragment)
         if own is not None and not self._is_past(own):
-            return self._open_at(fragment) if says and _is_complete_at_start(own) else own
+            return self._open_at(fragment) if has_arguments and _is_complete_at_start(own) else own
         call = self._given.get(index) or self._elsewhere(fragment)
         if call is None:
             return self._open_at(fragment) if own is None or self._is_another(own, fragment) else own
         self._given[index] = call
-        if says and not call.arguments.size and isinstance(index, int):
+        if has_arguments and not call.arguments.size and isinstance(index, int):
             self._doubt(call, event)
         elif call.unsure_since is not None and event - call.unsure_since >= MAX_UNSURE:
             self._know()

@@ -151,14 +151,14 @@ class Fitting:
         kind = CONTENT_TYPES[Form.LINES] if over_socket else self._protocol.content_type
         exchange = StreamFacts(path=self._request.path, content_type=kind, request=self._json)
         session = Session(exchange, settings(Words(fault=[spec], seed=self._seed)))
-        sent = [piece for event in events for piece in session.feed(event)]
+        sent = [chunk for event in events for chunk in session.feed(event)]
         sent += session.end()
         record = session.record()
         acted = record is not None and any(fault.changes for fault in record.faults)
         after = read_body(sent, exchange) if acted else None
-        whole = [call for call in after.calls if call.complete and runs_on_client(call)] if after is not None else []
+        complete = [call for call in after.calls if call.complete and runs_on_client(call)] if after is not None else []
         found = tuple(dict.fromkeys(one.name for one in after.findings)) if after is not None else ()
-        return _Injected(acted, len(whole), found)
+        return _Injected(acted, len(complete), found)
 
     def _response(self, calls: tuple[str, ...]) -> tuple[bytes, ...]:
         """The events of the healthy response; none if it makes no call."""

@@ -43,20 +43,20 @@ class Effect(NamedTuple):
     text: str
 
 
-def known_results(asked: Sequence[ProxiedExchange]) -> list[KnownResult]:
+def known_results(exchanges: Sequence[ProxiedExchange]) -> list[KnownResult]:
     """The results of complete calls that are no rejections, of a healthy run."""
     return [
         KnownResult(call.name, call.arguments, result.text)
-        for at, one in enumerate(asked)
+        for at, one in enumerate(exchanges)
         for call in one.calls
-        for result in _results(one, call, asked[at + 1 :])
+        for result in _results(one, call, exchanges[at + 1 :])
         if evidence(result).sign is not Sign.REJECTED
     ]
 
 
-def without_earlier_calls(asked: Sequence[ProxiedExchange]) -> list[ProxiedExchange]:
+def without_earlier_calls(exchanges: Sequence[ProxiedExchange]) -> list[ProxiedExchange]:
     """The exchanges without verdicts against calls that an earlier response sent: a client may return them later."""
-    return [_without(one, asked[:at], asked[at + 1 :]) for at, one in enumerate(asked)]
+    return [_without(one, exchanges[:at], exchanges[at + 1 :]) for at, one in enumerate(exchanges)]
 
 
 def _without(
@@ -74,11 +74,11 @@ def _without(
     return replace(one, verdict=replace(verdict, problems=problems, verdict=outcome, understood=not problems))
 
 
-def effects(asked: Sequence[ProxiedExchange], known: Sequence[KnownResult]) -> list[Effect]:
+def effects(exchanges: Sequence[ProxiedExchange], known: Sequence[KnownResult]) -> list[Effect]:
     """Of incomplete calls, of calls that came back more often than they were sent, and of rejected complete calls."""
     found: list[Effect] = []
-    for at, one in enumerate(asked):
-        later = asked[at + 1 :]
+    for at, one in enumerate(exchanges):
+        later = exchanges[at + 1 :]
         for place, call in enumerate(one.calls):
             if call.complete:
                 found += rejected(one, call, later, known)
@@ -207,21 +207,22 @@ _SHOWN: Final = 300
 """Characters of a result that are reported."""
 
 
-def failed_call(asked: Sequence[ProxiedExchange]) -> str | None:
+def failed_call(exchanges: Sequence[ProxiedExchange]) -> str | None:
     """The failure that the client reported for a tool call of a healthy run, in its own words."""
-    before = len(asked[0].request.shown.results) if asked else 0
-    for one in asked:
+    before = len(exchanges[0].request.shown.results) if exchanges else 0
+    for one in exchanges:
         for result in one.request.shown.results[before:]:
             if evidence(result).sign is Sign.REJECTED or _FAILURE.match(result.text):
                 return (
-                    f"the healthy run cannot be the baseline: {_tool(result, asked)} failed: {result.text[:_SHOWN]!r}; "
+                    f"the healthy run cannot be the baseline: {_tool(result, exchanges)} failed: "
+                    f"{result.text[:_SHOWN]!r}; "
                     "name a call that succeeds: 'calls:TOOL {JSON}'"
                 )
     return None
 
 
-def _tool(result: ToolResult, asked: Sequence[ProxiedExchange]) -> str:
-    names = (call.name for one in asked for call in one.calls if call.id == result.id)
+def _tool(result: ToolResult, exchanges: Sequence[ProxiedExchange]) -> str:
+    names = (call.name for one in exchanges for call in one.calls if call.id == result.id)
     return result.name or next(names, "the tool call")
 
 
@@ -335,35 +336,35 @@ def rank(result: Result) -> tuple[int, int]:
 
 def graded(case: Case, run: Run, known: Sequence[KnownResult] = ()) -> Result:
     """What the client did in one run of a case; `known` are the results of the tools in the healthy run."""
-    asked = without_earlier_calls(run.asked)
-    untried = _untried(case, run, asked)
+    exchanges = without_earlier_calls(run.asked)
+    untried = _untried(case, run, exchanges)
     if untried is not None:
         return Result(Grade.HARNESS_FAILURE, None, untried)
-    found = effects(asked, known_results(asked) if case.kind is Kind.HEALTHY else known)
-    result = _ran(found) or _judged(case, run, asked)
+    found = effects(exchanges, known_results(exchanges) if case.kind is Kind.HEALTHY else known)
+    result = _ran(found) or _judged(case, run, exchanges)
     if result.grade in (Grade.OK, Grade.NOT_STRICT):
         result = _not_shown(found) or result
-    elif result.reason in _MISREAD and _rejected_misread(case, asked, known):
+    elif result.reason in _MISREAD and _rejected_misread(case, exchanges, known):
         result = Result(Grade.CALL_REJECTED, result.reason, f"{result.message}; the client rejected the call")
     if case.informational and result.grade is not Grade.OK:
         return Result(Grade.INFO, result.reason, result.message)
     return result
 
 
-def _rejected_misread(case: Case, asked: Sequence[ProxiedExchange], known: Sequence[KnownResult]) -> bool:
+def _rejected_misread(case: Case, exchanges: Sequence[ProxiedExchange], known: Sequence[KnownResult]) -> bool:
     """Whether the client rightly rejected all calls that it returned changed.
 
     It may reject what no client has to read, and a tool that it did not offer.
     """
     misread = [
         (at, one, one.calls[problem.call])
-        for at, one in enumerate(asked)
+        for at, one in enumerate(exchanges)
         for problem in one.problems
         if REASONS[Outcome(problem.verdict)] in _MISREAD and problem.call is not None
     ]
     return bool(misread) and all(
         (not case.required or (one.request.tools and call.name not in one.request.tools))
-        and any(rejected(one, call, asked[at + 1 :], known))
+        and any(rejected(one, call, exchanges[at + 1 :], known))
         for at, one, call in misread
     )
 
@@ -387,20 +388,20 @@ def _not_shown(found: Sequence[Effect]) -> Result | None:
     return None
 
 
-def _untried(case: Case, run: Run, asked: Sequence[ProxiedExchange]) -> str | None:
+def _untried(case: Case, run: Run, exchanges: Sequence[ProxiedExchange]) -> str | None:
     """Why a run cannot be judged; `None` if it can."""
     if run.failure is not None:
         return run.failure
-    if not asked:
+    if not exchanges:
         others = f"; it requested {run.exchanges[0].request.url}" if run.exchanges else ""
         return f"the client sent no request to an LLM before the command {run.ending}{others}"
     if case.kind is Kind.HEALTHY:
-        if not any(one.calls for one in asked):
-            offered = dict.fromkeys(name for one in asked for name in one.request.tools)
+        if not any(one.calls for one in exchanges):
+            offered = dict.fromkeys(name for one in exchanges for name in one.request.tools)
             shown = f"available tools: {', '.join(offered)}" if offered else "no request offered a tool"
             return f"no response made the requested call: {shown}"
         return None
-    if not any(_is_injected(one) for one in asked):
+    if not any(_is_injected(one) for one in exchanges):
         return NOTHING_INJECTED
     return None
 
@@ -410,12 +411,12 @@ def _is_injected(exchange: ProxiedExchange) -> bool:
     return by_status or any(fault.changes for fault in exchange.faults)
 
 
-def _judged(case: Case, run: Run, asked: Sequence[ProxiedExchange]) -> Result:
-    wrong = _wrong(case, asked)
+def _judged(case: Case, run: Run, exchanges: Sequence[ProxiedExchange]) -> Result:
+    wrong = _wrong(case, exchanges)
     if wrong is not None:
         return wrong
-    again = sum(one.verdict is not None and one.verdict.verdict == Outcome.RETRIED for one in asked)
-    through = [one for one in asked if _returned(one)]
+    again = sum(one.verdict is not None and one.verdict.verdict == Outcome.RETRIED for one in exchanges)
+    through = [one for one in exchanges if _returned(one)]
     crashed = run.exit_code is not None and run.exit_code < 0
     if again >= _LOOP and not crashed:
         before = " before it ran the call" if through and not case.lossy else ""
@@ -430,12 +431,12 @@ def _judged(case: Case, run: Run, asked: Sequence[ProxiedExchange]) -> Result:
     return _given_up(case, run)
 
 
-def _wrong(case: Case, asked: Sequence[ProxiedExchange]) -> Result | None:
+def _wrong(case: Case, exchanges: Sequence[ProxiedExchange]) -> Result | None:
     """The worst problem of the calls that the client returned changed."""
     permitted = _NOT_RUN | _BY_RESULTS | ({Outcome.LOST_CALL} if case.lossy else frozenset())
     return _worst(
         (REASONS[Outcome(problem.verdict)], _text(one, problem))
-        for one in asked
+        for one in exchanges
         for problem in one.problems
         if Outcome(problem.verdict) not in permitted and not _is_repeated(problem) and not _is_renamed(one, problem)
     )

@@ -76,7 +76,7 @@ def case_object(
     """
     exchanges = [] if run is None else run.asked
     secrets = tuple({secret: None for one in run.exchanges for secret in one.request.secrets}) if run else ()
-    told = {
+    report = {
         "id": case.id,
         "kind": case.kind.value,
         "name": case.name,
@@ -96,7 +96,7 @@ def case_object(
         "output": "" if run is None else run.output,
         "turns": [_turn(one, exchanges) for one in exchanges],
     }
-    clean: dict[str, Any] = json.loads(redacted_text(json.dumps(told), Redaction(), secrets))
+    clean: dict[str, Any] = json.loads(redacted_text(json.dumps(report), Redaction(), secrets))
     return clean
 
 
@@ -222,22 +222,22 @@ def comparison(raw: dict[str, Any], repaired: dict[str, Any], width: int | None 
 
 
 def _rows(client: dict[str, Any], width: int | None) -> Iterator[str]:
-    told = [case for case in worst_first(client["cases"]) if case["grade"] in _SHOWN]
-    longest = max((len(case["id"]) for case in told if case["grade"] != Grade.SKIPPED), default=0)
+    shown = [case for case in worst_first(client["cases"]) if case["grade"] in _SHOWN]
+    longest = max((len(case["id"]) for case in shown if case["grade"] != Grade.SKIPPED), default=0)
     skipped: dict[tuple[str | None, str], list[str]] = {}
-    for case in told:
+    for case in shown:
         if case["grade"] == Grade.SKIPPED:
             skipped.setdefault((case["reason"], case["message"]), []).append(case["id"])
             continue
         demand = "required" if case["required"] else "optional"
-        row = f"  {case['grade']:<15} {demand}  {case['id']:<{longest}}"
+        line = f"  {case['grade']:<15} {demand}  {case['id']:<{longest}}"
         last = f"→ {case['advice']}" if case.get("advice") else ""
         why = _why(case, width)
-        whole = "  ".join(filter(None, [row, why, last])).rstrip()
-        if width is None or len(whole) <= width:
-            yield whole
+        full = "  ".join(filter(None, [line, why, last])).rstrip()
+        if width is None or len(full) <= width:
+            yield full
         else:
-            yield row.rstrip()
+            yield line.rstrip()
             yield from wrapped(_BELOW, "", why, last, width)
     for (reason, message), ids in skipped.items():
         yield from _fitted(f"skipped         {counted(len(ids), 'case')}: {printable(message)}", width, "  ")
@@ -249,8 +249,8 @@ def _why(case: dict[str, Any], width: int | None) -> str:
     """The reason and the message; for a client that crashed also the last line that it printed."""
     parts = [case["reason"], case["message"]]
     if case["reason"] == Reason.CRASHED:
-        said = next((line.strip() for line in reversed(case["output"].splitlines()) if line.strip()), "")
-        parts.append(said if width is None else middle(said, _LAST_WORDS))
+        last_line = next((line.strip() for line in reversed(case["output"].splitlines()) if line.strip()), "")
+        parts.append(last_line if width is None else middle(last_line, _LAST_WORDS))
     return printable(": ".join(filter(None, parts)))
 
 
@@ -310,16 +310,16 @@ def _client_section(client: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield counts(client)
     yield ""
-    told = [case for case in worst_first(client["cases"]) if case["grade"] not in (Grade.OK, Grade.SKIPPED)]
-    if told:
+    shown = [case for case in worst_first(client["cases"]) if case["grade"] not in (Grade.OK, Grade.SKIPPED)]
+    if shown:
         yield "| grade | required | case | why | run it again |"
         yield "|---|---|---|---|---|"
-    for case in told[:_ROWS]:
+    for case in shown[:_ROWS]:
         required = "yes" if case["required"] else "no"
         cells = [case["grade"], required, case["id"], _annotation(case), f"`{case['rerun']}`"]
         yield f"| {' | '.join(map(_cell, cells))} |"
-    if len(told) > _ROWS:
-        yield f"| … | | {len(told) - _ROWS} more | | |"
+    if len(shown) > _ROWS:
+        yield f"| … | | {len(shown) - _ROWS} more | | |"
     yield ""
 
 

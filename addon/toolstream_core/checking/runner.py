@@ -315,17 +315,17 @@ def withheld_text(tools: Sequence[str]) -> str:
     return f"no tool on offer is known to be harmless: {listed}. To call one, name it: --tool {shlex.quote(tools[0])}"
 
 
-def _withheld(asked: Sequence[ProxiedExchange]) -> tuple[str, ...]:
+def _withheld(exchanges: Sequence[ProxiedExchange]) -> tuple[str, ...]:
     """The tools that were offered, if none was called because each may have effects."""
-    if any(one.calls for one in asked):
+    if any(one.calls for one in exchanges):
         return ()
-    offered = (withheld(named(str(one.request.protocol)).requests, one.request.json) for one in asked)
+    offered = (withheld(named(str(one.request.protocol)).requests, one.request.json) for one in exchanges)
     return next(filter(None, offered), ())
 
 
-def _request(asked: Sequence[ProxiedExchange], case: Case) -> CheckedRequest | None:
+def _request(exchanges: Sequence[ProxiedExchange], case: Case) -> CheckedRequest | None:
     """The request whose response has calls, else the first one for a response."""
-    chosen = next((one for one in asked if one.calls), asked[0] if asked else None)
+    chosen = next((one for one in exchanges if one.calls), exchanges[0] if exchanges else None)
     if chosen is None or chosen.request.protocol is None:
         return None
     if case.protocol and chosen.request.protocol != case.protocol:

@@ -211,7 +211,7 @@ class Reports:
         """Write all of them. `sessions` as for `check_page`. Raises `OSError`."""
         from toolstream_core.saved.files import write_atomic
 
-        told = self._text_output()
+        output = self._text_output()
         if self.junit is not None:
             write_atomic(self.junit, junit(report).encode(), replace=True)
         if self.html is not None:
@@ -219,16 +219,16 @@ class Reports:
 
             page = check_page(report, self.raw, sessions)
             write_atomic(self.html, page.encode("utf-8", "backslashreplace"), replace=True)
-        width = _width(told)
+        width = _width(output)
         text = [*lines(report, width), *(() if self.raw is None else comparison(self.raw, report, width))]
         document = json.dumps(report, ensure_ascii=False, indent=1)
         if self.output is not None:
-            whole = f"{document if self.json else '\n'.join(text)}\n"
-            write_atomic(self.output, whole.encode("utf-8", "surrogatepass"), replace=True)
+            printed = f"{document if self.json else '\n'.join(text)}\n"
+            write_atomic(self.output, printed.encode("utf-8", "surrogatepass"), replace=True)
         for line in text if self.json or self.output is None else ():
-            print(line, file=told)
+            print(line, file=output)
         if self.github:
-            _write_github(report, told)
+            _write_github(report, output)
         if self.json and self.output is None:
             print(document)
 
@@ -244,9 +244,9 @@ def _is_report(path: Path, begins: re.Pattern[bytes]) -> bool:
     return not head or begins.match(head) is not None
 
 
-def _width(told: TextIO) -> int | None:
+def _width(output: TextIO) -> int | None:
     """Columns of the terminal; `None` if it is not a terminal."""
-    if not told.isatty():
+    if not output.isatty():
         return None
     return max(shutil.get_terminal_size().columns, _LEAST_WIDTH)
 

@@ -63,8 +63,8 @@ class Proxy:
             urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=str(self.ca))),
         )
         headers = {"content-type": "application/json", "authorization": "Bearer offline"}
-        asked = urllib.request.Request(url, json.dumps(request).encode(), headers)  # noqa: S310 - a saved https URL
-        with opener.open(asked, timeout=_TIMEOUT) as response:
+        http_request = urllib.request.Request(url, json.dumps(request).encode(), headers)  # noqa: S310 - a saved https URL
+        with opener.open(http_request, timeout=_TIMEOUT) as response:
             for line in response:
                 if line.startswith(b"data:") and (data := line.removeprefix(b"data:").strip()) != b"[DONE]":
                     yield json.loads(data)

@@ -65,8 +65,8 @@ def explain(args: argparse.Namespace) -> int:
     """Print what the name means. Raises `ToolstreamError`."""
     if args.name is None:
         return list_all(argparse.Namespace(format="text", output=None, force=False))
-    told = explained(args.name)
-    if told is None:
+    text = explained(args.name)
+    if text is None:
         raise ToolstreamError(unknown("name", args.name, explainable()))
-    print(told, end="")
+    print(text, end="")
     return 0

@@ -155,8 +155,8 @@ class TextPrinter:
         for source, options in self._advice.items():
             self._blocks.block([f"{Label(self._tags[source]).begin()}→ {as_command(options)}"])
         if self._counts["stream"] > 1:
-            told = ("stream", "call", "error", "warning", "note")
-            self._blocks.line(", ".join(counted(self._counts[noun], noun) for noun in told))
+            counted_names = ("stream", "call", "error", "warning", "note")
+            self._blocks.line(", ".join(counted(self._counts[noun], noun) for noun in counted_names))
 
     def _release(self, lines: list[str]) -> None:
         if self._waiting is not None:

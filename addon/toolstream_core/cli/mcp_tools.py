@@ -148,8 +148,8 @@ def _text(before: str, raw: Any) -> str:
         return raw
     head, middle, tail = raw
     units = before.encode("utf-16-le", "surrogatepass")
-    whole = units[: 2 * head] + middle.encode("utf-16-le", "surrogatepass") + units[len(units) - 2 * tail :]
-    return str(whole, "utf-16-le", "surrogatepass")
+    shortened = units[: 2 * head] + middle.encode("utf-16-le", "surrogatepass") + units[len(units) - 2 * tail :]
+    return str(shortened, "utf-16-le", "surrogatepass")
 
 
 def _fetched(url: str, token: str) -> dict[str, Any]:

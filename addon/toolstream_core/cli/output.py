@@ -58,20 +58,20 @@ def check_outputs(outputs: Iterable[Output], inputs: Iterable[Path] = (), *, mak
     read = {} if not existing else {_identity(file): file for path in inputs for file in _files(path)}
     first: dict[_Identity, Output] = {}
     for one in files:
-        identity, said = _identity(one.path), f"{one.option}: " if one.option else ""
+        identity, prefix = _identity(one.path), f"{one.option}: " if one.option else ""
         if one.path.parts[:1] == ("-",):
-            raise ToolstreamError(f"{said}{one.path} cannot be standard output here; name a file or folder")
+            raise ToolstreamError(f"{prefix}{one.path} cannot be standard output here; name a file or folder")
         if (other := first.setdefault(identity, one)) is not one:
             raise ToolstreamError(
-                f"{said}{one.path} and {other.path} ({other.option}) are the same file; name two files"
+                f"{prefix}{one.path} and {other.path} ({other.option}) are the same file; name two files"
             )
         if identity in read:
-            raise ToolstreamError(f"{said}{one.path} is an input of this command; name another file")
+            raise ToolstreamError(f"{prefix}{one.path} is an input of this command; name another file")
         if one.path.is_dir():
-            raise ToolstreamError(f"{said}{one.path} is a folder; give a file")
+            raise ToolstreamError(f"{prefix}{one.path} is a folder; give a file")
         if os.path.lexists(one.path) and not one.force and not one.is_own(one.path):
             right = "name another file" if one.force is None else "add --force to overwrite it, or name another file"
-            raise ToolstreamError(f"{said}{one.path} exists already; {right}")
+            raise ToolstreamError(f"{prefix}{one.path} exists already; {right}")
     for one in files:
         _check_folder(one, makes_folders=makes_folders)
 
@@ -116,16 +116,16 @@ def _identity(path: Path) -> _Identity:
 
 def _check_folder(output: Output, *, makes_folders: bool) -> None:
     folder = output.path.absolute().parent
-    said = f"{output.option}: " if output.option else ""
+    prefix = f"{output.option}: " if output.option else ""
     if not folder.is_dir():
         if makes_folders:
             return
-        raise ToolstreamError(f"{said}there is no folder {folder}")
+        raise ToolstreamError(f"{prefix}there is no folder {folder}")
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise ToolstreamError(f"{said}{output.path} cannot be written: {error.strerror}") from error
+        raise ToolstreamError(f"{prefix}{output.path} cannot be written: {error.strerror}") from error
 
 
 _EVERY: Final = 0.1

@@ -55,8 +55,8 @@ _REDACTION = Redaction()
 
 def run(args: argparse.Namespace) -> int:
     """Send the requests, print the result, and return the exit code."""
-    asked = target(args.url, args.protocol, args.model)
-    key = key_of(asked, os.environ)
+    provider = target(args.url, args.protocol, args.model)
+    key = key_of(provider, os.environ)
     cases = _cases(args.prompt, args.tool)
     _check_folder(args.keep)
     hide = partial(redacted_text, redaction=_REDACTION, known=(key,) if key else ())
@@ -65,10 +65,10 @@ def run(args: argparse.Namespace) -> int:
         if not args.quiet:
             print(printable(hide(line)), file=sys.stderr)
 
-    asker = Asker(named(asked.protocol).api.key_headers(asked.host, key), args.timeout, say=say)
-    say(f"asking {asked.host}: {len(cases)} prompts, {args.times} times each, with and without streaming")
+    asker = Asker(named(provider.protocol).api.key_headers(provider.host, key), args.timeout, say=say)
+    say(f"asking {provider.host}: {len(cases)} prompts, {args.times} times each, with and without streaming")
     with printed_to(args.output, force=args.force):
-        result = probe(asked, cases, args.times, asker, say)
+        result = probe(provider, cases, args.times, asker, say)
         print(printed(result, args.format, hide))
     if args.keep is not None:
         keep(result, args.keep, say)

@@ -88,5 +88,5 @@ def _narrowed(responses: Sequence[ReportedResponse], args: argparse.Namespace) -
     return found
 
 
-def _names(asked: Sequence[frozenset[str]]) -> str:
-    return " or ".join(defect.name for defect in DEFECTS if any(defect.code in codes for codes in asked))
+def _names(requested: Sequence[frozenset[str]]) -> str:
+    return " or ".join(defect.name for defect in DEFECTS if any(defect.code in codes for codes in requested))

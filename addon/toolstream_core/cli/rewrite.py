@@ -120,7 +120,7 @@ class Rewriting(Sink):
         if faults:
             before = _events(out, saved.facts)
             schedule = Schedule(replace(saved.facts, content_encoding=""), faults, socket=saved.socket)
-            out = [bytes_of(schedule.feed(piece)) if piece else b"" for piece in out]
+            out = [bytes_of(schedule.feed(sent)) if sent else b"" for sent in out]
             out[-1] += bytes_of(schedule.feed(b""))
             after = _events(out, saved.facts)
             self._taken += (before - after).total()
@@ -132,14 +132,14 @@ class Rewriting(Sink):
             self._faults += [
                 f"{word(saved.facts.source)}: {fault_line(fault, record.dialect)}" for fault in record.faults
             ]
-        row = None if record is None or saved.broken is not None else body.cut_off(record)
-        if row is None:
+        defect = None if record is None or saved.broken is not None else body.cut_off(record)
+        if defect is None:
             return NewBody(out)
         if saved.socket is not None:
             out[-1] += encoded(saved.socket.error(ErrorKind.SERVER)) + b"\n"
             return NewBody(out)
-        self._broken.append(f"{word(saved.facts.source)}: {row.name}: the client sees a disconnect")
-        return NewBody(out, repair_cut(row.name).why)
+        self._broken.append(f"{word(saved.facts.source)}: {defect.name}: the client sees a disconnect")
+        return NewBody(out, repair_cut(defect.name).why)
 
     def changed(self, changed: Change) -> None:
         """Count a change, and print it with `--diff`."""
@@ -183,10 +183,10 @@ def differing(before: str, after: str) -> tuple[str, str]:
     return part(before), part(after)
 
 
-def _events(pieces: Sequence[bytes], exchange: StreamFacts) -> Counter[bytes]:
+def _events(chunks: Sequence[bytes], exchange: StreamFacts) -> Counter[bytes]:
     """The events of a body that carry data, its coding undone."""
     framing = BodyFraming(exchange.content_type)
-    body = framing.open(b"".join(pieces), ended=True)
+    body = framing.open(b"".join(chunks), ended=True)
     if framing.framer is None:
         return Counter()
     frames = [*framing.framer.feed(body), *framing.framer.feed(b"")]
@@ -195,11 +195,11 @@ def _events(pieces: Sequence[bytes], exchange: StreamFacts) -> Counter[bytes]:
 
 def _seed(source: str, chunks: Iterable[bytes]) -> str:
     """A seed for a response: its content and its place in its file, independent of the path."""
-    said = hashlib.sha256()
+    checksum = hashlib.sha256()
     for chunk in chunks:
-        said.update(chunk)
+        checksum.update(chunk)
     place = source.rpartition("#")[2]
-    return f"{place if place.replace('.', '').isdecimal() else 0}|{said.hexdigest()}"
+    return f"{place if place.replace('.', '').isdecimal() else 0}|{checksum.hexdigest()}"
 
 
 def words(given: Sequence[str] | None) -> tuple[str, ...]:

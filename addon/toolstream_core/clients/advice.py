@@ -33,8 +33,8 @@ class Advice(NamedTuple):
     @property
     def options(self) -> str:
         """As they are given to mitmdump."""
-        asked = {"toolstream_repair": self.repair, "toolstream_shape": self.shape}
-        return " ".join(f"--set {name}={value}" for name, value in asked.items() if value)
+        options = {"toolstream_repair": self.repair, "toolstream_shape": self.shape}
+        return " ".join(f"--set {name}={value}" for name, value in options.items() if value)
 
 
 def advise(
@@ -53,8 +53,8 @@ def advise(
     if usual.protocol is None or usual.record is None or usual.is_understood(model, usual.intended):
         return None
     direct = _direct(usual.record, usual.protocol)
-    half = any(runs_on_client(call) and not call.complete for call in usual.record.calls)
-    trial = _Trial(response, usual.choice, usual.intended, only_break=half and not usual.intended)
+    incomplete = any(runs_on_client(call) and not call.complete for call in usual.record.calls)
+    trial = _Trial(response, usual.choice, usual.intended, only_break=incomplete and not usual.intended)
     models = [model, *others]
     return _first_that_help(direct, models, trial) or _first_that_help(_sets(usual.protocol, model), models, trial)
 
@@ -120,9 +120,13 @@ def _direct(record: Record, protocol: WireProtocol) -> Iterator[Iterable[Advice]
 def _sets(protocol: WireProtocol, model: ClientModel) -> Iterator[Iterable[Advice]]:
     """Sets of repairs and shapes for clients, tried if nothing in `_direct` helps."""
     seen = {name.casefold() for name in projects(model.deviations)}
-    yield [Advice(shape=f"{FOR}{row.name}") for row in CLIENTS if {row.name, row.client.casefold()} & seen]
+    yield [
+        Advice(shape=f"{FOR}{definition.name}")
+        for definition in CLIENTS
+        if {definition.name, definition.client.casefold()} & seen
+    ]
     yield [Advice("safe", name) for name in protocol.shapes]
-    yield [Advice(shape=f"{FOR}{row.name}") for row in CLIENTS]
+    yield [Advice(shape=f"{FOR}{definition.name}") for definition in CLIENTS]
 
 
 def _repairs(record: Record, safety: str) -> list[str]:

@@ -92,12 +92,12 @@ def _openers(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> di
 def _went_by(model: ClientModel, entry: Entry) -> str:
     """The value of the field that the client uses."""
     fragment = entry.fragment
-    said, index = _shown(fragment.id), _shown(fragment.index)
+    call_id, index = _shown(fragment.id), _shown(fragment.index)
     if model.key in _BY_ID or (model.key is Key.PROTOCOL and model.adding is Adding.REPLACE):
         by_item = fragment.id is ABSENT and fragment.item_id is not ABSENT
-        return f"item_id {_shown(fragment.item_id)}" if by_item else f"id {said}"
+        return f"item_id {_shown(fragment.item_id)}" if by_item else f"id {call_id}"
     if model.key in _BY_BOTH:
-        return f"index {index}, id {said}"
+        return f"index {index}, id {call_id}"
     if model.key is Key.CHANGED_INDEX or (model.key is Key.PROTOCOL and model.no_index is not NoIndex.ZERO):
         return f"index {index}"
     return f"item_id {_shown(fragment.item_id)}" if model.key is Key.ITEM else ""

@@ -130,17 +130,17 @@ class Calls:
 
     def touched(self, group: Group, entry: Entry) -> None:
         """`entry` was added to `group`."""
-        said, item = nonblank(entry.fragment.id), nonblank(entry.fragment.item_id)
-        if said and not group.id:
-            group.id = said
+        call_id, item = nonblank(entry.fragment.id), nonblank(entry.fragment.item_id)
+        if call_id and not group.id:
+            group.id = call_id
             if group.place in self._shelves:
                 self._shelves[group.place].name(group)
         if item and not group.item_id:
             group.item_id = item
             if item not in self.by_item or self.by_item[item].place < group.place:
                 self.by_item[item] = group
-        if said or item:
-            self.by_id[said or item] = group
+        if call_id or item:
+            self.by_id[call_id or item] = group
         self.last, self.entry = group, entry
 
     def at(self, index: object) -> Shelf:
@@ -159,8 +159,8 @@ class Calls:
                 return self.at(entry.place)
             case NoIndex.NEW:
                 return _EMPTY
-            case NoIndex.ID if said := nonblank(entry.fragment.id):
-                return Shelf(self.by_id[said]) if said in self.by_id else _EMPTY
+            case NoIndex.ID if call_id := nonblank(entry.fragment.id):
+                return Shelf(self.by_id[call_id]) if call_id in self.by_id else _EMPTY
         return _EMPTY if self.last is None else Shelf(self.last)
 
 
@@ -194,9 +194,9 @@ def stated_again(calls: Calls, key: Key, entry: Entry) -> Group | None:
 def _stated(calls: Calls, entry: Entry) -> Group | None:
     fragment = entry.fragment
     here = calls.at(fragment.index).groups
-    said = nonblank(fragment.id)
-    if said and said in calls.by_id and (fragment.phase is Phase.WHOLE or not here):
-        return calls.by_id[said]
+    call_id = nonblank(fragment.id)
+    if call_id and call_id in calls.by_id and (fragment.phase is Phase.WHOLE or not here):
+        return calls.by_id[call_id]
     if here:
         return here[-1]
     return _of_item(calls, entry) or (None if isinstance(fragment.index, int) else calls.last)
@@ -216,15 +216,15 @@ def _by_index(calls: Calls, entry: Entry) -> Found:
 
 
 def _by_id(calls: Calls, entry: Entry) -> Found:
-    said = nonblank(entry.fragment.id) or nonblank(entry.fragment.item_id)
-    if not said:
+    call_id = nonblank(entry.fragment.id) or nonblank(entry.fragment.item_id)
+    if not call_id:
         return calls.last or NEW
-    return calls.by_id.get(said, NEW)
+    return calls.by_id.get(call_id, NEW)
 
 
 def _by_changed_id(calls: Calls, entry: Entry) -> Found:
-    said = nonblank(entry.fragment.id)
-    same = calls.last is not None and (not said or said == calls.last.id)
+    call_id = nonblank(entry.fragment.id)
+    same = calls.last is not None and (not call_id or call_id == calls.last.id)
     return NEW if calls.last is None or not same else calls.last
 
 
@@ -233,13 +233,13 @@ def _by_present_id(calls: Calls, entry: Entry) -> Found:
 
 
 def _by_given_id(calls: Calls, entry: Entry) -> Found:
-    said = nonblank(entry.fragment.id) or nonblank(entry.fragment.item_id)
-    return NEW if said else calls.last or NEW
+    call_id = nonblank(entry.fragment.id) or nonblank(entry.fragment.item_id)
+    return NEW if call_id else calls.last or NEW
 
 
 def _pair(entry: Entry) -> str:
-    said, index = entry.fragment.id, entry.fragment.index
-    return f"{said if isinstance(said, str) else ''}/{index if isinstance(index, int) else ''}"
+    call_id, index = entry.fragment.id, entry.fragment.index
+    return f"{call_id if isinstance(call_id, str) else ''}/{index if isinstance(index, int) else ''}"
 
 
 def _by_index_and_id(calls: Calls, entry: Entry) -> Found:
@@ -251,29 +251,29 @@ def _by_longer_id(calls: Calls, entry: Entry) -> Found:
     if calls.last is None:
         return NEW
     opened = _pair(calls.last.entries[0])
-    said = _pair(entry)
-    return NEW if said != opened and len(said) >= len(opened) else calls.last
+    pair = _pair(entry)
+    return NEW if pair != opened and len(pair) >= len(opened) else calls.last
 
 
 def _newest_of_index(calls: Calls, entry: Entry) -> Found:
     here = calls.of_index(entry)
-    if said := nonblank(entry.fragment.id):
-        return here.same_id(said) or NEW
+    if call_id := nonblank(entry.fragment.id):
+        return here.same_id(call_id) or NEW
     return here.groups[-1] if here.groups else NEW
 
 
 def _first_of_index(calls: Calls, entry: Entry) -> Found:
     here = calls.of_index(entry)
-    if said := nonblank(entry.fragment.id):
-        return here.same_id(said) or NEW
+    if call_id := nonblank(entry.fragment.id):
+        return here.same_id(call_id) or NEW
     return here.groups[0] if here.groups else NEW
 
 
 def _only_of_index(calls: Calls, entry: Entry) -> Found:
     """By id; without one the only call of the index, or the only one where there is no index; else passed over."""
     index = entry.fragment.index
-    if said := nonblank(entry.fragment.id):
-        return calls.by_id.get(said) or next(iter(calls.at(index).unnamed.values()), NEW)
+    if call_id := nonblank(entry.fragment.id):
+        return calls.by_id.get(call_id) or next(iter(calls.at(index).unnamed.values()), NEW)
     if not isinstance(index, int) and nonblank(entry.fragment.name):
         return NEW
     here = calls.at(index).groups if isinstance(index, int) else calls.groups

@@ -127,5 +127,5 @@ class _Events(Sink):
         self.events: list[ReceivedEvent] = []
 
     @override
-    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
-        self.events.append(ReceivedEvent(event.frame.number, said))
+    def resolved(self, event: Event, content: EventContent, fragments: Sequence[ResolvedFragment]) -> None:
+        self.events.append(ReceivedEvent(event.frame.number, content))

@@ -158,8 +158,8 @@ def traces(models: Iterable[ClientModel], form: CallForm, entries: Sequence[Entr
         alike.setdefault((read, model if stepper.splits else None), []).append(model)
     found: list[Trace] = []
     for (read, _), group in alike.items():
-        whole = read if len(short) == len(entries) else _read(Stepper(group[0], form), entries)
-        found.append(Trace(tuple(group), *whole))
+        reading = read if len(short) == len(entries) else _read(Stepper(group[0], form), entries)
+        found.append(Trace(tuple(group), *reading))
     return found
 
 
@@ -244,9 +244,9 @@ class _Growing:
     def take(self, fragment: Fragment, *, last: bool) -> list[str]:
         """What a fragment adds to id, name and arguments; the last one adds the remaining text."""
         arguments = fragment.arguments if isinstance(fragment.arguments, str) else ""
-        said = (nonblank(fragment.id), nonblank(fragment.name), arguments)
+        given = (nonblank(fragment.id), nonblank(fragment.name), arguments)
         texts = (self._id, self._name, self._arguments)
-        return [one.take(text) + (one.rest() if last else "") for one, text in zip(texts, said, strict=True)]
+        return [one.take(text) + (one.rest() if last else "") for one, text in zip(texts, given, strict=True)]
 
 
 class _Text:

@@ -179,7 +179,7 @@ class Schedule:
         if frame is None or self._dialect is None or self._resolver is None or frame.data is None:
             return EventPlace(0 if frame is None else frame.number, start, has_data=False)
         before = [call for call in self._calls.values() if _is_within_arguments(call)]
-        told = {key for key, call in self._calls.items() if not call.arguments.empty}
+        started = {key for key, call in self._calls.items() if not call.arguments.empty}
         event = self._event = Event(frame, self._dialect.read)
         resolved = self._resolver.resolve(event.content, frame.number)
         opened = [one.call for one in resolved if id(one.call) not in self._calls]
@@ -194,7 +194,7 @@ class Schedule:
             in_arguments=bool(before),
             has_complete_arguments=not before
             and any(
-                key not in told and not call.arguments.empty and not _is_within_arguments(call)
+                key not in started and not call.arguments.empty and not _is_within_arguments(call)
                 for key, call in touched.items()
             ),
             is_terminal=event.content.end or (finished and self._dialect.ends_with_finish),

@@ -37,13 +37,13 @@ class SentBytes:
         self._id = ""
         self._too_long = False
 
-    def take(self, piece: bytes) -> None:
+    def take(self, chunk: bytes) -> None:
         """Keep the next chunk."""
-        self._size += len(piece)
+        self._size += len(chunk)
         if self._session is not None:
-            self._session.feed(piece)
+            self._session.feed(chunk)
         elif not self._too_long:
-            self._pieces.append(piece)
+            self._pieces.append(chunk)
             if self._size > self._max_bytes:
                 self._keep_no_more()
 
@@ -75,13 +75,13 @@ class SentBytes:
         return self._session.record(broken=broken)
 
 
-def response_id(pieces: Sequence[bytes], exchange: StreamFacts) -> str:
+def response_id(chunks: Sequence[bytes], exchange: StreamFacts) -> str:
     """The id of the response, from its first events or its JSON body."""
     decoder = BodyDecoder(exchange.content_encoding)
     head = bytearray()
-    for piece in pieces:
-        head += decoder.decode(piece[:MAX_BYTES])
-        if len(head) > _HEAD or len(piece) > MAX_BYTES:
+    for chunk in chunks:
+        head += decoder.decode(chunk[:MAX_BYTES])
+        if len(head) > _HEAD or len(chunk) > MAX_BYTES:
             break
     else:
         head += decoder.decode(b"")
@@ -102,6 +102,6 @@ def _id_among(frames: Sequence[Frame]) -> str:
 
 
 def _id_in(payload: Json) -> str:
-    whole = payload if json_access.get(payload, "object") == "response" else json_access.get(payload, "response")
-    found = json_access.get(whole, "id")
+    response = payload if json_access.get(payload, "object") == "response" else json_access.get(payload, "response")
+    found = json_access.get(response, "id")
     return found if isinstance(found, str) else ""

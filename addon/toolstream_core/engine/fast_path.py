@@ -153,8 +153,8 @@ class Likeness:
             return None
         if out.startswith(raw[:end]):
             return None, out[end:]
-        before, found, behind = out.partition(raw[begin:end])
-        return (before, behind) if found and raw[begin:end] not in behind else None
+        before, found, after = out.partition(raw[begin:end])
+        return (before, after) if found and raw[begin:end] not in after else None
 
 
 class Way(NamedTuple):

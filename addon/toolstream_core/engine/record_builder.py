@@ -140,9 +140,9 @@ class RecordBuilder:
 
     def on_each_skipped(self, event: Event, call: OpenCall, change: Change | None) -> None:
         """Report an event that passes unparsed, and its change; `on_skipped` counts both."""
-        told = (ResolvedFragment(event.content.fragments[0], call),)
+        fragments = (ResolvedFragment(event.content.fragments[0], call),)
         for sink in self._live:
-            sink.on_each_skipped(event, told, change)
+            sink.on_each_skipped(event, fragments, change)
 
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
         """Count events that passed unparsed."""

@@ -179,18 +179,18 @@ class Session:
         silent = not explained and any(one.code == CUT_OFF_CALL.code for one in record.findings)
         return CUT_OFF_CALL if silent or self._cut_off else None
 
-    def record(self, *, broken: str | None = None, told: bool = True) -> Record | None:
+    def record(self, *, broken: str | None = None, report: bool = True) -> Record | None:
         """The record of the response, once it is over; `None` if it is not an LLM's.
 
         A body whose coding cannot be undone is an LLM's if the request asked for one. Unless it is reported
-        (`told`) now, `RecordBuilder.report_end` does so later.
+        (`report`) now, `RecordBuilder.report_end` does so later.
         """
         if self.reader is None and self.failure is not None and self.error is None:
             self.reader = self._unreadable()
         if self.reader is None:
             return None
         record = self.reader.finished(broken=broken, unread=self.failure)
-        if told:
+        if report:
             self.reader.report_end()
         return record
 

@@ -29,12 +29,12 @@ class Sink:
     def without_data(self, frame: Frame) -> None:
         """A comment, a blank frame, or unread bytes."""
 
-    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
+    def resolved(self, event: Event, content: EventContent, fragments: Sequence[ResolvedFragment]) -> None:
         """An event with content, and its fragments with their calls."""
 
-    def on_each_skipped(self, event: Event, told: Sequence[ResolvedFragment], change: Change | None) -> None:
+    def on_each_skipped(self, event: Event, fragments: Sequence[ResolvedFragment], change: Change | None) -> None:
         """An event that differs from the last reported one in its arguments, and its change, if there is one."""
-        self.resolved(event, event.content, told)
+        self.resolved(event, event.content, fragments)
         if change is not None:
             self.changed(change)
 

@@ -86,7 +86,7 @@ def parse_fault(text: str, known: Collection[str], own: Callable[[str], Sequence
     values: dict[str, object] = {}
     own_values: dict[str, str] = {}
     for part in rest.split(",") if rest else ():
-        key, equals, value = (piece.strip() for piece in part.partition("="))
+        key, equals, value = (side.strip() for side in part.partition("="))
         if not equals or not value:
             raise ToolstreamError(f"{text!r}: {part.strip()!r} is not a key=value pair; keys are {keys}")
         if key not in (*own_keys, *KEYS):

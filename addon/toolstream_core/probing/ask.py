@@ -69,14 +69,14 @@ def target(url: str, protocol: str | None, model: str | None) -> Target:
     return Target(protocol=name, base=base, query=split.query, model=model)
 
 
-def key_of(asked: Target, environment: Mapping[str, str]) -> str | None:
+def key_of(provider: Target, environment: Mapping[str, str]) -> str | None:
     """The key from the environment. Raises `ToolstreamError` if it would be sent unencrypted."""
-    names = (OWN_KEY, *named(asked.protocol).api.key_variables)
+    names = (OWN_KEY, *named(provider.protocol).api.key_variables)
     key = next((value for name in names if (value := environment.get(name, "").strip())), None)
     if key is not None and not (key.isascii() and key.isprintable()):
         raise ToolstreamError("the key in the environment has characters that an HTTP header cannot contain")
-    if key is not None and not asked.base.startswith("https:") and not _is_local(asked.base):
-        raise ToolstreamError(f"refusing to send a key to {asked.host} without encryption; use https")
+    if key is not None and not provider.base.startswith("https:") and not _is_local(provider.base):
+        raise ToolstreamError(f"refusing to send a key to {provider.host} without encryption; use https")
     return key
 
 
@@ -167,9 +167,9 @@ class Asker:
             "request_body": body,
             "began": began,
         }
-        asked = urllib.request.Request(url, body, self._headers)  # noqa: S310 - checked before
+        http_request = urllib.request.Request(url, body, self._headers)  # noqa: S310 - checked before
         try:
-            response = self._opener.open(asked, timeout=self._timeout)
+            response = self._opener.open(http_request, timeout=self._timeout)
         except urllib.error.HTTPError as error:
             response = error
         except (OSError, http.client.HTTPException) as error:
@@ -190,12 +190,12 @@ class Asker:
     def _read(self, response: Any) -> tuple[list[tuple[int, bytes]], str | None]:
         """The body's chunks, their content coding undone, and how it broke."""
         chunks: list[tuple[int, bytes]] = []
-        size = came = 0
+        size = received = 0
         first = begun = time.monotonic()
         try:
             decoder = Decoder(response.headers.get("content-encoding", ""))
             while raw := response.read1(_CHUNK):
-                came += len(raw)
+                received += len(raw)
                 data = decoder.decode(raw)
                 if not data:
                     continue
@@ -210,8 +210,8 @@ class Asker:
         except (OSError, http.client.HTTPException, CodingError, ValueError) as error:
             return chunks, _why(error, self._timeout)
         announced = response.headers.get("content-length", "")
-        if announced.isdecimal() and came < int(announced):  # which Python does not tell of reads piece by piece
-            return chunks, f"the connection closed after {came} of {announced} bytes"
+        if announced.isdecimal() and received < int(announced):  # which Python does not tell of reads piece by piece
+            return chunks, f"the connection closed after {received} of {announced} bytes"
         return chunks, None
 
 

@@ -93,8 +93,8 @@ class ResolvedFragment:
         if not self.response.facts.status:
             return self.response.broken
         if self.response.facts.status >= BAD_STATUS or self.record is None:
-            said = self.response.body[:300].decode("utf-8", "replace").strip()
-            return f"HTTP {self.response.facts.status}{': ' if said else ''}{said}"
+            body = self.response.body[:300].decode("utf-8", "replace").strip()
+            return f"HTTP {self.response.facts.status}{': ' if body else ''}{body}"
         return None
 
 
@@ -134,10 +134,10 @@ class Verdict(NamedTuple):
     @property
     def failures(self) -> list[str]:
         """Requests that failed, and why."""
-        told = [("streamed", self.streamed), ("unstreamed", self.unstreamed)]
+        both = [("streamed", self.streamed), ("unstreamed", self.unstreamed)]
         return [
             f"{kind} {number}: {one.failure}"
-            for kind, responses in told
+            for kind, responses in both
             for number, one in enumerate(responses, 1)
             if one.failure
         ]
@@ -148,9 +148,9 @@ def resolved(response: Exchange) -> ResolvedFragment:
     return ResolvedFragment(response, read_body(response.chunks, response.facts, broken=response.broken))
 
 
-def verdict(case: str, streamed: Sequence[ResolvedFragment], whole: Sequence[ResolvedFragment]) -> Verdict:
+def verdict(case: str, streamed: Sequence[ResolvedFragment], complete: Sequence[ResolvedFragment]) -> Verdict:
     """Compare the responses to one case. A streamed response is right if it has the calls of any unstreamed one."""
-    right = [_calls(one.record) for one in whole if one.record is not None and one.failure is None]
+    right = [_calls(one.record) for one in complete if one.record is not None and one.failure is None]
     varying = any(_between(calls, right[0]) for calls in right)
     differences = [
         Difference(number, what)
@@ -158,7 +158,7 @@ def verdict(case: str, streamed: Sequence[ResolvedFragment], whole: Sequence[Res
         if one.record is not None and one.failure is None
         for what in _differences(_calls(one.record), right, varying=varying)
     ]
-    return Verdict(case, list(streamed), list(whole), differences, varying, list(_defects(streamed)))
+    return Verdict(case, list(streamed), list(complete), differences, varying, list(_defects(streamed)))
 
 
 def _defects(streamed: Sequence[ResolvedFragment]) -> Iterator[Seen]:
@@ -197,8 +197,8 @@ def _between(calls: list[Call], right: list[Call]) -> list[tuple[str, bool]]:
             shown = one.arguments[:_SHOWN]
             found.append((f"call {number} {one.name}: its arguments are not valid JSON: {shown}", False))
         elif not equal(value, expected):
-            said = f"call {number} {one.name}: {_text(one)} instead of {_text(other)}"
-            found.append((said, _keys(value) == _keys(expected)))
+            difference = f"call {number} {one.name}: {_text(one)} instead of {_text(other)}"
+            found.append((difference, _keys(value) == _keys(expected)))
     return found
 
 
@@ -351,8 +351,8 @@ def _sum(one: Verdict) -> str:
     right = compared - len({diff.streamed for diff in one.differences})
     if not compared or all(resolved.failure for resolved in one.unstreamed):
         return "nothing to compare"
-    told = f"{right} of {compared} streamed responses have the calls of the unstreamed ones"
-    return f"{told}; the unstreamed ones differ from each other" if one.varying else told
+    summary = f"{right} of {compared} streamed responses have the calls of the unstreamed ones"
+    return f"{summary}; the unstreamed ones differ from each other" if one.varying else summary
 
 
 def _defect(seen: Seen, one: Verdict, hide: Callable[[str], str]) -> str:

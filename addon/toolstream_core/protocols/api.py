@@ -89,8 +89,8 @@ class Api:
         del model
         if given.endswith(self.endpoint):
             return given
-        whole = given and (self.base_has_prefix or given.endswith(self.prefix))
-        return f"{given}{'' if whole else self.prefix}{self.endpoint}"
+        is_complete = given and (self.base_has_prefix or given.endswith(self.prefix))
+        return f"{given}{'' if is_complete else self.prefix}{self.endpoint}"
 
     def path_and_model(self, given: str) -> tuple[str, str | None]:
         """The part of a path before the model, and the model that the path names."""

@@ -58,8 +58,8 @@ class HealthyResponse:
     @property
     def tokens(self) -> tuple[int, int]:
         """About how many tokens the request and the response have."""
-        said = self.text + "".join(call.name + call.arguments for call in self.calls)
-        return len(str(self.request)) // 4 + 1, len(said) // 4 + 1
+        text = self.text + "".join(call.name + call.arguments for call in self.calls)
+        return len(str(self.request)) // 4 + 1, len(text) // 4 + 1
 
 
 def deltas_after_empty(text: str) -> list[str]:

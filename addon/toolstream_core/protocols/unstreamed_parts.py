@@ -40,9 +40,9 @@ def named_event(payload: Payload) -> bytes:
 
 def add_texts(message: dict[str, Json], delta: Json) -> None:
     """`content`, and the fields that vendors add to it: `reasoning`, `reasoning_content`, `refusal`."""
-    for key, piece in dictionary(delta).items():
-        if isinstance(piece, str) and piece and key != "role":
-            message[key] = message.get(key, "") + piece
+    for key, value in dictionary(delta).items():
+        if isinstance(value, str) and value and key != "role":
+            message[key] = message.get(key, "") + value
 
 
 def merged(payloads: Payloads, *, leaving: tuple[str, ...]) -> dict[str, Json]:

@@ -140,9 +140,9 @@ class Deliveries:
         for fault, pick in drawn(self._settings, exchange, self._requests, moment):
             protocol = claiming(flow.request.path) or PROTOCOLS[0]
             status, later = int(str(fault.values["status"])), int(str(fault.values["retry-after"]))
-            said = json.dumps(protocol.error_body(kind_of(status), status)).encode()
+            error_body = json.dumps(protocol.error_body(kind_of(status), status)).encode()
             headers = {"content-type": "application/json", **({"retry-after": str(later)} if later else {})}
-            flow.response = http.Response.make(status, said, headers)
+            flow.response = http.Response.make(status, error_body, headers)
             note_fault(flow, pick.fault.spec)
             return True
         return False
@@ -202,10 +202,10 @@ class Deliveries:
             content = encoded(protocol.requests.unstreamed(exchange.request))
             path = protocol.requests.unstreamed_path(flow.request.path)
             source_response = await resend(flow, content, ASKING, path=path)
-            whole = replace(
+            complete = replace(
                 exchange, content_type="application/json", content_encoding="", status=source_response.status_code
             )
-            got = second_request.recovered(ask, whole, protocol, content_of(source_response), live.ids)
+            got = second_request.recovered(ask, complete, protocol, content_of(source_response), live.ids)
         except (TimeoutError, ConnectionError, second_request.NothingRecoveredError) as error:
             why = live.hide(_why(error, ASKING))
             logger.warning("toolstream repeated the request of flow %s without success: %s", flow.id, why)
@@ -226,8 +226,8 @@ class Deliveries:
     ) -> Sequence[Chunk]:
         """The events of an unstreamed response. An error is forwarded as it is, or as an event after the headers."""
         assert flow.response is not None
-        asked = live.exchange.request
-        wanted = encoded(protocol.requests.unstreamed(asked))
+        request = live.exchange.request
+        wanted = encoded(protocol.requests.unstreamed(request))
         path = protocol.requests.unstreamed_path(flow.request.path)
         try:
             source_response = await resend(flow, wanted, FETCHING, path=path)
@@ -308,5 +308,5 @@ def _why(error: Exception, patience: float) -> str:
     """Why no usable response came."""
     if isinstance(error, TimeoutError):
         return f"timed out: no data within {patience:g} s"
-    told = isinstance(error, ConnectionError | second_request.NothingRecoveredError)
-    return str(error) if told else f"internal error ({type(error).__name__})"
+    expected = isinstance(error, ConnectionError | second_request.NothingRecoveredError)
+    return str(error) if expected else f"internal error ({type(error).__name__})"

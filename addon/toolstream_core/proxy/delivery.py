@@ -94,17 +94,17 @@ class ActionQueue:
 
     def read(self, data: bytes) -> None:
         """Read bytes of a saved response, and send the result; `b""` is the end."""
-        for piece in chunks(self._live.stream(data)):
-            self.send(piece)
+        for chunk in chunks(self._live.stream(data)):
+            self.send(chunk)
 
-    def send(self, piece: bytes) -> None:
+    def send(self, chunk: bytes) -> None:
         """Send a chunk through the faults; `b""` is the end."""
         schedule = self._schedule
         if schedule is not None:
-            schedule.rest += piece
-            self._add_scheduled(schedule, lambda: schedule.feed(piece))
-        elif piece:
-            self.add(Send(piece, NOWHERE))
+            schedule.rest += chunk
+            self._add_scheduled(schedule, lambda: schedule.feed(chunk))
+        elif chunk:
+            self.add(Send(chunk, NOWHERE))
 
     def _add_scheduled(self, schedule: Schedule, actions: Callable[[], Iterable[Action]]) -> None:
         """Add the schedule's actions. A schedule that fails is dropped, and its bytes are sent unchanged."""
@@ -243,7 +243,7 @@ class Delivery:
         self.heading = True
         self._queue.begin()
 
-    def offer(self, piece: bytes | None) -> None:
+    def offer(self, chunk: bytes | None) -> None:
         """A chunk of the body is about to be sent; `None` is the end of the body.
 
         Of a saved response, its chunks are sent in place of its body.
@@ -251,12 +251,12 @@ class Delivery:
         self.heading = False
         if not self._last and self.provided:
             self._providing = not self._saved.begun
-        if piece is None:
+        if chunk is None:
             self._last = True
             if not self.provided:
                 self._queue.end()
         elif not self.provided:
-            self._queue.send(piece)
+            self._queue.send(chunk)
 
     @property
     def waiting(self) -> int:

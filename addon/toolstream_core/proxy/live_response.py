@@ -175,7 +175,7 @@ class LiveResponse:
             self._last = self._session.end(broken=broken)
             if self._session.error is not None:
                 self.failed(self._session.error)
-            record = self._session.record(broken=broken or self._forgiven, told=False)
+            record = self._session.record(broken=broken or self._forgiven, report=False)
             if record is not None:
                 self.ids.note_given(call.id for call in record.calls)
                 self._note_end(record, broken)
@@ -221,10 +221,10 @@ class LiveResponse:
             self.sent.reads_long = True
         return None if self._recorder is None and self.sent is None else self._went
 
-    def added(self, piece: bytes) -> None:
+    def added(self, chunk: bytes) -> None:
         """Record what else the client gets, after the response; it has nothing of the response's calls."""
         if self._record_sent is not None:
-            self._record_sent(time.monotonic(), piece, (len(piece),))
+            self._record_sent(time.monotonic(), chunk, (len(chunk),))
 
     def fetched(self, response: http.Response, request: http.Request) -> None:
         """Take the response that this one is made from, and its request."""
@@ -331,16 +331,16 @@ class LiveResponse:
         if self._recorder is not None and not self._is_made_here:
             self._recorder.take_upstream(when, data, sizes)
 
-    def _went(self, piece: bytes) -> None:
+    def _went(self, chunk: bytes) -> None:
         """Record and keep what the client gets."""
-        self.added(piece)
+        self.added(chunk)
         if self.sent is not None:
-            self._keep(piece)
+            self._keep(chunk)
 
-    def _keep(self, piece: bytes) -> None:
+    def _keep(self, chunk: bytes) -> None:
         try:
             if self.sent is not None:
-                self.sent.take(piece)
+                self.sent.take(chunk)
         except Exception as error:  # noqa: BLE001 - there is no verdict then, and the client gets its bytes
             self.sent = None
             self.failed(error)
@@ -363,7 +363,7 @@ def through(response: LiveResponse, before: bool | Through) -> Through:  # noqa:
         if not response.rewrites:
             response.stream(chunk)
             return before(chunk)
-        out = [after for piece in chunks(response.stream(chunk)) for after in _through_too(before, piece)]
+        out = [after for part in chunks(response.stream(chunk)) for after in _through_too(before, part)]
         return out if chunk else [*out, *_through_too(before, b"")]
 
     return both
@@ -372,4 +372,4 @@ def through(response: LiveResponse, before: bool | Through) -> Through:  # noqa:
 def _through_too(before: Through, chunk: bytes) -> list[bytes]:
     """What another addon's callable returns for a chunk, without what would end the body."""
     made = before(chunk)
-    return [piece for piece in ([made] if isinstance(made, bytes) else made) if piece]
+    return [part for part in ([made] if isinstance(made, bytes) else made) if part]

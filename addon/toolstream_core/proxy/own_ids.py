@@ -33,9 +33,9 @@ _WHITE_SPACE = re.compile(r"[ \t\n\r]*")
 _CALL, _OUTPUT = "custom_tool_call", "custom_tool_call_output"
 
 
-def with_functions(body: bytes, told: Functions, upstream: str) -> bytes:
+def with_functions(body: bytes, functions: Functions, upstream: str) -> bytes:
     """A request's JSON in which these calls and their results are a function's; else byte for byte as it was."""
-    if not len(told) or _CALL.encode() not in body:
+    if not len(functions) or _CALL.encode() not in body:
         return body
     try:
         text = body.decode()
@@ -46,13 +46,13 @@ def with_functions(body: bytes, told: Functions, upstream: str) -> bytes:
     previous = _text(json_access.get(request, "previous_response_id"))
     out: list[str] = []
     at = 0
-    for begin, end, item in _changed(items, told, upstream, previous):
+    for begin, end, item in _changed(items, functions, upstream, previous):
         out += (text[at:begin], encoded(item).decode())
         at = end
     return "".join((*out, text[at:])).encode() if out else body
 
 
-def _changed(items: list[Item], told: Functions, upstream: str, previous: str) -> Iterator[Item]:
+def _changed(items: list[Item], seen: Functions, upstream: str, previous: str) -> Iterator[Item]:
     """The items that are others for the provider. A result goes the way of its call."""
     functions: set[str] = set()
     others: set[str] = set()
@@ -60,20 +60,20 @@ def _changed(items: list[Item], told: Functions, upstream: str, previous: str) -
         call_id, kind = _text(item.get("call_id")), item.get("type")
         if kind == _CALL:
             name, text = _text(item.get("name")), _text(item.get("input"))
-            arguments = told.arguments(Custom(call_id, name, text), upstream)
+            arguments = seen.arguments(Custom(call_id, name, text), upstream)
             (others if arguments is None else functions).add(call_id)
             if arguments is not None:
                 yield begin, end, _function(item, arguments)
         elif kind != _OUTPUT or call_id in others:
             continue
-        elif call_id in functions or told.kept(previous, call_id, upstream):
+        elif call_id in functions or seen.kept(previous, call_id, upstream):
             yield begin, end, {**item, "type": "function_call_output"}
 
 
 def _function(item: dict[str, Json], arguments: str) -> dict[str, Json]:
     """A custom tool's item as a function call."""
-    said = {("arguments" if key == "input" else key): value for key, value in item.items()}
-    return {**said, "type": "function_call", "arguments": arguments}
+    fields = {("arguments" if key == "input" else key): value for key, value in item.items()}
+    return {**fields, "type": "function_call", "arguments": arguments}
 
 
 def _items(text: str) -> Iterator[Item]:
@@ -151,8 +151,8 @@ def is_signed(request: http.Request) -> bool:
 
     https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
     """
-    said: str = request.headers.get("authorization", "")
-    return said.startswith("AWS4-")
+    authorization: str = request.headers.get("authorization", "")
+    return authorization.startswith("AWS4-")
 
 
 def response_ids(flow: http.HTTPFlow, ids: Ids) -> ResponseIds:

@@ -65,8 +65,8 @@ def models_named(path: str, names_of_kind: Callable[[ModelList], Sequence[str]])
 
 
 def _names(fixtures: Sequence[Fixture], kind: ModelList) -> list[str]:
-    asked = [one for one in fixtures if named(one.asked.dialect).api.model_list is kind]
-    return sorted({name for one in asked for name in names_of(one)})
+    usable = [one for one in fixtures if named(one.asked.dialect).api.model_list is kind]
+    return sorted({name for one in usable for name in names_of(one)})
 
 
 def _entry(name: str) -> Json:
@@ -198,14 +198,14 @@ def _rendered(fixture: Fixture, form: Form) -> tuple[Sequence[Chunk], str | None
 
 def framed(payloads: Sequence[Json], form: Form) -> list[bytes]:
     """A stream's payloads in a framing that is not their protocol's usual one."""
-    pieces = [_compact(payload) for payload in payloads]
+    bodies = [_compact(payload) for payload in payloads]
     if form is Form.EVENTS:
         names = [json_access.get(payload, "type") for payload in payloads]
         heads = [f"event: {name}\r\n".encode() if isinstance(name, str) else b"" for name in names]
-        return [head + b"data: " + piece + b"\r\n\r\n" for head, piece in zip(heads, pieces, strict=True)]
+        return [head + b"data: " + body + b"\r\n\r\n" for head, body in zip(heads, bodies, strict=True)]
     if form is Form.MESSAGES:
-        return [aws_event_stream.chunk(piece).encode() for piece in pieces]
-    cut = [(b",\r\n" if at else b"[") + piece for at, piece in enumerate(pieces)]
+        return [aws_event_stream.chunk(body).encode() for body in bodies]
+    cut = [(b",\r\n" if at else b"[") + body for at, body in enumerate(bodies)]
     return [*cut, b"]" if cut else b"[]"]
 
 

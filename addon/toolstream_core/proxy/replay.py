@@ -24,7 +24,7 @@ VERSION = 1
 
 def note(flow: http.HTTPFlow, match: Match) -> None:
     """Keep with the flow its fixture, and whether its request was the recorded one."""
-    said: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "version": VERSION,
         "answer": str(match.outcome),
         "dialect": match.wanted.dialect,
@@ -33,35 +33,35 @@ def note(flow: http.HTTPFlow, match: Match) -> None:
         "source": match.fixture.source if match.fixture else None,
     }
     if match.parting is not None:
-        said |= match.parting._asdict()
+        facts |= match.parting._asdict()
     if match.near:
-        said["near"] = [near._asdict() for near in match.near]
-    flow.metadata[REPLAY] = said
+        facts["near"] = [near._asdict() for near in match.near]
+    flow.metadata[REPLAY] = facts
     source = (
         f"answered from {match.fixture.source}: " if match.fixture and match.outcome is not Outcome.FINISHED else ""
     )
-    flow.comment = f"{source}{_outcome(said)}"
+    flow.comment = f"{source}{_outcome(facts)}"
 
 
 def report(flow: http.HTTPFlow, *, line: Callable[[str], None] | None, jsonl: Callable[[str], None] | None) -> None:
     """Report it, if the response was a saved one."""
-    said = flow.metadata.get(REPLAY)
-    if said is None:
+    facts = flow.metadata.get(REPLAY)
+    if facts is None:
         return
     if line is not None:
-        words = [flow.request.pretty_host, said["model"], said["source"]]
-        line(f"replay {' '.join(word(one) for one in words if one)} {_outcome(said)}")
+        words = [flow.request.pretty_host, facts["model"], facts["source"]]
+        line(f"replay {' '.join(word(one) for one in words if one)} {_outcome(facts)}")
     if jsonl is not None:
-        more = {key: value for key, value in said.items() if key != "version"}
+        more = {key: value for key, value in facts.items() if key != "version"}
         jsonl(json.dumps({"type": "replay", "flow": flow.id, "host": flow.request.pretty_host, **more}))
 
 
-def _outcome(said: dict[str, Any]) -> str:
-    if said["answer"] == Outcome.DIVERGED:
-        differs = f"the request differs at {said['at']}: recorded {said['recorded']}, requested {said['asked']}"
+def _outcome(values: dict[str, Any]) -> str:
+    if values["answer"] == Outcome.DIVERGED:
+        differs = f"the request differs at {values['at']}: recorded {values['recorded']}, requested {values['asked']}"
         return f"diverged (best match; {differs})"
-    if said["answer"] == Outcome.FINISHED:
+    if values["answer"] == Outcome.FINISHED:
         return "finished: the request has the results of its calls; the response is a final text"
-    if said["answer"] == Outcome.REFUSED:
-        return "refused: " + ("; ".join(f"{near['source']} {near['why']}" for near in said["near"]))
-    return str(said["answer"])
+    if values["answer"] == Outcome.REFUSED:
+        return "refused: " + ("; ".join(f"{near['source']} {near['why']}" for near in values["near"]))
+    return str(values["answer"])

@@ -185,8 +185,8 @@ class Reporters:
     @property
     def on(self) -> bool:
         """Whether anybody wants to know of a stream."""
-        told = self._jsonl is not None or self._listeners is not None or self.view is not None
-        return told or self.interface.on or ctx.options.toolstream_log != "off"
+        wanted = self._jsonl is not None or self._listeners is not None or self.view is not None
+        return wanted or self.interface.on or ctx.options.toolstream_log != "off"
 
     def run(self) -> None:
         """Choose the outlet, once mitmproxy's own addons are loaded."""
@@ -230,20 +230,20 @@ class Reporters:
             sinks.append(JsonLines(self._jsonl.line, head, elapsed=elapsed, hide=live.hide))
         return sinks
 
-    def judged(self, told: LiveVerdict) -> None:
+    def judged(self, verdict: LiveVerdict) -> None:
         """Report how a client interpreted a stream."""
-        self.interface.judged(told)
+        self.interface.judged(verdict)
         if self._judged is not None:
-            self._judged(told)
+            self._judged(verdict)
         if self.view is not None:
-            self.view.judged(told)
+            self.view.judged(verdict)
         if self._terminal is not None and ctx.options.toolstream_log != "off":
-            label = Label(f"#{told.response.heading.number}")
-            advice = advice_text(told.reported.explained, self._syntax)
-            self._log.block(told.reported.short_text.lines(label.begin(), label.tag, self._paint, advice))
+            label = Label(f"#{verdict.response.heading.number}")
+            advice = advice_text(verdict.reported.explained, self._syntax)
+            self._log.block(verdict.reported.short_text.lines(label.begin(), label.tag, self._paint, advice))
         if self._jsonl is not None:
-            line = {"type": "verdict", **_head(told.reported.source, told.response.heading)}
-            self._jsonl.line(json.dumps({**line, "verdict": told.reported.object}, separators=(",", ":")))
+            line = {"type": "verdict", **_head(verdict.reported.source, verdict.response.heading)}
+            self._jsonl.line(json.dumps({**line, "verdict": verdict.reported.object}, separators=(",", ":")))
 
     def closed(self, flow: http.HTTPFlow, live: LiveResponse) -> None:
         """Nothing more of a response is sent to the client."""
@@ -275,7 +275,7 @@ class Reporters:
             begin = f"{'':{MARGIN}}"
             self._log.line(begin + self._paint("error", shortened(error, WIDTH - MARGIN, count=True)))
         if self._jsonl is not None:
-            said = {
+            fields = {
                 "type": "error",
                 "flow": flow.id,
                 "host": flow.request.pretty_host,
@@ -283,7 +283,7 @@ class Reporters:
                 "protocol": dialect,
                 "error": error,
             }
-            self._jsonl.line(json.dumps(said, separators=(",", ":")))
+            self._jsonl.line(json.dumps(fields, separators=(",", ":")))
 
     def failed(self, live: LiveResponse, error: Exception) -> None:
         """Log an internal error; the bytes were forwarded."""

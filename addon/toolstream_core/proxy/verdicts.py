@@ -85,9 +85,9 @@ class Verdicts:
                 return
             tools = hash(wanted.tools)
             place = f"{wanted.dialect} {flow.request.pretty_host} {wanted.model} {tools}"
-            said = match_key.reader_of(flow.request.path, request).conversation(request)
+            conversation = match_key.reader_of(flow.request.path, request).conversation(request)
             self._secrets = secrets_of(flow.request)
-            self._conversations.request(flow.id, place, said)
+            self._conversations.request(flow.id, place, conversation)
         except Exception as error:  # noqa: BLE001 - the request goes on, whatever it is
             self._failed(flow.id, error)
         self._secrets = ()
@@ -133,8 +133,8 @@ class Verdicts:
         self._conversations.close()
         waiting, self.unexplained = self.unexplained, {}
         self._explainer.shutdown(wait=False, cancel_futures=True)
-        for told in waiting.values():
-            self._report_safely(told)
+        for verdict in waiting.values():
+            self._report_safely(verdict)
 
     def _begin_waiting(self, flow: str) -> None:
         def expired() -> None:
@@ -149,15 +149,15 @@ class Verdicts:
         if timer is not None:
             timer.cancel()
         hide = partial(redacted, secrets=(*judged.response.secrets, *self._secrets))
-        told = _described(judged, hide)
+        reported = _described(judged, hide)
         loop = _running_loop() if self._in_background else None
         if loop is None:
-            self._report_safely(told.explained(self._why(told)))
-        elif len(self.unexplained) >= EXPLAINED_AT_ONCE or not _is_to_be_explained(told):
-            self._report_safely(told)
+            self._report_safely(reported.explained(self._why(reported)))
+        elif len(self.unexplained) >= EXPLAINED_AT_ONCE or not _is_to_be_explained(reported):
+            self._report_safely(reported)
         else:
-            future = self._explainer.submit(self._why, told)
-            self.unexplained[future] = told
+            future = self._explainer.submit(self._why, reported)
+            self.unexplained[future] = reported
             future.add_done_callback(partial(self._wake, loop))
 
     def _wake(self, loop: asyncio.AbstractEventLoop, future: Future[Explained]) -> None:
@@ -168,27 +168,27 @@ class Verdicts:
 
     def _explained(self, future: Future[Explained]) -> None:
         """Report a verdict with its explanation, unless it was reported without."""
-        told = self.unexplained.pop(future, None)
-        if told is not None:
-            self._report_safely(told.explained(future.result()))
+        verdict = self.unexplained.pop(future, None)
+        if verdict is not None:
+            self._report_safely(verdict.explained(future.result()))
 
-    def _report_safely(self, told: LiveVerdict) -> None:
+    def _report_safely(self, verdict: LiveVerdict) -> None:
         """Report a verdict; an error in it does not end the conversation."""
         try:
-            self._tell_verdict(told)
+            self._tell_verdict(verdict)
         except Exception as error:  # noqa: BLE001 - a bug in telling one stops no other
-            self._failed(told.reported.source, error)
+            self._failed(verdict.reported.source, error)
 
-    def _why(self, told: LiveVerdict) -> Explained:
+    def _why(self, verdict: LiveVerdict) -> Explained:
         """Why the client got it wrong; this may take a while."""
-        response = told.response
-        if not _is_to_be_explained(told):
+        response = verdict.response
+        if not _is_to_be_explained(verdict):
             return UNEXPLAINED
         try:
             given = ReceivedBytes(response.exchange, response.body or b"", response.broken)
-            return self._explaining(given, told.reported.verdict.sent, response.client)
+            return self._explaining(given, verdict.reported.verdict.sent, response.client)
         except Exception as error:  # noqa: BLE001 - the verdict stands without it
-            self._failed(told.reported.source, error)
+            self._failed(verdict.reported.source, error)
             return UNEXPLAINED
 
 
@@ -198,8 +198,8 @@ def _described(judged: Judged[ForwardedResponse], hide: Callable[[str], str]) ->
     return LiveVerdict(reported, response)
 
 
-def _is_to_be_explained(told: LiveVerdict) -> bool:
-    body, verdict = told.response.body, told.reported.verdict
+def _is_to_be_explained(live_verdict: LiveVerdict) -> bool:
+    body, verdict = live_verdict.response.body, live_verdict.reported.verdict
     kept = body is not None and len(body) <= EXPLAINED_BYTES
     return kept and not verdict.understood and bool(verdict.sent)
 

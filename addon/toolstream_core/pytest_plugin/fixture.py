@@ -81,11 +81,11 @@ type Words = str | Iterable[str | None] | None
 
 def setup_of(item: pytest.Item) -> Setup:
     """The options of all markers of a test; of two with the same option, the nearest to the test counts."""
-    said: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for mark in item.iter_markers("toolstream"):
-        responses = _responses(mark.args, item) if mark.args and not {"flows", "calls"} & {*said} else {}
-        said = {**_checked(mark.kwargs), **responses, **said}
-    return Setup(**said)
+        responses = _responses(mark.args, item) if mark.args and not {"flows", "calls"} & {*values} else {}
+        values = {**_checked(mark.kwargs), **responses, **values}
+    return Setup(**values)
 
 
 def words(*given: Words) -> tuple[str, ...]:
@@ -94,16 +94,16 @@ def words(*given: Words) -> tuple[str, ...]:
     return tuple(word for one in listed for word in one if word is not None)
 
 
-def _checked(said: Mapping[str, Any]) -> dict[str, Any]:
+def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
     known = {*_CHANGES, *_OTHERS} & {field.name for field in fields(Setup)}
-    for name, value in said.items():
+    for name, value in values.items():
         if name not in known:
             raise pytest.UsageError(
                 f"marker toolstream: unknown argument {name!r}; expected {', '.join(sorted(known))}"
             )
         if name in _OTHERS and not isinstance(value, _OTHERS[name]):
             raise pytest.UsageError(f"marker toolstream: {name}={value!r} must be a {_OTHERS[name][0].__name__}")
-    return {name: words(value) if name in _CHANGES else value for name, value in said.items()}
+    return {name: words(value) if name in _CHANGES else value for name, value in values.items()}
 
 
 def _responses(given: Iterable[str | Path], item: pytest.Item) -> dict[str, Any]:
@@ -252,9 +252,9 @@ def reproduction(item: pytest.Item, current: Toolstream) -> str:
         ]
     else:
         lines += [f"This test has no saved flows; give some, as in @pytest.mark.toolstream({_example(item)!r})"]
-    answered = [f"request {one.request.number} {one.comment}" for one in current.exchanges if one.comment]
-    told = [*answered, *current.log]
-    return "\n".join([*lines, *(["The proxy reported:", *(f"  {line}" for line in told)] if told else [])])
+    responded = [f"request {one.request.number} {one.comment}" for one in current.exchanges if one.comment]
+    log_lines = [*responded, *current.log]
+    return "\n".join([*lines, *(["The proxy reported:", *(f"  {line}" for line in log_lines)] if log_lines else [])])
 
 
 def _variables(api: Api) -> tuple[str, ...]:

@@ -178,14 +178,14 @@ class FlowItem(pytest.Item):
                 raise FlowMismatch(f"{flow} has no expectation {here}.\nCreate it, then review it: {command}")
             return
         try:
-            told = expectation.differences(expectation.read_expectation(path), found)
+            differences = expectation.differences(expectation.read_expectation(path), found)
             newer = False
         except ToolstreamError as error:
-            told, newer = [str(error)], "newer" in str(error)
-        if told and (newer or not self._writes("fix", path, found)):
+            differences, newer = [str(error)], "newer" in str(error)
+        if differences and (newer or not self._writes("fix", path, found)):
             hint = "" if newer else f"\nIf the new result is right: pytest --toolstream-update=fix {flow}"
             raise FlowMismatch(
-                "\n".join([f"{flow} differs from its expectation {here}:", *(f"  {one}" for one in told)]) + hint
+                "\n".join([f"{flow} differs from its expectation {here}:", *(f"  {one}" for one in differences)]) + hint
             )
 
     def _writes(self, mode: str, path: Path, found: Expectation) -> bool:

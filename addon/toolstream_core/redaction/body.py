@@ -233,9 +233,9 @@ def _with(frame: Frame, text: bytes, clean: bytes) -> bytes:
         return message._replace(payload=payload).encode()
     if message.payload:
         return message._replace(payload=clean).encode()
-    said = clean.decode("utf-8", "surrogateescape")
+    decoded = clean.decode("utf-8", "surrogateescape")
     headers = tuple(
-        header._replace(value=said) if header.name == ":error-message" else header for header in message.headers
+        header._replace(value=decoded) if header.name == ":error-message" else header for header in message.headers
     )
     return message._replace(headers=headers).encode()
 

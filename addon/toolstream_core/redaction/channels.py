@@ -206,10 +206,10 @@ def arrays(text: bytes, found: Sequence[Leaf]) -> Iterator[Channel]:
     """Arrays of strings that are one text: the words of a command, lines."""
     strings = [leaf for leaf in found if not leaf.key]
     for array in _runs(strings, lambda leaf, after: _NEXT.fullmatch(text, leaf.end, after.outset) is not None):
-        said = [text[leaf.start : leaf.end] for leaf in array]
-        if any(map(_FLAG.fullmatch, said)):
+        texts = [text[leaf.start : leaf.end] for leaf in array]
+        if any(map(_FLAG.fullmatch, texts)):
             yield _channel(text, array, b" ")
-        elif any(b" " in line or b"\\" in line or b"<" in line for line in said):
+        elif any(b" " in line or b"\\" in line or b"<" in line for line in texts):
             yield _channel(text, array, b"\n")
 
 
@@ -351,9 +351,9 @@ class Channels:
 def _addresses(text: bytes, found: Sequence[Leaf]) -> Iterator[list[Address]]:
     """Of the events of a stream: by key alone, and by the indexes and ids of their calls."""
     yield [(0, b"")] * len(found)
-    said = [address.findall(text) for address in _ADDRESSES]
-    if not any(map(_interleaved, said)):
-        if any(mark.search(text) for mark in _PARTED) or any(1 < len(set(values)) <= _PARTS for values in said):
+    addresses = [address.findall(text) for address in _ADDRESSES]
+    if not any(map(_interleaved, addresses)):
+        if any(mark.search(text) for mark in _PARTED) or any(1 < len(set(values)) <= _PARTS for values in addresses):
             # Where one part ends and the next begins, two words would be one, and hide a key's beginning or end.
             yield from _by_lines(text, found, call_marks(text))
         return
@@ -368,10 +368,10 @@ def _addresses(text: bytes, found: Sequence[Leaf]) -> Iterator[list[Address]]:
 
 def _by_lines(text: bytes, found: Sequence[Leaf], may_leak: Sequence[tuple[int, bytes]]) -> Iterator[list[Address]]:
     """By all fields of an event's call; some servers write the fields of each event in another order."""
-    said = list(_of_lines(text, found, may_leak))
-    yield [(3, b",".join(values)) for values in said]
-    if len(set(said)) > len({tuple(sorted(values)) for values in set(said)}):
-        yield [(4, b",".join(sorted(values))) for values in said]
+    in_lines = list(_of_lines(text, found, may_leak))
+    yield [(3, b",".join(values)) for values in in_lines]
+    if len(set(in_lines)) > len({tuple(sorted(values)) for values in set(in_lines)}):
+        yield [(4, b",".join(sorted(values))) for values in in_lines]
 
 
 def call_marks(text: bytes) -> list[tuple[int, bytes]]:

@@ -234,14 +234,14 @@ class ArgumentsFiller:
         self._all_in_string: bool | None = None
         self._chain.restart()
 
-    def restarts(self, piece: bytes) -> bool:
+    def restarts(self, chunk: bytes) -> bool:
         """Whether a fragment repeats the earlier text and continues it: then it is read from the beginning."""
-        again = len(piece) >= self._said >= _RESTART and piece.startswith(self._begin) and piece[:1] in b"{["
+        again = len(chunk) >= self._said >= _RESTART and chunk.startswith(self._begin) and chunk[:1] in b"{["
         if again:
             self._begin, self._said = b"", 0
-        self._said += len(piece)
+        self._said += len(chunk)
         if len(self._begin) < _REMEMBERED:
-            self._begin += piece[: _REMEMBERED - len(self._begin)]
+            self._begin += chunk[: _REMEMBERED - len(self._begin)]
         return again
 
     def fill(self, text: bytes) -> bytes:
@@ -392,8 +392,8 @@ class TextFiller:
             if name not in chats:
                 chats[name] = Channel(self._tails.get(name, b""))
             chats[name].append(raw, value.start)
-        for filler, pieces in arguments.items():
-            edits += self._fill_arguments(filler, pieces)
+        for filler, parts in arguments.items():
+            edits += self._fill_arguments(filler, parts)
         for name, channel in chats.items():
             edits += channel.on_leaves(Edit(0, fill_chat(channel.text, self._mode)))
             self._tails[name] = channel.tail(flushed)
@@ -418,9 +418,9 @@ class TextFiller:
         self._arguments[name] = filler
         return filler
 
-    def _fill_arguments(self, filler: ArgumentsFiller, pieces: list[tuple[int, bytes]]) -> Iterator[Edit]:
+    def _fill_arguments(self, filler: ArgumentsFiller, parts: list[tuple[int, bytes]]) -> Iterator[Edit]:
         channel = Channel(b"")
-        for at, raw in pieces:
+        for at, raw in parts:
             if filler.restarts(Unescaped(raw).text):
                 yield from self._filled(filler, channel)
                 filler.restart()

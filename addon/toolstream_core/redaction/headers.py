@@ -158,8 +158,8 @@ def cookie_values(header: str) -> Iterator[str]:
     for pair in header.split(";"):
         name, sign, value = pair.partition("=")
         if name.strip().lower() not in _ATTRIBUTES:
-            whole = (value if sign else name).strip().strip('"')
-            yield from {whole, whole.rpartition(" ")[2]}
+            text = (value if sign else name).strip().strip('"')
+            yield from {text, text.rpartition(" ")[2]}
 
 
 def _credentials(value: str) -> Iterator[str]:

@@ -39,15 +39,15 @@ class Overwritten(NamedTuple):
 
 def overwritten(data: bytes, clean: bytes) -> Iterator[Overwritten]:
     """The differences between a text and the same one redacted; parts of one secret are reported as one."""
-    pieces: list[tuple[int, int]] = []
+    parts: list[tuple[int, int]] = []
     for start, end in spans(data, clean):
         if end - start >= _PIECE:
-            yield from _joined(data, pieces)
-            pieces = []
+            yield from _joined(data, parts)
+            parts = []
             yield _secret(data, [(start, end)])
         else:
-            pieces.append((start, end))
-    yield from _joined(data, pieces)
+            parts.append((start, end))
+    yield from _joined(data, parts)
 
 
 def spans(data: bytes, clean: bytes) -> Iterator[tuple[int, int]]:
@@ -66,18 +66,18 @@ def spans(data: bytes, clean: bytes) -> Iterator[tuple[int, int]]:
             yield start, at
 
 
-def _joined(data: bytes, pieces: list[tuple[int, int]]) -> Iterator[Overwritten]:
-    if pieces:
-        yield _secret(data, pieces)
+def _joined(data: bytes, parts: list[tuple[int, int]]) -> Iterator[Overwritten]:
+    if parts:
+        yield _secret(data, parts)
 
 
-def _secret(data: bytes, pieces: list[tuple[int, int]]) -> Overwritten:
-    secret = b"".join(data[start:end] for start, end in pieces)
+def _secret(data: bytes, parts: list[tuple[int, int]]) -> Overwritten:
+    secret = b"".join(data[start:end] for start, end in parts)
     text = secret.decode("latin-1")
     kind = next((shape.kind for shape in SHAPES if shape.prefix and text.startswith(shape.prefix)), "credential")
-    cut = f", split over {len(pieces)} places" if len(pieces) > 1 else ""
+    cut = f", split over {len(parts)} places" if len(parts) > 1 else ""
     shown = secret[: min(_SHOWN, len(secret) // 3)]
-    return Overwritten(pieces[0][0], shown, len(secret), kind + cut)
+    return Overwritten(parts[0][0], shown, len(secret), kind + cut)
 
 
 def secrets_of_text(data: bytes, redaction: Redaction) -> Iterator[Overwritten]:

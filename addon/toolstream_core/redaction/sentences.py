@@ -148,22 +148,22 @@ def seeds(text: bytes, lowered: bytes, words: bytes) -> Iterator[Span]:
     yield from (span for span in spans if _are_of_wallet(_PIECE.findall(text[slice(*span)])))
     for numbered in _NUMBERED.finditer(text):
         if _are_of_wallet(_PIECE.findall(numbered[0])):
-            yield from (piece.span() for piece in _PIECE.finditer(text, *numbered.span()))
+            yield from (part.span() for part in _PIECE.finditer(text, *numbered.span()))
 
 
 def _without_sentence(found: re.Match[bytes]) -> Span | None:
     """The part of a sentence that is the words of a wallet, from the word that leads to them up to a stop word."""
-    pieces = [(piece[0], *piece.span()) for piece in re.finditer(rb"[a-z]+", found[1])]
+    words = [(found_word[0], *found_word.span()) for found_word in re.finditer(rb"[a-z]+", found[1])]
     is_apart = found.string[: found.start()].rstrip(b" ")[-1:] in _APART
     begins = [
         *([0] if is_apart else []),
-        *(at + 1 for at, (word, start, _) in enumerate(pieces) if word in _LEADS and start < _LEADING),
+        *(at + 1 for at, (word, start, _) in enumerate(words) if word in _LEADS and start < _LEADING),
     ]
     for begin in begins:
-        ends = (at for at, (word, *_) in enumerate(pieces) if at >= begin and _ENDS.fullmatch(word))
-        end = next(ends, len(pieces))
-        if end - begin in _SEED_LENGTHS and all(_PIECE.fullmatch(word) for word, *_ in pieces[begin:end]):
-            return found.start(1) + pieces[begin][1], found.start(1) + pieces[end - 1][2]
+        ends = (at for at, (word, *_) in enumerate(words) if at >= begin and _ENDS.fullmatch(word))
+        end = next(ends, len(words))
+        if end - begin in _SEED_LENGTHS and all(_PIECE.fullmatch(word) for word, *_ in words[begin:end]):
+            return found.start(1) + words[begin][1], found.start(1) + words[end - 1][2]
     return None
 
 

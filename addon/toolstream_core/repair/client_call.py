@@ -76,10 +76,10 @@ class ClientCall:
             return False
         return self.text.diverged or (arguments.is_json and self.is_in_step())
 
-    def is_in_step(self, piece: str = "") -> bool:
+    def is_in_step(self, fragment: str = "") -> bool:
         """Whether the client has exactly the fragments before `delta`."""
         arguments = self.intended.arguments
-        return self.text.is_in_step(arguments, arguments.size - len(piece))
+        return self.text.is_in_step(arguments, arguments.size - len(fragment))
 
     def lacks_name(self, part: Json) -> bool:
         """Whether a part of a name is what the client has not got of it."""

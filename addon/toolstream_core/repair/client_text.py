@@ -64,12 +64,12 @@ class ClientText:
         self._source, self._copy, self.size = source, None, 0
 
 
-def is_in_step(meaning: Meaning, text: ClientText, piece: str = "") -> bool:
+def is_in_step(meaning: Meaning, text: ClientText, fragment: str = "") -> bool:
     """Whether the client has everything before `delta`, and needs `delta` (or the next plain fragment) unchanged."""
-    if text.diverged or not meaning.is_inside or piece[-1:] >= HIGH or piece[:1] >= HIGH:
+    if text.diverged or not meaning.is_inside or fragment[-1:] >= HIGH or fragment[:1] >= HIGH:
         return False
     source = meaning.source
-    return text.is_in_step(source, source.size - len(piece))
+    return text.is_in_step(source, source.size - len(fragment))
 
 
 def is_withheld(meaning: Meaning, text: ClientText) -> bool:
@@ -89,12 +89,12 @@ def skip(meaning: Meaning, text: ClientText, passed: str, last: str) -> None:
         text.grow(len(passed))
 
 
-def judge_unseen(meaning: Meaning, text: ClientText, piece: str) -> Defect | None:
+def judge_unseen(meaning: Meaning, text: ClientText, fragment: str) -> Defect | None:
     """A fragment was forwarded unseen, after the meaning was decided: why it is not what the client needs."""
-    meaning.add(piece, meaning.received)
-    said = meaning.read(over=False)
+    meaning.add(fragment, meaning.received)
+    reading = meaning.read(over=False)
     if not text.diverged:
         has = text.text
-        if said.text.startswith(has):
-            text.add(said.text[len(has) :], meaning.source)
-    return said.defect
+        if reading.text.startswith(has):
+            text.add(reading.text[len(has) :], meaning.source)
+    return reading.defect

@@ -23,28 +23,28 @@ class Lack(NamedTuple):
     """Whether the client has other than the intended arguments: the fragment is forwarded unchanged."""
 
 
-def lack(one: ClientCall, piece: str, *, upto: int | None = None, over: bool = False) -> Lack:
+def lack(one: ClientCall, fragment: str, *, upto: int | None = None, over: bool = False) -> Lack:
     """What the client lacks of the arguments, of which `delta` came last.
 
     `upto`: the number of characters up to the current event; waiting events send the rest.
     `over`: the provider sends no more of them.
     """
     if one.text.diverged:
-        return Lack(piece)
+        return Lack(fragment)
     intended = one.intended
     is_last = upto is None or upto == intended.meaning.received.size
-    if is_last and one.is_in_step(piece) and (intended.is_plain(piece) if piece else one.is_open):
-        return Lack(piece, as_received=True)
+    if is_last and one.is_in_step(fragment) and (intended.is_plain(fragment) if fragment else one.is_open):
+        return Lack(fragment, as_received=True)
     text, defect, stands = intended.text(over=over)
     has = one.text.text
     if intended.meaning.cumulative is not None:
         return (
             Lack(text[len(has) :], defect)
             if text.startswith(has) and not intended.meaning.stale
-            else Lack(piece, defect, contradicts=True)
+            else Lack(fragment, defect, contradicts=True)
         )
     if not text.startswith(has):
-        return Lack(piece, defect, contradicts=True)
+        return Lack(fragment, defect, contradicts=True)
     raw = intended.arguments.text()
     if upto is not None:
         received = raw[: max(upto - intended.meaning.begin, 0)]

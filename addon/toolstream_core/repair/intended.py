@@ -46,9 +46,9 @@ class IntendedCall:
 
     # -- what comes
 
-    def add_fragment(self, piece: str) -> None:
+    def add_fragment(self, fragment: str) -> None:
         """Note a fragment, which the call's arguments already contain; empty if an event replaced them."""
-        self.meaning.add(piece, self.call.arguments)
+        self.meaning.add(fragment, self.call.arguments)
 
     def settle(self, *, cut_off: bool = False) -> None:
         """Nothing follows that could change what has come; `cut_off`: because the stream broke off."""
@@ -115,10 +115,10 @@ class IntendedCall:
         """Whether the last fragment may be another call's."""
         return not (self.settled or self.call.sure)
 
-    def is_plain(self, piece: str) -> bool:
+    def is_plain(self, fragment: str) -> bool:
         """Whether the arguments are the fragments joined, including the last one, `delta`."""
         meaning = self.meaning
-        return meaning.is_inside and meaning.as_it_came and piece[-1:] < HIGH and piece[:1] < HIGH
+        return meaning.is_inside and meaning.as_it_came and fragment[-1:] < HIGH and fragment[:1] < HIGH
 
     def text(self, *, over: bool) -> Reading:
         """The arguments as far as they are certain; `over`: the provider sends no more of them."""
@@ -196,7 +196,7 @@ class IntendedCall:
         """Whether it is complete although no event ended it; `{}` may be a placeholder."""
         if not (self.call.name and self.is_complete_object):
             return False
-        said = self.text(over=True)
-        if said.defect is TRAILING_GARBAGE:  # more of it may have been still to come
+        reading = self.text(over=True)
+        if reading.defect is TRAILING_GARBAGE:  # more of it may have been still to come
             return False
-        return said.text.strip(WHITE) != "{}" or self.tool in self._context.parameterless
+        return reading.text.strip(WHITE) != "{}" or self.tool in self._context.parameterless

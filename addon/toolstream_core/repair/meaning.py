@@ -116,15 +116,15 @@ class Meaning:
         return self._known[2]
 
     def _read_after_placeholder(self, *, over: bool) -> Reading:
-        said = self._read(over=over)
+        reading = self._read(over=over)
         if (
-            said.defect is None and self.without_placeholder.text().lstrip(WHITE)[:1] == '"'
+            reading.defect is None and self.without_placeholder.text().lstrip(WHITE)[:1] == '"'
         ):  # no object: it was no placeholder
             if not over:
                 self.without_placeholder = self.source = self.received
                 self._shift = self.begin = 0
             return read(self.received, over=over)
-        return said if said.defect is not None else said._replace(defect=PLACEHOLDER_ARGUMENTS)
+        return reading if reading.defect is not None else reading._replace(defect=PLACEHOLDER_ARGUMENTS)
 
     def _read(self, *, over: bool) -> Reading:
         if self.cumulative is not None:
@@ -133,9 +133,9 @@ class Meaning:
             return read(self.without_placeholder, over=over)
         if self.is_uncertain:
             return Reading(self._own.text(), self.defect, stands=True)
-        said = read(self._own, over=over)
+        reading = read(self._own, over=over)
         rest = self._tail if over and self._tail.lstrip(WHITE).startswith("{") else ""
-        return Reading(said.text + rest, said.defect or self.defect, said.stands)
+        return Reading(reading.text + rest, reading.defect or self.defect, reading.stands)
 
     @property
     def may_be_placeholder(self) -> bool:
@@ -161,29 +161,29 @@ class Meaning:
 
     # -- what comes
 
-    def add(self, piece: str, received: ArgumentText) -> None:
+    def add(self, fragment: str, received: ArgumentText) -> None:
         """The next fragment, which `received` has already. With another text than before, all starts over."""
         if received is not self.received:
             self._reset(received)
-        if not piece:
+        if not fragment:
             return
         self._known = None
         if self._shift:
-            self.without_placeholder.add(piece)
+            self.without_placeholder.add(fragment)
         if self._own is not None:
-            self._grow(piece)
-        elif self.newest is not None and grows_into(self.newest, piece):
-            self.cumulative = self.newest = piece
-            self.begin, self.defect = self.received.size - len(piece), SNAPSHOT_ARGUMENTS
+            self._grow(fragment)
+        elif self.newest is not None and grows_into(self.newest, fragment):
+            self.cumulative = self.newest = fragment
+            self.begin, self.defect = self.received.size - len(fragment), SNAPSHOT_ARGUMENTS
         elif self.cumulative is not None and self.defect is SNAPSHOT_ARGUMENTS:
-            self._after_snapshots(piece)
+            self._after_snapshots(fragment)
         elif self.cumulative is not None:
-            self._add_snapshot(piece)
+            self._add_snapshot(fragment)
         else:
-            self._judge(piece)
+            self._judge(fragment)
             if self._own is None:
-                self._suspect(piece)
-            is_first = self.without_placeholder.size == len(piece) and not is_placeholder(piece)
+                self._suspect(fragment)
+            is_first = self.without_placeholder.size == len(fragment) and not is_placeholder(fragment)
             self.newest = self.without_placeholder.whole_again if is_first else None
 
     def skip(self, text: str, last: str) -> None:
@@ -210,14 +210,14 @@ class Meaning:
         """A text beside what came, that shares its limit."""
         return ArgumentText(room=self.received.room)
 
-    def _judge(self, piece: str) -> None:
+    def _judge(self, fragment: str) -> None:
         """Whether the intended text differs from what came from this fragment on."""
         received = self.without_placeholder
-        if HIGH <= piece[-1] < LOW:
+        if HIGH <= fragment[-1] < LOW:
             self.source = self._own = self._beside()
-            self.defect, self._high_surrogate = SPLIT_SURROGATE, piece[-1]
+            self.defect, self._high_surrogate = SPLIT_SURROGATE, fragment[-1]
             self._own.add(paired(received.text()[:-1]))
-        elif not self._shift and (shift := self._placeholder_before(piece)):
+        elif not self._shift and (shift := self._placeholder_before(fragment)):
             self._shift = self.begin = shift
             self.source = self.without_placeholder = self._beside()
             self.without_placeholder.add(received.text()[shift:])
@@ -232,74 +232,76 @@ class Meaning:
             self._own.add(complete)
             self._follow(self._own, complete, received.text()[len(complete) :])
 
-    def _placeholder_before(self, piece: str) -> int:
+    def _placeholder_before(self, fragment: str) -> int:
         """Characters of a placeholder before the arguments, which begin with or in this fragment."""
-        size, begins = self.received.size - len(piece), piece.lstrip(WHITE)[:1]
-        if not size and (within := BEFORE.match(piece)):
+        size, begins = self.received.size - len(fragment), fragment.lstrip(WHITE)[:1]
+        if not size and (within := BEFORE.match(fragment)):
             return within.end()
-        if not 0 < size <= LONGEST_PLACEHOLDER or begins not in {"{", '"'} or is_placeholder(piece):
+        if not 0 < size <= LONGEST_PLACEHOLDER or begins not in {"{", '"'} or is_placeholder(fragment):
             return 0
         before = self.received.text()[:size]
         return size if before.strip(WHITE) and is_placeholder(before) else 0
 
-    def _grow(self, piece: str) -> None:
+    def _grow(self, fragment: str) -> None:
         assert self._own is not None
         if self._whole is not None:
-            self._follow(self._own, self._whole, piece)
+            self._follow(self._own, self._whole, fragment)
             return
-        text, self._high_surrogate = paired(self._high_surrogate + piece), ""
+        text, self._high_surrogate = paired(self._high_surrogate + fragment), ""
         if HIGH <= text[-1] < LOW:
             text, self._high_surrogate = text[:-1], text[-1]
         self._own.add(text)
-        self.as_it_came = text == piece
+        self.as_it_came = text == fragment
 
-    def _follow(self, own: ArgumentText, complete: str, piece: str) -> None:
+    def _follow(self, own: ArgumentText, complete: str, fragment: str) -> None:
         """A fragment after a complete object: the object again, markup, or something else."""
         self.as_it_came = False
-        self._tail += piece
-        if "}" in piece:
+        self._tail += fragment
+        if "}" in fragment:
             self._tail = without(complete.strip(WHITE), self._tail.strip(WHITE))
-        said = self._tail.strip(WHITE)
-        if not said and not piece.strip(WHITE):
+        rest = self._tail.strip(WHITE)
+        if not rest and not fragment.strip(WHITE):
             return
-        defect = repetition(complete, said)
-        self.defect = defect or addition(said)
+        defect = repetition(complete, rest)
+        self.defect = defect or addition(rest)
         if defect is None:
             own.add(self._tail)
             self._whole, self._tail, self.is_uncertain = None, "", True
 
-    def _add_snapshot(self, piece: str) -> None:
+    def _add_snapshot(self, fragment: str) -> None:
         """A fragment where each is all arguments so far."""
         known = self.cumulative or ""
-        self.stale = len(piece) < len(known) and known.startswith(piece)
-        if piece.startswith(known):
-            self.cumulative, self.begin = piece, self.received.size - len(piece)
-        elif not known.startswith(piece) and piece.strip(WHITE):
-            self.cumulative = known + piece
+        self.stale = len(fragment) < len(known) and known.startswith(fragment)
+        if fragment.startswith(known):
+            self.cumulative, self.begin = fragment, self.received.size - len(fragment)
+        elif not known.startswith(fragment) and fragment.strip(WHITE):
+            self.cumulative = known + fragment
 
-    def _after_snapshots(self, piece: str) -> None:
+    def _after_snapshots(self, fragment: str) -> None:
         """Take a fragment that continues no snapshot: unless it repeats the last one, there were no snapshots."""
-        if piece.strip(WHITE) and not same_arguments(self.cumulative or "", piece):
+        if fragment.strip(WHITE) and not same_arguments(self.cumulative or "", fragment):
             self.cumulative = self.newest = self.defect = None
             self.begin = self._shift
-            self._judge(piece)
+            self._judge(fragment)
 
-    def _suspect(self, piece: str) -> None:
+    def _suspect(self, fragment: str) -> None:
         """Whether each fragment is all arguments so far, which the joined text alone does not show."""
         received = self.without_placeholder
         suspect, self.suspect = self.suspect, None
-        if suspect is not None and ((piece.startswith(suspect) and len(piece) > len(suspect)) or is_object(suspect)):
-            if piece.startswith(suspect):
-                self.cumulative, self.begin = piece, self.received.size - len(piece)
+        if suspect is not None and (
+            (fragment.startswith(suspect) and len(fragment) > len(suspect)) or is_object(suspect)
+        ):
+            if fragment.startswith(suspect):
+                self.cumulative, self.begin = fragment, self.received.size - len(fragment)
             elif not received.viable:
-                self.cumulative = suspect + piece
+                self.cumulative = suspect + fragment
             return
-        if len(piece) * 2 < received.size or len(piece) >= received.size or received.ended_object() is not None:
+        if len(fragment) * 2 < received.size or len(fragment) >= received.size or received.ended_object() is not None:
             return
-        before = received.text()[: -len(piece)]
-        if not piece.startswith(before) or is_placeholder(before) or before.lstrip(WHITE)[:1] == '"':
+        before = received.text()[: -len(fragment)]
+        if not fragment.startswith(before) or is_placeholder(before) or before.lstrip(WHITE)[:1] == '"':
             return
         if not received.viable:
-            self.cumulative, self.begin = piece, self._shift + len(before)
+            self.cumulative, self.begin = fragment, self._shift + len(before)
         elif len(before) > 1:
-            self.suspect = piece
+            self.suspect = fragment

@@ -132,6 +132,6 @@ def _characters(raw: str, *, over: bool) -> Reading:
     """The text itself, with surrogate pairs joined that came in two fragments."""
     if raw.isascii():
         return Reading(raw)
-    half = "" if over or not HIGH <= raw[-1] < LOW else raw[-1]
-    text = paired(raw[: len(raw) - len(half)])
-    return Reading(text, SPLIT_SURROGATE if half or text != raw else None)
+    surrogate = "" if over or not HIGH <= raw[-1] < LOW else raw[-1]
+    text = paired(raw[: len(raw) - len(surrogate)])
+    return Reading(text, SPLIT_SURROGATE if surrogate or text != raw else None)

@@ -178,7 +178,7 @@ class Policy(NamedTuple):
 
         def cut(one: ClientCall | None, opens: bool, text: str) -> Sequence[str]:  # noqa: FBT001
             parts = enumerate(first(one, opens, text))
-            return [piece for at, part in parts for piece in second(one, opens and at == 0, part)]
+            return [fragment for at, part in parts for fragment in second(one, opens and at == 0, part)]
 
         def may_send(turn: Turn, one: ClientCall, context: Context, over: bool) -> bool:  # noqa: FBT001
             return self.may_send(turn, one, context, over) and other.may_send(turn, one, context, over)

@@ -99,8 +99,8 @@ def injected(defect: Defect) -> tuple[str, ...]:
 def shapes() -> list[dict[str, Any]]:
     """The shapes, each with the dialects that it exists in."""
     names = list(dict.fromkeys(name for one in PROTOCOLS for name in one.shapes))
-    said = [_shape(name, SHAPES[name], [one.name for one in PROTOCOLS if name in one.shapes]) for name in names]
-    return [*said, _shape(DESTREAM, SHAPES[DESTREAM], [one.name for one in OVER_HTTP])]
+    lines = [_shape(name, SHAPES[name], [one.name for one in PROTOCOLS if name in one.shapes]) for name in names]
+    return [*lines, _shape(DESTREAM, SHAPES[DESTREAM], [one.name for one in OVER_HTTP])]
 
 
 def _shape(name: str, meaning: str, protocols: list[str]) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def page(defect: Defect) -> str:
 
 def explained(name: str) -> str | None:
     """What a name or code means, as Markdown; `None` where it means nothing. Some are a defect and a verdict."""
-    return "\n".join(told for explain in _KINDS if (told := explain(name))) or None
+    return "\n".join(text for explain in _KINDS if (text := explain(name))) or None
 
 
 def _defect(name: str) -> str:
@@ -162,8 +162,8 @@ def _client(name: str) -> str:
     for client in CLIENTS:
         if name in {client.name, f"{FOR}{client.name}"}:
             needs = ", ".join([*client.shapes, *(f"repair {word}" for word in client.repairs)])
-            told = f"{client.client} {client.versions}: {client.why}"
-            return f"# {FOR}{client.name}\n\n{told}. Needs {needs}.\n\n* {client.source}\n"
+            text = f"{client.client} {client.versions}: {client.why}"
+            return f"# {FOR}{client.name}\n\n{text}. Needs {needs}.\n\n* {client.source}\n"
     return ""
 
 

@@ -121,39 +121,39 @@ def foreign(text: str) -> str:
     return middle(word(text), _NAME)
 
 
-def middle(text: str, room: int, *, count: bool = False) -> str:
+def middle(text: str, width: int, *, count: bool = False) -> str:
     """`text` in at most `room` columns; with `count`, it has the number of characters left out in the middle."""
-    return _shortened(text, text, room, str, count=count)
+    return _shortened(text, text, width, str, count=count)
 
 
-def shortened(text: str, room: int, *, count: bool = False) -> str:
+def shortened(text: str, width: int, *, count: bool = False) -> str:
     """As `middle`, as a JSON string that has nothing in it that steers a terminal; `room` is 16 at least."""
-    room = max(room, LEAST)
-    whole = quoted_text(text) if len(text) <= room else text
-    return _shortened(text, whole, room, lambda part: quoted_text(part)[1:-1], count=count, quote='"')
+    width = max(width, LEAST)
+    full = quoted_text(text) if len(text) <= width else text
+    return _shortened(text, full, width, lambda part: quoted_text(part)[1:-1], count=count, quote='"')
 
 
-def _shortened(text: str, whole: str, room: int, shown: Callable[[str], str], *, count: bool, quote: str = "") -> str:
+def _shortened(text: str, whole: str, width: int, shown: Callable[[str], str], *, count: bool, quote: str = "") -> str:
     """Where `whole` does not fit, as much of the beginning and the end of `text` as does."""
-    if len(whole) <= room:
+    if len(whole) <= width:
         return whole
-    kept = min(room, len(text) - 1)
+    kept = min(width, len(text) - 1)
     while True:
         gap = f"…(+{len(text) - kept})…" if count else "…"
         begin, end = text[: (kept + 1) // 2], text[len(text) - kept // 2 :]
         line = f"{quote}{shown(begin)}{gap}{shown(end)}{quote}"
-        if len(line) <= room or kept <= 1:
+        if len(line) <= width or kept <= 1:
             return line
-        kept -= max(1, (len(line) - room) * kept // len(line))
+        kept -= max(1, (len(line) - width) * kept // len(line))
 
 
-def seen(value: Seen[str] | Seen[int], room: int = ID) -> str:
+def seen(value: Seen[str] | Seen[int], width: int = ID) -> str:
     """A value of the wire: absent, null and empty are three things."""
     if value is ABSENT:
         return "absent"
     if value is None:
         return "null"
-    return shortened(value, room) if isinstance(value, str) else str(value)
+    return shortened(value, width) if isinstance(value, str) else str(value)
 
 
 class Marked(NamedTuple):

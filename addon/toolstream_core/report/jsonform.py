@@ -116,21 +116,21 @@ class JsonLines(Sink):
         del frames
         self._write(f'{{"type":"event",{self._head},"event":{first}{self._time()},"bytes":{size}}}')
 
-    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
+    def resolved(self, event: Event, content: EventContent, fragments: Sequence[ResolvedFragment]) -> None:
         """An event with content."""
         more: list[str] = []
-        if told:
-            more.append(f',"fragments":[{",".join(map(self._fragment, told))}]')
-        if said.finishes:
-            finishes = [{"choice": finish.choice, "reason": finish.reason} for finish in said.finishes]
+        if fragments:
+            more.append(f',"fragments":[{",".join(map(self._fragment, fragments))}]')
+        if content.finishes:
+            finishes = [{"choice": finish.choice, "reason": finish.reason} for finish in content.finishes]
             more.append(f',"finish":{_encode(finishes)}')
-        if said.text:
-            more.append(f',"text":{len(said.text)}')
-        if said.model:
-            more.append(f',"model":{_value(said.model)}')
-        if said.error:
-            more.append(f',"error":{_value(self._hide(said.error))}')
-        if said.end:
+        if content.text:
+            more.append(f',"text":{len(content.text)}')
+        if content.model:
+            more.append(f',"model":{_value(content.model)}')
+        if content.error:
+            more.append(f',"error":{_value(self._hide(content.error))}')
+        if content.end:
             more.append(',"end":true')
         number, size = event.frame.number, len(event.frame.raw)
         self._write(f'{{"type":"event",{self._head},"event":{number}{self._time()},"bytes":{size}{"".join(more)}}}')
@@ -165,14 +165,16 @@ class JsonLines(Sink):
         fragment, call = one
         choice, index, id_, item, name, arguments, type_, phase, _, well_formed, *_ = fragment
         shown = self._hide(arguments) if isinstance(arguments, str) else arguments
-        said = "".join(
+        parts = "".join(
             [
                 f',"{key}":{_value(value)}'
                 for key, value in zip(_SEEN, (index, id_, item, name, type_, shown), strict=True)
                 if value is not ABSENT
             ]
         )
-        return f'{{"choice":{choice},"call":{call.position},"phase":"{phase}"{said}{"" if well_formed else _UNWANTED}}}'
+        return (
+            f'{{"choice":{choice},"call":{call.position},"phase":"{phase}"{parts}{"" if well_formed else _UNWANTED}}}'
+        )
 
 
 def may_append(path: Path) -> bool:

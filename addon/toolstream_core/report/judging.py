@@ -135,10 +135,10 @@ class Judging:
         if wanted is None:
             return
         self._secrets = saved.secrets
-        said = match_key.reader_of(exchange.path, exchange.request).conversation(exchange.request)
+        conversation = match_key.reader_of(exchange.path, exchange.request).conversation(exchange.request)
         place = f"{wanted.dialect} {exchange.host} {wanted.model} {sorted(wanted.tools)}"
         file = exchange.source.rpartition("#")[0]
-        self._conversations.request(exchange.source, place, said, source=file, began=saved.began)
+        self._conversations.request(exchange.source, place, conversation, source=file, began=saved.began)
         if record is None:
             self._conversations.no_response(exchange.source)
             return

@@ -76,7 +76,7 @@ def _severities(record: Record) -> list[tuple[str, int]]:
     return [(name.value, sum(finding.severity is name for finding in record.findings)) for name in Severity]
 
 
-def call_line(call: Call, paint: Paint = plain, hide: Hide = str, room: int = WIDTH) -> str:
+def call_line(call: Call, paint: Paint = plain, hide: Hide = str, width: int = WIDTH) -> str:
     """One resolved call with its arguments, in `room` columns: long arguments are shortened in the middle."""
     where = f"choice {call.choice} call {call.position}" if call.choice else f"call {call.position}"
     kind = "" if call.kind is Kind.FUNCTION else f" ({call.kind})"
@@ -84,20 +84,20 @@ def call_line(call: Call, paint: Paint = plain, hide: Hide = str, room: int = WI
     guess = "  guessed" if call.guessed else ""
     name = foreign(call.name) if call.name else '""'
     begin = f" id={shortened(hide(call.id), ID)} "
-    room -= len(where) + len(kind) + 1 + len(name) + len(begin) + len(state) + len(guess)
-    arguments = _arguments(hide(call.arguments), room)
+    width -= len(where) + len(kind) + 1 + len(name) + len(begin) + len(state) + len(guess)
+    arguments = _arguments(hide(call.arguments), width)
     return (
         f"{where}{kind} {name}{begin}{arguments}"
         f"{paint('error', state) if state else ''}{paint('warning', guess) if guess else ''}"
     )
 
 
-def delivered_lines(calls: Sequence[Call], paint: Paint, hide: Hide, room: int) -> Iterator[str]:
+def delivered_lines(calls: Sequence[Call], paint: Paint, hide: Hide, width: int) -> Iterator[str]:
     """The calls as the client got them, each in `room` columns."""
     if not calls:
         yield "client received no calls"
     for call in calls:
-        yield _GOT + call_line(call, paint, hide, room - len(_GOT))
+        yield _GOT + call_line(call, paint, hide, width - len(_GOT))
 
 
 _GOT: Final = "client received "
@@ -146,10 +146,10 @@ def help_with(finding: Finding) -> str:
     return f"--set toolstream_repair={finding.name}{guesses}"
 
 
-def _arguments(text: str, room: int) -> str:
-    if text.isprintable() and room >= LEAST:
-        return middle(text, room, count=True) or '""'
-    return shortened(text, room, count=True)
+def _arguments(text: str, width: int) -> str:
+    if text.isprintable() and width >= LEAST:
+        return middle(text, width, count=True) or '""'
+    return shortened(text, width, count=True)
 
 
 def _how_ended(record: Record) -> str:
@@ -225,32 +225,32 @@ class Lines(Sink):
         self._folded_bytes += size
 
     @override
-    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
-        if not self._headed and said.model:
-            self._begin(said.model)
-        if not (told or said.finishes or said.error or said.end):
+    def resolved(self, event: Event, content: EventContent, fragments: Sequence[ResolvedFragment]) -> None:
+        if not self._headed and content.model:
+            self._begin(content.model)
+        if not (fragments or content.finishes or content.error or content.end):
             self.quiet(event.frame.number, 1, len(event.frame.raw))
             return
         if self._folded:
             self.flush()
         number = event.frame.number
-        for one in told:
+        for one in fragments:
             self._line(number, self._fragment(one))
-        if said.error:
+        if content.error:
             room = WIDTH - MARGIN - EVENT - len("error ")
-            text = shortened(self._hide(said.error), room, count=True)
+            text = shortened(self._hide(content.error), room, count=True)
             self._line(number, self._paint("error", f"error {text}"))
-        for finish in said.finishes:
+        for finish in content.finishes:
             choice = f" of choice {finish.choice}" if finish.choice else ""
             self._line(number, f"finish {foreign(finish.reason)}{choice}")
-        if said.end and not said.finishes:
+        if content.end and not content.finishes:
             self._line(number, "end")
 
     @override
-    def on_each_skipped(self, event: Event, told: Sequence[ResolvedFragment], change: Change | None) -> None:
-        arguments = told[0].fragment.arguments
+    def on_each_skipped(self, event: Event, fragments: Sequence[ResolvedFragment], change: Change | None) -> None:
+        arguments = fragments[0].fragment.arguments
         if not isinstance(arguments, str):
-            super().on_each_skipped(event, told, change)
+            super().on_each_skipped(event, fragments, change)
             return
         if self._folded:
             self.flush()
@@ -359,8 +359,8 @@ class Lines(Sink):
         name = self._aligned(_NAME, f"name={seen(fragment.name, room)}")
         return f"{where}  {identity}  {item}{name}  {index}  args="
 
-    def _id(self, value: Seen[str], room: int) -> str:
-        return seen(self._hide(value) if isinstance(value, str) else value, room)
+    def _id(self, value: Seen[str], width: int) -> str:
+        return seen(self._hide(value) if isinstance(value, str) else value, width)
 
     def _aligned(self, column: int, text: str) -> str:
         self._widths[column] = max(self._widths[column], len(text))

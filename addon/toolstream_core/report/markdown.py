@@ -121,9 +121,9 @@ def lines(frame: Frame) -> Iterator[str]:
 def _fold(waiting: Sequence[Frame], before: Frame | None) -> Iterator[str]:
     events = [frame for frame in waiting if frame.data is not None]
     alike = list(takewhile(lambda frame: before is not None and _shape(frame) == _shape(before), events))
-    for some, told in ((len(alike), " like the previous one"), (len(events) - len(alike), "")):
+    for some, text in ((len(alike), " like the previous one"), (len(events) - len(alike), "")):
         if some:
-            yield f"… {counted(some, 'event')}{told} …"
+            yield f"… {counted(some, 'event')}{text} …"
 
 
 def _shape(frame: Frame) -> frozenset[Shape]:
@@ -225,8 +225,8 @@ def _last_words(messages: Json) -> Json:
     """The user's last text, shortened."""
     if isinstance(messages, str):
         return messages[:_SHORT]
-    said = [one for one in json_access.items(messages) if json_access.get(one, "role") == "user"]
-    last = said[-1] if said else {"role": "user"}
+    prompts = [one for one in json_access.items(messages) if json_access.get(one, "role") == "user"]
+    last = prompts[-1] if prompts else {"role": "user"}
     text = json_access.get(last, "content")
     if "parts" in last:
         return [{"role": "user", "parts": [{"text": "Go on."}]}]
@@ -244,17 +244,17 @@ def caused_lines(responses: Sequence[ReportedResponse]) -> Iterator[str]:
 
 def client_lines(responses: Sequence[ReportedResponse]) -> Iterator[str]:
     """How the clients interpreted faulty responses, and those that they misread."""
-    told = {
+    facts = {
         number: _made(response, responses[number + 1 :])
         for number, response in enumerate(responses)
         if response.caused or not response.understood
     }
-    if told:
+    if facts:
         yield "## How the client interpreted it\n"
-    for made, places in together(told).items():
+    for made, places in together(facts).items():
         where = "" if len(responses) == 1 else f"{numbered(places).capitalize()}: "
         yield f"- {where}{made}"
-    if told:
+    if facts:
         yield ""
 
 
@@ -323,8 +323,8 @@ def bug_report(responses: Sequence[ReportedResponse], flow: str, version: str) -
     head = "\n".join(line for part in parts for line in part)
     tail = "\n".join([*_clients(shown), *_reproduction(shown, flow)])
     left = LONGEST - _RESERVE - len(head) - len(tail)
-    whole = "\n".join(_whole(shown, left))
-    return f"{head}\n{tail}\n{whole}"[: LONGEST - 1].rstrip("\n") + "\n"
+    text = "\n".join(_whole(shown, left))
+    return f"{head}\n{tail}\n{text}"[: LONGEST - 1].rstrip("\n") + "\n"
 
 
 def _head(responses: Sequence[ReportedResponse], version: str) -> Iterator[str]:
@@ -350,22 +350,22 @@ def _head(responses: Sequence[ReportedResponse], version: str) -> Iterator[str]:
 
 def _wrong(responses: Sequence[ReportedResponse]) -> Iterator[str]:
     yield "## What is wrong\n"
-    told = [(number, finding) for number, response in enumerate(responses) for finding in response.record.findings]
+    found = [(number, finding) for number, response in enumerate(responses) for finding in response.record.findings]
     caused = [*caused_lines(responses)]
     yield from caused
-    if not told:
+    if not found:
         if not caused:
             yield f"toolstream found nothing wrong in the stream; {_READING[understanding(responses)]}.\n"
         return
-    for number, finding in told[:_MOST_FINDINGS]:
+    for number, finding in found[:_MOST_FINDINGS]:
         where = f"event {finding.event}" + ("" if len(responses) == 1 else f" of response {number}")
         defect = _table_row(finding)
         yield (
             f"- **{finding.name}** ({finding.code}, {finding.severity}: {_SEVERITIES[finding.severity]}), {where}: "
             f"{escaped(finding.message)}. In general: {defect.meaning}."
         )
-    if len(told) > _MOST_FINDINGS:
-        yield f"- … and {len(told) - _MOST_FINDINGS} more"
+    if len(found) > _MOST_FINDINGS:
+        yield f"- … and {len(found) - _MOST_FINDINGS} more"
     yield ""
 
 
@@ -428,8 +428,8 @@ def _read(calls: Sequence[SteppedCall]) -> Iterator[str]:
 
 
 def _call(name: str, arguments: str, call: Call | None = None) -> str:
-    half = " (incomplete)" if call is not None and not call.complete else ""
-    return f"{code(name) if name else '(no name)'} with {code(arguments) if arguments else 'no arguments'}{half}"
+    state = " (incomplete)" if call is not None and not call.complete else ""
+    return f"{code(name) if name else '(no name)'} with {code(arguments) if arguments else 'no arguments'}{state}"
 
 
 def _protocol(responses: Sequence[ReportedResponse]) -> Iterator[str]:
@@ -472,9 +472,9 @@ def _reproduction(responses: Sequence[ReportedResponse], flow: str) -> Iterator[
     yield from fenced(as_test(flow, first.path, first.request, found, faults).splitlines(), "python")
 
 
-def _whole(responses: Sequence[ReportedResponse], room: int) -> Iterator[str]:
+def _whole(responses: Sequence[ReportedResponse], width: int) -> Iterator[str]:
     for number, response in enumerate(responses):
-        share = room // len(responses) - 300
+        share = width // len(responses) - 300
         taken: list[str] = []
         for frame in response.frames:
             event = [*lines(frame), ""]

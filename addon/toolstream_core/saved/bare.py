@@ -87,7 +87,7 @@ def files_of(one: Exchange) -> dict[str, bytes]:
     """The files of the folder that keeps an exchange, by name."""
     chunks: Json = [[when, len(data)] for when, data in one.timed_chunks]
     kind = one.facts.content_type.partition(";")[0].strip().lower()
-    name = next((name for name, said in RESPONSES.items() if said == kind), None)
+    name = next((name for name, content_type in RESPONSES.items() if content_type == kind), None)
     manifest: dict[str, Json] = {"version": VERSION, "method": one.method, "url": one.url, "status": one.facts.status}
     manifest |= {"reason": one.reason} if one.reason else {}
     manifest |= {"started": one.began} if one.began else {}

@@ -55,16 +55,16 @@ class ByteSource:
             yield from self
             return
         yield from self._seen
-        for piece in self._more():
-            self._seen.append(piece)
-            yield piece
+        for chunk in self._more():
+            self._seen.append(chunk)
+            yield chunk
 
     def keep(self) -> None:
         """Take a pipe to its end, so that its bytes can be had again: in memory, or in a file without a name."""
         if self.live:
             kept: IO[bytes] = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - goes with this object
-            for piece in self:
-                kept.write(piece)
+            for chunk in self:
+                kept.write(chunk)
             self._rest = self._kept = kept
             self.live, self._seen, self._start = False, [], 0
 
@@ -77,8 +77,8 @@ class ByteSource:
         rest = self._rest
         read = rest.read1 if isinstance(rest, io.BufferedReader) else rest.read
         with readable():
-            while piece := read(CHUNK):
-                yield piece
+            while chunk := read(CHUNK):
+                yield chunk
 
 
 _MARKS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
@@ -115,9 +115,9 @@ class Recoded(io.RawIOBase):
     def readinto(self, buffer: Buffer, /) -> int:
         view = memoryview(buffer)
         while not self._ready and not self._over:
-            piece = self._rest.read1(CHUNK)
-            self._over = not piece
-            self._ready = self._decoder.decode(piece, final=not piece).encode("utf-8", "replace")
+            chunk = self._rest.read1(CHUNK)
+            self._over = not chunk
+            self._ready = self._decoder.decode(chunk, final=not chunk).encode("utf-8", "replace")
         size = min(len(view), len(self._ready))
         view[:size], self._ready = self._ready[:size], self._ready[size:]
         return size

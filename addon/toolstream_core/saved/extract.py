@@ -107,10 +107,10 @@ class _Group:
 
 def _digests(one: Fixture) -> Iterator[bytes]:
     """One for each beginning of the messages, the longest last; hosts and protocols do not mix."""
-    said = hashlib.sha256(f"{one.host} {one.asked.dialect}".encode())
+    digest = hashlib.sha256(f"{one.host} {one.asked.dialect}".encode())
     for entry in _entries(one.request):
-        said.update(json.dumps(_still(entry), sort_keys=True).encode())
-        yield said.digest()
+        digest.update(json.dumps(_still(entry), sort_keys=True).encode())
+        yield digest.digest()
 
 
 def _entries(request: Json) -> list[Json]:

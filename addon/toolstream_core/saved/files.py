@@ -198,9 +198,9 @@ class Begun:
 
     def bodies(self, path: str, request: Json = ABSENT) -> Iterator[Exchange]:
         """The responses in a file without a container format. Raises `UnreadableError`."""
-        pieces = ByteSource(self.head, self.rest)
-        with closing(pieces):
-            yield from raw.responses(pieces, path, coding=self.coding, request=request, removed=self.removed)
+        source = ByteSource(self.head, self.rest)
+        with closing(source):
+            yield from raw.responses(source, path, coding=self.coding, request=request, removed=self.removed)
 
 
 def _begin(stream: io.BufferedReader) -> Begun:

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 def _read_in_part(flows: int, error: Exception) -> str:
     """The message for a flow file of which some flows could be read before mitmproxy raised `error`."""
     where = f"after flow {flows - 1}" if flows else "from the beginning"
-    said = quoted(redacted(str(error)), 200)
-    return f"is a damaged or truncated mitmproxy flow file: unreadable {where} (mitmproxy: {said})"
+    reason = quoted(redacted(str(error)), 200)
+    return f"is a damaged or truncated mitmproxy flow file: unreadable {where} (mitmproxy: {reason})"
 
 
 def packed(flows: Iterable[Flow]) -> bytes:
@@ -308,8 +308,8 @@ def _fields(headers: Headers, body: bytes) -> http.Headers:
     for name, value in headers:
         if name.startswith(":") or name.lower() == "content-encoding":
             continue
-        said = str(len(body)) if name.lower() == "content-length" else value
-        fields.append((name.encode("utf-8", "surrogateescape"), said.encode("utf-8", "surrogateescape")))
+        own = str(len(body)) if name.lower() == "content-length" else value
+        fields.append((name.encode("utf-8", "surrogateescape"), own.encode("utf-8", "surrogateescape")))
     return http.Headers(fields)
 
 
@@ -449,5 +449,5 @@ class _Payloads(Sink):
     def __init__(self) -> None:
         self.seen: list[Json] = []
 
-    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
+    def resolved(self, event: Event, content: EventContent, fragments: Sequence[ResolvedFragment]) -> None:
         self.seen.append(event.frame.json)

@@ -126,14 +126,14 @@ def _saved(place: int, message: WebSocketMessage) -> SavedMessage:
 def _provided(flow: http.HTTPFlow, messages: list[SavedMessage]) -> list[SavedMessage]:
     """The messages of client and provider, without those that the proxy injected."""
     assert flow.websocket is not None
-    return [one for one, said in zip(messages, flow.websocket.messages, strict=True) if not said.injected]
+    return [one for one, original in zip(messages, flow.websocket.messages, strict=True) if not original.injected]
 
 
 def _gone(flow: http.HTTPFlow, messages: list[SavedMessage]) -> list[SavedMessage]:
     """What the client sent and what it got."""
     assert flow.websocket is not None
     pairs = zip(messages, flow.websocket.messages, strict=True)
-    return [one for one, said in pairs if (not said.injected if said.from_client else not said.dropped)]
+    return [one for one, original in pairs if (not original.injected if original.from_client else not original.dropped)]
 
 
 def _differs(flow: http.HTTPFlow) -> bool:
@@ -231,8 +231,8 @@ def responses_in(stream: BinaryIO, source: str) -> Iterator[Exchange]:
             if found is None:
                 yield saved_response(one, f"{source}#{number}")
             else:
-                for at, (response, answered) in enumerate(found, 1):
-                    yield saved_response(answered, f"{source}#{number}.{at}", response.lane)
+                for at, (response, saved_flow) in enumerate(found, 1):
+                    yield saved_response(saved_flow, f"{source}#{number}.{at}", response.lane)
         del one  # the next flow is read before this name is bound again
 
 
@@ -256,10 +256,10 @@ def _put_messages(
     """Give a socket the messages of its changed responses, each with the time of the original message."""
     assert one.websocket is not None
     became: dict[int, list[bytes]] = {}
-    for number, (response, answered) in enumerate(responses, 1):
-        pieces = change(saved_response(answered, f"{source}.{number}", response.lane)).pieces
+    for number, (response, saved_flow) in enumerate(responses, 1):
+        new_chunks = change(saved_response(saved_flow, f"{source}.{number}", response.lane)).pieces
         places = [message.place for message in response.messages]
-        became.update(zip(places, response.become(pieces), strict=True))
+        became.update(zip(places, response.become(new_chunks), strict=True))
     messages = one.websocket.messages
     if all(made == [messages[place].content] for place, made in became.items()):
         return

@@ -43,8 +43,8 @@ def put_messages(entry: dict[str, Any], socket: Exchange, change: Callable[[Exch
         return False
     became: dict[int, list[bytes]] = {}
     for number, one in enumerate(found, 1):
-        pieces = change(_socket_exchange(socket, number, one))
-        became.update(zip((message.place for message in one.messages), one.become(pieces), strict=True))
+        new_chunks = change(_socket_exchange(socket, number, one))
+        became.update(zip((message.place for message in one.messages), one.become(new_chunks), strict=True))
     entry[MESSAGES] = [
         changed for place, message in enumerate(entry[MESSAGES]) for changed in _put_message(message, became.get(place))
     ]

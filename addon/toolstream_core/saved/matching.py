@@ -244,28 +244,28 @@ def is_finished(calls: Sequence[Call], now: Conversation, recorded: Conversation
 
 
 def _has_result(call: Call, now: Conversation, recorded: Conversation, saved: Mapping[str, Call]) -> bool:
-    new, old = ([*_accepted(call, said, saved)] for said in (now, recorded))
+    new, old = ([*_accepted(call, conversation, saved)] for conversation in (now, recorded))
     if now.continues:  # each request holds the latest results only
         return bool({one.result.text for one in new} - {one.result.text for one in old})
     own = call.id in {one.id for one in new} - {one.id for one in old} - {""}
     return own or len(new) > len(old)  # a model may poll: the recorded request held such results too
 
 
-def _accepted(call: Call, said: Conversation, saved: Mapping[str, Call]) -> Iterator[Ran]:
-    for one in _ran(said, saved):
+def _accepted(call: Call, conversation: Conversation, saved: Mapping[str, Call]) -> Iterator[Ran]:
+    for one in _ran(conversation, saved):
         alike = one.arguments is None or same(one.arguments, call.arguments)
         if one.name == call.name and alike and evidence(one.result).sign is not Sign.REJECTED:
             yield one
 
 
-def _ran(said: Conversation, saved: Mapping[str, Call]) -> Iterator[Ran]:
-    left = list(said.results)
-    for call in said.calls:
+def _ran(conversation: Conversation, saved: Mapping[str, Call]) -> Iterator[Ran]:
+    left = list(conversation.results)
+    for call in conversation.calls:
         result = next((one for one in left if _responses(one, call.id or "", call.name)), None)
         if result is not None:
             left.remove(result)
             yield Ran(result.id, call.name, call.arguments, result)
-    for result in left if said.continues else ():
+    for result in left if conversation.continues else ():
         if known := saved.get(result.id):
             yield Ran(result.id, known.name, known.arguments, result)
         elif not result.id:
@@ -514,8 +514,8 @@ def _warms_up(request: Json) -> bool:
 
 def _key(wanted: RequestKey, request: Json) -> Key:
     """Equal for requests that are equal as values; the base URL, the query and `VARYING` keys do not count."""
-    said = {key: value for key, value in request.items() if key not in VARYING} if isinstance(request, dict) else None
-    text = json.dumps(said, sort_keys=True, separators=(",", ":"))
+    fields = {key: value for key, value in request.items() if key not in VARYING} if isinstance(request, dict) else None
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
     return wanted.dialect, wanted.form, wanted.model, hashlib.sha256(text.encode()).digest()
 
 
@@ -530,15 +530,15 @@ class _Request(NamedTuple):
     @property
     def result_ids(self) -> frozenset[str]:
         """The calls whose results it holds."""
-        said = asked_read.reader_of(self.path, body := parse(self.body)).conversation(body)
-        return frozenset(one.id for one in said.results if one.id)
+        conversation = asked_read.reader_of(self.path, body := parse(self.body)).conversation(body)
+        return frozenset(one.id for one in conversation.results if one.id)
 
     def parting(self, fixture: Fixture) -> Parting | None:
         """Where it parts from a recorded one; nothing secret is in it."""
         # Filler of filler would be other filler.
         recorded = parse(self.redact(fixture.request_body, TextMode.KEEP))
-        asked = parse(self.redact(self.body, fixture.text))
-        where = parting(recorded, asked, parse(self.body))
+        request = parse(self.redact(self.body, fixture.text))
+        where = parting(recorded, request, parse(self.body))
         if where is None and fixture.asked.form is not self.wanted.form:
             return Parting("form", fixture.asked.form, self.wanted.form)
         if where is None and fixture.asked.model != self.wanted.model:

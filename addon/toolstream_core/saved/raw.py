@@ -52,7 +52,7 @@ def response(chunks: Iterable[bytes], source: str, *, coding: str = "", request:
 
 
 def responses(
-    pieces: ByteSource, source: str, *, coding: str = "", request: Json = ABSENT, removed: Sequence[Note] = ()
+    source_bytes: ByteSource, source: str, *, coding: str = "", request: Json = ABSENT, removed: Sequence[Note] = ()
 ) -> Iterator[Exchange]:
     """The responses in a file without a container format: the file's body, or the streams inside its text.
 
@@ -60,17 +60,21 @@ def responses(
     """
 
     def bare() -> Exchange:
-        whole = response(pieces, source, coding=coding, request=request)
-        return replace(whole, unwrapped=list(removed), lost=_OF_OBJECTS if lead.lstrip()[:1] in _OPENING else _NOTHING)
+        exchange = response(source_bytes, source, coding=coding, request=request)
+        return replace(
+            exchange, unwrapped=list(removed), lost=_OF_OBJECTS if lead.lstrip()[:1] in _OPENING else _NOTHING
+        )
 
-    lead = next(_plain(pieces, coding), b"")
+    lead = next(_plain(source_bytes, coding), b"")
     if why := refusal(lead, ()):
         raise RefusedError(why)
-    if b"\0" in lead or is_bare(Lines(decoded(_plain(pieces.look(), coding)), is_settled if pieces.live else None)):
+    if b"\0" in lead or is_bare(
+        Lines(decoded(_plain(source_bytes.look(), coding)), is_settled if source_bytes.live else None)
+    ):
         yield bare()
         return
-    pieces.keep()
-    lines = Lines(decoded(_plain(pieces, coding)))
+    source_bytes.keep()
+    lines = Lines(decoded(_plain(source_bytes, coding)))
     number = 0
     for number, one in enumerate(unwrapped(lines), 1):
         if one.bare:
@@ -110,12 +114,12 @@ def body_of(saved: Exchange) -> bytes:
     return b"".join(_plain(saved.chunks, saved.facts.content_encoding))
 
 
-def _plain(pieces: Iterable[bytes], coding: str) -> Iterator[bytes]:
+def _plain(chunks: Iterable[bytes], coding: str) -> Iterator[bytes]:
     """The bytes without their content coding, as far as it can be undone."""
     decoder = Decoder(coding)
-    for piece in pieces:
+    for chunk in chunks:
         try:
-            yield decoder.decode(piece)
+            yield decoder.decode(chunk)
         except CodingError:
             return
 

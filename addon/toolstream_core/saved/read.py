@@ -47,7 +47,7 @@ def exchange_with(body: bytes, record: Record, source: str, request: Json) -> Ex
     array = body.lstrip().startswith(b"[")
     protocol, model = named(record.dialect), record.model or "unknown"
     url = protocol.api.public_url(model, streamed=record.streamed, array=array)
-    asked = protocol.api.shortest_request(model, streamed=record.streamed) if request is ABSENT else request
+    sent_request = protocol.api.shortest_request(model, streamed=record.streamed) if request is ABSENT else request
     kind = "application/json"
     if record.streamed and not array:
         kind = protocol.content_type
@@ -55,7 +55,7 @@ def exchange_with(body: bytes, record: Record, source: str, request: Json) -> Ex
         source=source,
         url=url,
         request_headers=(("content-type", "application/json"),),
-        request_body=encoded(asked) if request is not ABSENT else json.dumps(asked).encode(),
+        request_body=encoded(sent_request) if request is not ABSENT else json.dumps(sent_request).encode(),
         reason="OK",
         response_headers=(("content-type", kind),),
         body=body,

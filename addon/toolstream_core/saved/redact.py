@@ -132,8 +132,8 @@ def _carried(state: Mapping[str, Any]) -> Iterator[str]:
     """The secrets of this flow, by the names of headers and parameters."""
     headers = [(_native(name), _native(value)) for name, value in state["request"]["headers"]]
     if state["response"] is not None:
-        answered = ((_native(name), _native(value)) for name, value in state["response"]["headers"])
-        headers += [(name, value) for name, value in answered if name.lower() == "set-cookie"]
+        header_values = ((_native(name), _native(value)) for name, value in state["response"]["headers"])
+        headers += [(name, value) for name, value in header_values if name.lower() == "set-cookie"]
     yield from known_secrets(headers, _native(state["request"]["path"]))
 
 

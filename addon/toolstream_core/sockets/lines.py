@@ -92,19 +92,19 @@ class Messages:
         self._originals[line] = message
         return line
 
-    def take(self, piece: bytes) -> list[bytes]:
+    def take(self, chunk: bytes) -> list[bytes]:
         """The messages that the next bytes complete."""
-        if not self._rest and piece.endswith(b"\n") and piece.count(b"\n") == 1:
-            return [self._message(piece)] if piece.strip() else []
-        lines = (self._rest + piece).splitlines(keepends=True)
+        if not self._rest and chunk.endswith(b"\n") and chunk.count(b"\n") == 1:
+            return [self._message(chunk)] if chunk.strip() else []
+        lines = (self._rest + chunk).splitlines(keepends=True)
         self._rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
         return [self._message(line) for line in lines if line.strip()]
 
-    def made(self, pieces: Iterable[bytes]) -> list[bytes]:
+    def made(self, chunks: Iterable[bytes]) -> list[bytes]:
         """As `take`, of bytes among which may be server-sent events: faults make such, and of them the data goes."""
         made: list[bytes] = []
-        for piece in pieces:
-            for message in self.take(piece):
+        for chunk in chunks:
+            for message in self.take(chunk):
                 if message.startswith(_DATA):
                     made += self.take(message.removeprefix(_DATA).strip() + b"\n")
                 elif not message.startswith(_NO_MESSAGES):

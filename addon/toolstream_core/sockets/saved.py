@@ -76,15 +76,15 @@ class SavedResponse:
             at += len(one.data) + 1
         return found
 
-    def become(self, pieces: Sequence[bytes]) -> list[list[bytes]]:
+    def become(self, chunks: Sequence[bytes]) -> list[list[bytes]]:
         """The replacement of each message if its line became `pieces[n]`; the last one comes after all."""
         going = Messages(self.lane)
         made: list[list[bytes]] = []
-        for message, piece in zip(self.messages, pieces, strict=False):
-            unchanged = piece == going.line(message.data)
-            made.append([message.data] if unchanged else going.made([piece]))
+        for message, chunk in zip(self.messages, chunks, strict=False):
+            unchanged = chunk == going.line(message.data)
+            made.append([message.data] if unchanged else going.made([chunk]))
         if made:
-            made[-1] += [*going.made(pieces[len(made) :]), *going.end()]
+            made[-1] += [*going.made(chunks[len(made) :]), *going.end()]
         return made
 
 
@@ -132,10 +132,10 @@ def is_of_upgrade(header: str) -> bool:
 
 def close_code(broken: str) -> int | None:
     """The code of the close frame that the client got, from `how_closed` or a fault; `None` without one."""
-    said = _CODE.search(broken)
-    if said is None or broken.startswith(how_closed(None, by_client=True)):
+    code = _CODE.search(broken)
+    if code is None or broken.startswith(how_closed(None, by_client=True)):
         return None
-    return int(said[1]) if int(said[1]) not in _NEVER_SENT else None
+    return int(code[1]) if int(code[1]) not in _NEVER_SENT else None
 
 
 def is_short(message: bytes) -> bool:
@@ -151,5 +151,5 @@ def keep(others: list[SavedMessage], message: SavedMessage) -> None:
 
 def how_closed(code: int | None, *, by_client: bool) -> str:
     """How a socket ended, for people."""
-    who = "client" if by_client else "server"
-    return f"the {who} closed the WebSocket" + ("" if code is None else f" with code {int(code)}")
+    closer = "client" if by_client else "server"
+    return f"the {closer} closed the WebSocket" + ("" if code is None else f" with code {int(code)}")

@@ -80,12 +80,14 @@ def _arguments(tool: str, rest: str) -> tuple[Json, str]:
     except ValueError as error:
         message = f"the arguments of {tool} are not valid JSON ({error}). Expected {_EXAMPLE}"
         raise ToolstreamError(message) from error
-    behind = rest[end:].lstrip()
-    if behind and not behind.startswith(";"):
-        raise ToolstreamError(f"unexpected {behind!r} after the arguments of {tool}; separate calls with a semicolon")
+    unexpected = rest[end:].lstrip()
+    if unexpected and not unexpected.startswith(";"):
+        raise ToolstreamError(
+            f"unexpected {unexpected!r} after the arguments of {tool}; separate calls with a semicolon"
+        )
     if not isinstance(value, dict | str):
         raise ToolstreamError(f"the arguments of {tool} are {rest[:end]}. Expected an object, as in {_EXAMPLE}")
-    return value, behind.lstrip("; \t\n")
+    return value, unexpected.lstrip("; \t\n")
 
 
 MODEL: Final = "toolstream"

@@ -100,11 +100,11 @@ class FoundFault(Entry):
     """How many changes were made: none, where the fault found nothing to act on."""
 
 
-def verdict_of(said: Mapping[str, Any]) -> FoundVerdict:
+def verdict_of(values: Mapping[str, Any]) -> FoundVerdict:
     """Read the proxy's report of a verdict."""
-    chosen = {one.name: said.get(one.name, "") for one in fields(FoundVerdict)}
-    problems = tuple(FoundProblem(**problem) for problem in said["problems"])
-    lists = {name: tuple(said[name]) for name in ("explained", "advice", "sent", "results")}
+    chosen = {one.name: values.get(one.name, "") for one in fields(FoundVerdict)}
+    problems = tuple(FoundProblem(**problem) for problem in values["problems"])
+    lists = {name: tuple(values[name]) for name in ("explained", "advice", "sent", "results")}
     return FoundVerdict(**{**chosen, **lists, "problems": problems})
 
 
@@ -199,13 +199,13 @@ class SentRequest(Entry):
     @cached_property
     def shown(self) -> Conversation:
         """The same without secrets, for reports and failures."""
-        said, hide = self.history, self.hide
+        history, hide = self.history, self.hide
         calls = (
             replace(one, id=one.id and hide(one.id), name=hide(one.name), arguments=hide(one.arguments))
-            for one in said.calls
+            for one in history.calls
         )
-        results = (replace(one, id=hide(one.id), name=hide(one.name), text=hide(one.text)) for one in said.results)
-        return replace(said, calls=tuple(calls), results=tuple(results), texts=tuple(map(hide, said.texts)))
+        results = (replace(one, id=hide(one.id), name=hide(one.name), text=hide(one.text)) for one in history.results)
+        return replace(history, calls=tuple(calls), results=tuple(results), texts=tuple(map(hide, history.texts)))
 
     def hide(self, text: str) -> str:
         """`text` without secrets, those of this request included."""
@@ -278,35 +278,35 @@ def until_complete(calls: Iterable[SentCall], later: Iterable[ProxiedExchange]) 
         incomplete -= {(call.id, call.name) for call in one.calls if call.complete}
 
 
-def proxied_exchange(said: Mapping[str, Any]) -> ProxiedExchange:
+def proxied_exchange(values: Mapping[str, Any]) -> ProxiedExchange:
     """Read the proxy's report of one."""
-    record: Mapping[str, Any] = said.get("record") or {}
-    told = said["request"]
+    record: Mapping[str, Any] = values.get("record") or {}
+    request = values["request"]
     return ProxiedExchange(
         request=SentRequest(
-            number=told["number"],
-            method=told["method"],
-            url=told["url"],
-            path=told["path"],
-            headers={name.lower(): value for name, value in told["headers"]},
-            text=told["body"],
-            over_socket=bool(told.get("socket")),
-            secrets=tuple(told.get("secrets", ())),
+            number=request["number"],
+            method=request["method"],
+            url=request["url"],
+            path=request["path"],
+            headers={name.lower(): value for name, value in request["headers"]},
+            text=request["body"],
+            over_socket=bool(request.get("socket")),
+            secrets=tuple(request.get("secrets", ())),
         ),
-        over=said["over"],
-        status=said.get("status"),
+        over=values["over"],
+        status=values.get("status"),
         calls=tuple(_call(call) for call in record.get("calls", ())),
         findings=tuple(finding_of(finding) for finding in record.get("findings", ())),
         finish=tuple(record.get("finish", ())),
-        broken=record.get("broken") or said.get("broken"),
-        source=(said.get("replay") or {}).get("source") or "",
+        broken=record.get("broken") or values.get("broken"),
+        source=(values.get("replay") or {}).get("source") or "",
         changes=tuple(record.get("changes", ())),
-        comment=str(said.get("comment") or ""),
-        response=(said.get("replay") or {}).get("answer"),
-        verdict=verdict_of(said["verdict"]) if said.get("verdict") else None,
+        comment=str(values.get("comment") or ""),
+        response=(values.get("replay") or {}).get("answer"),
+        verdict=verdict_of(values["verdict"]) if values.get("verdict") else None,
         faults=tuple(FoundFault(**fault) for fault in record.get("faults", ())),
-        sent=tuple(said.get("events", ())),
-        truncated=bool(said.get("truncated")),
+        sent=tuple(values.get("events", ())),
+        truncated=bool(values.get("truncated")),
     )
 
 

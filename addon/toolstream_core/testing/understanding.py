@@ -47,11 +47,11 @@ class Judged:
 
 def unanswered(exchanges: Sequence[ProxiedExchange]) -> str | None:
     """Why the clients got no response that they could read; `None` where they got one."""
-    asked = to_llms(exchanges)
-    if not asked:
+    to_llm = to_llms(exchanges)
+    if not to_llm:
         return _no_request(exchanges)
-    if all((one.status or BAD_STATUS) >= BAD_STATUS for one in asked):
-        return f"the client received no response: {_status(asked[-1])}"
+    if all((one.status or BAD_STATUS) >= BAD_STATUS for one in to_llm):
+        return f"the client received no response: {_status(to_llm[-1])}"
     return None
 
 
@@ -60,18 +60,18 @@ def misunderstood(exchanges: Sequence[ProxiedExchange]) -> list[str]:
     reason = unanswered(exchanges)
     if reason is not None:
         return [reason]
-    asked = to_llms(exchanges)
-    bad = [*(one for one in _judged(asked) if one.problems), *_taken_for_an_end(asked)]
+    to_llm = to_llms(exchanges)
+    bad = [*(one for one in _judged(to_llm) if one.problems), *_taken_for_an_end(to_llm)]
     return [line for one in bad for line in _lines(one)]
 
 
 def incomplete_calls(exchanges: Sequence[ProxiedExchange]) -> list[str]:
     """Calls that never completed and that the client returned or ran, as lines for people."""
-    asked = to_llms(exchanges)
-    lines = [] if asked else [_no_request(exchanges)]
-    for at, one in enumerate(asked):
+    to_llm = to_llms(exchanges)
+    lines = [] if to_llm else [_no_request(exchanges)]
+    for at, one in enumerate(to_llm):
         incomplete = [call for call in one.calls if not call.complete]
-        later = (other for other in asked[at + 1 :] if other.request.protocol == one.request.protocol)
+        later = (other for other in to_llm[at + 1 :] if other.request.protocol == one.request.protocol)
         for after in until_complete(incomplete, later):
             verdict = judge(one.calls, one.added_by(after.request))
             problems = [
@@ -93,27 +93,27 @@ def _no_request(exchanges: Sequence[ProxiedExchange]) -> str:
     )
 
 
-def _judged(asked: Sequence[ProxiedExchange]) -> Iterator[Judged]:
+def _judged(exchanges: Sequence[ProxiedExchange]) -> Iterator[Judged]:
     """Each response on which there is a verdict.
 
     A flow may match more often than was recorded; such a repetition counts only if a request followed it.
     """
-    requests = {one.request.number: one.request for one in asked}
-    told: set[str] = set()
-    for one in asked:
+    requests = {one.request.number: one.request for one in exchanges}
+    reported: set[str] = set()
+    for one in exchanges:
         if one.verdict is None:
             continue
         after = None if one.verdict.request is None else requests.get(one.verdict.request)
-        if after is not None or one.source not in told:
+        if after is not None or one.source not in reported:
             wrong = [problem for problem in one.verdict.problems if problem.verdict != Outcome.CALL_REJECTED]
             yield Judged(one, after, one.verdict.verdict, wrong)
-        told.update([one.source] if one.source else [])
+        reported.update([one.source] if one.source else [])
 
 
-def _taken_for_an_end(asked: Sequence[ProxiedExchange]) -> Iterator[Judged]:
+def _taken_for_an_end(exchanges: Sequence[ProxiedExchange]) -> Iterator[Judged]:
     """Streams without calls whose finish reason announces calls, and after which the client sent no request."""
-    for at, one in enumerate(asked):
-        later = {other.request.protocol for other in asked[at + 1 :]}
+    for at, one in enumerate(exchanges):
+        later = {other.request.protocol for other in exchanges[at + 1 :]}
         missing = any(finding.code == MISSING_CALLS.code for finding in one.findings) and not one.calls
         if missing and one.request.protocol not in later and wants_stream(one.request.path, one.request.json):
             problem = FoundProblem(
@@ -161,8 +161,8 @@ def _here(text: str) -> str:
 
 
 def _sent(call: SentCall) -> str:
-    half = "" if call.complete else " (incomplete)"
-    return f"{call.name} id={call.id!r} {_clip(call.arguments)}{half} {_events(call.events)}"
+    state = "" if call.complete else " (incomplete)"
+    return f"{call.name} id={call.id!r} {_clip(call.arguments)}{state} {_events(call.events)}"
 
 
 def _events(numbers: Sequence[int]) -> str:
@@ -283,10 +283,10 @@ class Passed:
             yield counted(self.others, "other request")
 
 
-def passed_of(told: Mapping[str, Any]) -> Passed:
+def passed_of(values: Mapping[str, Any]) -> Passed:
     """Read the proxy's report at its end."""
-    chosen = {one.name: told[one.name] for one in fields(Passed)}
-    return Passed(**{**chosen, "captured": [Path(path) for path in told["captured"]]})
+    chosen = {one.name: values[one.name] for one in fields(Passed)}
+    return Passed(**{**chosen, "captured": [Path(path) for path in values["captured"]]})
 
 
 def _listed(counts: Mapping[str, int], advice: Mapping[str, str] | None = None) -> str:

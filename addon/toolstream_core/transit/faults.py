@@ -301,7 +301,7 @@ class Recut(Stage):
             cuts: Iterable[int] = range(size, len(send.raw), size)
         else:
             cuts = [at for at in range(1, len(send.raw)) if send.raw[at] & 0xC0 == 0x80]  # noqa: PLR2004
-        return [replace(send, raw=piece) for piece in _parts(send.raw, cuts)]
+        return [replace(send, raw=part) for part in _parts(send.raw, cuts)]
 
     @override
     def take(self, action: Action) -> Iterable[Action]:

@@ -98,8 +98,8 @@ def _has_part(call: IntendedCall, one: EchoedCall) -> bool:
         return False
     if value_of(one.arguments) == {} or same(call.arguments, one.arguments):
         return True
-    whole = _dense(call.arguments)
-    return any(text and text in whole for text in _texts(one))
+    dense = _dense(call.arguments)
+    return any(text and text in dense for text in _texts(one))
 
 
 def is_merged(call: IntendedCall, other: IntendedCall, one: EchoedCall) -> bool:

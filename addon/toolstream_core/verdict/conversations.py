@@ -85,13 +85,13 @@ class History:
         return _ENTRY * (len(self.calls) + len(self.results)) + 40 * len(self.texts)
 
 
-def history_of(said: Conversation) -> History:
+def history_of(conversation: Conversation) -> History:
     """The digests of a request's conversation."""
     return History(
-        tuple(map(_call, said.calls)),
-        tuple(map(_result, said.results)),
-        tuple(map(hash, said.texts)),
-        len(said.texts[-1]) if said.texts else 0,
+        tuple(map(_call, conversation.calls)),
+        tuple(map(_result, conversation.results)),
+        tuple(map(hash, conversation.texts)),
+        len(conversation.texts[-1]) if conversation.texts else 0,
     )
 
 
@@ -309,11 +309,11 @@ def _size(history: History) -> int:
     return len(history.texts) + len(history.calls) + len(history.results)
 
 
-def _new_ids(before: History, ids: frozenset[str], said: Conversation) -> int:
+def _new_ids(before: History, ids: frozenset[str], conversation: Conversation) -> int:
     """How many of these ids a request adds to an earlier one."""
     if not ids:
         return 0
-    new = added(before, said, ids)
+    new = added(before, conversation, ids)
     return len(ids & {*(one.id for one in new.calls), *(one.id for one in new.results)})
 
 
@@ -459,8 +459,8 @@ class Conversations[A: SentResponse]:
         count = slot.count + 1 if again else 0
         if verdict.outcome is Outcome.RETRIED:
             verdict = replace(verdict, count=count or 1)
-        told = slot.state is State.REPORTED and again
-        if not told and (to_run(sent.calls) or verdict.problems):
+        already = slot.state is State.REPORTED and again
+        if not already and (to_run(sent.calls) or verdict.problems):
             self._report(Judged(slot.token, sent, verdict, request.token))
         if new.calls or new.results or not sent.ids:
             self._drop(slot)

@@ -369,14 +369,14 @@ def _without_calls(intended: Sequence[IntendedCall], new: Conversation, dropped:
     """Neither calls nor results: they may be in the text, or the client repeated the request."""
     text = "\n".join(new.texts)
     run = "the call is incomplete, and a text message shows its result"
-    half = [Problem(Outcome.AS_TEXT, at, run) for at, call in enumerate(intended) if is_partly_in_text(call, text)]
-    whole = list(_wanted(intended, dropped))
+    in_text = [Problem(Outcome.AS_TEXT, at, run) for at, call in enumerate(intended) if is_partly_in_text(call, text)]
+    complete = list(_wanted(intended, dropped))
     outcome, why = Outcome.LOST_CALL, "the client continued without returning the call or a result"
     if not new.texts:
         outcome, why = Outcome.RETRIED, "the client repeated the request without the call or a result"
-    missing = [Problem(outcome, at, why) for at, call in whole if not is_in_text(call, text)]
-    otherwise = Outcome.AS_TEXT if whole else Outcome.RETRIED if intended else Outcome.OK
-    return _verdict([*half, *missing], otherwise)
+    missing = [Problem(outcome, at, why) for at, call in complete if not is_in_text(call, text)]
+    otherwise = Outcome.AS_TEXT if complete else Outcome.RETRIED if intended else Outcome.OK
+    return _verdict([*in_text, *missing], otherwise)
 
 
 def _judge_calls(

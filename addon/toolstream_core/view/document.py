@@ -91,7 +91,9 @@ class ViewBuilder:
             "models": models,
             "projects": {name: PROJECTS[name] for one in models.values() for name in one["projects"]},
             "defects": {
-                row.code: {"meaning": row.meaning, "requirement": row.must} for row in DEFECTS if row.code in found
+                defect.code: {"meaning": defect.meaning, "requirement": defect.must}
+                for defect in DEFECTS
+                if defect.code in found
             },
         }
 
@@ -122,12 +124,12 @@ def _verdict(response: ReadResponse, judged: ReportedVerdict | None, alignment: 
     if judged is None:
         text = without_verdict(record.calls, error=record.error is not None, broken=record.broken is not None)
         return {"verdict": UNKNOWN if record.calls else NONE, "understood": None, "headline": text}
-    said, explained = judged.object, judged.explained
-    event = said["event"] if alignment is None else alignment.of(said["event"])
+    verdict, explained = judged.object, judged.explained
+    event = verdict["event"] if alignment is None else alignment.of(verdict["event"])
     explanation = explained.explanation
     return {
-        "verdict": said["verdict"],
-        "understood": said["understood"],
+        "verdict": verdict["verdict"],
+        "understood": verdict["understood"],
         "headline": headline(judged.verdict, judged.calls),
         "reason": "" if explanation is None else reason(explanation, event),
         "cause": _capitalized(explained.fix) if explanation is None else cause(explanation),
@@ -135,11 +137,11 @@ def _verdict(response: ReadResponse, judged: ReportedVerdict | None, alignment: 
         "event": event,
         "value": "" if explanation is None else explanation.seen,
         "projects": [] if explanation is None else [*explanation.projects],
-        "advice": [{"options": one, "run": f"toolstream run {as_flags(one)} -- CMD"} for one in said["advice"]],
-        "problems": said["problems"],
-        "count": said["count"],
-        "next": said["request"],
-        "returned": said["sent"],
+        "advice": [{"options": one, "run": f"toolstream run {as_flags(one)} -- CMD"} for one in verdict["advice"]],
+        "problems": verdict["problems"],
+        "count": verdict["count"],
+        "next": verdict["request"],
+        "returned": verdict["sent"],
     }
 
 

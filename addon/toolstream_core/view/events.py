@@ -55,9 +55,9 @@ class Events(Sink):
         self._add(frame)["quiet"] = "comment" if frame.raw.lstrip().startswith(b":") else "blank"
 
     @override
-    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
-        self.resolved_events.append(ResolvedEvent(event.frame.number, said, tuple(told)))
-        fragments = [*self._texts(said), *(self._fragment(one) for one in told), *self._ends(said)]
+    def resolved(self, event: Event, content: EventContent, resolved: Sequence[ResolvedFragment]) -> None:
+        self.resolved_events.append(ResolvedEvent(event.frame.number, content, tuple(resolved)))
+        fragments = [*self._texts(content), *(self._fragment(one) for one in resolved), *self._ends(content)]
         added = self._add(event.frame)
         if fragments:
             added["fragments"] = fragments
@@ -102,8 +102,8 @@ class Events(Sink):
         self.numbers.append(frame.number)
         return made
 
-    def _texts(self, said: EventContent) -> Iterator[dict[str, Any]]:
-        for lane, text in zip(TEXTS, (said.thought, said.text), strict=True):
+    def _texts(self, content: EventContent) -> Iterator[dict[str, Any]]:
+        for lane, text in zip(TEXTS, (content.thought, content.text), strict=True):
             if text:
                 self._texts_used.add(lane)
                 yield {"lane": lane, "text": self._hide(text)}
@@ -120,12 +120,12 @@ class Events(Sink):
             made["arguments"] = self._hide(arguments) if isinstance(arguments, str) else arguments
         return made
 
-    def _ends(self, said: EventContent) -> Iterator[dict[str, Any]]:
-        for finish in said.finishes:
+    def _ends(self, content: EventContent) -> Iterator[dict[str, Any]]:
+        for finish in content.finishes:
             yield {"lane": STREAM, "finish": finish.reason}
-        if said.error:
-            yield {"lane": STREAM, "error": self._hide(said.error)}
-        if said.end:
+        if content.error:
+            yield {"lane": STREAM, "error": self._hide(content.error)}
+        if content.end:
             yield {"lane": STREAM, "end": True}
 
 

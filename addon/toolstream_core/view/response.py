@@ -139,7 +139,7 @@ class ReadResponse:
         return max(1, len(named))
 
     def _finding(self, finding: Finding) -> dict[str, Any]:
-        keys = next((row.keys for row in DEFECTS if row.code == finding.code), ())
+        keys = next((defect.keys for defect in DEFECTS if defect.code == finding.code), ())
         return {**finding_object(finding, str), "call": self._call_of(finding), "keys": [*keys]}
 
     def _call_of(self, finding: Finding) -> int | None:

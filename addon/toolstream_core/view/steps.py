@@ -31,10 +31,10 @@ class Steps:
         if place is None:
             self._step(change.event, -1, {"skip": True})
             return
-        said = fragment.arguments if isinstance(fragment.arguments, str) else ""
+        arguments = fragment.arguments if isinstance(fragment.arguments, str) else ""
         text = change.arguments
         named = None if change.event in self._changed else self._fragments.get((change.event, change.fragment))
-        shown: Any = named if text == said and named is not None else text
+        shown: Any = named if text == arguments and named is not None else text
         if change.what is What.OPENED:
             self._step(change.event, place, {"open": True, **self._identity(change), **_given("arguments", shown)})
         elif change.what is What.REPLACED:

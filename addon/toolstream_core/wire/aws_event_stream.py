@@ -108,8 +108,8 @@ class Message(NamedTuple):
         headers = b"".join([header.encode() for header in self.headers])
         total = PRELUDE + len(headers) + len(self.payload) + _CRC
         lengths = total.to_bytes(4) + len(headers).to_bytes(4)
-        said = lengths + crc32(lengths).to_bytes(4) + headers + self.payload
-        return said + crc32(said).to_bytes(4)
+        signed = lengths + crc32(lengths).to_bytes(4) + headers + self.payload
+        return signed + crc32(signed).to_bytes(4)
 
 
 def length(prelude: bytes) -> int:
@@ -139,8 +139,8 @@ def with_payload(raw: bytes, payload: bytes) -> bytes:
     """The bytes of a complete message with another payload, its headers as they are."""
     begin = PRELUDE + int.from_bytes(raw[4:8])
     lengths = (begin + len(payload) + _CRC).to_bytes(4) + raw[4:8]
-    said = lengths + crc32(lengths).to_bytes(4) + raw[PRELUDE:begin] + payload
-    return said + crc32(said).to_bytes(4)
+    signed = lengths + crc32(lengths).to_bytes(4) + raw[PRELUDE:begin] + payload
+    return signed + crc32(signed).to_bytes(4)
 
 
 class _Block:
@@ -154,11 +154,11 @@ class _Block:
         return self._at < len(self._data)
 
     def take(self, size: int) -> bytes:
-        piece = self._data[self._at : self._at + size]
-        if len(piece) < size:
+        data = self._data[self._at : self._at + size]
+        if len(data) < size:
             raise DamageError("the headers of a message are incomplete")
         self._at += size
-        return piece
+        return data
 
     def sized(self, width: int) -> bytes:
         """Bytes that follow their length."""
@@ -261,11 +261,11 @@ class EventStreamFramer(Cutter):
             self._lost = f"{error}; the rest cannot be read"
         return not self._lost
 
-    def _keep(self, piece: bytes, frames: list[Frame]) -> None:
+    def _keep(self, message: bytes, frames: list[Frame]) -> None:
         if self._lost:
-            frames.append(DamagedFrame(self._release(piece), self._number, self._lost))
+            frames.append(DamagedFrame(self._release(message), self._number, self._lost))
         else:
-            super()._keep(piece, frames)
+            super()._keep(message, frames)
 
     def _read(self, raw: bytes, *, trailing: bool) -> Frame:
         if trailing:
@@ -348,5 +348,5 @@ def chunk(inner: bytes) -> Message:
 def fresh(payload: bytes, name: str) -> Message:
     """A message of JSON; a name that ends as those of the services' exceptions do makes it one."""
     kind = _EXCEPTION if name.endswith("Exception") else "event"
-    said = {_NAMES.get(kind, ":event-type"): name, ":content-type": "application/json", ":message-type": kind}
-    return Message(tuple(Header(key, HeaderType.STRING, value) for key, value in said.items()), payload)
+    headers = {_NAMES.get(kind, ":event-type"): name, ":content-type": "application/json", ":message-type": kind}
+    return Message(tuple(Header(key, HeaderType.STRING, value) for key, value in headers.items()), payload)

@@ -135,14 +135,14 @@ class Decoder:
         room = self._max
         for at in range(0, len(coded), _SLICE):
             try:
-                piece = stage(coded[at : at + _SLICE])
+                decoded = stage(coded[at : at + _SLICE])
             except (zlib.error, brotli.error, *ERRORS) as error:
                 raise CodingError(str(error)) from error
-            room -= len(piece)
+            room -= len(decoded)
             if room < 0:
                 message = f"a chunk of {len(coded)} bytes expands to more than {self._max}"
                 raise CodingError(message)
-            plain.append(piece)
+            plain.append(decoded)
         return b"".join(plain)
 
 

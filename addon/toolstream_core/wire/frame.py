@@ -195,28 +195,28 @@ class Cutter(ABC):
     def _read(self, raw: bytes, *, trailing: bool) -> Frame:
         """The frame of `raw`, with the number `self._number`. `trailing`: the stream is over."""
 
-    def _take(self, piece: bytes, frames: list[Frame]) -> None:
-        """`piece` ends the open frame."""
+    def _take(self, chunk: bytes, frames: list[Frame]) -> None:
+        """`chunk` ends the open frame."""
         if self._over:
             self._over = False
-            if piece:
-                frames.append(Frame(piece, self._number, None, oversize=True))
+            if chunk:
+                frames.append(Frame(chunk, self._number, None, oversize=True))
             self._number += 1
             return
-        raw = self._release(piece) if self._held else piece
+        raw = self._release(chunk) if self._held else chunk
         if len(raw) > self._max:
             frames.append(Frame(raw, self._number, None, oversize=True))
             self._number += 1
             return
         frames.append(self._numbered(self._read(raw, trailing=False)))
 
-    def _keep(self, piece: bytes, frames: list[Frame]) -> None:
-        """`piece` belongs to the open frame, which goes on."""
-        if not self._over and len(self._held) + len(piece) <= self._max:
-            self._held += piece
+    def _keep(self, chunk: bytes, frames: list[Frame]) -> None:
+        """`chunk` belongs to the open frame, which goes on."""
+        if not self._over and len(self._held) + len(chunk) <= self._max:
+            self._held += chunk
             return
         self._over = True
-        frames.append(Frame(self._release(piece), self._number, None, oversize=True))
+        frames.append(Frame(self._release(chunk), self._number, None, oversize=True))
 
     def _finish(self) -> list[Frame]:
         """The rest when the stream is over; none of an oversize frame."""
@@ -229,10 +229,10 @@ class Cutter(ABC):
             self._number += 1
         return frame
 
-    def _release(self, piece: bytes) -> bytes:
+    def _release(self, chunk: bytes) -> bytes:
         if not self._held:
-            return piece
-        self._held += piece
+            return chunk
+        self._held += chunk
         raw = bytes(self._held)
         self._held.clear()
         return raw

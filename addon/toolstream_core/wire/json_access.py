@@ -89,8 +89,8 @@ def argument_text(value: Json) -> tuple[Seen[str], bool]:
 
 def argument_fragment(value: Json) -> tuple[Seen[str], bool]:
     """As `argument_text`, for the first part of arguments: a number, a truth value or a list is none."""
-    said, was_text = argument_text(value)
-    return (None, False) if not was_text and not isinstance(value, dict) else (said, was_text)
+    own_text, was_text = argument_text(value)
+    return (None, False) if not was_text and not isinstance(value, dict) else (own_text, was_text)
 
 
 def argument_delta(value: Json) -> tuple[Seen[str], bool]:

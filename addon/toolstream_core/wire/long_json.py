@@ -101,21 +101,21 @@ def _string(text: str, at: int) -> tuple[str, int]:
         end = at + PIECE
         run = _RUN.match(text, at, end)
         stop = run.end() if run is not None else at
-        piece = text[at:stop]
-        if stop > end - 12 and text[stop : stop + 1] != '"' and _ends_in_half_pair(piece):
-            piece, stop = piece[:-_ESCAPE], stop - _ESCAPE  # the other half may follow
+        part = text[at:stop]
+        if stop > end - 12 and text[stop : stop + 1] != '"' and _ends_in_half_pair(part):
+            part, stop = part[:-_ESCAPE], stop - _ESCAPE  # the other half may follow
         if stop == at and text[at : at + 1] != '"':
             raise ValueError(f"no valid string at {at}")
-        parts.append(_scan(f'"{piece}"', 1)[0] if "\\" in piece else piece)
+        parts.append(_scan(f'"{part}"', 1)[0] if "\\" in part else part)
         if text[stop : stop + 1] == '"':
             return "".join(parts), stop + 1
         at = stop
 
 
-def _ends_in_half_pair(piece: str) -> bool:
-    before = piece[:-_ESCAPE]
+def _ends_in_half_pair(fragment: str) -> bool:
+    before = fragment[:-_ESCAPE]
     escaped = (len(before) - len(before.rstrip("\\"))) % 2
-    return not escaped and _HALF_PAIR.fullmatch(piece[-_ESCAPE:]) is not None
+    return not escaped and _HALF_PAIR.fullmatch(fragment[-_ESCAPE:]) is not None
 
 
 def _after_space(text: str, at: int) -> int:

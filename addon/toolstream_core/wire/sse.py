@@ -92,10 +92,10 @@ class SseFramer(TextCutter):
             line = chunk.find(b"\n", at) + 1
             if not chunk.startswith(b"event: ", at) or not chunk.startswith(b"data:", line) or not line:
                 return None
-            said = chunk[at + 7 : line - 1].removesuffix(b"\r")
-            if b"\r" in said:
+            content_type = chunk[at + 7 : line - 1].removesuffix(b"\r")
+            if b"\r" in content_type:
                 return None
-            name = said.decode("utf-8", "replace")
+            name = content_type.decode("utf-8", "replace")
         lf = chunk.find(b"\n", line)
         if lf < 0:
             return None
@@ -175,5 +175,5 @@ class SseFramer(TextCutter):
                 self.retry = int(value)
         if error and not data:
             name, data = "error", error
-        told = b"\n".join(data) if data else None
-        return Frame(raw, self._number, told, name, self._last_id, trailing=trailing)
+        payload = b"\n".join(data) if data else None
+        return Frame(raw, self._number, payload, name, self._last_id, trailing=trailing)

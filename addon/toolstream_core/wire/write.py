@@ -84,18 +84,18 @@ class SseWriter:
         """The block line by line: comments, id and retry stay."""
         newline = self._newline
         bom = BOM if frame.number == 0 and frame.raw.startswith(BOM) else b""
-        lines, told = [], False
+        lines, written = [], False
         if name:
             lines.append(b"event: " + name.encode("utf-8", "replace"))
         for line in frame.raw[len(bom) :].splitlines():
             field = line.partition(b":")[0]
             if field == b"data":
-                if not told:
+                if not written:
                     lines.append(b"data: " + data)
-                told = True
+                written = True
             elif line and not (field == b"event" and name is not None):
                 lines.append(line)
-        if not told:
+        if not written:
             lines.append(b"data: " + data)
         raw = bom + newline.join(lines) + newline + newline
         return Frame(raw, frame.number, data, frame.name if name is None else name, frame.last_id)

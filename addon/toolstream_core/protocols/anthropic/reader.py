@@ -104,8 +104,8 @@ def _index(payload: dict[str, Json]) -> int | Absent:
 
 
 def _call(block: dict[str, Json], kind: Kind, index: int | Absent, phase: Phase) -> Fragment:
-    said = block.get("input", ABSENT)
-    arguments = ABSENT if said == {} and phase is Phase.OPEN else json_access.argument_text(said)[0]
+    value = block.get("input", ABSENT)
+    arguments = ABSENT if value == {} and phase is Phase.OPEN else json_access.argument_text(value)[0]
     if phase is Phase.OPEN and isinstance(arguments, str) and arguments.strip(WHITE) in {"{}", ""}:
         arguments = ABSENT
     identity, name, type_ = block.get("id", ABSENT), block.get("name", ABSENT), block.get("type", ABSENT)
@@ -127,8 +127,8 @@ def _delta(payload: dict[str, Json]) -> EventContent:
     if not isinstance(delta, dict):
         return NOTHING
     if "partial_json" in delta:
-        piece = delta["partial_json"]
-        arguments, well_formed = (piece, True) if isinstance(piece, str) else json_access.argument_delta(piece)
+        fragment = delta["partial_json"]
+        arguments, well_formed = (fragment, True) if isinstance(fragment, str) else json_access.argument_delta(fragment)
         well_formed = well_formed and delta.get("type", _ARGUMENTS) == _ARGUMENTS
         index = _index(payload)
         return EventContent((Fragment(index=index, arguments=arguments, phase=Phase.MORE, well_formed=well_formed),))

@@ -54,8 +54,8 @@ def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
                 message.update(part)
                 used.update(dictionary(part.get("usage")))
         used.update(dictionary(payload.get("usage")))
-        piece = json_access.get(payload, "delta", "text")
-        text += piece if isinstance(piece, str) else ""
+        delta_text = json_access.get(payload, "delta", "text")
+        text += delta_text if isinstance(delta_text, str) else ""
     uses = [
         {
             "type": "server_tool_use" if call.kind is Kind.SERVER else "tool_use",
@@ -121,7 +121,7 @@ def healthy_stream(response: HealthyResponse) -> Iterator[bytes]:
 
 def healthy_unstreamed(response: HealthyResponse) -> dict[str, Any]:
     """https://docs.claude.com/en/api/messages."""
-    asked, made = response.tokens
+    read, written = response.tokens
     uses = [
         {
             "type": "tool_use",
@@ -140,10 +140,10 @@ def healthy_unstreamed(response: HealthyResponse) -> dict[str, Any]:
         "stop_reason": "tool_use" if uses else "end_turn",
         "stop_sequence": None,
         "usage": {
-            "input_tokens": asked,
+            "input_tokens": read,
             "cache_creation_input_tokens": 0,
             "cache_read_input_tokens": 0,
-            "output_tokens": made,
+            "output_tokens": written,
             "service_tier": "standard",
         },
     }

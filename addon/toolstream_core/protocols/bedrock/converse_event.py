@@ -61,8 +61,8 @@ class ConverseEvent:
     @property
     def tool(self) -> Payload | None:
         """The call in a start or a delta."""
-        said = self.body.get(_SAYING.get(self.kind, ""))
-        tool = said.get("toolUse") if isinstance(said, dict) else None
+        payload = self.body.get(_SAYING.get(self.kind, ""))
+        tool = payload.get("toolUse") if isinstance(payload, dict) else None
         return tool if isinstance(tool, dict) else None
 
     def with_body(self, body: Payload) -> Payload:

@@ -98,9 +98,9 @@ class BedrockRequests(Requests):
     @override
     def unstreamed_path(self, path: str) -> str:
         bare, mark, query = path.partition("?")
-        for streamed, whole in _STREAMS.items():
+        for streamed, unstreamed in _STREAMS.items():
             if bare.endswith(streamed):
-                bare = bare.removesuffix(streamed) + whole
+                bare = bare.removesuffix(streamed) + unstreamed
         return bare + mark + query
 
     @override

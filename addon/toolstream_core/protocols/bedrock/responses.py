@@ -147,7 +147,7 @@ def healthy_stream(response: HealthyResponse) -> Iterator[bytes]:
 
 def healthy_unstreamed(response: HealthyResponse) -> dict[str, Any]:
     """https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html."""
-    asked, made = response.tokens
+    read, written = response.tokens
     uses = [
         {
             "toolUse": {
@@ -161,7 +161,7 @@ def healthy_unstreamed(response: HealthyResponse) -> dict[str, Any]:
     return {
         "output": {"message": {"role": "assistant", "content": uses or [{"text": response.text}]}},
         "stopReason": "tool_use" if uses else "end_turn",
-        "usage": {"inputTokens": asked, "outputTokens": made, "totalTokens": asked + made},
+        "usage": {"inputTokens": read, "outputTokens": written, "totalTokens": read + written},
         "metrics": {"latencyMs": 951},
     }
 

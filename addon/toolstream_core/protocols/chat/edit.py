@@ -160,8 +160,8 @@ def without_ending(payload: dict[str, Json]) -> dict[str, Json]:
 
 def ending_of(payload: Json, entry: tuple[int, Json]) -> dict[str, Json]:
     """A chunk with one entry and with the payload's finish reasons and usage, where it has them."""
-    number, said = entry
-    out = entry_chunk(payload, number, said)
+    number, call = entry
+    out = entry_chunk(payload, number, call)
     for place, choice in enumerate(json_access.items(json_access.get(payload, "choices"))):
         reason = json_access.get(choice, "finish_reason")
         if not reason:

@@ -78,9 +78,9 @@ class ChoiceCalls:
         last = self.last
         if last is None:
             return
-        whole = last.arguments.is_complete
+        complete = last.arguments.is_complete
         for calls in (self._open, self._open_at.setdefault(self._home.get(id(last)), {})):
-            if whole:
+            if complete:
                 calls.pop(id(last), None)
             else:
                 calls[id(last)] = last

@@ -43,12 +43,12 @@ def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[byt
 
 
 def _deltas(message: Payload, cut: Cut) -> Iterator[Payload]:
-    said = {key: value for key, value in message.items() if key != "tool_calls"}
-    content = said.get("content")
+    delta = {key: value for key, value in message.items() if key != "tool_calls"}
+    content = delta.get("content")
     if cut is uncut or not isinstance(content, str):
-        yield said
+        yield delta
     else:
-        yield {**said, "content": ""}
+        yield {**delta, "content": ""}
         yield from ({"content": text} for text in cut(content))
     for place, call in enumerate(json_access.items(message.get("tool_calls"))):
         for entry in _entries(dictionary(call), cut):
@@ -59,12 +59,12 @@ def _entries(call: Payload, cut: Cut) -> Iterator[Payload]:
     """The entries of one call: a header and fragments, where its arguments are cut."""
     kind, field = ("function", "arguments") if "function" in call else ("custom", "input")
     tool = dictionary(call.get(kind))
-    said = tool.get(field)
-    if cut is uncut or not isinstance(said, str):
+    field_text = tool.get(field)
+    if cut is uncut or not isinstance(field_text, str):
         yield call
     else:
         yield {**call, kind: {**tool, field: ""}}
-        yield from ({kind: {field: text}} for text in cut(said))
+        yield from ({kind: {field: text}} for text in cut(field_text))
 
 
 def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
@@ -113,7 +113,7 @@ def healthy_stream(response: HealthyResponse) -> Iterator[bytes]:
 
 def healthy_unstreamed(response: HealthyResponse) -> dict[str, Any]:
     """https://platform.openai.com/docs/api-reference/chat/object."""
-    asked, made = response.tokens
+    read, written = response.tokens
     message: dict[str, Any] = {"role": "assistant", "content": response.text or None, "refusal": None}
     calls = [
         entry(f"call_{response.call_letters(place, 24)}", call.name, call.arguments, custom=call.custom)
@@ -127,7 +127,7 @@ def healthy_unstreamed(response: HealthyResponse) -> dict[str, Any]:
         "created": CREATED,
         "model": response.model,
         "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": reason}],
-        "usage": {"prompt_tokens": asked, "completion_tokens": made, "total_tokens": asked + made},
+        "usage": {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written},
         "service_tier": "default",
         "system_fingerprint": f"fp_{response.hexadecimal('system', 10)}",
     }

@@ -54,9 +54,9 @@ def quiet(raw: bytes) -> bool:
         return False
     if may_hide_letters(raw):
         return False
-    said = raw.count(b'"content-delta"') + raw.count(b'"tool-plan-delta"')
+    count = raw.count(b'"content-delta"') + raw.count(b'"tool-plan-delta"')
     named = sum(raw.count(b"\n" + begin) + raw.startswith(begin) for begin in _QUIET)
-    return said == named == 1
+    return count == named == 1
 
 
 def read(frame: Frame) -> EventContent:

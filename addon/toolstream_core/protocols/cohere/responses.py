@@ -122,13 +122,13 @@ def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
     }
 
 
-def _add(blocks: list[Payload], piece: Payload) -> None:
+def _add(blocks: list[Payload], delta: Payload) -> None:
     """A part of the content block that started last."""
     for key in ("text", "thinking"):
-        if isinstance(piece.get(key), str):
+        if isinstance(delta.get(key), str):
             if not blocks:
                 blocks.append({"type": key})
-            blocks[-1][key] = f"{blocks[-1].get(key) or ''}{piece[key]}"
+            blocks[-1][key] = f"{blocks[-1].get(key) or ''}{delta[key]}"
 
 
 def _document(call: Call) -> Payload:
@@ -160,7 +160,7 @@ def healthy_stream(response: HealthyResponse) -> Iterator[bytes]:
 
 def healthy_unstreamed(response: HealthyResponse) -> dict[str, Any]:
     """https://docs.cohere.com/reference/chat."""
-    asked, made = response.tokens
+    read, written = response.tokens
     calls = [
         {
             "id": f"{call.name}_{response.call_letters(place, 12)}",
@@ -178,8 +178,8 @@ def healthy_unstreamed(response: HealthyResponse) -> dict[str, Any]:
         "finish_reason": "TOOL_CALL" if calls else "COMPLETE",
         "message": {"role": "assistant", **call_frames},
         "usage": {
-            "billed_units": {"input_tokens": asked, "output_tokens": made},
-            "tokens": {"input_tokens": asked, "output_tokens": made},
+            "billed_units": {"input_tokens": read, "output_tokens": written},
+            "tokens": {"input_tokens": read, "output_tokens": written},
         },
     }
 

@@ -89,15 +89,15 @@ def _parts(response: HealthyResponse) -> list[Payload]:
 
 
 def _response(response: HealthyResponse, parts: list[Payload], *, finish: bool) -> dict[str, Any]:
-    asked, made = response.tokens
+    read, written = response.tokens
     reason = {"finishReason": "STOP"} if finish else {}
     return {
         "candidates": [{"content": {"parts": parts, "role": "model"}, **reason, "index": 0}],
         "usageMetadata": {
-            "promptTokenCount": asked,
-            "candidatesTokenCount": made,
-            "totalTokenCount": asked + made,
-            "promptTokensDetails": [{"modality": "TEXT", "tokenCount": asked}],
+            "promptTokenCount": read,
+            "candidatesTokenCount": written,
+            "totalTokenCount": read + written,
+            "promptTokensDetails": [{"modality": "TEXT", "tokenCount": read}],
         },
         "modelVersion": response.model,
         "responseId": response.letters("answer", 22),

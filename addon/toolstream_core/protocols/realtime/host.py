@@ -50,9 +50,9 @@ class RealtimeHost(RealtimeTalk):
 
     def opened(self, request: Json) -> Sequence[Json]:
         """See `SocketHost.opened`: a session as the one was in which the request was recorded."""
-        said = {key: value for key, value in dictionary(request).items() if key in OF_SESSION and key != "model"}
-        self._session |= said
-        self._described |= said
+        given = {key: value for key, value in dictionary(request).items() if key in OF_SESSION and key != "model"}
+        self._session |= given
+        self._described |= given
         return [self._event("session.created", session=self._described)]
 
     @override
@@ -100,10 +100,10 @@ class RealtimeHost(RealtimeTalk):
         if not isinstance(kind, str) or kind not in _OF_ITEMS:
             return ()
         item = dictionary(json_access.get(event, "item"))
-        said = self._event(_OF_ITEMS[kind], previous_item_id=self._last_item, item=item)
+        added = self._event(_OF_ITEMS[kind], previous_item_id=self._last_item, item=item)
         if kind.endswith(".done"):
             self._last_item = item.get("id")
-        return [said]
+        return [added]
 
     def over(self, lane: str) -> None:
         """See `SocketHost.over`."""
@@ -119,8 +119,8 @@ class RealtimeHost(RealtimeTalk):
         if lane is None or response.ended:
             kind, why = "invalid_request_error", "Cancellation failed: no active response found"
             event = json_access.get(message, "event_id")
-            said = {"type": kind, "code": "response_cancel_not_active", "message": why}
-            wrong = SocketError(ErrorKind.INVALID, 400, said=said, event=event if isinstance(event, str) else "")
+            error = {"type": kind, "code": "response_cancel_not_active", "message": why}
+            wrong = SocketError(ErrorKind.INVALID, 400, said=error, event=event if isinstance(event, str) else "")
             return Reply([realtime_error(wrong)])
         details = {"type": "cancelled", "reason": "client_cancelled"}
         cancelled = {"object": "realtime.response", **response.cancelled("cancelled"), "status_details": details}

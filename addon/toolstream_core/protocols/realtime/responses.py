@@ -55,10 +55,10 @@ def promoted(one: Promotion) -> list[Frame]:
 
 def _of_response(one: Promotion, frames: list[Frame]) -> list[Frame]:
     """Events with an id of their own and that of the response that they are of."""
-    came = one.event.frame.json
-    event = json_access.get(came, "event_id")
-    given = json_access.get(came, "response_id")
-    response = given if isinstance(given, str) else json_access.get(came, "response", "id")
+    payload = one.event.frame.json
+    event = json_access.get(payload, "event_id")
+    given = json_access.get(payload, "response_id")
+    response = given if isinstance(given, str) else json_access.get(payload, "response", "id")
     whose = {"response_id": response} if isinstance(response, str) else {}
     return [
         one.writer.rewrite(frame, {"event_id": f"{event}_{at}", **whose, **frame.json})

@@ -125,12 +125,12 @@ class RealtimeTalk:
 
     def _refused(self, event_id: Json) -> SocketEvent | None:
         """An error message: the complete reply to the `response.create` that it names, if it names one."""
-        asked = next((one for one in self._creates if isinstance(event_id, str) and one[0] == event_id), None)
-        if asked is None:
+        create = next((one for one in self._creates if isinstance(event_id, str) and one[0] == event_id), None)
+        if create is None:
             return None
-        self._creates.remove(asked)
-        lane = f"{_REFUSED}{asked[0]}"
-        return SocketEvent(lane, ends=True, begins=SocketRequest(lane, self._body(asked[1]), Start.SAID))
+        self._creates.remove(create)
+        lane = f"{_REFUSED}{create[0]}"
+        return SocketEvent(lane, ends=True, begins=SocketRequest(lane, self._body(create[1]), Start.SAID))
 
     def _body(self, own: Mapping[str, Json]) -> dict[str, Json]:
         """The request in a `response.create`, in the form of the Responses API."""
@@ -146,11 +146,11 @@ class RealtimeTalk:
     def _taken(self, response: Mapping[str, Json]) -> Mapping[str, Json]:
         """The client's `response.create` for a response; empty for a response that the server started by itself."""
         metadata = response.get("metadata") or None
-        asked = next((one for one in self._creates if (one[1].get("metadata") or None) == metadata), None)
-        if asked is None:
+        create = next((one for one in self._creates if (one[1].get("metadata") or None) == metadata), None)
+        if create is None:
             return {}
-        self._creates.remove(asked)
-        return asked[1]
+        self._creates.remove(create)
+        return create[1]
 
 
 def _without_audio(item: Json) -> Json:

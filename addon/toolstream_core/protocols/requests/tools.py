@@ -87,8 +87,8 @@ def schemas(request: Json) -> dict[str, Json]:
 
 def model_in_body(request: Json) -> str | None:
     """The model that a request's body names, or `None` (Gemini names it in the path)."""
-    asked = json_access.get(request, "model")
-    return asked if asked and isinstance(asked, str) else None
+    model = json_access.get(request, "model")
+    return model if model and isinstance(model, str) else None
 
 
 def custom_tools(request: Json) -> frozenset[str]:

@@ -134,12 +134,12 @@ def closes_another(owner: OpenCall, fragment: Fragment) -> bool:
 
 def _begins_other_object(call: OpenCall, fragment: Fragment) -> bool:
     """Whether a fragment starts with a complete JSON object that differs from the call's."""
-    said = fragment.arguments
-    if not isinstance(said, str):
+    arguments = fragment.arguments
+    if not isinstance(arguments, str):
         return False
     text = ArgumentText()
-    text.add(said)
-    return has_other_object(call, fragment._replace(arguments=text.ended_object() or said))
+    text.add(arguments)
+    return has_other_object(call, fragment._replace(arguments=text.ended_object() or arguments))
 
 
 def of_other_item(call: OpenCall, fragment: Fragment) -> bool:

@@ -133,7 +133,7 @@ class ResponsesCodec(EventCodec):
         text = "\n".join(texts)
         item = message(text)
         place: Payload = {"item_id": item["id"], "output_index": 0, "content_index": 0}
-        [said] = item["content"]
+        [content] = item["content"]
         number = {"sequence_number": part.body["sequence_number"]} if "sequence_number" in part.body else {}
         made: list[Payload] = [
             {
@@ -141,10 +141,10 @@ class ResponsesCodec(EventCodec):
                 "output_index": 0,
                 "item": {**item, "status": "in_progress", "content": []},
             },
-            {"type": "response.content_part.added", **place, "part": {**said, "text": ""}},
+            {"type": "response.content_part.added", **place, "part": {**content, "text": ""}},
             {"type": "response.output_text.delta", **place, "delta": text},
             {"type": "response.output_text.done", **place, "text": text},
-            {"type": "response.content_part.done", **place, "part": said},
+            {"type": "response.content_part.done", **place, "part": content},
             {"type": "response.output_item.done", "output_index": 0, "item": item},
         ]
         return [Part(What.OTHER, "", {**one, **number}) for one in made]
@@ -153,24 +153,28 @@ class ResponsesCodec(EventCodec):
     def frames(self, event: Event, made: Sequence[Replaced], writer: Writer, *, over: bool) -> list[Frame]:
         del over
         items = {id(part.body): one.body for part, new in made[:-1] for one in new}
-        came: Json = event.frame.json
-        number = json_access.integer(json_access.get(came, "sequence_number"))
+        received: Json = event.frame.json
+        number = json_access.integer(json_access.get(received, "sequence_number"))
         parts = made[-1][1]
-        bodies = [_with_event_id(_with_items(one, items), one.what, came, at) for at, one in enumerate(parts)]
+        bodies = [_with_event_id(_with_items(one, items), one.what, received, at) for at, one in enumerate(parts)]
         out: list[Frame] = []
         for at, body in enumerate(bodies):
-            said = body
-            own = said.get("sequence_number", ABSENT) if isinstance(said, dict) else ABSENT
-            if isinstance(number, int) and own is not ABSENT and (len(bodies) > 1 or own == came["sequence_number"]):
-                said = {**said, "sequence_number": max(number + self._shift, self._last + 1)}
-                self._last = said["sequence_number"]
+            payload = body
+            own = payload.get("sequence_number", ABSENT) if isinstance(payload, dict) else ABSENT
+            if (
+                isinstance(number, int)
+                and own is not ABSENT
+                and (len(bodies) > 1 or own == received["sequence_number"])
+            ):
+                payload = {**payload, "sequence_number": max(number + self._shift, self._last + 1)}
+                self._last = payload["sequence_number"]
             last = at == len(bodies) - 1
-            if last and said == came:
+            if last and payload == received:
                 out.append(event.frame)
-            elif last and (isinstance(said, bytes) or said.get("type") == came.get("type")):
-                out.append(writer.rewrite(event.frame, said))
+            elif last and (isinstance(payload, bytes) or payload.get("type") == received.get("type")):
+                out.append(writer.rewrite(event.frame, payload))
             else:
-                out.append(writer.make(said, event.frame.number, str(said.get("type", event.frame.name))))
+                out.append(writer.make(payload, event.frame.number, str(payload.get("type", event.frame.name))))
         self._shift += max(len(bodies) - 1, 0)
         return out
 

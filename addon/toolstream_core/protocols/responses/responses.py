@@ -67,8 +67,8 @@ def _item_events(item: Payload, place: int, cut: Cut) -> Iterator[Payload]:
         here = {**where, "content_index": index}
         yield {"type": "response.content_part.added", **here, "part": {**dictionary(part), "text": ""}}
         text = dictionary(part).get("text", "")
-        for piece in cut(text):
-            yield {"type": "response.output_text.delta", **here, "delta": piece, "logprobs": []}
+        for delta in cut(text):
+            yield {"type": "response.output_text.delta", **here, "delta": delta, "logprobs": []}
         yield {"type": "response.output_text.done", **here, "text": text, "logprobs": []}
         yield {"type": "response.content_part.done", **here, "part": part}
     yield {"type": "response.output_item.done", "output_index": place, "item": item}
@@ -112,9 +112,9 @@ def healthy_stream(response: HealthyResponse) -> Iterator[bytes]:
 
 def healthy_unstreamed(response: HealthyResponse) -> dict[str, Any]:
     """https://platform.openai.com/docs/api-reference/responses/object."""
-    asked, made = response.tokens
+    read, written = response.tokens
     output = [_healthy_item(response, place, call) for place, call in enumerate(response.calls)]
-    said = {key: json_access.get(response.request, key) for key in _USUAL}
+    given = {key: json_access.get(response.request, key) for key in _USUAL}
     return {
         "id": f"resp_{response.hexadecimal('answer', 48)}",
         "object": "response",
@@ -127,14 +127,14 @@ def healthy_unstreamed(response: HealthyResponse) -> dict[str, Any]:
         "output": output or [_message(response)],
         "service_tier": "default",
         "usage": {
-            "input_tokens": asked,
+            "input_tokens": read,
             "input_tokens_details": {"cached_tokens": 0},
-            "output_tokens": made,
+            "output_tokens": written,
             "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": asked + made,
+            "total_tokens": read + written,
         },
         "user": None,
-        **{key: usual if said[key] in (ABSENT, None) else said[key] for key, usual in _USUAL.items()},
+        **{key: usual if given[key] in (ABSENT, None) else given[key] for key, usual in _USUAL.items()},
     }
 
 
@@ -179,7 +179,7 @@ def _said(one: Promotion) -> list[Frame]:
     for at, (identity, wanted) in enumerate(one.calls):
         whose, place = {"item_id": f"fc_{identity}"}, {"output_index": one.place + at}
         kind = "response.function_call_arguments"
-        opened, whole = (
+        opened, complete = (
             _promoted_item(identity, wanted, "", "in_progress"),
             _promoted_item(identity, wanted, wanted.arguments, "completed"),
         )
@@ -187,7 +187,7 @@ def _said(one: Promotion) -> list[Frame]:
             {"type": "response.output_item.added", **place, "item": opened},
             {"type": f"{kind}.delta", **whose, **place, "delta": wanted.arguments},
             {"type": f"{kind}.done", **whose, **place, "arguments": wanted.arguments},
-            {"type": "response.output_item.done", **place, "item": whole},
+            {"type": "response.output_item.done", **place, "item": complete},
         )
     return out
 

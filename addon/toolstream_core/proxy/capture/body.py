@@ -80,8 +80,8 @@ class KeptBody:
             self.failure = str(error)
             return 0
         if self._digest is not None:
-            for piece in chunks:
-                self._digest.update(piece)
+            for chunk in chunks:
+                self._digest.update(chunk)
         self._bytes.write(self._redactor.feed(b"".join(chunks)))
         return self.size - before
 

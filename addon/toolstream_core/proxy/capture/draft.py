@@ -205,9 +205,9 @@ class Draft:
 
     def _socket(self, noted: dict[str, Any]) -> dict[str, Any]:
         """The result of `saved.flowfile.note_of`, redacted as a body is."""
-        told = {name: noted[name] for name in ("stream_id", "sent") if name in noted}
+        kept = {name: noted[name] for name in ("stream_id", "sent") if name in noted}
         clean: dict[str, Any] = json.loads(
-            redacted_body(json.dumps(told, ensure_ascii=False).encode(), self._store.bodies.redaction, self._known)
+            redacted_body(json.dumps(kept, ensure_ascii=False).encode(), self._store.bodies.redaction, self._known)
         )
         return clean
 

@@ -35,8 +35,8 @@ def remove_unlocked(path: Path) -> None:
     """Delete a file that no process has locked, if possible."""
     with contextlib.suppress(OSError), path.open("rb") as file:
         lock(file)
-        said = path.stat()
-        if said.st_size or time.time() - said.st_mtime > YOUNG:
+        status = path.stat()
+        if status.st_size or time.time() - status.st_mtime > YOUNG:
             path.unlink()
 
 

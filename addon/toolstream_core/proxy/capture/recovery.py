@@ -30,10 +30,10 @@ def recover(folder: Folder) -> Iterator[Path]:
     for path in sorted(folder.path.glob(f"{HIDDEN}*{SPOOL}")):
         with contextlib.suppress(OSError, QuotaError), path.open("rb") as file:
             lock(file)
-            said = os.fstat(file.fileno())
-            if not said.st_nlink or (not said.st_size and time.time() - said.st_mtime < YOUNG):
+            status = os.fstat(file.fileno())
+            if not status.st_nlink or (not status.st_size and time.time() - status.st_mtime < YOUNG):
                 continue  # recovered by another start; just made
-            written = _written(folder, file, said.st_size)
+            written = _written(folder, file, status.st_size)
             path.unlink()
             if written is not None:
                 yield written

@@ -32,9 +32,9 @@ PIECE = 64 * 1024
 class Memory:
     """The memory that spools share. Used by the worker's thread alone."""
 
-    def __init__(self, room: int = MEMORY) -> None:
+    def __init__(self, width: int = MEMORY) -> None:
         """`room` in bytes."""
-        self.room = room
+        self.room = width
 
 
 class Spool:
@@ -78,8 +78,8 @@ class Spool:
         yield from self._kept
         if self._file is not None:
             self._file.seek(self._begin)
-            while piece := self._file.read(PIECE):
-                yield piece
+            while block := self._file.read(PIECE):
+                yield block
 
     def close(self) -> None:
         """Delete the bytes and the file."""

@@ -115,11 +115,11 @@ class LiveView:
                 one.stale = True
         return recording
 
-    def judged(self, told: LiveVerdict) -> None:
+    def judged(self, verdict: LiveVerdict) -> None:
         """The client's next request showed what it did with a response."""
-        shown = self._shown.get(told.reported.source)
+        shown = self._shown.get(verdict.reported.source)
         if shown is not None:
-            shown.verdict = told.reported
+            shown.verdict = verdict.reported
             shown.stale = True
             self._wake()
 
@@ -153,9 +153,9 @@ class LiveView:
             self._grow()
             found = [patch for place, one in enumerate(self._placed) if (patch := cursor.seen(place, one))]
             if any("begin" in one for one in found):
-                whole = self._builder.assembled([one.object for one in self._placed if one.object])
-                found.insert(0, {key: whole[key] for key in ("models", "projects", "defects")})
-                found.append({"conversations": whole["conversations"]})
+                assembled = self._builder.assembled([one.object for one in self._placed if one.object])
+                found.insert(0, {key: assembled[key] for key in ("models", "projects", "defects")})
+                found.append({"conversations": assembled["conversations"]})
             if self.ended and not cursor.ended:
                 cursor.ended = True
                 found.append({"ended": True})

@@ -73,18 +73,20 @@ class SocketProvider:
         warm = place.wire.warm_up(request, flow.id)
         if warm and not self._provider.recorded(flow):
             return _at_once(warm, place)
-        whole = flow.copy()
+        complete_flow = flow.copy()
         self._provider.respond(flow)
         saved = provided(flow)
-        answered, flow.response = flow.response, head
+        provider_response, flow.response = flow.response, head
         flow.metadata.pop(_NOTED, None)
-        if json_access.get(flow.metadata, REPLAY, "answer") == Outcome.REFUSED and (events := self._events(whole)):
-            flow.metadata[REPLAY], flow.comment = whole.metadata[REPLAY], whole.comment
+        if json_access.get(flow.metadata, REPLAY, "answer") == Outcome.REFUSED and (
+            events := self._events(complete_flow)
+        ):
+            flow.metadata[REPLAY], flow.comment = complete_flow.metadata[REPLAY], complete_flow.comment
             return _at_once(events, place)
-        if answered is None or answered.status_code >= BAD_STATUS:
-            return _error(answered, place)
-        chunks = [Chunk(0, content_of(answered))] if saved is None else saved.chunks
-        lines = socket_lines(chunks, answered.headers.get("content-type", ""), place)
+        if provider_response is None or provider_response.status_code >= BAD_STATUS:
+            return _error(provider_response, place)
+        chunks = [Chunk(0, content_of(provider_response))] if saved is None else saved.chunks
+        lines = socket_lines(chunks, provider_response.headers.get("content-type", ""), place)
         messages = {} if saved is None else saved.messages
         return Provided(lines, None if saved is None else saved.broken, messages)
 
@@ -109,18 +111,18 @@ def _at_once(events: Sequence[bytes], place: SocketLane) -> Provided:
     return Provided(socket_lines([Chunk(0, event) for event in events], CONTENT_TYPES[Form.EVENTS], place), None)
 
 
-def _error(answered: http.Response | None, place: SocketLane) -> Provided:
+def _error(response: http.Response | None, place: SocketLane) -> Provided:
     """An HTTP error as the only message of a response."""
-    status = 404 if answered is None else answered.status_code
-    later = {name: value for name, value in _headers(answered) if name.lower() == "retry-after"}
-    why = json_access.get(parse(b"" if answered is None else content_of(answered)), "error")
-    said = place.error(kind_of(status), status, later, why if isinstance(why, dict) else None)
-    line = json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    status = 404 if response is None else response.status_code
+    later = {name: value for name, value in _headers(response) if name.lower() == "retry-after"}
+    why = json_access.get(parse(b"" if response is None else content_of(response)), "error")
+    error = place.error(kind_of(status), status, later, why if isinstance(why, dict) else None)
+    line = json.dumps(error, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
     return Provided(socket_lines([Chunk(0, line)], CONTENT_TYPES[Form.LINES], place), None)
 
 
-def _headers(answered: http.Response | None) -> list[tuple[str, str]]:
-    return [] if answered is None else list(answered.headers.items())
+def _headers(response: http.Response | None) -> list[tuple[str, str]]:
+    return [] if response is None else list(response.headers.items())
 
 
 def _token(key: str) -> str:

@@ -64,8 +64,8 @@ class SocketResponse:
         passed = chunks(self.live.stream(line))
         if self._delivery is None:
             return None if passed == [line] else self._messages.made(passed)
-        for piece in passed:
-            self._delivery.offer(piece)
+        for chunk in passed:
+            self._delivery.offer(chunk)
         return []
 
     def serve(self) -> None:
@@ -97,8 +97,8 @@ class SocketResponse:
             return []
         last = chunks(live.stream(b""))
         if self._delivery is not None:
-            for piece in last:
-                self._delivery.offer(piece)
+            for chunk in last:
+                self._delivery.offer(chunk)
             self._delivery.offer(None)
             return []
         self.over = True

@@ -113,7 +113,7 @@ class Commands:
 
     def repair_names(self) -> Sequence[str]:
         """Names that toolstream.repair takes."""
-        return [OFF, "safe", *sorted(row.name for row in DEFECTS if row.repair is not None)]
+        return [OFF, "safe", *sorted(defect.name for defect in DEFECTS if defect.repair is not None)]
 
     def shape_names(self) -> Sequence[str]:
         """Names that toolstream.shape takes."""

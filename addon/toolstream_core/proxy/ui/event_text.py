@@ -53,12 +53,12 @@ def _only_text(event: TimedEvent) -> tuple[str, str]:
     """The lane and the text of an event that has nothing else; a comment or a blank frame has a lane too."""
     if event.said is None:
         return "comment", ""
-    said = event.said.content
-    if event.said.resolved or said.finishes or said.error or said.end or (said.text and said.thought):
+    content = event.said.content
+    if event.said.resolved or content.finishes or content.error or content.end or (content.text and content.thought):
         return "", ""
-    if said.thought:
-        return "reasoning", said.thought
-    return ("text", said.text) if said.text else ("other", "")
+    if content.thought:
+        return "reasoning", content.thought
+    return ("text", content.text) if content.text else ("other", "")
 
 
 def _folded(run: Sequence[tuple[TimedEvent, str, str]]) -> str:
@@ -70,8 +70,8 @@ def _folded(run: Sequence[tuple[TimedEvent, str, str]]) -> str:
 
 def _line(facts: Facts, event: TimedEvent, names: Sequence[str], *, diverges: bool) -> Iterator[str]:
     sign = ">" if diverges else "!" if names else " "
-    said = " | ".join(_said(facts, event.said)) if event.said is not None else "comment"
-    yield f"{sign}{event.number:>10} {_clock(event):>9}  {said or 'other'}"
+    text = " | ".join(_said(facts, event.said)) if event.said is not None else "comment"
+    yield f"{sign}{event.number:>10} {_clock(event):>9}  {text or 'other'}"
     if names:
         yield f"{'':>23} ^ {', '.join(names)}"
     if diverges:
@@ -85,17 +85,17 @@ def _clock(event: TimedEvent) -> str:
 def _said(facts: Facts, event: ResolvedEvent | None) -> Iterator[str]:
     if event is None:
         return
-    said = event.content
-    for lane, text in (("reasoning", said.thought), ("text", said.text)):
+    content = event.content
+    for lane, text in (("reasoning", content.thought), ("text", content.text)):
         if text:
             yield f"{lane:<{_LANE}} {quoted(text, _TEXT)}"
     for one in event.resolved:
         yield _fragment(facts.place_of(one), one)
-    for finish in said.finishes:
+    for finish in content.finishes:
         yield f"{'finish':<{_LANE}} {printable(finish.reason)}"
-    if said.error:
-        yield f"{'error':<{_LANE}} {quoted(said.error, _ARGUMENTS)}"
-    if said.end:
+    if content.error:
+        yield f"{'error':<{_LANE}} {quoted(content.error, _ARGUMENTS)}"
+    if content.end:
         yield "end"
 
 

@@ -67,8 +67,8 @@ def facts_of(saved: Exchange) -> Facts | None:
     if record is None:
         return None
     record.faults = [*clean.faults]
-    said = [one.said for one in events.all if one.said is not None]
-    return Facts(clean, record, events.all, reported_places(record.calls, said), as_sent(clean))
+    resolved = [one.said for one in events.all if one.said is not None]
+    return Facts(clean, record, events.all, reported_places(record.calls, resolved), as_sent(clean))
 
 
 def _is_llm(saved: Exchange) -> bool:
@@ -80,7 +80,7 @@ def _is_llm(saved: Exchange) -> bool:
         if session.reader is not None or not session.reading:
             break
     session.end(broken=saved.broken)
-    return session.record(broken=saved.broken, told=False) is not None
+    return session.record(broken=saved.broken, report=False) is not None
 
 
 class _Events(Sink):
@@ -98,6 +98,6 @@ class _Events(Sink):
         self.all.append(TimedEvent(frame.number, self._now(), None))
 
     @override
-    def resolved(self, event: Event, said: EventContent, told: Sequence[ResolvedFragment]) -> None:
+    def resolved(self, event: Event, content: EventContent, fragments: Sequence[ResolvedFragment]) -> None:
         number = event.frame.number
-        self.all.append(TimedEvent(number, self._now(), ResolvedEvent(number, said, tuple(told))))
+        self.all.append(TimedEvent(number, self._now(), ResolvedEvent(number, content, tuple(fragments))))

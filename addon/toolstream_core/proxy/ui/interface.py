@@ -91,10 +91,10 @@ class Interface:
             self.known.prepare(flow)
         self._refresh(shown)
 
-    def judged(self, told: LiveVerdict) -> None:
+    def judged(self, live_verdict: LiveVerdict) -> None:
         """A verdict came."""
         if self.on:
-            verdict = told.reported
+            verdict = live_verdict.reported
             flow, request = self._judge(verdict), verdict.request and self._shown(verdict.request)
             if flow is not None:
                 self._refresh(flow)

@@ -148,15 +148,22 @@ def _parts_of(flow: http.HTTPFlow) -> dict[int, list[SocketPart]]:
     """By the identity of a message."""
     assert flow.websocket is not None
     messages, found = flow.websocket.messages, dict[int, list[SocketPart]]()
-    for response, answered in socket_flows(flow) or ():
-        facts = facts_of(saved_response(answered, answered.id, response.lane))
+    for response, socket_response in socket_flows(flow) or ():
+        facts = facts_of(saved_response(socket_response, socket_response.id, response.lane))
         if facts is not None:
             events = {event.number: event for event in facts.events}
-            parts = [(response.asked, SocketPart(answered.id, facts, asked=True))] if response.asked.from_client else []
+            parts = (
+                [(response.asked, SocketPart(socket_response.id, facts, asked=True))]
+                if response.asked.from_client
+                else []
+            )
             for number, message in enumerate(response.messages, 1):
                 last = number == len(response.messages)
                 parts.append(
-                    (message, SocketPart(answered.id, facts, asked=False, event=events.get(number - 1), is_last=last))
+                    (
+                        message,
+                        SocketPart(socket_response.id, facts, asked=False, event=events.get(number - 1), is_last=last),
+                    )
                 )
             for message, part in parts:
                 found.setdefault(id(messages[message.place]), []).append(part)

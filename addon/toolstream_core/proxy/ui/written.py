@@ -88,8 +88,8 @@ def answered(flows: Sequence[http.HTTPFlow], bodies: Bodies) -> list[Fixture]:
 
 def report_of(found: Sequence[Fixture], verdicts: Mapping[str, ReportedVerdict | None], name: str) -> str:
     """A bug report; `verdicts` are by the sources of the responses."""
-    told = [reported_response(one, verdicts.get(one.source)) for one in found]
-    return bug_report(told, name, __version__)
+    reported = [reported_response(one, verdicts.get(one.source)) for one in found]
+    return bug_report(reported, name, __version__)
 
 
 def fixtures_of(found: Sequence[Fixture]) -> dict[str, bytes]:

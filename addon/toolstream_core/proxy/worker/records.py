@@ -99,9 +99,9 @@ class Tally(Sink):
         self._changes.update(record.changes)
         self._faults.update({fault.spec: min(1, fault.changes) for fault in record.faults})
 
-    def judged(self, told: LiveVerdict) -> None:
+    def judged(self, verdict: LiveVerdict) -> None:
         """Count a verdict, and keep the first advice for each."""
-        outcome, advice = told.reported.verdict.outcome.value, told.reported.explained.advice
+        outcome, advice = verdict.reported.verdict.outcome.value, verdict.reported.explained.advice
         self._verdicts[outcome] += 1
         if advice:
             self._advice.setdefault(outcome, advice[0])
@@ -266,9 +266,9 @@ class Ledger:
         lines = EndLines(self.line, label, hide=live.hide, syntax=as_marker)
         return (lines, ResponseRecorder(entry, live))
 
-    def judged(self, told: LiveVerdict) -> None:
+    def judged(self, verdict: LiveVerdict) -> None:
         """Keep the verdict on a response, with the number of the request that followed."""
-        reported = told.reported
+        reported = verdict.reported
         entry = self.entries.get(reported.source)
         if entry is not None:
             entry.response["verdict"] = self.verdict(reported)

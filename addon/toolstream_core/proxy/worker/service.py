@@ -203,9 +203,9 @@ class Service:
         return None
 
     def _add_ours(self) -> None:
-        told = self._ledger if self._keep else self._tally
+        counters = self._ledger if self._keep else self._tally
         addon = self._addon = ToolstreamAddon(
-            told.listeners, told.judged, syntax=as_flags, ids_kept=self._keep, gated=True
+            counters.listeners, counters.judged, syntax=as_flags, ids_kept=self._keep, gated=True
         )
         first: list[object] = [self._ledger] if self._keep else []
         last: list[object] = [self._ledger.last if self._keep else self._tally]

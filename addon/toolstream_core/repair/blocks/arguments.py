@@ -81,8 +81,8 @@ def text_of(received: Json) -> str:
     """The text of a fragment."""
     if isinstance(received, str):
         return received
-    said = json_access.argument_delta(received)[0] if isinstance(received, dict | int | float) else ""
-    return said if isinstance(said, str) else ""
+    text = json_access.argument_delta(received)[0] if isinstance(received, dict | int | float) else ""
+    return text if isinstance(text, str) else ""
 
 
 def defect_of(block: Block, call: OpenCall, received: Json) -> tuple[Defect, str]:

@@ -100,10 +100,10 @@ class BlockEvents:
     def _more(self, block: Block, call: OpenCall, one: Waiting, received: Json) -> Json:
         """The arguments that the client lacks at this event; `received` if the client has other ones."""
         had, arguments, meaning = block.text, call.arguments, block.meaning
-        piece = truth.text_of(received)
+        fragment = truth.text_of(received)
         source = meaning.source
-        plain = meaning.is_inside and meaning.as_it_came and isinstance(received, str) and piece[-1:] < "\ud800"
-        if plain and one.size == arguments.size and had.is_in_step(source, source.size - len(piece)):
+        plain = meaning.is_inside and meaning.as_it_came and isinstance(received, str) and fragment[-1:] < "\ud800"
+        if plain and one.size == arguments.size and had.is_in_step(source, source.size - len(fragment)):
             return received
         if had.diverged:
             return received
@@ -118,9 +118,9 @@ class BlockEvents:
             return ""
         if block.again is not None and block.meaning.defect is not SNAPSHOT_ARGUMENTS:  # the start begins them anew
             self.send_again(block, block.again)
-            block.begin_anew(one.size - len(piece))
+            block.begin_anew(one.size - len(fragment))
             block.again = None
-            return piece
+            return fragment
         had.diverged = True
         return received
 

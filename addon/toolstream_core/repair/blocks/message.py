@@ -322,7 +322,7 @@ class BlockStream:
 
         A delta whose unknown keys contradict those before it is sent after it, without arguments.
         """
-        frames, behind = self._joined, self._after
+        frames, after = self._joined, self._after
         self.joins, self._joined, self._after = False, [], []
         if not frames:
             return
@@ -340,7 +340,7 @@ class BlockStream:
             self.withheld()
             first = self.context.writer.rewrite(first, payload)
         self._cut(first)
-        for frame in (*apart, *behind):
+        for frame in (*apart, *after):
             self.put(frame)
 
     def withheld(self) -> None:
@@ -362,8 +362,8 @@ class BlockStream:
         if rest:
             self._reporter.shape(tuple(name for name in self.policy.names if name not in WHOLE_CALLS.names))
         self.put(self.context.writer.rewrite(frame, self._delta(frame, text)) if rest else frame)
-        for piece in rest:
-            payload = known_only(self._delta(frame, piece), self.protocol.delta_keys)
+        for delta in rest:
+            payload = known_only(self._delta(frame, delta), self.protocol.delta_keys)
             self.put(self.context.writer.make(payload, frame.number, frame.name))
 
     def _text(self, frame: Frame) -> str | None:

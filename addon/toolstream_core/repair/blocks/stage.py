@@ -163,8 +163,8 @@ class BlockDifference(Repairer):
         block = self.message.by_call.get(id(call))
         self._stream.number = passed.first + passed.events - 1
         if block is not None:
-            for number, piece in enumerate(passed.pieces, passed.first):
-                defect = judge_unseen(block.meaning, block.text, piece)
+            for number, fragment in enumerate(passed.pieces, passed.first):
+                defect = judge_unseen(block.meaning, block.text, fragment)
                 if defect is not None:
                     self.report(defect, number, MESSAGES.get(defect.name, defect.meaning), call)
             skip(block.meaning, block.text, passed.text, passed.last)
@@ -224,33 +224,35 @@ class BlockDifference(Repairer):
 
     def _stays_in_step(self, parsed: BlockEvent, fragment: Fragment, call: OpenCall) -> Block | None:
         """The open block, if the event is plain text inside its arguments and the client has all text before it."""
-        message, protocol, piece = self.message, self.protocol, fragment.arguments
+        message, protocol, fragment_text = self.message, self.protocol, fragment.arguments
         block = message.by_call.get(id(call))
         if parsed.what is not What.DELTA or block is None or message.waiting or block.again is not None:
             return None
-        if not (fragment.well_formed and isinstance(piece, str) and piece and piece[-1] < "\ud800"):
+        if not (
+            fragment.well_formed and isinstance(fragment_text, str) and fragment_text and fragment_text[-1] < "\ud800"
+        ):
             return None
-        if piece.lstrip()[:1] in {"{", ""}:  # it may be all arguments so far
+        if fragment_text.lstrip()[:1] in {"{", ""}:  # it may be all arguments so far
             return None
         text, arguments, index = block.text, call.arguments, protocol.get(parsed, INDEX)
         if block.sent is not Sent.OPEN or block.foreign or text.diverged or message.done:
             return None
         source = block.meaning.source
-        size = source.size - (len(piece) if source is arguments else 0)
+        size = source.size - (len(fragment_text) if source is arguments else 0)
         if (
-            block.seen + len(piece) != arguments.size
+            block.seen + len(fragment_text) != arguments.size
             or not text.is_in_step(source, size)
             or index != block.index
             or type(index) is not type(block.index)
         ):
             return None
-        if fragment.id is not ABSENT or fragment.name is not ABSENT or protocol.get(parsed, ARGUMENTS) != piece:
+        if fragment.id is not ABSENT or fragment.name is not ABSENT or protocol.get(parsed, ARGUMENTS) != fragment_text:
             return None
         if not (block.meaning.is_inside and block.kind == protocol.get(parsed, DELTA_TYPE)):
             return None
-        block.meaning.add(piece, arguments)
+        block.meaning.add(fragment_text, arguments)
         block.seen = arguments.size
-        text.grow(len(piece))
+        text.grow(len(fragment_text))
         return block
 
     def _head(self, event: Event, parsed: BlockEvent) -> None:

@@ -293,13 +293,13 @@ class Scanner:
                 yield from self._within(item, group._replace(path=f"{group.path}[]"), before, request, depth)
         elif isinstance(value, dict):
             request = _request(value, request)
-            said = value.get("event")
+            event = value.get("event")
             for key, item in value.items():
                 path = f"{group.path}.{key}" if group.path else key
                 found = self._within(item, group._replace(path=path), before, request, depth)
                 for one in found:
-                    if key == "data" and isinstance(said, str) and not one.name:
-                        one.name = said
+                    if key == "data" and isinstance(event, str) and not one.name:
+                        one.name = event
                     yield one
 
     def _within(self, value: Json, group: Group, before: str, request: Json, depth: int) -> Iterator[Found]:
@@ -346,8 +346,8 @@ def _recognised(one: Found) -> Found:
 
 def _request(record: dict[str, Json], outer: Json) -> Json:
     """The request that a record has beside its response."""
-    said = record.get("request")
-    body = said.get("body", said.get("postData")) if isinstance(said, dict) else None
+    request = record.get("request")
+    body = request.get("body", request.get("postData")) if isinstance(request, dict) else None
     if isinstance(body, dict) and isinstance(body.get("text"), str):
         body = body["text"]
     if isinstance(body, str):

@@ -82,8 +82,10 @@ class _Reader:
             headers = self._headers()
             response = _RESPONSE.match(line)
             if response:
-                asked = self._requested
-                return Message(int(response[1]), headers, asked.path, asked.host, asked.request, asked.asked)
+                requested = self._requested
+                return Message(
+                    int(response[1]), headers, requested.path, requested.host, requested.request, requested.asked
+                )
             request = _REQUEST.match(line)
             path = request[1] if request else ""
             self._requested = Message(0, {}, path, headers.get("host", ""), asked=headers)

@@ -45,10 +45,10 @@ class Lines:
         return chain(self._head or [], self._rest)
 
 
-def decoded(pieces: Iterable[bytes]) -> Iterator[str]:
+def decoded(chunks: Iterable[bytes]) -> Iterator[str]:
     """The lines of UTF-8 text; bytes that are none survive as surrogates."""
     decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-    return split(decoder.decode(piece) for piece in pieces)
+    return split(decoder.decode(chunk) for chunk in chunks)
 
 
 def encoded(text: str) -> bytes:

@@ -62,24 +62,24 @@ class Unwrapped:
 def is_bare(lines: Lines) -> bool:
     """Whether a text is an unchanged response body, judged by its first lines."""
     head = lines.head if lines.is_complete else lines.head[:-1] or lines.head
-    said = [line for line in head if line.strip()]
-    if not said:
+    filled = [line for line in head if line.strip()]
+    if not filled:
         return True
-    if _only_fields(head, said):
-        return joined_event(head) is None and _is_json(said)
-    if said[0].lstrip()[0] not in "{[":
+    if _only_fields(head, filled):
+        return joined_event(head) is None and _is_json(filled)
+    if filled[0].lstrip()[0] not in "{[":
         return False
     scanner = Scanner()
     found = list(scanner.scan(head))
     if scanner.others or not found or any(one.group != Group("", "json") for one in found):
         return False
-    objects = sum(1 for line in said if isinstance(parse(encoded(line)), dict))
-    return said[0].lstrip()[0] == "[" or objects == len(said) or (len(found) == 1 and lines.is_complete)
+    objects = sum(1 for line in filled if isinstance(parse(encoded(line)), dict))
+    return filled[0].lstrip()[0] == "[" or objects == len(filled) or (len(found) == 1 and lines.is_complete)
 
 
-def _is_json(said: Iterable[str]) -> bool:
+def _is_json(filled: Iterable[str]) -> bool:
     """Whether data that looks like JSON is JSON, once at least."""
-    objects = [line[5:].strip() for line in said if line.startswith("data:") and "{" in line]
+    objects = [line[5:].strip() for line in filled if line.startswith("data:") and "{" in line]
     return not objects or any(isinstance(parse(encoded(one)), dict) for one in objects)
 
 
@@ -87,13 +87,13 @@ def is_settled(head: Sequence[str]) -> bool:
     """Whether the lines so far of a text that comes live are a bare stream whose first event is complete."""
     if head[-1] and not head[-1].startswith("{"):
         return False
-    said = [line for line in head if line.strip()]
-    known = any(one.dialect and not one.group.path for one in Scanner().scan(said))
-    return known and (bool(head[-1]) or _only_fields(head, said)) and joined_event(head) is None
+    filled = [line for line in head if line.strip()]
+    known = any(one.dialect and not one.group.path for one in Scanner().scan(filled))
+    return known and (bool(head[-1]) or _only_fields(head, filled)) and joined_event(head) is None
 
 
-def _only_fields(head: Sequence[str], said: Sequence[str]) -> bool:
-    return all(_FIELD.match(line) for line in said) and not any(line.isspace() for line in head)
+def _only_fields(head: Sequence[str], filled: Sequence[str]) -> bool:
+    return all(_FIELD.match(line) for line in filled) and not any(line.isspace() for line in head)
 
 
 def joined_event(head: Iterable[str]) -> int | None:
@@ -105,9 +105,11 @@ def joined_event(head: Iterable[str]) -> int | None:
             block = 0
         elif line.startswith("data:"):
             text = line[5:].strip()
-            whole = isinstance(parse(encoded(text)), dict) or text == "[DONE]"
-            block += whole
-            if block > 1 or (not whole and text.startswith("{") and len(list(islice(Scanner().scan([line]), 2))) > 1):
+            complete = isinstance(parse(encoded(text)), dict) or text == "[DONE]"
+            block += complete
+            if block > 1 or (
+                not complete and text.startswith("{") and len(list(islice(Scanner().scan([line]), 2))) > 1
+            ):
                 return number
     return None
 
@@ -279,10 +281,10 @@ class _Parts:
     def __call__(self, one: Found) -> int:
         """The number of the stream that an event belongs to."""
         content = one.content
-        said = one.payload if isinstance(one.payload, dict) else {}
-        name = said.get("id") or said.get("responseId") or ABSENT
+        payload = one.payload if isinstance(one.payload, dict) else {}
+        name = payload.get("id") or payload.get("responseId") or ABSENT
         fresh = content is not None and bool(content.text or content.fragments) and name != self._id
-        again = one.dialect is not None and (self._over or (self._finished and fresh) or self._is_other(one, said))
+        again = one.dialect is not None and (self._over or (self._finished and fresh) or self._is_other(one, payload))
         if again or one.is_complete or one.stream != self._stream:
             self._number += 1
             self._over = self._finished = False
@@ -292,9 +294,9 @@ class _Parts:
         self._over = self._over or (content is not None and content.end)
         return self._number
 
-    def _is_other(self, one: Found, said: dict[str, Json]) -> bool:
+    def _is_other(self, one: Found, payload: dict[str, Json]) -> bool:
         """Whether an event in another Markdown fence names another response than the events before."""
-        inner = next((each for key in ("message", "response") if isinstance(each := said.get(key), dict)), said)
+        inner = next((each for key in ("message", "response") if isinstance(each := payload.get(key), dict)), payload)
         name = inner.get("id") or inner.get("responseId") or ABSENT
         if name is ABSENT:
             return False
@@ -323,8 +325,8 @@ def _form(lead: Found) -> Form:
 
 def _name(one: Found) -> str:
     """The name of an event; an object has the name as its type."""
-    said = one.payload.get("type") if isinstance(one.payload, dict) else None
-    return one.name or (said if isinstance(said, str) and "data" not in one.group.notation else "")
+    kind = one.payload.get("type") if isinstance(one.payload, dict) else None
+    return one.name or (kind if isinstance(kind, str) and "data" not in one.group.notation else "")
 
 
 def _says(first: Sequence[Found]) -> list[Note]:

@@ -47,8 +47,8 @@ class EarlyFinishRepairer(Repairer):
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         frame, reason = event.frame, next((one.reason for one in event.content.finishes if one.reason), "")
         if resolved and self._finish is not None:
-            number, said = self._finish
-            self.report(EARLY_FINISH, number, f"more of the answer follows finish reason {said}")
+            number, finish = self._finish
+            self.report(EARLY_FINISH, number, f"more of the answer follows finish reason {finish}")
         if reason:
             self._finish = frame.number, reason
         if not (self._held or (reason and self._waits)):

@@ -115,7 +115,7 @@ def spread(frame: Frame, client: Client, turn: Callable[[int], Turn]) -> list[Fr
         number = choice_number(choice, place)
         for entry in json_access.items(json_access.get(choice, "delta", "tool_calls")):
             received += 1
-            entries += [(number, piece) for piece in _pieces(entry, client, turn(number))]
+            entries += [(number, part) for part in _pieces(entry, client, turn(number))]
     if len(entries) < 2 or (len(entries) == received and not policy.alone):  # noqa: PLR2004
         return [frame]
     if received > 1 and policy.alone:
@@ -136,7 +136,7 @@ def _pieces(entry: Json, client: Client, turn: Turn) -> list[Json]:
         return [entry]
     client.reporter.shape(client.policy.cutting(one, text, opens=opens))
     head = {**entry, "function": {**entry["function"], "arguments": first}}
-    return [head, *(continuation(one.place, piece) for piece in more)]
+    return [head, *(continuation(one.place, delta) for delta in more)]
 
 
 class ChatEvents:
@@ -173,8 +173,8 @@ class ChatEvents:
 
     def is_forwarded(self, part: Touched, frame: Frame) -> bool:
         """Whether an event with one fragment is forwarded unchanged, because it is what the client lacks."""
-        fragment, one, piece = part.fragment, part.one, part.delta
-        if self._stream.done or not one.is_open or one.text.diverged or not piece or not fragment.well_formed:
+        fragment, one, delta = part.fragment, part.one, part.delta
+        if self._stream.done or not one.is_open or one.text.diverged or not delta or not fragment.well_formed:
             return False
         if self._holds or self._spreads:
             return False
@@ -183,12 +183,12 @@ class ChatEvents:
         if fragment.index != one.place or fragment.phase is not Phase.MORE or part.one.header["index"] != one.place:
             return False
         finish = self._finishes.by_choice.get(fragment.choice)
-        if (finish is not None and finish.sent) or not (one.is_in_step(piece) and one.intended.is_plain(piece)):
+        if (finish is not None and finish.sent) or not (one.is_in_step(delta) and one.intended.is_plain(delta)):
             return False
         if self._stream.choice(fragment.choice) != fragment.choice or self._stream.differs(frame):
             return False
         self._stream.passes(frame)
-        one.got(piece, as_received=True)
+        one.got(delta, as_received=True)
         self._stream.last = frame.number
         return True
 
@@ -199,11 +199,11 @@ class ChatEvents:
             self._pass_by(waiting.event.content.fragments)
         if self._finishes.by_choice:
             self._finishes.note(waiting)
-        for said in waiting.event.content.finishes:
-            turn = self._writer.turn(said.choice)
-            turn.finished = turn.finished or bool(said.reason)
-            turn.complete = WORDS.is_complete(said.reason) if said.reason else turn.complete
-            if said.reason and not (WORDS.is_complete(said.reason) and turn.lacks):
+        for finish in waiting.event.content.finishes:
+            turn = self._writer.turn(finish.choice)
+            turn.finished = turn.finished or bool(finish.reason)
+            turn.complete = WORDS.is_complete(finish.reason) if finish.reason else turn.complete
+            if finish.reason and not (WORDS.is_complete(finish.reason) and turn.lacks):
                 turn.settle()
 
     def _pass_by(self, fragments: Iterable[Fragment]) -> None:
@@ -259,13 +259,13 @@ class ChatEvents:
             return self._stream.pinned(frame)
         before = [] if waiting.touched else self._closing.before(waiting, following)
         result = self._rewritten(payload, waiting, following, before)
-        behind = self._closing.released(frame.number) if self._holds else []
+        released = self._closing.released(frame.number) if self._holds else []
         if result is payload:
-            return [*before, frame, *behind]
+            return [*before, frame, *released]
         sent = {} if self._stream.head is payload else self._stream.head
         if (waiting.touched or content.finishes) and has_nothing(result, sent) and not has_role(result):
-            return [*before, *behind]
-        return [*before, self._context.writer.rewrite(frame, result), *behind]
+            return [*before, *released]
+        return [*before, self._context.writer.rewrite(frame, result), *released]
 
     def _rewritten(
         self, payload: dict[str, Json], waiting: Waiting, following: Waiting | None, before: list[Frame]
@@ -320,13 +320,13 @@ class ChatEvents:
         self, choice: dict[str, Json], mine: list[Touched], event: Event, before: list[Frame]
     ) -> dict[str, Json]:
         """The choice without the calls of its message, which are sent as deltas before it."""
-        said = [part for part in mine if part.fragment.phase is Phase.WHOLE]
-        if not said:
+        complete = [part for part in mine if part.fragment.phase is Phase.WHOLE]
+        if not complete:
             return choice
         number = event.frame.number
-        streamed = unstreamed(choice, said, number, self.client, self._stream, self._writer)
+        streamed = unstreamed(choice, complete, number, self.client, self._stream, self._writer)
         if streamed is None:
-            names = tuple(name for part in said for name in self.client.withholding(part.one, over=True))
+            names = tuple(name for part in complete for name in self.client.withholding(part.one, over=True))
             self.client.reporter.shape(names)
             return {**choice, "message": rest_of(choice)} if names else choice
         before += streamed

@@ -121,8 +121,8 @@ class ChatRepair(Repairer):
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
         one = self.client.find(call)
         if one is not None:
-            for number, piece in enumerate(passed.pieces, passed.first):
-                defect = judge_unseen(one.intended.meaning, one.text, piece)
+            for number, fragment in enumerate(passed.pieces, passed.first):
+                defect = judge_unseen(one.intended.meaning, one.text, fragment)
                 if defect is not None:
                     self.report(defect, number, defect.meaning, call)
             one.skipped(passed)
@@ -144,12 +144,12 @@ class ChatRepair(Repairer):
             out.append(self._touch(fragment, call, texts.pop(id(call), ""), number, left[id(call)]))
         return out
 
-    def _touch(self, fragment: Fragment, call: OpenCall, piece: str, number: int, left: int = 0) -> Touched:
+    def _touch(self, fragment: Fragment, call: OpenCall, text: str, number: int, left: int = 0) -> Touched:
         """One of them; `delta`: its arguments, `left`: the characters of later fragments in the same event."""
         one = self.client.find(call) or self.client.call(call, self._events.choice(call.choice))
-        who = (call.id, call.name)
-        fresh, one.seen_as = one.seen_as != who, who
-        one.intended.add_fragment(piece)
+        identity = (call.id, call.name)
+        fresh, one.seen_as = one.seen_as != identity, identity
+        one.intended.add_fragment(text)
         if fragment.phase is Phase.MORE:
             one.text.diverged = one.text.diverged or one.intended.is_too_long
         self.client.turn_of(one).note(one)

@@ -100,8 +100,8 @@ class EntryWriter:
                 sent.append(self._foreign(part, entry, number))
                 continue
             key, final = id(part.one), over and last[id(part.one)] == at
-            choice, piece = part.fragment.choice, part.delta
-            sent.append(write(part.one, choice, piece, entry, number, upto=part.upto, over=final))
+            choice, own_delta = part.fragment.choice, part.delta
+            sent.append(write(part.one, choice, own_delta, entry, number, upto=part.upto, over=final))
             if key in first:
                 self._join(sent, first[key], number)
             elif sent[-1].entry is not None:
@@ -163,7 +163,7 @@ class EntryWriter:
         return None
 
     def _unless_held(
-        self, one: ClientCall, choice: int, piece: str, entry: ReceivedEntry, number: int, *, upto: int, over: bool
+        self, one: ClientCall, choice: int, fragment: str, entry: ReceivedEntry, number: int, *, upto: int, over: bool
     ) -> Sent:
         """As `_entry`, unless the policy withholds the entry."""
         one.received = upto
@@ -172,8 +172,8 @@ class EntryWriter:
             return Sent(None, one, changed=True)
         names = self._client.withholding(one, over=over)
         if not (names or one.held):
-            return self._entry(one, choice, piece, entry, number, upto=upto, over=over)
-        one.held = _with(one.held, Held(entry.raw, piece, upto))
+            return self._entry(one, choice, fragment, entry, number, upto=upto, over=over)
+        one.held = _with(one.held, Held(entry.raw, fragment, upto))
         if names:
             self._client.reporter.shape(names)
             one.held_for = names
@@ -187,9 +187,9 @@ class EntryWriter:
         held, one.held = one.held, []
         self._client.reporter.shape(one.held_for)
         out: list[Json] = []
-        for at, (raw, piece, upto) in enumerate(held, 1):
+        for at, (raw, arguments, upto) in enumerate(held, 1):
             is_last = over and at == len(held)
-            sent = self._entry(one, choice, piece, read_entry(raw), number, upto=upto, over=is_last, made=made)
+            sent = self._entry(one, choice, arguments, read_entry(raw), number, upto=upto, over=is_last, made=made)
             if sent.entry is not None:
                 both = _as_one(out[-1], sent.entry) if out else None
                 out[-1:] = [both] if both is not None else [*out[-1:], sent.entry]
@@ -199,7 +199,7 @@ class EntryWriter:
         self,
         one: ClientCall,
         choice: int,
-        piece: str,
+        fragment: str,
         entry: ReceivedEntry,
         number: int,
         *,
@@ -214,7 +214,7 @@ class EntryWriter:
         opens, one.received = not one.is_open, upto
         if opens and (gone := self._unopened(one, entry, number)) is not None:
             return gone
-        more = self._lack(one, choice, piece, number, upto=None if over else upto, made=over and made)
+        more = self._lack(one, choice, fragment, number, upto=None if over else upto, made=over and made)
         if (
             (one.text.diverged or more.stands)
             and not opens
@@ -247,9 +247,9 @@ class EntryWriter:
             return True
         return False
 
-    def _lack(self, one: ClientCall, choice: int, piece: str, number: int, *, upto: int | None, made: bool) -> Lack:
+    def _lack(self, one: ClientCall, choice: int, fragment: str, number: int, *, upto: int | None, made: bool) -> Lack:
         """As `lack`, and what follows from it; `upto`: `None` if the provider sends no more of the call."""
-        more = lack(one, piece, upto=upto, over=upto is None)
+        more = lack(one, fragment, upto=upto, over=upto is None)
         one.defect = more.defect or one.defect
         if more.contradicts or more.stands:
             self._names(one, more)

@@ -183,10 +183,10 @@ class Difference:
         return text[has.text.size :] if last else ""
 
     def _put_delta(self, received: CallEvent, has: ClientItem, more: str) -> None:
-        intended, said = received.intended, received.payload.get("delta")
+        intended, delta = received.intended, received.payload.get("delta")
         out = self._writer.written(received, events.delta(has, more, self._stream.form))
-        told = out.get("delta") == more or intended.defect is not None or "arguments" in has.why
-        has.text.add(more if told or not isinstance(said, str) else said, intended.arguments)
+        shown = out.get("delta") == more or intended.defect is not None or "arguments" in has.why
+        has.text.add(more if shown or not isinstance(delta, str) else delta, intended.arguments)
         self._stream.send_for(received, out)
 
     def _spoilt(self, received: CallEvent, has: ClientItem) -> None:
@@ -259,11 +259,11 @@ class Difference:
 
     def _done(self, received: CallEvent) -> None:
         """Send the event with the complete arguments."""
-        intended, said = received.intended, received.payload.get("arguments")
+        intended, arguments = received.intended, received.payload.get("arguments")
         has = intended.has
         assert has is not None
-        text = self._arguments_text(intended, said)
-        if has.closed and isinstance(said, str) and said and not same_arguments(said, has.final):
+        text = self._arguments_text(intended, arguments)
+        if has.closed and isinstance(arguments, str) and arguments and not same_arguments(arguments, has.final):
             self._writer.forward(received)
             return
         if (
@@ -284,8 +284,8 @@ class Difference:
         stream, intended, payload = self._stream, received.intended, received.payload
         has, item = intended.has, payload.get("item")
         assert has is not None
-        said = json_access.get(item, "arguments")
-        if has.closed and (not said or same_arguments(str(said), has.final) or not is_object(str(said))):
+        arguments = json_access.get(item, "arguments")
+        if has.closed and (not arguments or same_arguments(str(arguments), has.final) or not is_object(str(arguments))):
             if not self._writer.repairs(REPEATED_STOP, intended):
                 stream.send_for(received, payload)
             return
@@ -296,7 +296,7 @@ class Difference:
             if not self._writer.repairs(ITEM_PER_FRAGMENT, intended):
                 stream.send_for(received, payload)
             return
-        text = self._arguments_text(intended, said)
+        text = self._arguments_text(intended, arguments)
         lacks_whole = self.send_missing(intended, text) or intended.is_split  # that of a fragment had the fragment
         if lacks_whole and not has.done and is_json(text):
             stream.put(events.done(has, text, stream.form), intended.call)

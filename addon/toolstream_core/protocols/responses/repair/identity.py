@@ -84,10 +84,10 @@ class Identities:
         intended, payload = received.intended, received.payload
         has = intended.has
         assert has is not None
-        said = json_access.get(payload, "item", "arguments")
+        arguments = json_access.get(payload, "item", "arguments")
         if (
-            said
-            and isinstance(said, str)
+            arguments
+            and isinstance(arguments, str)
             and not (has.done or has.closed)
             and self._writer.repairs(PREFILLED_ARGUMENTS, intended)
         ):

@@ -189,7 +189,7 @@ class ResponseDifference:
         assert has is not None
         if not has.name:
             return False
-        said = (has.done or intended.call.closed) and not intended.is_split
+        is_over = (has.done or intended.call.closed) and not intended.is_split
         text = self._stream.calls.reading(intended, over=True).text
         if intended.is_split and calls.has_foreign_fragments:
             return False
@@ -197,7 +197,7 @@ class ResponseDifference:
             return False
         agrees = text.startswith(has.text.text) or has.done
         return agrees and (
-            (said and calls.is_complete(intended))
+            (is_over and calls.is_complete(intended))
             or (not intended.call.cut and calls.is_complete_without_event(intended))
         )
 

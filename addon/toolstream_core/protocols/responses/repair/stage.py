@@ -154,17 +154,17 @@ class ResponsesRepair(Repairer):
         intended.take(resolved[0].fragment, after_own=self._latest in (None, intended))
         self._latest = intended
         arguments, own = intended.arguments, nonblank(fragment.item_id)
-        piece = fragment.arguments if isinstance(fragment.arguments, str) else ""
-        more = len(piece)
+        fragment_text = fragment.arguments if isinstance(fragment.arguments, str) else ""
+        more = len(fragment_text)
         if arguments is not intended.call.arguments:
             more = arguments.size - size if arguments is before and intended.meaning.as_it_came else -1
-        return CallEvent(frame, payload, kind, intended, own, piece, arguments, arguments.size, more)
+        return CallEvent(frame, payload, kind, intended, own, fragment_text, arguments, arguments.size, more)
 
     def _is_next_delta(self, received: CallEvent) -> bool:
         """Whether a delta is the next part of an open object, with the client's ids. Nearly all are."""
-        intended, payload, piece = received.intended, received.payload, received.payload.get("delta")
+        intended, payload, delta = received.intended, received.payload, received.payload.get("delta")
         has = intended.has
-        if received.kind != DELTA or has is None or type(piece) is not str or not piece or has.done or has.closed:
+        if received.kind != DELTA or has is None or type(delta) is not str or not delta or has.done or has.closed:
             return False
         if (
             payload.get("item_id") != has.id
@@ -172,13 +172,13 @@ class ResponsesRepair(Repairer):
             or self._stream.client.renumbers
         ):
             return False
-        if received.more != len(piece) or not self._is_inside(intended, received.more) or piece[-1] >= "\ud800":
+        if received.more != len(delta) or not self._is_inside(intended, received.more) or delta[-1] >= "\ud800":
             return False
         if self.form.names_calls and payload.get("call_id") != has.call_id:
             return False
         if not self._stream.counts_on(payload):
             return False
-        has.text.grow(len(piece))
+        has.text.grow(len(delta))
         return True
 
     @staticmethod
@@ -404,9 +404,9 @@ class ResponsesRepair(Repairer):
             self._skip(intended, intended.has, passed)
 
     def _skip(self, intended: IntendedCall, has: ClientItem, passed: SkippedRun) -> None:
-        for number, piece in enumerate(passed.pieces, passed.first):
+        for number, fragment in enumerate(passed.pieces, passed.first):
             self._stream.number = self._stream.now = number
-            defect = judge_unseen(intended.meaning, has.text, piece)
+            defect = judge_unseen(intended.meaning, has.text, fragment)
             if defect is not None:
                 self._stream.report(defect, MESSAGES[defect.name], intended.call)
         if passed.text:

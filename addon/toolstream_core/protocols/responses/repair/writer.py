@@ -96,20 +96,20 @@ def _delta(one: Deviation, kind: str, intended: IntendedCall, client: Client) ->
 def _arguments(one: Deviation, kind: str, intended: IntendedCall, client: Client) -> Defect | None:
     """In an event with the complete arguments."""
     del client
-    said, text = one.received, one.intended
+    received, text = one.received, one.intended
     assert isinstance(text, str)
     if kind == ADDED:
-        return PREFILLED_ARGUMENTS if said not in ("", None, ABSENT) and isinstance(said, str | dict) else None
-    if said is ABSENT or said is None:
+        return PREFILLED_ARGUMENTS if received not in ("", None, ABSENT) and isinstance(received, str | dict) else None
+    if received is ABSENT or received is None:
         return SHORT_CLOSING if is_object(text) else None
-    if not isinstance(said, str):
+    if not isinstance(received, str):
         return OBJECT_ARGUMENTS
-    if intended.is_split and text.endswith(said):
+    if intended.is_split and text.endswith(received):
         return ITEM_PER_FRAGMENT
-    meaning = read_text(said, over=True)
-    if meaning.defect is not None and meaning.text != said and same_arguments(meaning.text, text):
+    meaning = read_text(received, over=True)
+    if meaning.defect is not None and meaning.text != received and same_arguments(meaning.text, text):
         return meaning.defect
-    return SHORT_CLOSING if is_object(text) and not is_object(said) else None
+    return SHORT_CLOSING if is_object(text) and not is_object(received) else None
 
 
 _FIELDS: Final[dict[str, Namer]] = {
