@@ -48,7 +48,7 @@ def requested_plan(args: argparse.Namespace) -> Plan:
     flows, calls = flows_and_calls(args.flows)
     if args.upstream and (flows or calls):
         raise ToolstreamError(
-            "--upstream and FLOW exclude each other: either the client's provider answers, or saved flows"
+            "--upstream and FLOW exclude each other: the responses come either from the client's provider or from saved flows"
         )
     if flows and calls:
         raise ToolstreamError("flows and calls: exclude each other. Expected one of them")
@@ -100,7 +100,7 @@ def requested_clients(args: argparse.Namespace) -> list[Client]:
     found = [client for client in found if not args.client or client.name in args.client]
     if args.upstream and any("{base_url}" in word for client in found for word in client.command):
         raise ToolstreamError(
-            "{base_url} and --upstream exclude each other: {base_url} is the proxy, which answers itself"
+            "{base_url} and --upstream exclude each other: {base_url} is the proxy, which sends the responses itself"
         )
     return found
 

@@ -426,9 +426,9 @@ COMMANDS: Final = {
         ),
         Command(
             "run",
-            "run a command behind the proxy",
+            "run a command with the proxy",
             _run,
-            "Run a command behind the proxy, with proxy variables and certificate set. With flows, toolstream answers "
+            "Run a command with the proxy: proxy variables and certificate are set. With flows, toolstream responds to "
             "LLM requests; otherwise the real providers do.",
             "[FLOW…] [options] -- CMD…",
             takes_command=True,
@@ -439,7 +439,7 @@ COMMANDS: Final = {
             "run a client against each fault, and grade the result",
             _check,
             "Run a client once for each case: healthy, faults, shapes, timing faults, presets. Grade the result. "
-            "The proxy answers with calls of the client's tools, and the client runs these tools. Without --tool, FLOW "
+            "The proxy responds with calls of the client's tools, and the client runs these tools. Without --tool, FLOW "
             "or calls:TOOL, only harmless tools are called. Grades: ok; failed, with the reason; not-strict: the "
             "client refused the call or sent the request again, which is permitted; call-rejected: its tool rejected "
             "an incomplete call; info: nothing is required; skipped, with the reason. A required case that fails sets "
@@ -452,7 +452,7 @@ COMMANDS: Final = {
             "reduce saved responses to the smallest reproduction of a bug",
             _shrink,
             "Reduce saved responses to the smallest events that still show a bug: a finding, a verdict, or a failing "
-            "CMD. CMD runs behind a proxy that responds with each candidate. It must exit with a code other than 0 "
+            "CMD. CMD runs with a proxy that responds with each candidate. It must exit with a code other than 0 "
             "while the bug shows.",
             "FLOW [options] (--select DEFECT | --verdict NAME | -- CMD…)",
             takes_command=True,

@@ -320,7 +320,7 @@ class _AsSaved(Sink):
 def _described(got: Record | None) -> str:
     """What the client got, in a few words."""
     if got is None:
-        return "nothing of an answer"
+        return "nothing of a response"
     names = ", ".join(dict.fromkeys(finding.name for finding in got.findings)) or "no findings"
     return f"{counted(got.events, 'event')}, {counted(len(got.calls), 'call')}, {names}"
 

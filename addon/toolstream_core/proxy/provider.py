@@ -271,11 +271,11 @@ class CallProvider:
             return False
         if written.wanted.model:
             self._models.add(written.wanted.model)
-        flow.comment = f"answered with {_counted(len(written.calls))}"
+        flow.comment = f"responded with {_counted(len(written.calls))}"
         for why in filter(None, (written.not_offered, _withheld(written.withheld))):
             if why not in self._reported:
                 self._reported.add(why)
-                logger.warning("toolstream answered with %s: %s", _counted(len(written.calls)), why)
+                logger.warning("toolstream responded with %s: %s", _counted(len(written.calls)), why)
         respond(flow, written)
         return True
 

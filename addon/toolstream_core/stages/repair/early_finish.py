@@ -48,7 +48,7 @@ class EarlyFinishRepairer(Repairer):
         frame, reason = event.frame, next((one.reason for one in event.content.finishes if one.reason), "")
         if resolved and self._finish is not None:
             number, finish = self._finish
-            self.report(EARLY_FINISH, number, f"more of the answer follows finish reason {finish}")
+            self.report(EARLY_FINISH, number, f"the response continues after finish reason {finish}")
         if reason:
             self._finish = frame.number, reason
         if not (self._held or (reason and self._waits)):

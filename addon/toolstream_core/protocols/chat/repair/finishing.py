@@ -111,7 +111,7 @@ class Finishes:
                 self._report(CUT_OFF_CALL, number, message, part.one.intended.call)
         for choice, finish in self.by_choice.items() if event.content.text and not self._stream.done else ():
             if finish.sent is not None and has_text(event.frame, choice):
-                self._report(EARLY_FINISH, finish.event, f"more of the answer follows finish reason {finish.sent}")
+                self._report(EARLY_FINISH, finish.event, f"the response continues after finish reason {finish.sent}")
 
     def value(self, reason: str, number: int, event: Event, following: Waiting | None) -> str | None:
         """The finish reason to send for one that came; `None` if none is sent now."""
@@ -140,7 +140,7 @@ class Finishes:
                 return value
             return self._repeated(finish, reason, value, at)
         if goes_on or (following is not None and has_text(following.event.frame, number)):
-            message = f"more of the answer follows finish reason {reason}"
+            message = f"the response continues after finish reason {reason}"
             repair = self._report(EARLY_FINISH, at, message)
             if repair or (goes_on and self._on(CUT_OFF_CALL) and WORDS.is_complete(reason)):
                 self._reporter.because(EARLY_FINISH)
