@@ -48,7 +48,7 @@ def requested_plan(args: argparse.Namespace) -> Plan:
     flows, calls = flows_and_calls(args.flows)
     if args.upstream and (flows or calls):
         raise ToolstreamError(
-            "--upstream and FLOW exclude each other: the responses come either from the client's provider or from saved flows"
+            "--upstream and FLOW exclude each other: responses come from the client's provider or from saved flows"
         )
     if flows and calls:
         raise ToolstreamError("flows and calls: exclude each other. Expected one of them")

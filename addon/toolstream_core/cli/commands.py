@@ -439,8 +439,8 @@ COMMANDS: Final = {
             "run a client against each fault, and grade the result",
             _check,
             "Run a client once for each case: healthy, faults, shapes, timing faults, presets. Grade the result. "
-            "The proxy responds with calls of the client's tools, and the client runs these tools. Without --tool, FLOW "
-            "or calls:TOOL, only harmless tools are called. Grades: ok; failed, with the reason; not-strict: the "
+            "The proxy responds with calls of the client's tools, and the client runs these tools. Without --tool, "
+            "FLOW or calls:TOOL, only harmless tools are called. Grades: ok; failed, with the reason; not-strict: the "
             "client refused the call or sent the request again, which is permitted; call-rejected: its tool rejected "
             "an incomplete call; info: nothing is required; skipped, with the reason. A required case that fails sets "
             "exit code 1.",

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 MARKER = (
     "toolstream(*flows, fault=None, repair=None, shape=None, speed=0, strict=False, seed=0, provider_repeats=8): "
-    "send saved flows in response to this test's LLM requests; paths are relative to the test file or to the root directory."
+    "send saved flows in response to this test's LLM requests; paths are relative to the test file or to the root "
+    "directory."
 )
 _PROVIDER = "toolstream-provider"
 
